@@ -30,7 +30,7 @@ from ticdc_emit.delivery.message import Message
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.strategies import TYPES, FeedOptions, changefeeds, histories, names
 from ticdc_emit.traffic import History
 from ticdc_emit.traffic.truth import Rows, TableFold, Tables

@@ -9,7 +9,7 @@ from typing import Any
 from ticdc_emit.conformance.table_infos import FLAGS
 from ticdc_emit.schema.indexes import HIDDEN_PREFIX
 from ticdc_emit.schema.model import Column, Index, TableInfo
-from ticdc_emit.schema.types import ColumnFlag, MySQLType
+from ticdc_emit.sql.types import ColumnFlag, MySQLType
 
 __all__ = ["table_info_from_dict"]
 

@@ -65,7 +65,7 @@ from ticdc_emit.pipeline.row_reader import positioned
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.identifiers import split_name
+from ticdc_emit.sql.words import split_name
 
 __all__ = ["Encoder"]
 

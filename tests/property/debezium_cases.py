@@ -13,7 +13,7 @@ from random_tables import COMMIT_TS, Kind, RandomTable, random_tables
 from ticdc_emit import Encoder
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import ColumnFlag
+from ticdc_emit.sql.types import ColumnFlag
 
 __all__ = ["BUILD_MS", "DebeziumCase", "debezium_cases"]
 

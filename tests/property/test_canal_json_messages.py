@@ -28,7 +28,7 @@ from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
 from ticdc_emit.pipeline.encode import prepare
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.schema.model import Column, Index, TableInfo
-from ticdc_emit.schema.types import ColumnFlag, MySQLType
+from ticdc_emit.sql.types import ColumnFlag, MySQLType
 
 _ZONE = "America/New_York"
 _BUILD_MS = 1_700_000_000_123

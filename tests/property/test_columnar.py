@@ -25,7 +25,7 @@ from ticdc_emit.columnar.labels import label_text
 from ticdc_emit.columnar.object_layout import ObjectLayout
 from ticdc_emit.columnar.values import Rendering, accept, json_content, plain_text
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 _SPICY = st.text(
     st.one_of(

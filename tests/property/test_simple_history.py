@@ -24,7 +24,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.decode import ReferenceConsumer, SimpleTimestamp
 from ticdc_emit.delivery.message import Message
 from ticdc_emit.protocols import codec_for
-from ticdc_emit.schema.literals import float_text
+from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.tso import physical_ms
 
 _PARTITIONS = 3

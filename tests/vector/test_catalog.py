@@ -10,8 +10,8 @@ from vector_files import load_vector, vector_names
 
 from ticdc_emit.conformance.table_infos import table_info_to_dict
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.ids import AssignedIds
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.store import AssignedIds
 
 TSO_KEYS = ("version", "update_ts")
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from ticdc_emit.bench.inputs import change_batch, make_rows, table_sql
 from ticdc_emit.changes.model import Op
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.ids import AssignedIds
+from ticdc_emit.schema.store import AssignedIds
 
 __all__ = ["BUILD_TS", "golden_catalog", "golden_row", "golden_value"]
 

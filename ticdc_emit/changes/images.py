@@ -24,7 +24,7 @@ from ticdc_emit.columnar.type_words import cast_remedy, mismatch, user_type, val
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, RowError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import FLOAT_TYPES, MySQLType
+from ticdc_emit.sql.types import FLOAT_TYPES, MySQLType
 
 __all__ = ["BeforeImage", "Image", "differing", "image_column", "refused_value"]
 

@@ -31,7 +31,7 @@ from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.columnar.zones import in_utc
 from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.sql.types import INTEGER_TYPES, STRING_TYPES, MySQLType
 
 if TYPE_CHECKING:
     from ticdc_emit.changes.model import Changes

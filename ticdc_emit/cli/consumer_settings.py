@@ -19,7 +19,7 @@ from ticdc_emit.cli.flink_settings import flink_sql, quoted
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.routing.topic import Router
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
+from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
 
 __all__ = ["EMBEDDED_LIMITS", "Served", "print_settings"]
 

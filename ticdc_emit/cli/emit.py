@@ -22,8 +22,8 @@ from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.plan import catalog_for
 from ticdc_emit.registry import RegistryTls, registry_for
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.words import split_name
 from ticdc_emit.tso import compose
 
 __all__ = ["run"]

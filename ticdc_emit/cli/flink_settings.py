@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
+from ticdc_emit.sql.types import INTEGER_TYPES, MySQLType
 
 __all__ = ["flink_sql", "quoted"]
 

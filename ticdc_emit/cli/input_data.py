@@ -20,8 +20,8 @@ from ticdc_emit.caller import warn_caller
 from ticdc_emit.config.load import ConfigWarning
 from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.replay.sources import csv_options
 from ticdc_emit.traffic.replay.sources import format_of as source_format
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.errors import ConfigError, DdlError, MissingColumnError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.replay import (
     backfilled,
     from_operations,

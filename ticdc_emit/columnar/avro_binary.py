@@ -25,7 +25,7 @@ from ticdc_emit.columnar.cells import Cell, Lengths, Piece, chosen
 from ticdc_emit.columnar.faults import refuse_any
 from ticdc_emit.columnar.labels import labels_of
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = [
     "bit_flag_pieces",

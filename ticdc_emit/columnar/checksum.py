@@ -30,7 +30,7 @@ from ticdc_emit.columnar.buffers import element_lengths, fixed_values, from_byte
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.columnar.zones import in_utc
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
+from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
 
 __all__ = ["row_crc"]
 

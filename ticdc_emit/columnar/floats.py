@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.buffers import FEW, as_text, fixed_values, from_bytes, null_mask
 from ticdc_emit.columnar.faults import ValueFault, read_each, shown
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["accept_float", "fixed_text", "positional", "shortest_text"]
 

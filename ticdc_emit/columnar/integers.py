@@ -26,7 +26,7 @@ from ticdc_emit.columnar.buffers import (
 )
 from ticdc_emit.columnar.faults import ValueFault, read_each, refuse_any, shown
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import integer_range
+from ticdc_emit.sql.types import integer_range
 
 __all__ = ["accept_bit", "accept_integer", "accept_year", "integer_text", "parse_integers", "whole_numbers"]
 

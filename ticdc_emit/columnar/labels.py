@@ -18,7 +18,7 @@ from ticdc_emit.columnar.buffers import FEW, as_text
 from ticdc_emit.columnar.faults import ValueFault, shown
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["accept_labels", "label_number", "label_text", "labels_of"]
 

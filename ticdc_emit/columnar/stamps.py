@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import FEW, to_text
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import ColumnFlag, MySQLType
+from ticdc_emit.sql.types import ColumnFlag, MySQLType
 from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["COMMIT_TS", "commit_times", "tso_ms_text", "tso_text"]

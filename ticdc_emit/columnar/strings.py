@@ -20,7 +20,7 @@ from ticdc_emit.columnar.escape import first_invalid_utf8
 from ticdc_emit.columnar.faults import ValueFault, read_each, refuse_any, shown
 from ticdc_emit.columnar.floats import fixed_text
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import LATIN1_CHARSET, MySQLType
+from ticdc_emit.sql.types import LATIN1_CHARSET, MySQLType
 
 __all__ = ["accept_binary", "accept_text", "accept_vector"]
 

@@ -25,7 +25,7 @@ from ticdc_emit.columnar.buffers import FEW, as_text, extremes, from_byte_matrix
 from ticdc_emit.columnar.faults import refuse_any
 from ticdc_emit.columnar.time_texts import TIME_RANGE, date_text, datetime_text, time_text
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["accept_date", "accept_datetime", "accept_time", "fsp_of"]
 

@@ -9,8 +9,15 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.faults import shown
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.typenames import sql_type, type_name
-from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType, integer_range
+from ticdc_emit.schema.type_names import sql_type, type_name
+from ticdc_emit.sql.types import (
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    STRING_TYPES,
+    MySQLType,
+    integer_range,
+)
 
 __all__ = ["cast_remedy", "mismatch", "user_type", "value_remedy"]
 

@@ -35,7 +35,7 @@ from ticdc_emit.columnar.strings import accept_binary, accept_text, accept_vecto
 from ticdc_emit.columnar.times import accept_date, accept_datetime, accept_time
 from ticdc_emit.config.switches import ValueSwitches
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import (
+from ticdc_emit.sql.types import (
     DATE_TYPES,
     FLOAT_TYPES,
     INTEGER_TYPES,

@@ -29,8 +29,8 @@ from ticdc_emit.config.sink_uri import SinkUri
 from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.schema.identifiers import to_lower
-from ticdc_emit.schema.sql_mode import sql_mode_of
+from ticdc_emit.sql.lexer import sql_mode_of
+from ticdc_emit.sql.words import to_lower
 
 __all__ = ["ConfigWarning", "load_changefeed"]
 

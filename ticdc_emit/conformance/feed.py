@@ -37,8 +37,8 @@ from ticdc_emit.pipeline.plan import (
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.row_reader import positioned
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.dialect import split_statements
 from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.sql.script import split_statements
 
 __all__ = ["Feed", "Sent"]
 

@@ -17,11 +17,11 @@ from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.filtering.replication import TableHistory
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.ddl_texts import DdlTexts
-from ticdc_emit.schema.dialect import parse_ddl
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.ids import AssignedIds
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.statements import RenameTables
+from ticdc_emit.schema.store import AssignedIds
+from ticdc_emit.sql.nodes.statements import RenameTables
+from ticdc_emit.sql.script import parse_ddl
 
 __all__ = ["CaseHistory"]
 

@@ -11,8 +11,8 @@ import base64
 from typing import Any
 
 from ticdc_emit.schema.model import Column, Index, TableInfo
-from ticdc_emit.schema.typenames import sql_type, type_desc
-from ticdc_emit.schema.types import ColumnFlag
+from ticdc_emit.schema.type_names import sql_type, type_desc
+from ticdc_emit.sql.types import ColumnFlag
 
 __all__ = ["FLAGS", "table_info_to_dict"]
 

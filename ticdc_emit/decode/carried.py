@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping
 from ticdc_emit.decode.errors import FAULTS, OTHER_TABLES, DecodeError
 from ticdc_emit.decode.table_rows import Row
 from ticdc_emit.decode.text_values import clock_text, decimal_text, fsp_of, in_zone, raw_text
-from ticdc_emit.schema.literals import float_text
+from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import (
+from ticdc_emit.sql.types import (
     DATE_TYPES,
     FLOAT_TYPES,
     INTEGER_TYPES,

@@ -17,8 +17,8 @@ from ticdc_emit.decode.table_rows import Change, Row, RowKey, TableRows
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent as SchemaEvent
-from ticdc_emit.schema.identifiers import to_lower
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.words import to_lower
 
 if TYPE_CHECKING:
     from ticdc_emit.decode.event_reader import EventReader

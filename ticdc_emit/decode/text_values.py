@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 from ticdc_emit.decode.errors import FAULTS, OTHER_TABLES, DecodeError
+from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.temporal import time_zone_of
 
 __all__ = [
     "BINARY_TYPES",

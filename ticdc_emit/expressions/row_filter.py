@@ -19,8 +19,8 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.filtering.event_filters import EventFilters, EventRule
 from ticdc_emit.filtering.expressions import TableExpression
-from ticdc_emit.schema.identifiers import to_lower
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.words import to_lower
 
 __all__ = ["OnlyColumns", "RowFilter", "ValueFilter", "check_expressions"]
 

@@ -27,8 +27,8 @@ from ticdc_emit.filtering.verdicts import (
     with_before,
 )
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.identifiers import to_lower
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.words import to_lower
 
 __all__ = ["SnapshotJudge"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.routing.table_filter import TableFilter
-from ticdc_emit.schema.identifiers import to_lower
+from ticdc_emit.sql.words import to_lower
 
 __all__ = ["TableRules"]
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.identifiers import to_lower
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.words import to_lower
 
 __all__ = ["Snapshot", "UnknownObjectError"]
 

@@ -40,10 +40,9 @@ from ticdc_emit.routing.selectors import ColumnSelectors
 from ticdc_emit.routing.topic import Router, Target
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.ddl_texts import DdlTexts
-from ticdc_emit.schema.dialect import restored_statements
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.given import refuse_path
 from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.script import refuse_path, restored_statements
 from ticdc_emit.tso import MAX_TSO, physical_ms
 
 __all__ = [

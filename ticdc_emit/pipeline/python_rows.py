@@ -27,9 +27,9 @@ from ticdc_emit.columnar.labels import label_number, label_text
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.row_reader import column_names
+from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.temporal import time_zone_of
-from ticdc_emit.schema.types import (
+from ticdc_emit.sql.types import (
     DATE_TYPES,
     FLOAT_TYPES,
     INTEGER_TYPES,

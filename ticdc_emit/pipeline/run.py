@@ -34,7 +34,7 @@ from ticdc_emit.pipeline.state_store import StateStore, open_state_store
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.identifiers import split_name
+from ticdc_emit.sql.words import split_name
 from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["Changefeed", "Closing", "Notices", "Opening", "Tail", "send_tail"]

@@ -49,7 +49,7 @@ from ticdc_emit.columnar.sorting import order_of_pairs
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.transactions import DELETED, kind_ranks
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
+from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
 
 __all__ = [
     "HALF",

@@ -21,8 +21,8 @@ from typing import Literal, TypeAlias
 from ticdc_emit.config.options import DispatchRule
 from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.errors import DispatcherError
-from ticdc_emit.schema.identifiers import to_lower
 from ticdc_emit.schema.model import Column, Index, TableInfo
+from ticdc_emit.sql.words import to_lower
 
 __all__ = ["Hashed", "Kind", "PartitionRule"]
 

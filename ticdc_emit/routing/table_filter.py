@@ -21,7 +21,7 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.routing.go_regexp import GoRegexpError, translate
 from ticdc_emit.routing.linear_regexp import CostlyRegexpError, GoRegexp, compile_regexp
 from ticdc_emit.routing.wildcards import END, STAR, Wildcards
-from ticdc_emit.schema.identifiers import to_lower
+from ticdc_emit.sql.words import to_lower
 
 __all__ = ["ColumnFilter", "TableFilter"]
 

@@ -13,19 +13,16 @@ from typing import Literal, NoReturn, TypeAlias
 
 from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError, UnprintableDdlError
 from ticdc_emit.pictures.shown import facts_html
-from ticdc_emit.schema.charsets import resolve
-from ticdc_emit.schema.dialect import parse_ddl
+from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.executor import DdlExecutor
-from ticdc_emit.schema.identifiers import quoted
-from ticdc_emit.schema.ids import AssignedIds, IdSource
+from ticdc_emit.schema.jobs import DdlExecutor
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.script import place_in, schema_statements
-from ticdc_emit.schema.sql_mode import sql_mode_of
-from ticdc_emit.schema.state import TableState
-from ticdc_emit.schema.statements import CreateTable, CreateTables
-from ticdc_emit.schema.store import SchemaStore
-from ticdc_emit.schema.temporal import time_zone_of
+from ticdc_emit.schema.store import AssignedIds, IdSource, SchemaStore, TableState
+from ticdc_emit.sql.charsets import resolve
+from ticdc_emit.sql.lexer import sql_mode_of
+from ticdc_emit.sql.nodes.statements import CreateTable, CreateTables
+from ticdc_emit.sql.script import parse_ddl, place_in, schema_statements
+from ticdc_emit.sql.words import quoted
 
 __all__ = ["Catalog", "catalog_from_sql"]
 

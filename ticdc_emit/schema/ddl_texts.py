@@ -15,13 +15,13 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Literal
 
 from ticdc_emit.errors import DdlError, UnprintableDdlError
-from ticdc_emit.schema.dialect import parse_ddl, plain_statements, restored_statements
 from ticdc_emit.schema.events import DdlEvent, GivenText
-from ticdc_emit.schema.identifiers import quoted, to_lower
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.nodes import ExchangePartition
-from ticdc_emit.schema.statements import AlterTable, CreateTableLike, CreateView
-from ticdc_emit.schema.stored_views import sent_view
+from ticdc_emit.schema.views import sent_view
+from ticdc_emit.sql.nodes.alter import ExchangePartition
+from ticdc_emit.sql.nodes.statements import AlterTable, CreateTableLike, CreateView
+from ticdc_emit.sql.script import parse_ddl, plain_statements, restored_statements
+from ticdc_emit.sql.words import quoted, to_lower
 
 __all__ = ["DdlTexts"]
 

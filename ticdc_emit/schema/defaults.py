@@ -1,26 +1,364 @@
-"""Column defaults as TiDB stores them. In: a DEFAULT and its column. Out: text (bytes for BIT).
+"""Expressions inside DDL: the text that TiDB keeps, and the columns that they name.
 
-Rule source: pingcap/tidb ``pkg/ddl/add_column.go`` (``getDefaultValue``, ``SetDefaultValue``, ``checkDefaultValue``)
-with ``sql_mode=''``. Some stored texts are the literal's own (DECIMAL, YEAR, CHAR), others the converted value's
-(integers, floats, dates, ENUM, SET); TIMESTAMP is stored in UTC, BINARY padded with zero bytes.
+Rule source: pingcap/tidb ``pkg/ddl`` (``restoreExpr`` flags: :data:`~ticdc_emit.sql.nodes.base.STORED`).
 """
 
 from __future__ import annotations
 
+import calendar
 import datetime as dt
 import re
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import NoReturn
+from zoneinfo import ZoneInfo
+
+import numpy as np
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.schema.charsets import collation_key, python_codec
-from ticdc_emit.schema.expressions import function_name, stored_text
-from ticdc_emit.schema.literals import go_utf8, integer_text, number_of, plain_text, rounded_float
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.nodes import DefaultExpression, Literal
-from ticdc_emit.schema.temporal import moment_of_number, normalise_duration, parse_moment
-from ticdc_emit.schema.types import BLOB_TYPES, FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.sql.charsets import collation_key, python_codec
+from ticdc_emit.sql.nodes.base import STORED, Node, every_node
+from ticdc_emit.sql.nodes.expressions import ColumnName, DefaultExpression, Literal
+from ticdc_emit.sql.script import parse_expression
+from ticdc_emit.sql.types import (
+    BLOB_TYPES,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    STRING_TYPES,
+    MySQLType,
+    integer_range,
+)
 
-__all__ = ["stored_default"]
+__all__ = [
+    "NOT_UTF8",
+    "Moment",
+    "bits_number",
+    "column_names",
+    "float_text",
+    "function_name",
+    "go_utf8",
+    "integer_of",
+    "integer_text",
+    "moment_of_number",
+    "named_columns",
+    "normalise_duration",
+    "number_of",
+    "parse_moment",
+    "plain_text",
+    "rounded_float",
+    "stored_default",
+    "stored_text",
+    "time_zone_of",
+]
+
+
+def function_name(text: str) -> str:
+    """Return the lower-case name of the function that ``text`` calls."""
+    return text.split("(", 1)[0].strip().lower()
+
+
+def column_names(text: str) -> tuple[str, ...]:
+    """Return the columns that an expression names, in order of appearance, unquoted, without their table."""
+    return named_columns(parse_expression(text))
+
+
+def named_columns(node: Node) -> tuple[str, ...]:
+    """Return the columns that a tree names, in order of appearance, without their table."""
+    return tuple(dict.fromkeys(each.name for each in every_node(node) if isinstance(each, ColumnName)))
+
+
+def stored_text(expression: Node | str) -> str:
+    """Return an expression as TiDB keeps it in a schema."""
+    node = parse_expression(expression) if isinstance(expression, str) else expression
+    try:
+        return node.restore(STORED)
+    except RecursionError:
+        raise DdlError("the expression is nested too deeply", remedy="Use fewer parentheses") from None
+
+
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
+_MAX_INTEGER_BYTES, _MAX_INTEGER_DIGITS = 8, 20
+_MAX_SHOWN = 60
+_NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
+
+
+NOT_UTF8 = re.compile("([\udc80-\udcff])")
+"""A byte that is not UTF-8, in text that was decoded with ``errors="surrogateescape"``."""
+
+
+def go_utf8(raw: bytes) -> str:
+    """Decode UTF-8 as Go's JSON writer does: every invalid byte becomes U+FFFD (TiDB keeps its schemas as JSON)."""
+    return NOT_UTF8.sub("\ufffd", raw.decode(errors="surrogateescape"))
+
+
+def plain_text(literal: Literal) -> str:
+    """Return the literal's own text, independent of any column: ``5``, ``1.50``, ``100`` for 1e2, a string as it is."""
+    value = literal.value
+    if isinstance(value, bytes):
+        return str(bits_number(value))
+    if isinstance(value, float):
+        return float_text(value)
+    if isinstance(value, Decimal):
+        return format(value if value else abs(value), "f")
+    return str(value)
+
+
+def float_text(value: float, *, single: bool = False) -> str:
+    """Return the shortest digits that round-trip as float64 (or float32), without an exponent."""
+    return str(np.format_float_positional(np.float32(value) if single else np.float64(value), unique=True, trim="-"))
+
+
+def bits_number(raw: bytes) -> int:
+    """Return the number of a hex or bit literal; ``ValueError`` above 64 bits, as in TiDB."""
+    significant = raw.lstrip(b"\0")
+    if len(significant) > _MAX_INTEGER_BYTES:
+        raise ValueError("a hex or bit literal of more than 64 bits is out of range")
+    return int.from_bytes(significant, "big")
+
+
+def number_of(text: str) -> Decimal:
+    """Return the number in a text; ``ValueError`` for any other text.
+
+    The exponent may be huge: compare the number's ``adjusted()`` before an ``int()`` writes out its digits.
+    """
+    try:
+        number = Decimal(text.strip()) if _NUMBER.fullmatch(text) else None
+    except InvalidOperation:  # an exponent beyond 18 digits
+        raise ValueError(f"{_shown(text)} is out of range") from None
+    if number is None:
+        raise ValueError(f"{_shown(text)} is not a number")
+    return number
+
+
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]!r}..."
+
+
+def _number(literal: Literal) -> Decimal:
+    value = literal.value
+    if isinstance(value, bytes):
+        return Decimal(bits_number(value))
+    return Decimal(value) if isinstance(value, float) else number_of(str(value))
+
+
+def integer_of(literal: Literal, kind: MySQLType, *, unsigned: bool) -> int:
+    """Round the literal to an integer of the column type; ``ValueError`` outside its range."""
+    if isinstance(literal.value, float):
+        number = round(literal.value)
+    else:
+        exact = _number(literal)
+        if exact.adjusted() >= _MAX_INTEGER_DIGITS and exact:
+            raise ValueError(f"{_shown(str(literal.value))} is out of range")
+        number = int(exact.to_integral_value(ROUND_HALF_UP))
+    low, high = integer_range(kind, unsigned=unsigned)
+    if not low <= number <= high:
+        raise ValueError(f"{number} is out of range")
+    return number
+
+
+def integer_text(literal: Literal, kind: MySQLType, *, unsigned: bool) -> str:
+    """Return the text of an integer default; ``ValueError`` if it is out of the type's range."""
+    return str(integer_of(literal, kind, unsigned=unsigned))
+
+
+def rounded_float(literal: Literal, kind: MySQLType, flen: int, decimal: int, *, unsigned: bool) -> str:
+    """Return the text of a FLOAT or DOUBLE default, rounded to ``decimal`` digits if the type has them."""
+    value = float(_number(literal))
+    if isinstance(literal.value, Decimal) and not value:
+        value = 0.0  # a decimal has no negative zero
+    if unsigned and value < 0:
+        raise ValueError("negative for an unsigned column")
+    if decimal >= 0:
+        value = float(np.rint(value * 10**decimal) / 10**decimal)
+        if abs(value) > 10.0 ** (flen - decimal) - 10.0**-decimal:
+            raise ValueError(f"{value} is out of range")
+    single = kind is MySQLType.FLOAT
+    if value in (float("inf"), float("-inf")) or (single and abs(value) > _FLOAT32_MAX):
+        raise ValueError(f"{value} is out of range")
+    return float_text(value, single=single)
+
+
+_SEPARATED = re.compile(
+    r"(\d{1,4})[^\w\s]+(\d{1,2})[^\w\s]+(\d{1,2})"
+    r"(?:(?:[T\s]\s*)(\d{1,2})(?:[^\w\s](\d{1,2})(?:[^\w\s](\d{1,2})(?:\.(\d*))?)?)?)?"
+    r"(Z|[+-]\d{2}(?::?\d{2})?)?",
+    re.ASCII,
+)
+_PACKED = re.compile(r"(\d+)(?:\.(\d*))?(Z|[+-]\d{2}(?::?\d{2})?)?", re.ASCII)
+_DURATION = re.compile(r"(?:(\d+)\s+)?(\d+)(?::(\d{1,2}))?(?::(\d{1,2}))?(?:\.(\d*))?", re.ASCII)
+_PACKED_WIDTHS = {  # digits -> fields of a date and time without separators
+    14: (4, 2, 2, 2, 2, 2),
+    12: (2, 2, 2, 2, 2, 2),
+    11: (2, 2, 2, 2, 2, 1),
+    10: (2, 2, 2, 2, 2),
+    9: (2, 2, 2, 2, 1),
+    8: (4, 2, 2),
+    7: (2, 2, 2, 1),
+    6: (2, 2, 2),
+    5: (2, 2, 1),
+}
+# (from, to, addend, factor) converts a number to YYYYMMDDHHMMSS; two-digit years switch at 70
+_NUMBER_RANGES = (
+    (101, 691231, 20_000_000, 1_000_000),
+    (700101, 991231, 19_000_000, 1_000_000),
+    (10_000_101, 99_991_231, 0, 1_000_000),
+    (101_000_000, 691_231_235_959, 20_000_000_000_000, 1),
+    (700_101_000_000, 991_231_235_959, 19_000_000_000_000, 1),
+    (10_000_101_000_000, 99_991_231_235_959, 0, 1),
+)
+_MAX_HOURS = 838
+_OFFSET = re.compile(r"([+-])(\d{1,2}):?(\d{2})")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Date and time fields, with zero parts allowed; ``micro`` is rounded to the fsp."""
+
+    year: int
+    month: int
+    day: int
+    hour: int = 0
+    minute: int = 0
+    second: int = 0
+    micro: int = 0
+
+    @property
+    def is_zero(self) -> bool:
+        return not any((self.year, self.month, self.day, self.hour, self.minute, self.second, self.micro))
+
+    def date_text(self) -> str:
+        return f"{self.year:04}-{self.month:02}-{self.day:02}"
+
+    def text(self, fsp: int) -> str:
+        clock = f"{self.hour:02}:{self.minute:02}:{self.second:02}"
+        return f"{self.date_text()} {clock}{_fraction(self.micro, fsp)}"
+
+    def to_utc(self, zone: dt.tzinfo) -> Moment:
+        """Return this local time of ``zone`` in UTC; ``ValueError`` if the zone has no such time."""
+        local = dt.datetime(*self._fields(), tzinfo=zone)
+        utc = local.astimezone(dt.timezone.utc)
+        if utc.astimezone(zone).replace(tzinfo=None) != local.replace(tzinfo=None):
+            raise ValueError("the time falls into a daylight-saving gap")
+        return _moment_of(utc)
+
+    def _fields(self) -> tuple[int, int, int, int, int, int, int]:
+        return self.year, self.month, self.day, self.hour, self.minute, self.second, self.micro
+
+
+def time_zone_of(name: str) -> dt.tzinfo:
+    """Return the zone of a name (``Asia/Shanghai``, ``UTC``) or an offset (``+08:00``); ``ValueError`` if unknown."""
+    offset = _OFFSET.fullmatch(name)
+    if offset:
+        delta = dt.timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        return dt.timezone(delta if offset[1] == "+" else -delta)
+    if name.upper() == "UTC" or not name:
+        return dt.timezone.utc
+    try:
+        return ZoneInfo(name)
+    except (OSError, KeyError):
+        raise ValueError(f"unknown time zone {name!r}") from None
+
+
+def parse_moment(text: str, fsp: int, zone: dt.tzinfo = dt.timezone.utc) -> Moment:
+    """Parse a date or date-time text, converting an offset suffix to ``zone``; ``ValueError`` if it is impossible."""
+    text = text.strip()
+    separated = _SEPARATED.fullmatch(text)
+    if separated:
+        fields = [int(part or 0) for part in separated.groups()[:6]]
+        if len(separated[1]) <= 2:
+            fields[0] = _full_year(fields)
+        return _checked(fields, separated[7] or "", fsp, separated[8], zone)
+    packed = _PACKED.fullmatch(text)
+    if not packed or len(packed[1]) not in _PACKED_WIDTHS:
+        raise ValueError(f"{text!r} is not a date")
+    digits, fields, at = packed[1], [], 0
+    for width in _PACKED_WIDTHS[len(digits)]:
+        fields.append(int(digits[at : at + width]))
+        at += width
+    if len(digits) not in (14, 8):
+        fields[0] = _full_year(fields)
+    fraction = packed[2] or ""
+    return _checked(fields + [0] * (6 - len(fields)), fraction if len(digits) > 8 else "", fsp, packed[3], zone)
+
+
+def moment_of_number(number: int) -> Moment:
+    """Read YYMMDD, YYYYMMDD, YYMMDDHHMMSS or YYYYMMDDHHMMSS written as a number; ``ValueError`` for any other text."""
+    if number == 0:
+        return Moment(0, 0, 0)
+    for low, high, offset, factor in _NUMBER_RANGES:
+        if low <= number <= high:
+            return parse_moment(f"{(number + offset) * factor:014}", 0)
+    raise ValueError(f"{number} is not a date")
+
+
+def _full_year(fields: list[int]) -> int:
+    year = fields[0]
+    if not any(fields):
+        return 0
+    return year + (2000 if year < 70 else 1900)
+
+
+def _checked(fields: list[int], fraction: str, fsp: int, offset: str | None, zone: dt.tzinfo) -> Moment:
+    year, month, day, hour, minute, second = fields
+    last = calendar.monthrange(year, month)[1] if year and 1 <= month <= 12 else 31
+    if month > 12 or day > last or hour > 23 or minute > 59 or second > 59:
+        raise ValueError("no such date or time")
+    micro, carry = _round_fraction(fraction, fsp)
+    moment = Moment(year, month, day, hour, minute, second, micro)
+    if not carry and not offset:
+        return moment
+    if not (year and month and day):
+        raise ValueError("a zero date cannot be rounded or shifted")
+    exact = dt.datetime(year, month, day, hour, minute, second, micro) + dt.timedelta(seconds=carry)
+    if offset:
+        shift = dt.timezone.utc if offset == "Z" else time_zone_of(offset if len(offset) > 3 else offset + ":00")
+        exact = exact.replace(tzinfo=shift).astimezone(zone)
+    return _moment_of(exact)
+
+
+def _moment_of(exact: dt.datetime) -> Moment:
+    return Moment(exact.year, exact.month, exact.day, exact.hour, exact.minute, exact.second, exact.microsecond)
+
+
+def _round_fraction(fraction: str, fsp: int) -> tuple[int, int]:
+    """Return (microseconds rounded to fsp, 1 if that carries into the seconds)."""
+    digits = fraction[:7].ljust(7, "0")
+    unit = 10 ** (7 - fsp)
+    rounded = (int(digits) + unit // 2) // unit * unit // 10
+    return rounded % 1_000_000, rounded // 1_000_000
+
+
+def _fraction(micro: int, fsp: int) -> str:
+    return f".{micro:06}"[: fsp + 1] if fsp > 0 else ""
+
+
+def normalise_duration(text: str, fsp: int) -> str:
+    """Return TiDB's text of a TIME value (``-12:34:56.500``); ``ValueError`` if ``text`` is not a time."""
+    text = text.strip()
+    negative = text.startswith("-")
+    parsed = _DURATION.fullmatch(text.lstrip("-") if negative else text)
+    if parsed and not (parsed[3] is None and parsed[1] is None and len(parsed[2]) > 7):
+        hours, minutes, seconds, fraction = _duration_fields(parsed)
+    else:  # a date-time is read for its time
+        moment = parse_moment(text, fsp)
+        hours, minutes, seconds, fraction = moment.hour, moment.minute, moment.second, f"{moment.micro:06}"
+    micro, carry = _round_fraction(fraction, fsp)
+    total = hours * 3600 + minutes * 60 + seconds + carry
+    if minutes > 59 or seconds > 59 or total > _MAX_HOURS * 3600 + 3599 or (total == 3_020_399 and micro):
+        raise ValueError(f"{text!r} is outside TIME's range")
+    sign = "-" if negative and (total or micro) else ""
+    return f"{sign}{total // 3600:02}:{total // 60 % 60:02}:{total % 60:02}{_fraction(micro, fsp)}"
+
+
+def _duration_fields(parsed: re.Match[str]) -> tuple[int, int, int, str]:
+    days, first, second, third, fraction = parsed.groups()
+    if second is None and days is None:  # packed: HHMMSS, MMSS or SS
+        packed = int(first)
+        return packed // 10000, packed // 100 % 100, packed % 100, fraction or ""
+    return int(days or 0) * 24 + int(first), int(second or 0), int(third or 0), fraction or ""
+
 
 _DATE_TIMES = frozenset({MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP})
 _WITHOUT_LITERAL = frozenset({MySQLType.JSON, *BLOB_TYPES, MySQLType.VECTOR_FLOAT32})
@@ -47,7 +385,6 @@ _LAST_TIMESTAMP = dt.datetime(2038, 1, 19, 3, 14, 7, 999999)
 _MAX_YEAR, _MIN_YEAR = 2155, 1901
 _YEAR = re.compile(r"\s*[+-]?0*\d{1,4}\s*", re.ASCII)
 _LABEL_NUMBER = re.compile(r"0|[1-9]\d{0,9}|0[xX][\da-fA-F]{1,9}|0[bB][01]{1,32}|0[oO][0-7]{1,11}", re.ASCII)
-_MAX_SHOWN = 60
 
 
 def stored_default(default: Literal | DefaultExpression, column: Column, zone: dt.tzinfo) -> str | bytes | None:

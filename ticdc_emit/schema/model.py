@@ -12,7 +12,12 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from ticdc_emit.pictures.shown import facts_html
-from ticdc_emit.schema.types import BINARY_CHARSET, STRING_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.sql.types import (
+    BINARY_CHARSET,
+    STRING_TYPES,
+    ColumnFlag,
+    MySQLType,
+)
 
 __all__ = ["Column", "Index", "Partition", "TableInfo"]
 
@@ -158,7 +163,7 @@ class TableInfo:
         return f"<{'View' if self.is_view else 'Table'} {self.full_name} ({names}{more}), version {self.version}>"
 
     def _repr_html_(self) -> str:
-        from ticdc_emit.schema.typenames import sql_type
+        from ticdc_emit.schema.type_names import sql_type
 
         key = {column.name for column in self.whole_handle_key}
         rows = [

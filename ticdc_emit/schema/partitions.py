@@ -10,10 +10,11 @@ from dataclasses import replace
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.model import Partition
-from ticdc_emit.schema.nodes import MAX_PARTITIONS, AddPartitions, ChangePartitions
 from ticdc_emit.schema.ranges import with_ranges
-from ticdc_emit.schema.state import TableState
+from ticdc_emit.schema.store import TableState
 from ticdc_emit.schema.tables import unique_names, with_partitioning
+from ticdc_emit.sql.nodes.alter import AddPartitions, ChangePartitions
+from ticdc_emit.sql.nodes.tables import MAX_PARTITIONS
 
 __all__ = ["alter_partitions", "find_partition"]
 
@@ -57,16 +58,16 @@ def alter_partitions(state: TableState, spec: AddPartitions | ChangePartitions) 
     names = {partition.name for partition in chosen}
     if spec.kind == "truncate":
         fresh = tuple(Partition(0, p.name) if p.name in names else p for p in state.info.partitions)
-        return _with(state, fresh), "truncate partition"
+        return _with_partitions(state, fresh), "truncate partition"
     if spec.kind == "drop":
         _needs_ranges(state)
         if len(chosen) == len(state.info.partitions):
             raise DdlError("cannot drop all partitions, use DROP TABLE instead", remedy="Use DROP TABLE")
-        return _with(state, tuple(p for p in state.info.partitions if p.name not in names)), "drop partition"
+        return _with_partitions(state, tuple(p for p in state.info.partitions if p.name not in names)), "drop partition"
     return with_ranges(_reorganized(state, chosen, spec.into), spec.definitions), _REORGANIZE
 
 
-def _with(state: TableState, partitions: tuple[Partition, ...]) -> TableState:
+def _with_partitions(state: TableState, partitions: tuple[Partition, ...]) -> TableState:
     if len(partitions) > MAX_PARTITIONS:
         raise DdlError(f"more than {MAX_PARTITIONS} partitions", remedy="Use fewer partitions")
     unique_names((partition.name for partition in partitions), "partition")
@@ -90,7 +91,7 @@ def _added(state: TableState, spec: AddPartitions) -> tuple[TableState, str]:
     if state.partition_method in ("hash", "key"):
         added = spec.names or tuple(f"p{number}" for number in range(len(present), len(present) + spec.count))
         names = (*(partition.name for partition in present), *added)  # all rows move, so all partitions are new
-        return _with(state, tuple(Partition(0, name) for name in names)), _REORGANIZE
+        return _with_partitions(state, tuple(Partition(0, name) for name in names)), _REORGANIZE
     if spec.count:
         raise DdlError(
             "ADD PARTITION PARTITIONS is for HASH and KEY partitions",
@@ -100,7 +101,7 @@ def _added(state: TableState, spec: AddPartitions) -> tuple[TableState, str]:
     if spec.if_not_exists and any(name.lower() in known_names for name in spec.names):
         return state, ""
     state = with_ranges(state, spec.definitions)
-    return _with(state, present + tuple(Partition(0, name) for name in spec.names)), "add partition"
+    return _with_partitions(state, present + tuple(Partition(0, name) for name in spec.names)), "add partition"
 
 
 def _coalesced(state: TableState, count: int) -> tuple[TableState, str]:
@@ -112,7 +113,7 @@ def _coalesced(state: TableState, count: int) -> tuple[TableState, str]:
             remedy="Give a number from 1 to one less than it has",
         )
     partitions = state.info.partitions[: len(state.info.partitions) - count]
-    return _with(state, tuple(Partition(0, partition.name) for partition in partitions)), _REORGANIZE
+    return _with_partitions(state, tuple(Partition(0, partition.name) for partition in partitions)), _REORGANIZE
 
 
 def _reorganized(state: TableState, chosen: list[Partition], into: tuple[str, ...]) -> TableState:
@@ -120,4 +121,4 @@ def _reorganized(state: TableState, chosen: list[Partition], into: tuple[str, ..
     at = state.info.partitions.index(chosen[0])
     names = {partition.name for partition in chosen}
     rest = [partition for partition in state.info.partitions if partition.name not in names]
-    return _with(state, (*rest[:at], *(Partition(0, name) for name in into), *rest[at:]))
+    return _with_partitions(state, (*rest[:at], *(Partition(0, name) for name in into), *rest[at:]))

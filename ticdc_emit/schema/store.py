@@ -1,21 +1,179 @@
-"""Databases, tables and their history by name.
+"""Ids and versions: assigned as in TiDB, or given by the caller.
 
-Names keep their case and are found in any case (``lower_case_table_names=2``). Changes are staged and take effect
-together, so a statement that fails has no effect.
+TiDB draws the ids of databases, tables, partitions and DDL jobs from one counter. The same history of DDL therefore
+gives the same ids, here as in a fresh cluster. ``version`` (a TSO: when the DDL finished) and ``update_ts`` (when the
+table's definition last changed) come from the DDL's commit_ts.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from ticdc_emit.errors import DdlError, UnknownTableError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.state import TableState
+from ticdc_emit.schema.model import Column, Index, TableInfo
+from ticdc_emit.sql.nodes.tables import PartitionMethod
 
-__all__ = ["Database", "DroppedTable", "SchemaStore"]
+__all__ = [
+    "FIRST_USER_ID",
+    "AssignedIds",
+    "Database",
+    "DroppedTable",
+    "ForeignKey",
+    "IdSource",
+    "Ranges",
+    "SchemaStore",
+    "TableState",
+]
+
+
+FIRST_USER_ID = 116
+"""The first free id in a fresh TiDB after its system tables (as in the golden vectors)."""
+
+
+@dataclass(frozen=True)
+class AssignedIds:
+    """Known ids of one DDL event's result; those that are None or missing are assigned.
+
+    ``column_ids`` and ``partition_ids`` are by name; ``version`` and ``update_ts`` are TSOs.
+    """
+
+    table_id: int | None = None
+    column_ids: Mapping[str, int] = field(default_factory=dict)
+    partition_ids: Mapping[str, int] = field(default_factory=dict)
+    version: int | None = None
+    update_ts: int | None = None
+
+
+class IdSource:
+    """Deterministic ids: one counter for all of TiDB's ids, and one for versions without a commit_ts."""
+
+    def __init__(self, first_id: int = FIRST_USER_ID) -> None:
+        self._next_id = first_id
+        self._last_version = 0
+
+    def next_id(self) -> int:
+        """Return the next global id."""
+        self._next_id += 1
+        return self._next_id - 1
+
+    @property
+    def last_id(self) -> int:
+        """The last id drawn, which is the job's if the job draws its id last."""
+        return self._next_id - 1
+
+    def reserve(self, used: int) -> None:
+        """Keep later ids above a given one."""
+        self._next_id = max(self._next_id, used + 1)
+
+    def save(self) -> tuple[int, int]:
+        """Return the counters, for :meth:`restore`."""
+        return self._next_id, self._last_version
+
+    def restore(self, saved: tuple[int, int]) -> None:
+        """Take back the ids drawn since :meth:`save`."""
+        self._next_id, self._last_version = saved
+
+    def version(self, commit_ts: int) -> int:
+        """Return a version above all previous ones: ``commit_ts`` if it is."""
+        self._last_version = max(self._last_version + 1, commit_ts)
+        return self._last_version
+
+
+@dataclass(frozen=True)
+class ForeignKey:
+    """A foreign key's name, and the columns of the table that it constrains."""
+
+    name: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The bounds of RANGE partitions by name, as TiDB shows them; "" for one that is not a constant.
+
+    ``floor`` is the least value, ``fsp`` the digits of a DATETIME, -1 for a DATE.
+    """
+
+    is_integer: bool
+    floor: str
+    fsp: int = -1
+    bounds: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TableState:
+    """``max_…_id``: the greatest id given so far. ``ttl_column``: "" without TTL."""
+
+    info: TableInfo
+    max_column_id: int = 0
+    max_index_id: int = 0
+    max_foreign_key_id: int = 0
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    partition_method: PartitionMethod = ""
+    partition_columns: tuple[str, ...] = ()
+    ttl_column: str = ""
+    ranges: Ranges | None = None
+    """``None`` if the table is not partitioned by RANGE of one integer, DATE or DATETIME."""
+
+    def find_column(self, name: str) -> Column | None:
+        """Return the column called ``name`` in any case, hidden ones included."""
+        wanted = name.lower()
+        return next((column for column in self.info.columns if column.name.lower() == wanted), None)
+
+    def column(self, name: str) -> Column:
+        """Return the visible column called ``name`` in any case; ``DdlError`` if there is none."""
+        column = self.find_column(name)
+        if column is None or column.hidden:
+            raise DdlError(f"table {self.info.full_name} has no column {name!r}", remedy="Check its name", column=name)
+        return column
+
+    def find_index(self, name: str) -> Index | None:
+        wanted = name.lower()
+        return next((index for index in self.info.indexes if index.name.lower() == wanted), None)
+
+    def index(self, name: str) -> Index:
+        """Return the index called ``name`` in any case; ``DdlError`` if there is none."""
+        index = self.find_index(name)
+        if index is None:
+            raise DdlError(f"table {self.info.full_name} has no index {name!r}", remedy="Check its name", index=name)
+        return index
+
+    def with_columns(self, columns: tuple[Column, ...]) -> TableState:
+        return replace(self, info=replace(self.info, columns=columns))
+
+    def with_indexes(self, indexes: tuple[Index, ...]) -> TableState:
+        return replace(self, info=replace(self.info, indexes=indexes))
+
+    def append_columns(self, *columns: Column) -> TableState:
+        """Add columns at the end, with the next ids."""
+        added = tuple(replace(column, id=number) for number, column in enumerate(columns, self.max_column_id + 1))
+        info = replace(self.info, columns=self.info.columns + added)
+        return replace(self, info=info, max_column_id=self.max_column_id + len(added))
+
+    def append_index(self, index: Index) -> TableState:
+        """Add an index at the end, with the next id."""
+        number = self.max_index_id + 1
+        state = replace(self, max_index_id=number)
+        return state.with_indexes((*self.info.indexes, replace(index, id=number)))
+
+    def replace_column(self, old_name: str, new: Column) -> TableState:
+        """Replace a column by ``new``, also in indexes and foreign keys."""
+        wanted = old_name.lower()
+        columns = tuple(new if column.name.lower() == wanted else column for column in self.info.columns)
+        state = self.with_columns(columns)
+
+        def renamed(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(new.name if name.lower() == wanted else name for name in names)
+
+        state = state.with_indexes(tuple(replace(index, columns=renamed(index.columns)) for index in self.info.indexes))
+        foreign_keys = tuple(replace(key, columns=renamed(key.columns)) for key in self.foreign_keys)
+        ttl_column = new.name if self.ttl_column.lower() == wanted else self.ttl_column
+        partition_columns = renamed(self.partition_columns)
+        return replace(state, foreign_keys=foreign_keys, ttl_column=ttl_column, partition_columns=partition_columns)
+
 
 TableKey = tuple[str, str]
 

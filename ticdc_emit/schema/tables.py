@@ -11,22 +11,29 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.schema.charsets import charset_of_collation, resolve
 from ticdc_emit.schema.columns import build_column
-from ticdc_emit.schema.expressions import named_columns
+from ticdc_emit.schema.defaults import named_columns
 from ticdc_emit.schema.indexes import (
     add_foreign_key,
     add_primary_key,
     add_secondary_index,
     flag_primary_key,
+    names_for_create,
 )
-from ticdc_emit.schema.key_names import names_for_create
 from ticdc_emit.schema.model import Partition, TableInfo
-from ticdc_emit.schema.nodes import MAX_PARTITIONS, ColumnDef, Constraint, Expression, Partitioning, TableOption
 from ticdc_emit.schema.ranges import ranges_of
-from ticdc_emit.schema.state import TableState
-from ticdc_emit.schema.statements import CreateTable
-from ticdc_emit.schema.types import ColumnFlag, MySQLType
+from ticdc_emit.schema.store import TableState
+from ticdc_emit.sql.charsets import charset_of_collation, resolve
+from ticdc_emit.sql.nodes.expressions import Expression
+from ticdc_emit.sql.nodes.statements import CreateTable
+from ticdc_emit.sql.nodes.tables import (
+    MAX_PARTITIONS,
+    ColumnDef,
+    Constraint,
+    Partitioning,
+    TableOption,
+)
+from ticdc_emit.sql.types import ColumnFlag, MySQLType
 
 __all__ = [
     "MAX_COLUMNS",

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.types import BLOB_TYPES, MySQLType
 from ticdc_emit.spark.frame import in_pairs
+from ticdc_emit.sql.types import BLOB_TYPES, MySQLType
+from ticdc_emit.sql.words import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

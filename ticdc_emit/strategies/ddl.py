@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from ticdc_emit.errors import SchemaError, StrategyError
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.expressions import column_names
-from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.schema.defaults import column_names
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.typenames import type_desc
-from ticdc_emit.schema.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
+from ticdc_emit.schema.type_names import type_desc
+from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
+from ticdc_emit.sql.words import quoted
 from ticdc_emit.strategies.columns import ColumnType, literal
 from ticdc_emit.strategies.names import chosen, same_name
 from ticdc_emit.strategies.tables import TableShape, column_clause, named_tables

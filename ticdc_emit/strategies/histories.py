@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-from ticdc_emit.schema.charsets import collation_key
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import FLOAT_TYPES, STRING_TYPES
+from ticdc_emit.sql.charsets import collation_key
+from ticdc_emit.sql.types import FLOAT_TYPES, STRING_TYPES
 from ticdc_emit.strategies.changes import FIRST_TSO, Change, change
 from ticdc_emit.strategies.ddl import DDL_KINDS, applicable
 from ticdc_emit.strategies.names import chosen, same_name

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ticdc_emit.errors import StrategyError
-from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.sql.words import quoted
 from ticdc_emit.strategies.columns import NEVER_KEYS, TYPES, ColumnType, column_types, without_backslashes
 from ticdc_emit.strategies.names import chosen, same_name
 from ticdc_emit.strategies.names import names as plain_names

@@ -16,11 +16,15 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from ticdc_emit.errors import StrategyError
-from ticdc_emit.schema.charsets import python_codec
-from ticdc_emit.schema.literals import float_text
+from ticdc_emit.schema.defaults import float_text, time_zone_of
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.temporal import time_zone_of
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType, integer_range
+from ticdc_emit.sql.charsets import python_codec
+from ticdc_emit.sql.types import (
+    INTEGER_TYPES,
+    STRING_TYPES,
+    MySQLType,
+    integer_range,
+)
 from ticdc_emit.strategies.printed import document_text, single_text
 
 __all__ = ["values"]

@@ -16,9 +16,15 @@ from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.schema.literals import float_text
+from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.sql.types import (
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    STRING_TYPES,
+    MySQLType,
+)
 
 __all__ = ["Row", "altered", "value_of_old_rows"]
 

@@ -38,7 +38,7 @@ from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
+from ticdc_emit.sql.types import INTEGER_TYPES, MySQLType
 from ticdc_emit.traffic.truth import TableFold, Tables, shown_tables
 
 __all__ = ["History"]

@@ -26,7 +26,7 @@ from ticdc_emit.pipeline.planning import current_database
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import BLOB_TYPES, LABEL_TYPES, STRING_TYPES
+from ticdc_emit.sql.types import BLOB_TYPES, LABEL_TYPES, STRING_TYPES
 from ticdc_emit.traffic.altered import Row, altered
 
 __all__ = ["Row", "Rows", "TableFold", "Tables", "fold_tables", "shown_tables"]

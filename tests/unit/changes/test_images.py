@@ -12,7 +12,7 @@ from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.columnar.values import Rendering, plain_text
 from ticdc_emit.errors import InvalidValueError, MissingColumnError
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import ColumnFlag, MySQLType
+from ticdc_emit.sql.types import ColumnFlag, MySQLType
 
 
 def _column(kind: MySQLType, flen: int = -1, decimal: int = -1, **more: Any) -> Column:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from ticdc_emit.columnar.escape import EASYJSON
 from ticdc_emit.columnar.values import Rendering, accept, json_content
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import ColumnFlag, MySQLType
+from ticdc_emit.sql.types import ColumnFlag, MySQLType
 
 __all__ = ["COLUMNS", "SAMPLES", "Sample", "column", "over_garbage", "shown"]
 

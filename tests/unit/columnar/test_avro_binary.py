@@ -32,7 +32,7 @@ from ticdc_emit.columnar.avro_varints import zigzag_bytes
 from ticdc_emit.columnar.cells import Piece, join_pieces
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 UNIONS = st.sampled_from([None, Union.null_at(0), Union.null_at(1)])
 INT64 = st.one_of(st.integers(-70, 70), st.integers(-20_000, 20_000), st.integers(-(1 << 63), (1 << 63) - 1))

@@ -15,7 +15,7 @@ from ticdc_emit.columnar.buffers import from_bytes
 from ticdc_emit.columnar.epochs import clock_micros, date_days, datetime_ticks, zoned_text
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 EPOCH = dt.datetime(1970, 1, 1)
 MICROSECOND = dt.timedelta(microseconds=1)

@@ -13,7 +13,7 @@ from column_samples import COLUMNS, NOT_NULL, UNSIGNED, column, shown
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 _DATETIME = column(MySQLType.DATETIME, 19, 0)
 _TIME = column(MySQLType.DURATION, 10, 0)

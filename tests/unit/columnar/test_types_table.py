@@ -15,7 +15,7 @@ from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 
 def test_the_table_has_every_column_type() -> None:

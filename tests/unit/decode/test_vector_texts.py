@@ -24,9 +24,9 @@ from ticdc_emit.decode.avro.text import avro_name
 from ticdc_emit.decode.events import DdlEvent, RowEvent, WatermarkEvent, kind_of, table_of
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.schema.literals import float_text
+from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 _CONNECT = (Protocol.DEBEZIUM, Protocol.DEBEZIUM_AVRO)
 _DATES = (MySQLType.DATE, MySQLType.DATETIME)

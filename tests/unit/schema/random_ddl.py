@@ -8,9 +8,8 @@ import re
 from hypothesis import strategies as st
 from test_ddl_properties import COLUMNS, TEXTS, create, quoted
 
-from ticdc_emit.schema.reserved import CALL_WORDS, RESERVED_WORDS, UNRESERVED_WORDS
-from ticdc_emit.schema.sql_mode import sql_mode_of
-from ticdc_emit.schema.tokens import scan
+from ticdc_emit.sql.lexer import scan, sql_mode_of
+from ticdc_emit.sql.words import CALL_WORDS, RESERVED_WORDS, UNRESERVED_WORDS
 
 __all__ = ["EXPRESSIONS", "noisy", "statements", "table_scripts"]
 

@@ -6,8 +6,8 @@ import pytest
 
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.typenames import mysql_type_name, sql_type, type_desc
-from ticdc_emit.schema.types import ColumnFlag
+from ticdc_emit.schema.type_names import mysql_type_name, sql_type, type_desc
+from ticdc_emit.sql.types import ColumnFlag
 
 
 def column(definition: str, options: str = "") -> Column:

@@ -6,10 +6,8 @@ import pytest
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.dialect import parse_ddl, split_statements
-from ticdc_emit.schema.quoting import decode_quoted
-from ticdc_emit.schema.sql_mode import sql_mode_of
-from ticdc_emit.schema.tokens import scan
+from ticdc_emit.sql.lexer import decode_quoted, scan, sql_mode_of
+from ticdc_emit.sql.script import parse_ddl, split_statements
 
 
 def columns(sql: str) -> list[str]:

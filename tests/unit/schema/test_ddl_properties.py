@@ -12,8 +12,8 @@ from table_infos import table_info_from_dict
 from ticdc_emit.conformance.table_infos import table_info_to_dict
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.typenames import type_desc
-from ticdc_emit.schema.types import STRING_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.schema.type_names import type_desc
+from ticdc_emit.sql.types import STRING_TYPES, ColumnFlag, MySQLType
 
 LABELS = st.lists(
     # TiDB prints NUL and line ends in a label as \\0, \\n, \\r and a backslash bare: those two cannot be told apart

@@ -10,7 +10,7 @@ import pytest
 from ticdc_emit import catalog_from_sql
 from ticdc_emit.errors import DdlError, UnknownTableError
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.script import script_statements
+from ticdc_emit.sql.script import script_statements
 
 DUMPS = Path(__file__).parent / "dumps"
 TRIGGER = "CREATE TRIGGER a BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.a = 1; SET NEW.b = 2; END"

@@ -11,7 +11,7 @@ import pytest
 
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-from ticdc_emit.schema.dialect import parse_ddl, restored_statements, split_statements
+from ticdc_emit.sql.script import parse_ddl, restored_statements, split_statements
 
 pytestmark = pytest.mark.timeout(20)
 

@@ -13,12 +13,11 @@ from random_ddl import EXPRESSIONS, noisy, statements, table_scripts
 from ticdc_emit import restore_ddl
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.dialect import parse_ddl, parse_expression
-from ticdc_emit.schema.inference.rewriting import expression_of, rewritten
+from ticdc_emit.schema.inference.tree import expression_of, rewritten
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.nodes import IndexOptions, TableOption, TypeSpec
-from ticdc_emit.schema.nodes.style import STORED, WIRE
-from ticdc_emit.schema.nodes.walk import every_node
+from ticdc_emit.sql.nodes.base import STORED, WIRE, every_node
+from ticdc_emit.sql.nodes.tables import IndexOptions, TableOption, TypeSpec
+from ticdc_emit.sql.script import parse_ddl, parse_expression
 from ticdc_emit.strategies import ddl, tables
 
 STEPS = 4

@@ -17,9 +17,9 @@ from typing import Any
 from ticdc_emit.decode.avro.reader import column_fields
 from ticdc_emit.decode.errors import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.decode.text_values import Convert, raw_text
-from ticdc_emit.schema.literals import float_text
+from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import ColumnFlag, MySQLType
+from ticdc_emit.sql.types import ColumnFlag, MySQLType
 
 __all__ = ["avro_convert", "avro_default", "avro_name", "avro_names", "avro_table", "avro_virtual"]
 

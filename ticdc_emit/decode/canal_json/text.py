@@ -13,7 +13,7 @@ from typing import Any
 
 from ticdc_emit.decode.text_values import BINARY_TYPES, Convert, enum_label, raw_text, set_labels
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["canal_convert", "canal_type_convert", "canal_type_converts"]
 

@@ -16,9 +16,15 @@ from typing import Any
 
 from ticdc_emit.decode.connect.records import DebeziumField
 from ticdc_emit.decode.text_values import BINARY_TYPES, Convert, clock_text, decimal_text, fsp_of, in_zone, moment_text
-from ticdc_emit.schema.literals import float_text
+from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import DATE_TYPES, FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.sql.types import (
+    DATE_TYPES,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    ColumnFlag,
+    MySQLType,
+)
 
 __all__ = ["debezium_column", "debezium_convert"]
 

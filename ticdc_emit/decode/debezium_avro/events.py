@@ -22,7 +22,13 @@ from ticdc_emit.decode.tables import Lookup, Tables
 from ticdc_emit.decode.text_values import Convert, converted, decimal_text, raw_text
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import DATE_TYPES, FLOAT_TYPES, INTEGER_TYPES, MOMENT_TYPES, MySQLType
+from ticdc_emit.sql.types import (
+    DATE_TYPES,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    MOMENT_TYPES,
+    MySQLType,
+)
 
 __all__ = ["DebeziumAvroEvents"]
 

@@ -18,7 +18,7 @@ from ticdc_emit.decode.table_rows import TableRows
 from ticdc_emit.decode.tables import Lookup, Outcome, TableName, Tables
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.types import ColumnFlag
+from ticdc_emit.sql.types import ColumnFlag
 
 __all__ = ["DebeziumAvroTables"]
 

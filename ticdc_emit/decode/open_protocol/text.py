@@ -13,9 +13,9 @@ from typing import Any
 
 from ticdc_emit.decode.open_protocol.records import OpenColumn
 from ticdc_emit.decode.text_values import Convert, enum_label, raw_text, set_labels
-from ticdc_emit.schema.literals import float_text
+from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import BLOB_TYPES, INTEGER_TYPES, MySQLType
+from ticdc_emit.sql.types import BLOB_TYPES, INTEGER_TYPES, MySQLType
 
 __all__ = ["open_convert", "open_type_convert", "unquoted"]
 

@@ -18,7 +18,7 @@ from ticdc_emit.decode.errors import OTHER_TABLES, ChecksumMismatchError, Decode
 from ticdc_emit.decode.events import RowEvent
 from ticdc_emit.decode.simple.records import SimpleChecksum, SimpleTimestamp
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
+from ticdc_emit.sql.types import INTEGER_TYPES, MySQLType
 
 __all__ = ["check_images"]
 

@@ -18,11 +18,11 @@ from ticdc_emit.decode.table_rows import TableRows
 from ticdc_emit.decode.tables import Lookup, Outcome, Tables
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.dialect import parse_ddl
 from ticdc_emit.schema.events import DdlEvent as SchemaEvent
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.nodes import ChangePartitions, ExchangePartition
-from ticdc_emit.schema.statements import AlterTable
+from ticdc_emit.sql.nodes.alter import ChangePartitions, ExchangePartition
+from ticdc_emit.sql.nodes.statements import AlterTable
+from ticdc_emit.sql.script import parse_ddl
 
 if TYPE_CHECKING:
     from ticdc_emit.decode.simple.events import SimpleEvents

@@ -11,9 +11,14 @@ from typing import Any
 
 from ticdc_emit.decode.simple.records import SimpleColumn, SimpleTableSchema, SimpleTimestamp
 from ticdc_emit.decode.text_values import BINARY_TYPES, Convert, enum_label, in_zone, raw_text, set_labels
-from ticdc_emit.schema.literals import float_text
+from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, Index, TableInfo
-from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.sql.types import (
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    ColumnFlag,
+    MySQLType,
+)
 
 __all__ = ["simple_convert", "simple_table"]
 

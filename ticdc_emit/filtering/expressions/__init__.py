@@ -34,10 +34,9 @@ from ticdc_emit.errors import (
 from ticdc_emit.filtering.expressions.evaluate import evaluate
 from ticdc_emit.filtering.expressions.json_values import is_object
 from ticdc_emit.filtering.expressions.values import EvaluationError, Kind, NotExactError, Value, of_column, to_integer
-from ticdc_emit.schema.identifiers import to_lower
-from ticdc_emit.schema.inference.rewriting import expression_of
-from ticdc_emit.schema.inference.syntax import Node, Reference
+from ticdc_emit.schema.inference.tree import Reference, TypedNode, expression_of
 from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.words import to_lower
 
 __all__ = ["TableExpression", "UnknownColumnError"]
 
@@ -181,7 +180,7 @@ class TableExpression:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> Node:
+def _parsed(text: str) -> TypedNode:
     """Return the tree of an expression. Each process makes its own: a chain of operators is too deep to be pickled."""
     return expression_of(text)
 

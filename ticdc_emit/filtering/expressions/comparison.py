@@ -33,7 +33,7 @@ from ticdc_emit.filtering.expressions.values import (
 )
 from ticdc_emit.routing.go_regexp import GoRegexpError
 from ticdc_emit.routing.linear_regexp import CostlyRegexpError, compile_regexp
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["aligned_decimals", "compare", "is_among", "like", "regexp", "same"]
 

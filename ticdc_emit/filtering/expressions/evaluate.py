@@ -1,6 +1,6 @@
 """Evaluate an expression over a batch. In: its syntax tree. Out: one :class:`Value`.
 
-The text is read by the grammar of TiDB's expressions (``schema.grammar``). Arrow kernels are used where they give
+The text is read by the grammar of TiDB's expressions (``sql.parser``). Arrow kernels are used where they give
 TiDB's results; other functions run once per distinct value. Existing engines do not have MySQL's rules: in DuckDB ``'a
 '`` and ``'a'`` differ and comparing text with a number is an error; sqlglot's executor uses Python's operators.
 
@@ -17,8 +17,15 @@ import pyarrow as pa
 from ticdc_emit.filtering.expressions import arithmetic, comparison, json_values, logic, moments, texts
 from ticdc_emit.filtering.expressions.values import Kind, NotExactError, Value, constant, null, to_real, to_text
 from ticdc_emit.schema.inference.operands import Coercibility
-from ticdc_emit.schema.inference.syntax import Call, Cast, Collated, Constant, Node, Reference
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.schema.inference.tree import (
+    Call,
+    Cast,
+    Collated,
+    Constant,
+    Reference,
+    TypedNode,
+)
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["evaluate"]
 
@@ -38,12 +45,12 @@ _OPERANDS = 2
 Function = Callable[[Sequence[Value]], Value]
 
 
-def evaluate(node: Node, column: Callable[[Reference], Value]) -> Value:
+def evaluate(node: TypedNode, column: Callable[[Reference], Value]) -> Value:
     """Return the value of an expression; ``column`` returns the values of columns.
 
     Raises :class:`NotExactError` if it cannot be evaluated exactly, :class:`EvaluationError` if TiDB fails.
     """
-    chain: list[tuple[Function, Node]] = []
+    chain: list[tuple[Function, TypedNode]] = []
     while isinstance(node, Call) and len(node.arguments) == _OPERANDS and isinstance(node.arguments[0], Call):
         chain.append((_function(node), node.arguments[1]))  # a chain of operators is as deep as it is long
         node = node.arguments[0]
@@ -53,7 +60,7 @@ def evaluate(node: Node, column: Callable[[Reference], Value]) -> Value:
     return value
 
 
-def _evaluated(node: Node, column: Callable[[Reference], Value]) -> Value:
+def _evaluated(node: TypedNode, column: Callable[[Reference], Value]) -> Value:
     match node:
         case Reference():
             return column(node)

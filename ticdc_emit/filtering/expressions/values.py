@@ -23,7 +23,7 @@ from ticdc_emit.columnar.faults import shown
 from ticdc_emit.columnar.labels import label_text
 from ticdc_emit.schema.inference.operands import Coercibility
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import (
+from ticdc_emit.sql.types import (
     BINARY_CHARSET,
     DATE_TYPES,
     FLOAT_TYPES,

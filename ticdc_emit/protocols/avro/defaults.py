@@ -17,7 +17,7 @@ from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.avro.types import AvroOptions, AvroType
 from ticdc_emit.protocols.gojson import float_text, json_text
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["default_text"]
 

@@ -44,7 +44,7 @@ from ticdc_emit.protocols.avro.types import AvroOptions, AvroType, avro_type, br
 from ticdc_emit.protocols.binary_images import value_pieces
 from ticdc_emit.protocols.registered import SchemaTexts, header_of
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import LABEL_TYPES, MySQLType
+from ticdc_emit.sql.types import LABEL_TYPES, MySQLType
 
 __all__ = ["AvroRows"]
 

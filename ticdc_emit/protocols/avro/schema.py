@@ -18,8 +18,8 @@ from ticdc_emit.protocols.avro.types import AvroOptions, AvroType, avro_type, br
 from ticdc_emit.protocols.gojson import json_text
 from ticdc_emit.protocols.naming import escaped_label, sanitize
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.typenames import UNSPECIFIED_LENGTH, default_length
-from ticdc_emit.schema.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
+from ticdc_emit.schema.type_names import UNSPECIFIED_LENGTH, default_length
+from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
 
 __all__ = ["key_schema", "value_columns", "value_schema"]
 

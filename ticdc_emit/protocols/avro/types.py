@@ -15,7 +15,12 @@ from ticdc_emit.columnar.avro_unions import Union
 from ticdc_emit.config.switches import AvroSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, TEMPORAL_TYPES, MySQLType
+from ticdc_emit.sql.types import (
+    INTEGER_TYPES,
+    STRING_TYPES,
+    TEMPORAL_TYPES,
+    MySQLType,
+)
 
 __all__ = ["AvroOptions", "AvroType", "avro_type", "branches"]
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import fixed_values, null_mask
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["Promotion", "java_type", "promotion"]
 

@@ -33,7 +33,7 @@ from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.protocols.canal_json.java_types import Promotion, java_type, promotion
 from ticdc_emit.protocols.json_members import Members
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.typenames import mysql_type_name, type_desc
+from ticdc_emit.schema.type_names import mysql_type_name, type_desc
 
 __all__ = ["CanalJsonOptions", "CanalJsonRows", "json_string"]
 

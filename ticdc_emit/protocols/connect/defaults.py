@@ -15,8 +15,8 @@ from ticdc_emit.columnar.epochs import EARLIEST_ZONED, clock_micros, date_days, 
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.jsoniter import number_text
 from ticdc_emit.protocols.connect.jsontext import json_string
+from ticdc_emit.schema.defaults import normalise_duration, parse_moment
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.temporal import normalise_duration, parse_moment
 
 __all__ = [
     "NOW",

@@ -25,7 +25,7 @@ from ticdc_emit.protocols.connect import defaults
 from ticdc_emit.protocols.connect.jsontext import json_content, json_string
 from ticdc_emit.protocols.connect.reading import Reading
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import (
+from ticdc_emit.sql.types import (
     DATE_TYPES,
     FLOAT_TYPES,
     INTEGER_TYPES,

@@ -14,19 +14,13 @@ from decimal import Decimal
 import numpy as np
 
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.schema.dialect import parse_ddl
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.nodes import (
-    AddColumn,
-    ChangeColumn,
-    ColumnDef,
-    DefaultExpression,
-    Literal,
-    SetColumnDefault,
-)
-from ticdc_emit.schema.other_statements import OtherStatement
-from ticdc_emit.schema.statements import AlterTable, CreateTable, Statement
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.nodes.alter import AddColumn, ChangeColumn, SetColumnDefault
+from ticdc_emit.sql.nodes.expressions import DefaultExpression, Literal
+from ticdc_emit.sql.nodes.statements import AlterTable, CreateTable, OtherStatement, Statement
+from ticdc_emit.sql.nodes.tables import ColumnDef
+from ticdc_emit.sql.script import parse_ddl
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["redefined_columns"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ticdc_emit.protocols.connect.jsontext import Json, json_object
 from ticdc_emit.protocols.connect.redefined import redefined_columns
 from ticdc_emit.protocols.connect.types import jdbc_type
-from ticdc_emit.schema.literals import go_utf8
+from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.model import Column, Index, TableInfo
-from ticdc_emit.schema.typenames import default_length, type_name
-from ticdc_emit.schema.types import (
+from ticdc_emit.schema.type_names import default_length, type_name
+from ticdc_emit.sql.types import (
     BINARY_CHARSET,
     FLOAT_TYPES,
     INTEGER_TYPES,

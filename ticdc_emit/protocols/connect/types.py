@@ -20,8 +20,8 @@ from ticdc_emit.protocols.connect.nulls import null_content, refused_at
 from ticdc_emit.protocols.connect.reading import Reading
 from ticdc_emit.protocols.naming import escaped_label
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.typenames import type_name
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.schema.type_names import type_name
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["Connect", "around", "connect_type", "content", "jdbc_type", "schema_default", "tidb_type"]
 

@@ -16,7 +16,7 @@ from ticdc_emit.protocols.connect.types import connect_type, schema_default
 from ticdc_emit.protocols.connect.types import tidb_type as type_of_tidb
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["envelope_schema", "field_schema", "key_schema", "source_schema", "watermark_schema"]
 

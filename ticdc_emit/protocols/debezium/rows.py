@@ -31,7 +31,7 @@ from ticdc_emit.protocols.debezium.naming import table_prefix
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
 from ticdc_emit.protocols.json_members import Members
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import MOMENT_TYPES
+from ticdc_emit.sql.types import MOMENT_TYPES
 
 __all__ = ["DebeziumRows"]
 

@@ -31,8 +31,8 @@ from ticdc_emit.protocols.connect.control import ddl_payloads, is_sent, watermar
 from ticdc_emit.protocols.debezium_avro.schema import AVRO, field_of, record_of, source_field
 from ticdc_emit.protocols.gojson import any_text
 from ticdc_emit.protocols.naming import sanitize
+from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.literals import go_utf8
 
 __all__ = ["Headers", "control_schemas", "ddl_message", "watermark_message"]
 

@@ -32,7 +32,7 @@ from ticdc_emit.protocols.debezium_avro.schema import key_schema, row_columns, v
 from ticdc_emit.protocols.debezium_avro.values import NULL, VALUE, can_fail, refuse_beyond_long, value_pieces
 from ticdc_emit.protocols.registered import SchemaTexts, header_of
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["DebeziumAvroRows"]
 

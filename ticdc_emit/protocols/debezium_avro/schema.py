@@ -17,8 +17,8 @@ from ticdc_emit.protocols.debezium_avro.options import DebeziumAvroOptions
 from ticdc_emit.protocols.gojson import Json, any_text
 from ticdc_emit.protocols.naming import sanitize
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.typenames import UNSPECIFIED_LENGTH, default_length
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.schema.type_names import UNSPECIFIED_LENGTH, default_length
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = [
     "AVRO",

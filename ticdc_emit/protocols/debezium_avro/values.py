@@ -35,7 +35,7 @@ from ticdc_emit.protocols.connect.renderings import days, ticks, zoned
 from ticdc_emit.protocols.debezium_avro.options import DebeziumAvroOptions
 from ticdc_emit.protocols.debezium_avro.schema import connect_of
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import LABEL_TYPES, MySQLType
+from ticdc_emit.sql.types import LABEL_TYPES, MySQLType
 
 __all__ = ["NULL", "VALUE", "can_fail", "refuse_beyond_long", "value_pieces"]
 

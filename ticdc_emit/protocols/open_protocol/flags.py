@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntFlag
 
 from ticdc_emit.schema.model import Column, Index, TableInfo
-from ticdc_emit.schema.types import BINARY_CHARSET
+from ticdc_emit.sql.types import BINARY_CHARSET
 
 __all__ = ["Flag", "column_flags"]
 

@@ -21,7 +21,7 @@ from ticdc_emit.config.switches import OpenSwitches
 from ticdc_emit.protocols.json_members import Members
 from ticdc_emit.protocols.open_protocol.values import MEMBER_BEGIN, MEMBER_END
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["updated_columns"]
 

@@ -22,7 +22,13 @@ from ticdc_emit.protocols.json_members import Members
 from ticdc_emit.protocols.open_protocol.flags import column_flags
 from ticdc_emit.protocols.open_protocol.options import json_string, writer_of
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import BLOB_TYPES, FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MySQLType
+from ticdc_emit.sql.types import (
+    BLOB_TYPES,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    MySQLType,
+)
 
 __all__ = ["MEMBER_BEGIN", "MEMBER_END", "members_of"]
 

@@ -27,8 +27,8 @@ from ticdc_emit.protocols.simple.table_schema import (
 )
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.typenames import type_name
-from ticdc_emit.schema.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
+from ticdc_emit.schema.type_names import type_name
+from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
 
 __all__ = ["bootstrap_avro", "ddl_avro", "watermark_avro"]
 

@@ -41,7 +41,12 @@ from ticdc_emit.protocols.simple.avro_values import (
 from ticdc_emit.protocols.simple.options import VERSION, SimpleOptions
 from ticdc_emit.protocols.simple.rows import ENVELOPE_BYTES, constant_of, named_columns
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MySQLType
+from ticdc_emit.sql.types import (
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    MySQLType,
+)
 
 __all__ = ["SimpleAvroRows"]
 

@@ -20,8 +20,8 @@ from ticdc_emit.protocols.simple.table_schema import (
 )
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.typenames import type_name
-from ticdc_emit.schema.types import FLOAT_TYPES, MySQLType
+from ticdc_emit.schema.type_names import type_name
+from ticdc_emit.sql.types import FLOAT_TYPES, MySQLType
 
 __all__ = ["bootstrap_json", "ddl_json", "json_string", "watermark_json"]
 

@@ -31,7 +31,7 @@ from ticdc_emit.protocols.simple.json_control import json_string
 from ticdc_emit.protocols.simple.options import VERSION, SimpleOptions
 from ticdc_emit.protocols.simple.rows import ENVELOPE_BYTES, constant_of, named_columns
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["SimpleJsonRows"]
 

@@ -11,13 +11,18 @@ from __future__ import annotations
 
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.schema.inference.operands import MAX_FSP, UNSPECIFIED, Operand
-from ticdc_emit.schema.inference.rewriting import rewritten
-from ticdc_emit.schema.inference.syntax import Reference
+from ticdc_emit.schema.inference.tree import Reference, rewritten
 from ticdc_emit.schema.inference.typing import type_of
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.nodes import Expression
-from ticdc_emit.schema.state import TableState
-from ticdc_emit.schema.types import BINARY_CHARSET, BLOB_TYPES, TEMPORAL_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.schema.store import TableState
+from ticdc_emit.sql.nodes.expressions import Expression
+from ticdc_emit.sql.types import (
+    BINARY_CHARSET,
+    BLOB_TYPES,
+    TEMPORAL_TYPES,
+    ColumnFlag,
+    MySQLType,
+)
 
 __all__ = ["infer_column"]
 

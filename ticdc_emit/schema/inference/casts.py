@@ -24,7 +24,7 @@ from ticdc_emit.schema.inference.operands import (
     Eval,
     Operand,
 )
-from ticdc_emit.schema.types import BINARY_CHARSET, ColumnFlag, MySQLType
+from ticdc_emit.sql.types import BINARY_CHARSET, ColumnFlag, MySQLType
 
 __all__ = ["as_eval", "cast", "datetime_width", "decimal_digits", "duration_width"]
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from decimal import Decimal
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.schema.charsets import charset_of_collation, default_collation
 from ticdc_emit.schema.inference.casts import cast, datetime_width, duration_width
 from ticdc_emit.schema.inference.functions import call
 from ticdc_emit.schema.inference.operands import (
@@ -24,9 +23,23 @@ from ticdc_emit.schema.inference.operands import (
     Operand,
     of_column,
 )
-from ticdc_emit.schema.inference.syntax import Call, Cast, CastType, Collated, Constant, Node, Reference
-from ticdc_emit.schema.state import TableState
-from ticdc_emit.schema.types import BINARY_CHARSET, LABEL_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.schema.inference.tree import (
+    Call,
+    Cast,
+    CastType,
+    Collated,
+    Constant,
+    Reference,
+    TypedNode,
+)
+from ticdc_emit.schema.store import TableState
+from ticdc_emit.sql.charsets import charset_of_collation, default_collation
+from ticdc_emit.sql.types import (
+    BINARY_CHARSET,
+    LABEL_TYPES,
+    ColumnFlag,
+    MySQLType,
+)
 
 __all__ = ["type_of"]
 
@@ -46,7 +59,7 @@ _CAST_LENGTHS = {
 _NOT_IN_ARRAYS = frozenset({MySQLType.YEAR, MySQLType.JSON, MySQLType.FLOAT, MySQLType.NEWDECIMAL})
 
 
-def type_of(node: Node, state: TableState) -> Operand:
+def type_of(node: TypedNode, state: TableState) -> Operand:
     """Return the type of an expression over a table's columns; ``DdlError`` if it is not known."""
     return _Typing(state).of(node)
 
@@ -56,7 +69,7 @@ class _Typing:
         self._state = state
         self._operands: dict[int, Operand] = {}  # by identity: BETWEEN and CASE use a node more than once
 
-    def of(self, node: Node) -> Operand:
+    def of(self, node: TypedNode) -> Operand:
         pending = [node]  # a chain of operators is as deep as it is long: its innermost call comes first
         while (first := _first_call(pending[-1])) is not None and id(first) not in self._operands:
             pending.append(first)
@@ -65,7 +78,7 @@ class _Typing:
                 self._operands[id(each)] = self._typed(each)
         return self._operands[id(node)]
 
-    def _typed(self, node: Node) -> Operand:
+    def _typed(self, node: TypedNode) -> Operand:
         match node:
             case Reference(name):
                 return self._column(name)
@@ -87,7 +100,7 @@ class _Typing:
         return of_column(column)
 
 
-def _first_call(node: Node) -> Call | None:
+def _first_call(node: TypedNode) -> Call | None:
     """Return a call's first argument if it is a call itself."""
     first = node.arguments[0] if isinstance(node, Call) and node.arguments else None
     return first if isinstance(first, Call) else None

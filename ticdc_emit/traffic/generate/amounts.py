@@ -6,7 +6,7 @@ In: a column and a function that gives hashes. Out: SQL of an integer, a decimal
 from __future__ import annotations
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType, integer_range
+from ticdc_emit.sql.types import MySQLType, integer_range
 from ticdc_emit.traffic.generate.natives import native_type, scaled
 from ticdc_emit.traffic.generate.sql import Alternating, between, units
 from ticdc_emit.traffic.generate.texts import Bits, tokens

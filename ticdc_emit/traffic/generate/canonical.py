@@ -6,7 +6,7 @@ In: SQL of a value and its column. Out: SQL of type string, NULL for NULL. The s
 from __future__ import annotations
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import FLOAT_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.sql.types import FLOAT_TYPES, STRING_TYPES, MySQLType
 from ticdc_emit.traffic.generate.sql import EPOCH, text_of
 
 __all__ = ["canonical_text"]

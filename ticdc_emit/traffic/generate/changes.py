@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES
+from ticdc_emit.sql.types import INTEGER_TYPES
 from ticdc_emit.traffic.generate.canonical import canonical_text
 from ticdc_emit.traffic.generate.clock import Clock
 from ticdc_emit.traffic.generate.computed import add_computed

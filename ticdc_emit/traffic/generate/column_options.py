@@ -24,7 +24,7 @@ from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import (
+from ticdc_emit.sql.types import (
     FLOAT_TYPES,
     INTEGER_TYPES,
     LABEL_TYPES,

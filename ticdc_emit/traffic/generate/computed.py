@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.schema.expressions import column_names
+from ticdc_emit.schema.defaults import column_names
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.traffic.generate.expressions import generated
 

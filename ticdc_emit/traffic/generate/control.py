@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import FLOAT_TYPES, MOMENT_TYPES, MySQLType
+from ticdc_emit.sql.types import FLOAT_TYPES, MOMENT_TYPES, MySQLType
 from ticdc_emit.traffic.generate.tables import Name
 
 __all__ = ["Control", "Controls", "pattern_parts", "unit_of"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import FLOAT_TYPES, MOMENT_TYPES, MySQLType
+from ticdc_emit.sql.types import FLOAT_TYPES, MOMENT_TYPES, MySQLType
 from ticdc_emit.traffic.generate.control import Control, pattern_parts, unit_of
 from ticdc_emit.traffic.generate.natives import moment, native_type, scaled
 from ticdc_emit.traffic.generate.sql import Alternating, listed, text_of, units

@@ -14,8 +14,8 @@ from itertools import count
 from typing import NamedTuple
 
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.model import Column
+from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.generate.tables import Name, SourceTable
 
 __all__ = ["AddedColumn", "SchemaChanges", "plan_ddl"]

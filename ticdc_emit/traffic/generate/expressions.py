@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.sql.types import INTEGER_TYPES, STRING_TYPES, MySQLType
 from ticdc_emit.traffic.generate.natives import native_type
 from ticdc_emit.traffic.generate.sql import text_of
 

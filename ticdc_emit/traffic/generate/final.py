@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.generate.frame import changes_of_table
 from ticdc_emit.traffic.generate.natives import native_type
 from ticdc_emit.traffic.generate.plan import TrafficPlan

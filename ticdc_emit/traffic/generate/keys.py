@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES
+from ticdc_emit.sql.types import INTEGER_TYPES
 from ticdc_emit.traffic.generate.control import Controls
 from ticdc_emit.traffic.generate.layout import Shape
 from ticdc_emit.traffic.generate.numbered import capacity

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.sql.types import INTEGER_TYPES, STRING_TYPES, MySQLType
 from ticdc_emit.traffic.generate.sql import EPOCH
 
 __all__ = ["moment", "native_type", "padded", "scaled"]

@@ -7,7 +7,13 @@ can encode.
 from __future__ import annotations
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, MOMENT_TYPES, STRING_TYPES, MySQLType, integer_range
+from ticdc_emit.sql.types import (
+    INTEGER_TYPES,
+    MOMENT_TYPES,
+    STRING_TYPES,
+    MySQLType,
+    integer_range,
+)
 from ticdc_emit.traffic.generate.natives import moment, native_type, padded, scaled
 from ticdc_emit.traffic.generate.sql import hashed, salt_of
 from ticdc_emit.traffic.generate.texts import unique_text

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.hints import names
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-from ticdc_emit.schema.given import refuse_path
-from ticdc_emit.schema.identifiers import split_name
+from ticdc_emit.sql.script import refuse_path
+from ticdc_emit.sql.words import split_name
 from ticdc_emit.traffic.generate.changes import TableChanges
 from ticdc_emit.traffic.generate.clock import Clock, gap_of
 from ticdc_emit.traffic.generate.column_options import Columns, controls_of

@@ -11,11 +11,17 @@ from dataclasses import dataclass, field, replace
 
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.dialect import parse_ddl
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.nodes import AddConstraint, Constraint, DropForeignKey, Partitioning, TableName
-from ticdc_emit.schema.script import schema_statements
-from ticdc_emit.schema.statements import AlterTable, CreateTable, CreateTableLike, UseDatabase
+from ticdc_emit.sql.nodes.alter import AddConstraint, DropForeignKey
+from ticdc_emit.sql.nodes.base import TableName
+from ticdc_emit.sql.nodes.statements import (
+    AlterTable,
+    CreateTable,
+    CreateTableLike,
+    UseDatabase,
+)
+from ticdc_emit.sql.nodes.tables import Constraint, Partitioning
+from ticdc_emit.sql.script import parse_ddl, schema_statements
 
 __all__ = ["Name", "Reference", "SourceTable", "UniqueKey", "source_tables"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.traffic.generate import words
 from ticdc_emit.traffic.generate.sql import Alternating, pick, salt_of, units
 

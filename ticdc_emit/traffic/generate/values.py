@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import (
+from ticdc_emit.sql.types import (
     FLOAT_TYPES,
     INTEGER_TYPES,
     LABEL_TYPES,

@@ -15,9 +15,9 @@ from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.planning import current_database, ddl_statements
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.schema.model import Column as TableColumn
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.words import split_name
 from ticdc_emit.traffic.altered import value_of_old_rows
 from ticdc_emit.traffic.replay.moments import Moment, TimeUnit, commit_ts_of, named
 

@@ -14,7 +14,7 @@ import datetime as dt
 import re
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.schema.dialect import split_statements
+from ticdc_emit.sql.script import split_statements
 from ticdc_emit.tso import MAX_LONG_TSO, tso_from_datetime
 
 __all__ = ["parse_moment", "read_ddl"]

@@ -23,7 +23,7 @@ from ticdc_emit.errors import (
     UnsupportedTypeError,
 )
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.sql.words import quoted
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, tso_from_datetime
 
 if TYPE_CHECKING:

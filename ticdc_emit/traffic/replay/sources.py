@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from ticdc_emit.config.secrets import foreign_text, hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, MissingDependencyError
-from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.sql.words import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

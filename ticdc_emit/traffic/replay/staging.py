@@ -13,10 +13,10 @@ from ticdc_emit.changes.arrow_input import is_generic
 from ticdc_emit.errors import MissingColumnError
 from ticdc_emit.pipeline.batch import Batch, typed_table
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import SparkBatch, check_changes
 from ticdc_emit.spark.frame import commit_ts_column
+from ticdc_emit.sql.words import split_name
 from ticdc_emit.traffic.replay.kept import Bounds, Kept
 from ticdc_emit.traffic.replay.slices import Slice
 from ticdc_emit.traffic.replay.transactions import keep_transactions

@@ -15,9 +15,8 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.debezium import Debezium, make_codec
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
-from ticdc_emit.schema.actions import ACTION_CODES
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.events import ACTION_CODES, DdlEvent
 
 T = "create table test.t (id int primary key, v varchar(9) comment 'note')"
 

@@ -1,1 +1,0 @@
-"""The TiDB grammar in layers, from single tokens up to whole statements. Each layer is a subclass of the one below."""

@@ -1,0 +1,327 @@
+"""The values of quoted strings and names, hex and bit literals in SQL.
+
+Rule source: pingcap/tidb ``pkg/parser/lexer.go`` (``scanString``, ``handleEscape``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import NamedTuple, NoReturn
+
+from ticdc_emit.errors import DdlError, SchemaError
+from ticdc_emit.sql.words import CALL_WORDS, keyword
+
+__all__ = [
+    "FEATURES",
+    "INTRODUCERS",
+    "SqlMode",
+    "Token",
+    "code_after",
+    "decode_bits",
+    "decode_hex",
+    "decode_quoted",
+    "scan",
+    "sql_mode_of",
+]
+
+
+_ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+def decode_quoted(raw: str, *, escapes: bool = True) -> str:
+    """Return the value of a quoted string or identifier, ``raw`` with its quotes (``'``, ``"`` or a backtick)."""
+    quote, body = raw[0], raw[1:-1]
+    if quote != "`" and escapes and "\\" in body:
+        # Split at escapes first: a quote that a backslash escapes must not pair with the next one.
+        parts = _ESCAPE.split(body)
+        for index, part in enumerate(parts):
+            parts[index] = _ESCAPES.get(part, part) if index % 2 else part.replace(quote * 2, quote)
+        return "".join(parts)
+    return body.replace(quote * 2, quote)
+
+
+def decode_hex(digits: str) -> bytes:
+    """Return the bytes of ``x'..'`` or ``0x..``; an odd number of digits gets a leading zero."""
+    return bytes.fromhex(digits if len(digits) % 2 == 0 else "0" + digits)
+
+
+def decode_bits(digits: str) -> bytes:
+    """Return the bytes of ``b'..'`` or ``0b..``, as few as hold all digits."""
+    return int(digits or "0", 2).to_bytes((len(digits) + 7) // 8, "big")
+
+
+_FLAGS = {
+    "ANSI_QUOTES": "ansi_quotes",
+    "HIGH_NOT_PRECEDENCE": "high_not_precedence",
+    "IGNORE_SPACE": "ignore_space",
+    "NO_BACKSLASH_ESCAPES": "no_backslash_escapes",
+    "PIPES_AS_CONCAT": "pipes_as_concat",
+    "REAL_AS_FLOAT": "real_as_float",
+}
+_DIALECT = ("PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE")
+_COMBINATIONS = {
+    "ANSI": ("REAL_AS_FLOAT", *_DIALECT),
+    "DB2": _DIALECT,
+    "MAXDB": _DIALECT,
+    "MSSQL": _DIALECT,
+    "MYSQL323": ("HIGH_NOT_PRECEDENCE",),
+    "MYSQL40": ("HIGH_NOT_PRECEDENCE",),
+    "ORACLE": _DIALECT,
+    "POSTGRESQL": _DIALECT,
+}
+_WITHOUT_EFFECT = frozenset(
+    """
+    ALLOW_INVALID_DATES ERROR_FOR_DIVISION_BY_ZERO NO_AUTO_CREATE_USER NO_AUTO_VALUE_ON_ZERO NO_DIR_IN_CREATE
+    NO_ENGINE_SUBSTITUTION NO_FIELD_OPTIONS NO_KEY_OPTIONS NO_TABLE_OPTIONS NO_UNSIGNED_SUBTRACTION NO_ZERO_DATE
+    NO_ZERO_IN_DATE ONLY_FULL_GROUP_BY PAD_CHAR_TO_FULL_LENGTH STRICT_ALL_TABLES STRICT_TRANS_TABLES TRADITIONAL
+    """.split()  # noqa: SIM905 (a table of words)
+)
+
+
+@dataclass(frozen=True)
+class SqlMode:
+    """The flags of the parser; by default none, as in TiDB's default mode."""
+
+    ansi_quotes: bool = False
+    high_not_precedence: bool = False
+    ignore_space: bool = False
+    no_backslash_escapes: bool = False
+    pipes_as_concat: bool = False
+    real_as_float: bool = False
+
+
+@lru_cache(maxsize=256)
+def sql_mode_of(names: str) -> SqlMode:
+    """Return the flags of ``ANSI_QUOTES,STRICT_TRANS_TABLES``; ``SchemaError`` for a name that is not an SQL mode."""
+    flags: set[str] = set()
+    for name in (keyword(part.strip()) for part in names.split(",")):
+        if name in _COMBINATIONS or name in _FLAGS:
+            flags.update(_FLAGS[member] for member in _COMBINATIONS.get(name, (name,)))
+        elif name and name not in _WITHOUT_EFFECT:
+            raise SchemaError(f"unknown SQL mode {name!r}", remedy="Give modes as in SET SQL_MODE", mode=name)
+    return SqlMode(**dict.fromkeys(flags, True))
+
+
+FEATURES = frozenset(
+    {
+        "affinity",
+        "auto_id_cache",
+        "auto_rand",
+        "auto_rand_base",
+        "clustered_index",
+        "force_inc",
+        "global_index",
+        "placement",
+        "pre_split",
+        "region_split",
+        "ttl",
+    }
+)
+"""A /*T![feature] ... */ comment is code if TiDB knows all of its features, else a comment like any other."""
+INTRODUCERS = {
+    "_utf8": "utf8",
+    "_utf8mb3": "utf8",
+    "_utf8mb4": "utf8mb4",
+    "_ascii": "ascii",
+    "_latin1": "latin1",
+    "_binary": "binary",
+    "_gbk": "gbk",
+    "_gb18030": "gb18030",
+}
+_HINTED = frozenset({"SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE", "CREATE", "PARTITION"})
+_OPENER = re.compile(r"/\*(?:T!(?:\[(?P<features>[\w$]+(?:,[\w$]+)*)\])?|!(?:\d{5})?)", re.ASCII)
+_LETTERS = r"[\w$\x80-\U0010ffff]"
+_WORD = re.compile(rf"{_LETTERS}+", re.ASCII)
+_TOKEN = r"""
+    [ \t\n\v\f\r]*(?:
+    (?P<space>--(?=[ \t\n\v\f\r]|\Z)[^\n]* | \#[^\n]* | \Z)
+  | (?P<open>/\*)
+  | (?P<close>\*/)
+  | (?P<national>[nN](?='))
+  | (?P<hex>0[xX][0-9a-fA-F]+ | [xX]'[0-9a-fA-F]*')
+  | (?P<bits>0b[01]+(?![0-9]) | [bB]'[01]*')
+  | (?P<float>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+)
+  | (?P<decimal>[0-9]+\.[0-9]*|\.[0-9]+)
+  | (?P<integer>[0-9]+(?!LETTERS))
+  | (?P<word>LETTERS+)
+  | (?P<string>'STRING' | "QUOTED")
+  | (?P<name>`[^`]*(?:``[^`]*)*`)
+  | (?P<system>@@(?:(?:global|session|local)\.)?(?:`[^`]*(?:``[^`]*)*`|'STRING'|"QUOTED"|[\w$.\x80-\U0010ffff]+))
+  | (?P<variable>@(?:`[^`]*(?:``[^`]*)*`|'STRING'|"QUOTED"|[\w$.\x80-\U0010ffff]*))
+  | (?P<symbol><=>|->>|->|<<|>>|<=|>=|<>|!=|:=|\|\||&&|&\^|\\N|[-+*/%^&|~!<>=(),.;:?{}\[\]])
+    )
+"""
+
+
+class Token(NamedTuple):
+    """``text``: a word in upper case or a symbol, "" for the rest; ``value``: a name or literal without its quotes.
+
+    A ``call`` is a function's name followed by its parenthesis; a word next to a dot is a ``name``, never a keyword,
+    even if the dot ends a number.
+    """
+
+    kind: str
+    text: str
+    value: str
+    start: int
+    end: int
+
+
+@cache
+def _pattern(*, backslash: bool) -> re.Pattern[str]:
+    # unrolled: a step for each escape, not for each character
+    single = r"[^'\\]*(?:(?:\\.|'')[^'\\]*)*" if backslash else r"[^']*(?:''[^']*)*"
+    double = r'[^"\\]*(?:(?:\\.|"")[^"\\]*)*' if backslash else r'[^"]*(?:""[^"]*)*'
+    text = _TOKEN.replace("LETTERS", _LETTERS).replace("STRING", single).replace("QUOTED", double)
+    return re.compile(text, re.VERBOSE | re.DOTALL | re.ASCII)
+
+
+def scan(sql: str, mode: SqlMode, subject: str = "DDL") -> list[Token]:
+    """Return all tokens; ``DdlError`` with ``position`` for a string or comment that never ends, or a stray sign."""
+    return _Scanner(sql, mode, subject).tokens()
+
+
+class _Scanner:
+    def __init__(self, sql: str, mode: SqlMode, subject: str) -> None:
+        self._sql = sql
+        self._subject = subject  # in errors
+        self._mode = mode
+        self._escapes = not mode.no_backslash_escapes
+        self._tokens: list[Token] = []
+        self._in_code_comment = False
+
+    def tokens(self) -> list[Token]:
+        sql, tokens = self._sql, self._tokens
+        match = _pattern(backslash=self._escapes).match
+        position, size, after_dot = 0, len(sql), False
+        while position < size:
+            token = match(sql, position)
+            if token is None:
+                self._fail(position)
+            kind = token.lastgroup or ""
+            start, position = token.span(kind)
+            if kind == "word" and not after_dot:
+                tokens.append(self._word(sql[start:position], start, position, after_dot=False))
+                continue
+            if kind == "space":
+                continue
+            qualified, after_dot = after_dot, False
+            if qualified and sql[start].isdigit() and self._qualifies():
+                digits = _WORD.match(sql, start)
+                position = digits.end() if digits is not None else position
+                tokens.append(Token("name", "", sql[start:position], start, position))
+                continue
+            if kind == "open":
+                position, after_dot = self._comment(start), qualified
+            elif kind == "close" and self._in_code_comment:
+                self._in_code_comment, after_dot = False, qualified
+            elif kind == "close":
+                tokens.append(Token("symbol", "*", "*", start, start + 1))
+                position = start + 1
+            elif kind == "decimal" and tokens and sql[start] == "." and self._ends_name(start):
+                tokens.append(Token("symbol", ".", ".", start, start + 1))
+                position, after_dot = start + 1, True
+            elif kind == "symbol":
+                symbol = sql[start:position]
+                after_dot = symbol == "."
+                if symbol == "\\N":
+                    tokens.append(Token("word", "NULL", symbol, start, position))
+                else:
+                    tokens.append(Token("symbol", symbol, symbol, start, position))
+            elif kind == "word":
+                tokens.append(self._word(sql[start:position], start, position, after_dot=True))
+            else:
+                tokens.append(self._token(kind, sql[start:position], start, position))
+                after_dot = sql[position - 1] == "."  # the one that ends a number, too
+        tokens.append(Token("end", "", "", size, size))
+        return tokens
+
+    def _qualifies(self) -> bool:
+        """Return whether the last dot directly follows a name: then digits after it are a name too."""
+        if len(self._tokens) < 2 or self._tokens[-1].text != ".":
+            return False
+        return self._tokens[-2].kind == "name" and self._tokens[-2].end == self._tokens[-1].start
+
+    def _behind_dot(self, position: int) -> bool:
+        """Return whether a dot stands before the position, with nothing but blanks between."""
+        while position and self._sql[position - 1] == " ":
+            position -= 1
+        return self._sql[position - 1 : position] == "."
+
+    def _ends_name(self, position: int) -> bool:
+        last = self._tokens[-1]
+        return last.end == position and last.kind == "name"
+
+    def _fail(self, position: int) -> NoReturn:
+        position += len(self._sql[position:]) - len(self._sql[position:].lstrip(" \t\n\v\f\r"))
+        rest = self._sql[position : position + 20]
+        what, remedy = "an unexpected character", "Remove it, or write the name in backticks"
+        if rest[0] in "'\"`":
+            what, remedy = "a string or name that never ends", "Close it with the quote that opened it"
+        message = f"{self._subject} cannot be read: {what} at {rest!r}"
+        raise DdlError(message, remedy=remedy, statement=self._sql, position=position)
+
+    def _comment(self, start: int) -> int:
+        """Return where to continue: after the comment, or after its opener if it contains code."""
+        code = code_after(self._sql, start)
+        if code is not None:
+            self._in_code_comment = True
+            return code
+        end = self._sql.find("*/", start + 2) + 2
+        if end < 2:
+            raise DdlError(
+                f"{self._subject} cannot be read: a comment never ends",
+                remedy="Close it with */",
+                statement=self._sql,
+                position=start,
+            )
+        if self._sql.startswith("/*+", start) and self._tokens and self._tokens[-1].text in _HINTED:
+            self._tokens.append(Token("hint", "", self._sql[start + 3 : end - 2], start, end))
+        return end
+
+    def _token(self, kind: str, raw: str, start: int, end: int) -> Token:
+        if kind == "string":
+            is_name = raw[0] == '"' and self._mode.ansi_quotes
+            return Token("name" if is_name else "string", "", decode_quoted(raw, escapes=self._escapes), start, end)
+        if kind == "name":
+            return Token("name", "", decode_quoted(raw), start, end)
+        if kind == "national":
+            return Token("introducer", "", "utf8", start, end)
+        if kind in ("hex", "bits"):
+            return Token(kind, "", raw, start, end)
+        if kind in ("variable", "system"):
+            value = raw[2:] if kind == "system" else raw[1:]
+            head, dot, tail = value.partition(".") if kind == "system" else ("", "", value)
+            if tail[:1] in ("`", "'", '"') and tail:
+                value = head + dot + decode_quoted(tail, escapes=self._escapes)
+            elif value[:1] in ("`", "'", '"') and value:
+                value = decode_quoted(value, escapes=self._escapes)
+            return Token(kind, "", value, start, end)
+        return Token(kind, "", raw, start, end)
+
+    def _word(self, raw: str, start: int, end: int, *, after_dot: bool) -> Token:
+        sql = self._sql
+        following = sql[end : end + 1]
+        if following == "." or (after_dot and self._behind_dot(start)):
+            return Token("name", "", raw, start, end)
+        if raw[0] == "_" and (charset := INTRODUCERS.get(raw.lower())):
+            return Token("introducer", "", charset, start, end)
+        text = raw.upper() if raw.isascii() else raw
+        if text in CALL_WORDS:
+            if following != "(" and self._mode.ignore_space:
+                following = sql[end:].lstrip()[:1]
+            if following == "(":
+                return Token("call", text, raw, start, end)
+        return Token("word", text, raw, start, end)
+
+
+def code_after(sql: str, start: int) -> int | None:
+    """Return where the code of a ``/*! */`` or ``/*T! */`` comment at ``start`` begins; ``None`` for other comments."""
+    opener = _OPENER.match(sql, start)
+    if opener is None:
+        return None
+    features = opener["features"]
+    return opener.end() if features is None or all(name in FEATURES for name in features.split(",")) else None

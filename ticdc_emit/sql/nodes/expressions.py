@@ -1,0 +1,637 @@
+"""Constants in a syntax tree, and how they print. Values in, TiDB's canonical text out.
+
+Rule source: pingcap/tidb ``pkg/types/parser_driver/value_expr.go`` (``ValueExpr.Restore``, the driver that production
+links), ``pkg/types/binary_literal.go``, ``pkg/types/mydecimal.go`` (``FromString``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal as Choice
+
+from ticdc_emit.sql.nodes.base import WIRE, Node, Style, joined, string
+from ticdc_emit.sql.words import quoted
+
+__all__ = [
+    "Aggregate",
+    "Assignment",
+    "Between",
+    "Binary",
+    "Call",
+    "Case",
+    "Cast",
+    "CastType",
+    "Collated",
+    "ColumnName",
+    "Comparison",
+    "Constant",
+    "DateArithmetic",
+    "Default",
+    "DefaultExpression",
+    "Exists",
+    "Expression",
+    "Frame",
+    "FrameBound",
+    "In",
+    "IsNull",
+    "IsTruth",
+    "KeywordCall",
+    "Like",
+    "Literal",
+    "MatchAgainst",
+    "MaxValue",
+    "MemberOf",
+    "Parenthesised",
+    "Placeholder",
+    "QualifiedCall",
+    "Regexp",
+    "Row",
+    "Subquery",
+    "SystemVariable",
+    "TemporalLiteral",
+    "Unary",
+    "UserVariable",
+    "Values",
+    "Window",
+    "WindowCall",
+    "Word",
+    "chained",
+    "decimal_digits",
+    "exponent_text",
+    "negated",
+]
+
+
+_WORD_DIGITS, _MAX_WORDS = 9, 9
+_LARGEST_DECIMAL = "9" * 65
+
+
+@dataclass(frozen=True)
+class Constant:
+    """``value``: digits of an integer or decimal, float, text, bytes of a hex or bit literal; None for the words.
+
+    ``charset`` is that of a string's introducer; "" if none is printed. It is never printed for bytes.
+    """
+
+    kind: Choice["null", "true", "false", "integer", "decimal", "float", "string", "hex", "bits"]
+    value: str | float | bytes | None = None
+    charset: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        value = self.value
+        if isinstance(value, str):
+            if self.kind != "string":
+                return value
+            introducer = f"_{style.word(self.charset)}" if self.charset else ""
+            return introducer + string(value.replace("\\", "\\\\"))
+        if isinstance(value, float):
+            return exponent_text(value)
+        if isinstance(value, bytes):
+            return f"x'{value.hex()}'" if self.kind == "hex" else _bits_text(value)
+        return style.word(self.kind)
+
+
+def _bits_text(value: bytes) -> str:
+    if not value:
+        return "b''"
+    return f"b'{int.from_bytes(value, 'big'):b}'"
+
+
+def exponent_text(value: float) -> str:
+    """Return a float as Go's ``strconv`` does with format ``e``: the fewest digits, two or more in the exponent."""
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    assert isinstance(exponent, int)
+    text = "".join(map(str, digits)).rstrip("0") or "0"
+    power = exponent + len(digits) - 1 if value else 0
+    mantissa = text[0] + ("." + text[1:] if len(text) > 1 else "")
+    return f"{'-' if sign else ''}{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+def decimal_digits(text: str) -> str:
+    """Return a decimal literal as TiDB keeps it: no leading zeros, and as many digits as its nine words hold."""
+    whole, _, fraction = text.partition(".")
+    whole = whole.lstrip("0")
+    words = -(-len(whole) // _WORD_DIGITS)
+    if words > _MAX_WORDS:
+        return _LARGEST_DECIMAL
+    if words + -(-len(fraction) // _WORD_DIGITS) > _MAX_WORDS:
+        fraction = fraction[: (_MAX_WORDS - words) * _WORD_DIGITS]
+    return (whole or "0") + ("." + fraction if fraction else "")
+
+
+@dataclass(frozen=True)
+class ColumnName:
+    """A column, perhaps after its table, or after schema and table."""
+
+    parts: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.parts[-1]
+
+    def restore(self, style: Style = WIRE) -> str:
+        return style.column(*self.parts)
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Operators of one precedence, from left to right: the first operand, then each operator as TiDB writes it (AND,
+    DIV, %, <=> ...) with its right operand. In TiDB's tree a chain is as deep as it is long; here it is one node, so
+    that its length has no limit.
+    """
+
+    first: Node
+    rest: tuple[tuple[str, Node], ...]
+
+    def restore(self, style: Style = WIRE) -> str:
+        parts = [self.first.restore(style)]
+        for operator, operand in self.rest:
+            parts += (_operator(operator, style), operand.restore(style))
+        return "".join(parts)
+
+
+def chained(first: Node, rest: Sequence[tuple[str, Node]]) -> Node:
+    """Return a chain of operators, or its first operand if there is no operator."""
+    return Binary(first, tuple(rest)) if rest else first
+
+
+def _operator(operator: str, style: Style) -> str:
+    if operator.isalpha():
+        return f" {style.word(operator)} "
+    return f" {operator} " if style.spaced else operator
+
+
+@dataclass(frozen=True)
+class Unary:
+    operator: str
+    operand: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        operator = style.word(self.operator) + " " if self.operator.isalpha() else self.operator
+        return operator + self.operand.restore(style)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison with ANY (SELECT ...) or ALL (SELECT ...)."""
+
+    operator: str
+    left: Node
+    all: bool
+    query: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        quantifier = style.word("ALL" if self.all else "ANY")
+        return f"{self.left.restore(style)}{_operator(self.operator, style)}{quantifier} {self.query.restore(style)}"
+
+
+@dataclass(frozen=True)
+class Collated:
+    operand: Node
+    collation: str
+
+    def restore(self, style: Style = WIRE) -> str:
+        return self.operand.restore(style) + style.word(" COLLATE ") + self.collation
+
+
+@dataclass(frozen=True)
+class Case:
+    operand: Node | None
+    whens: tuple[tuple[Node, Node], ...]
+    otherwise: Node | None
+
+    def restore(self, style: Style = WIRE) -> str:
+        parts = [style.word("CASE")]
+        if self.operand is not None:
+            parts.append(self.operand.restore(style))
+        for condition, result in self.whens:
+            parts += [style.word("WHEN"), condition.restore(style), style.word("THEN"), result.restore(style)]
+        if self.otherwise is not None:
+            parts += [style.word("ELSE"), self.otherwise.restore(style)]
+        return " ".join([*parts, style.word("END")])
+
+
+@dataclass(frozen=True)
+class Parenthesised:
+    operand: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"({self.operand.restore(style)})"
+
+
+@dataclass(frozen=True)
+class Row:
+    members: tuple[Node, ...]
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"{style.word('ROW')}({joined(self.members, style)})"
+
+
+@dataclass(frozen=True)
+class Subquery:
+    query: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"({self.query.restore(style)})"
+
+
+@dataclass(frozen=True)
+class Exists:
+    query: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word("EXISTS ") + self.query.restore(style)
+
+
+@dataclass(frozen=True)
+class Default:
+    """DEFAULT as a value, or DEFAULT(column)."""
+
+    column: ColumnName | None = None
+
+    def restore(self, style: Style = WIRE) -> str:
+        argument = f"({self.column.restore(style)})" if self.column is not None else ""
+        return style.word("DEFAULT") + argument
+
+
+@dataclass(frozen=True)
+class Values:
+    column: ColumnName
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"{style.word('VALUES')}({self.column.restore(style)})"
+
+
+@dataclass(frozen=True)
+class MaxValue:
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word("MAXVALUE")
+
+
+@dataclass(frozen=True)
+class Placeholder:
+    def restore(self, style: Style = WIRE) -> str:
+        return "?"
+
+
+@dataclass(frozen=True)
+class UserVariable:
+    name: str
+
+    def restore(self, style: Style = WIRE) -> str:
+        return "@" + quoted(self.name)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """``@name := value``."""
+
+    name: str
+    value: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"@{quoted(self.name)}:={self.value.restore(style)}"
+
+
+@dataclass(frozen=True)
+class SystemVariable:
+    """``scope``: GLOBAL, INSTANCE, SESSION, or "" if not written."""
+
+    name: str
+    scope: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        scope = style.word(self.scope) + "." if self.scope else ""
+        return f"@@{scope}{quoted(self.name)}"
+
+
+@dataclass(frozen=True)
+class MatchAgainst:
+    columns: tuple[ColumnName, ...]
+    against: Node
+    modifier: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        against = f"({self.against.restore(style)}{self.modifier})"
+        return f"{style.word('MATCH')} ({joined(self.columns, style)}) {style.word('AGAINST')} {against}"
+
+
+@dataclass(frozen=True)
+class Between:
+    operand: Node
+    low: Node
+    high: Node
+    negated: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        between = style.word(" NOT BETWEEN " if self.negated else " BETWEEN ")
+        bounds = self.low.restore(style) + style.word(" AND ") + self.high.restore(style)
+        return self.operand.restore(style) + between + bounds
+
+
+@dataclass(frozen=True)
+class In:
+    """``members`` is a tuple of expressions or one subquery."""
+
+    operand: Node
+    members: tuple[Node, ...] | Node
+    negated: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        within = style.word(" NOT IN " if self.negated else " IN ")
+        members = f"({joined(self.members, style)})" if isinstance(self.members, tuple) else self.members.restore(style)
+        return self.operand.restore(style) + within + members
+
+
+@dataclass(frozen=True)
+class Like:
+    """LIKE or ILIKE; ``escape`` is None if not written."""
+
+    word: str
+    operand: Node
+    pattern: Node
+    negated: bool = False
+    escape: str | None = None
+
+    def restore(self, style: Style = WIRE) -> str:
+        like = style.word(f" NOT {self.word} " if self.negated else f" {self.word} ")
+        escape = "" if self.escape in (None, "\\") else style.word(" ESCAPE ") + string(self.escape or "")
+        return self.operand.restore(style) + like + self.pattern.restore(style) + escape
+
+
+@dataclass(frozen=True)
+class Regexp:
+    operand: Node
+    pattern: Node
+    negated: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        regexp = style.word(" NOT REGEXP " if self.negated else " REGEXP ")
+        return self.operand.restore(style) + regexp + self.pattern.restore(style)
+
+
+@dataclass(frozen=True)
+class IsNull:
+    operand: Node
+    negated: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        return self.operand.restore(style) + style.word(" IS NOT NULL" if self.negated else " IS NULL")
+
+
+@dataclass(frozen=True)
+class IsTruth:
+    operand: Node
+    truth: bool
+    negated: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        verb = " IS NOT " if self.negated else " IS "
+        return self.operand.restore(style) + style.word(verb + ("TRUE" if self.truth else "FALSE"))
+
+
+@dataclass(frozen=True)
+class FrameBound:
+    """``word`` alone for UNBOUNDED and CURRENT ROW; else the direction of ``amount`` (of a time ``unit``)."""
+
+    word: str
+    amount: Node | None = None
+    unit: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.amount is None:
+            return style.word(self.word)
+        if self.unit:
+            amount = f"{style.word('INTERVAL')} {self.amount.restore(style)} {style.word(self.unit)}"
+        else:
+            amount = self.amount.restore(style)
+        return f"{amount} {style.word(self.word)}"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """ROWS or RANGE BETWEEN two bounds."""
+
+    unit: str
+    start: FrameBound
+    end: FrameBound
+
+    def restore(self, style: Style = WIRE) -> str:
+        bounds = self.start.restore(style) + style.word(" AND ") + self.end.restore(style)
+        return style.word(f"{self.unit} BETWEEN ") + bounds
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word among a call's arguments: a time unit, DATE, LEADING ..."""
+
+    text: str
+
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word(self.text)
+
+
+@dataclass(frozen=True)
+class Call:
+    name: str
+    arguments: tuple[Node, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"{style.word(self.name)}({joined(self.arguments, style, ', ')})"
+
+
+@dataclass(frozen=True)
+class QualifiedCall:
+    """``schema.function(...)``; a name that is not a keyword prints as a name."""
+
+    schema: str
+    name: str
+    is_word: bool
+    arguments: tuple[Node, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        name = style.word(self.name) if self.is_word else quoted(self.name)
+        return f"{quoted(self.schema)}.{name}({joined(self.arguments, style, ', ')})"
+
+
+@dataclass(frozen=True)
+class KeywordCall:
+    """A call with keywords between its arguments: TRIM(LEADING a FROM b), CONVERT(a USING b), EXTRACT(DAY FROM a).
+
+    ``pieces`` are nodes and the words between them, one blank apart.
+    """
+
+    name: str
+    pieces: tuple[Node, ...]
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"{style.word(self.name)}({joined(self.pieces, style, ' ')})"
+
+
+@dataclass(frozen=True)
+class DateArithmetic:
+    """DATE_ADD and related functions, and ``a + INTERVAL 1 DAY``."""
+
+    name: str
+    moment: Node
+    amount: Node
+    unit: str
+
+    def restore(self, style: Style = WIRE) -> str:
+        interval = f"{style.word('INTERVAL')} {self.amount.restore(style)} {style.word(self.unit)}"
+        return f"{style.word(self.name)}({self.moment.restore(style)}, {interval})"
+
+
+@dataclass(frozen=True)
+class TemporalLiteral:
+    """DATE '...', TIME '...' or TIMESTAMP '...'."""
+
+    word: str
+    value: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"{self.word} {self.value.restore(style)}"
+
+
+@dataclass(frozen=True)
+class MemberOf:
+    value: Node
+    array: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"{self.value.restore(style)}{style.word(' MEMBER OF ')}({self.array.restore(style)})"
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """``separator`` and ``order`` are GROUP_CONCAT's."""
+
+    name: str
+    arguments: tuple[Node, ...]
+    distinct: bool = False
+    order: Node | None = None
+    separator: Node | None = None
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = (style.word("DISTINCT ") if self.distinct else "") + joined(self.arguments, style, ", ")
+        if self.order is not None:
+            text += " " + self.order.restore(style)
+        if self.separator is not None:
+            text += style.word(" SEPARATOR ") + self.separator.restore(style)
+        return f"{style.word(self.name)}({text})"
+
+
+@dataclass(frozen=True)
+class CastType:
+    """The type of a CAST: ``precision`` has the numbers in parentheses; TiDB's own charset is not printed.
+
+    CHAR(n) CHARSET binary prints as BINARY(n), which is another type.
+    """
+
+    word: str
+    precision: tuple[int, ...] = ()
+    charset: str = ""
+    array: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        is_binary = self.charset == "binary"
+        text = style.word("BINARY" if is_binary else self.word)
+        if self.precision:
+            text += f"({', '.join(map(str, self.precision))})"
+        if self.charset not in ("", "utf8mb4", "binary"):
+            text += style.word(f" CHARSET {self.charset}")
+        return text + (" " + style.word("ARRAY") if self.array else "")
+
+
+@dataclass(frozen=True)
+class Cast:
+    """``form``: CAST(a AS type), CONVERT(a, type), BINARY a, JSON_SUM_CRC32(a AS type)."""
+
+    form: str
+    operand: Node
+    type: CastType
+
+    def restore(self, style: Style = WIRE) -> str:
+        operand = self.operand.restore(style)
+        if self.form == "BINARY":
+            return style.word("BINARY ") + operand
+        separator = ", " if self.form == "CONVERT" else style.word(" AS ")
+        return f"{style.word(self.form)}({operand}{separator}{self.type.restore(style)})"
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window's name alone (``only_name``), or its definition."""
+
+    name: str = ""
+    only_name: bool = False
+    based_on: str = ""
+    partition_by: tuple[Node, ...] = ()
+    order_by: Node | None = None
+    frame: Node | None = None
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.only_name:
+            return quoted(self.name)
+        parts = [quoted(self.based_on)] if self.based_on else []
+        if self.partition_by:
+            parts.append(style.word("PARTITION BY ") + joined(self.partition_by, style, ", "))
+        parts += [part.restore(style) for part in (self.order_by, self.frame) if part is not None]
+        name = quoted(self.name) + style.word(" AS ") if self.name else ""
+        return f"{name}({' '.join(parts)})"
+
+
+@dataclass(frozen=True)
+class WindowCall:
+    name: str
+    arguments: tuple[Node, ...]
+    window: Window
+    distinct: bool = False
+    from_last: bool = False
+    ignore_nulls: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        distinct = style.word("DISTINCT ") if self.distinct and self.arguments else ""
+        text = f"{style.word(self.name)}({distinct}{joined(self.arguments, style, ', ')})"
+        if self.from_last:
+            text += style.word(" FROM LAST")
+        if self.ignore_nulls:
+            text += style.word(" IGNORE NULLS")
+        return text + style.word(" OVER ") + self.window.restore(style)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Source text of an expression (without its outer parentheses), and its syntax tree."""
+
+    text: str
+    node: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        return self.node.restore(style)
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant. ``value`` by kind: str (string), int (integer), Decimal, float, bytes (bits), None (null)."""
+
+    kind: Choice["null", "string", "integer", "decimal", "float", "bits"]
+    value: str | int | Decimal | float | bytes | None
+
+
+@dataclass(frozen=True)
+class DefaultExpression:
+    """A default that is computed: CURRENT_TIMESTAMP(``fsp``), CURRENT_DATE, or a function call (``text``)."""
+
+    kind: Choice["now", "today", "call"]
+    fsp: int = 0
+    text: str = ""
+
+
+def negated(number: int | Decimal | float) -> int | Decimal | float:
+    """Return ``-number``, with all its digits: ``-`` would round a decimal to 28. A decimal has no negative zero."""
+    if isinstance(number, Decimal):
+        return number.copy_negate() if number else number
+    return -number

@@ -1,0 +1,567 @@
+"""DDL statements about databases, and how they print.
+
+Rule source: pingcap/tidb ``pkg/parser/ast/ddl.go`` (the ``Restore`` methods of the statements).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ticdc_emit.errors import UnprintableDdlError
+from ticdc_emit.sql.nodes.alter import (
+    AddColumn,
+    AddColumns,
+    AddConstraint,
+    AlterAttributes,
+    AlterOptions,
+    AlterSpec,
+    ChangePartitions,
+    DropIndex,
+    MaskingRule,
+    NoSchemaChange,
+    PartitionOptions,
+)
+from ticdc_emit.sql.nodes.base import (
+    CURRENT_USER,
+    WIRE,
+    Style,
+    TableName,
+    User,
+    if_exists,
+    if_not_exists,
+    joined,
+    special_comment,
+    string,
+)
+from ticdc_emit.sql.nodes.queries import Query
+from ticdc_emit.sql.nodes.tables import (
+    ColumnDef,
+    Constraint,
+    Partitioning,
+    Split,
+    TableOption,
+    is_placement,
+    with_ttl_off,
+)
+from ticdc_emit.sql.words import quoted
+
+__all__ = [
+    "AlterDatabase",
+    "AlterTable",
+    "Analyze",
+    "Compact",
+    "CreateDatabase",
+    "CreateIndex",
+    "CreateMaskingPolicy",
+    "CreateTable",
+    "CreateTableLike",
+    "CreateTables",
+    "CreateView",
+    "DatabaseOption",
+    "DropDatabase",
+    "DropIndexOn",
+    "DropSequences",
+    "DropTables",
+    "Flashback",
+    "LockTables",
+    "OtherStatement",
+    "PlacementPolicy",
+    "Recover",
+    "RenameTables",
+    "RepairTable",
+    "ResourceGroup",
+    "Sequence",
+    "Statement",
+    "TableWork",
+    "TruncateTable",
+    "UseDatabase",
+]
+
+
+@dataclass(frozen=True)
+class DatabaseOption:
+    """``name``: charset, collate, encryption, placement_policy or tiflash_replica (of ``labels``)."""
+
+    name: str
+    value: str = ""
+    labels: tuple[str, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.name == "placement_policy":
+            return ""
+        if self.name == "tiflash_replica":
+            labels = style.word(" LOCATION LABELS ") + ", ".join(map(string, self.labels)) if self.labels else ""
+            return f"{style.word('SET TIFLASH REPLICA ')}{self.value}{labels}"
+        if self.name == "encryption":
+            return f"{style.word('ENCRYPTION')} = {string(self.value)}"
+        return f"{style.word('CHARACTER SET' if self.name == 'charset' else 'COLLATE')} = {self.value}"
+
+
+class _WithDatabaseOptions:
+    options: tuple[DatabaseOption, ...]
+
+    @property
+    def charset(self) -> str:
+        return self._last("charset")
+
+    @property
+    def collate(self) -> str:
+        return self._last("collate")
+
+    @property
+    def placement_only(self) -> bool:
+        """Whether the statement changes the placement policy and no charset."""
+        return not (self.charset or self.collate) and any(o.name == "placement_policy" for o in self.options)
+
+    def _last(self, name: str) -> str:
+        return next((option.value for option in reversed(self.options) if option.name == name), "")
+
+    def _options_text(self, style: Style) -> str:
+        return "".join(" " + option.restore(style) for option in self.options)
+
+
+@dataclass(frozen=True)
+class CreateDatabase(_WithDatabaseOptions):
+    name: str
+    options: tuple[DatabaseOption, ...] = ()
+    if_not_exists: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        head = style.word("CREATE DATABASE " + if_not_exists(self.if_not_exists))
+        return head + quoted(self.name) + self._options_text(style)
+
+
+@dataclass(frozen=True)
+class AlterDatabase(_WithDatabaseOptions):
+    """``name`` is None for the current database."""
+
+    name: str | None
+    options: tuple[DatabaseOption, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        if all(option.name == "placement_policy" for option in self.options):
+            return ""
+        name = "" if self.name is None else " " + quoted(self.name)
+        return style.word("ALTER DATABASE") + name + self._options_text(style)
+
+
+@dataclass(frozen=True)
+class DropDatabase:
+    name: str
+    if_exists: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word("DROP DATABASE " + if_exists(self.if_exists)) + quoted(self.name)
+
+
+@dataclass(frozen=True)
+class UseDatabase:
+    name: str
+
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word("USE ") + quoted(self.name)
+
+
+@dataclass(frozen=True)
+class Recover:
+    """RECOVER TABLE by name (perhaps the ``number``-th of them) or BY JOB ``number``."""
+
+    table: TableName | None
+    number: int = 0
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.table is None:
+            return style.word("RECOVER TABLE BY JOB ") + str(self.number)
+        return style.word("RECOVER TABLE ") + self.table.restore(style) + (f" {self.number}" if self.number else "")
+
+
+@dataclass(frozen=True)
+class Flashback:
+    """FLASHBACK of ``what``: TABLE, DATABASE or CLUSTER. To a new name, to a ``timestamp``, or to a ``tso``."""
+
+    what: str
+    names: tuple[TableName, ...] = ()
+    new_name: str = ""
+    timestamp: str | None = None
+    tso: int = 0
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word(f"FLASHBACK {self.what}") + (f" {joined(self.names, style, ', ')}" if self.names else "")
+        if self.timestamp is not None:
+            return text + style.word(" TO TIMESTAMP ") + string(self.timestamp.replace("\\", "\\\\"))
+        if self.tso:
+            return text + style.word(" TO TSO ") + str(self.tso)
+        return text + (style.word(" TO ") + quoted(self.new_name) if self.new_name else "")
+
+
+@dataclass(frozen=True)
+class LockTables:
+    """LOCK TABLES; without any: UNLOCK TABLES."""
+
+    locks: tuple[tuple[TableName, str], ...]
+
+    def restore(self, style: Style = WIRE) -> str:
+        if not self.locks:
+            return style.word("UNLOCK TABLES")
+        locks = (f"{table.restore(style)} {style.word(kind)}" for table, kind in self.locks)
+        return style.word("LOCK TABLES ") + ", ".join(locks)
+
+
+@dataclass(frozen=True)
+class RepairTable:
+    table: TableName
+    definition: CreateTable
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"{style.word('ADMIN REPAIR TABLE ')}{self.table.restore(style)} {self.definition.restore(style)}"
+
+
+@dataclass(frozen=True)
+class TableWork:
+    """OPTIMIZE TABLE, or any other ``words`` before a list of tables."""
+
+    words: str
+    tables: tuple[TableName, ...]
+
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word(self.words) + " " + joined(self.tables, style, ", ")
+
+
+@dataclass(frozen=True)
+class Analyze:
+    """ANALYZE TABLE, which ALTER TABLE ... ANALYZE PARTITION is too."""
+
+    tables: tuple[TableName, ...]
+    partitions: tuple[str, ...] = ()
+    indexes: tuple[str, ...] | None = None
+    no_binlog: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        binlog = "NO_WRITE_TO_BINLOG " if self.no_binlog else ""
+        text = style.word(f"ANALYZE {binlog}TABLE ") + joined(self.tables, style)
+        if self.partitions:
+            text += style.word(" PARTITION ") + ",".join(map(quoted, self.partitions))
+        if self.indexes is not None:
+            text += style.word(" INDEX") + (" " + ",".join(map(quoted, self.indexes)) if self.indexes else "")
+        return text
+
+
+@dataclass(frozen=True)
+class Compact:
+    """ALTER TABLE ... COMPACT."""
+
+    table: TableName
+    partitions: tuple[str, ...] = ()
+    tiflash: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word("ALTER TABLE ") + self.table.restore(style) + style.word(" COMPACT")
+        if self.partitions:
+            text += style.word(" PARTITION ") + ",".join(map(quoted, self.partitions))
+        return text + (style.word(" TIFLASH REPLICA") if self.tiflash else "")
+
+
+@dataclass(frozen=True)
+class PlacementPolicy:
+    """CREATE, ALTER or DROP PLACEMENT POLICY; its options are placement options, which a changefeed leaves out one by
+    one.
+    """
+
+    verb: str
+    name: str
+    options: int = 0
+    condition: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.verb == "ALTER":
+            return ""
+        words = style.word(f"{self.verb} PLACEMENT POLICY {self.condition}")
+        return f"/*T![placement] {words}{quoted(self.name)}{' ' * self.options} */"
+
+
+@dataclass(frozen=True)
+class CreateMaskingPolicy:
+    name: str
+    table: TableName
+    rule: MaskingRule
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        replace = "OR REPLACE " if self.or_replace else ""
+        absent = "IF NOT EXISTS " if self.if_not_exists else ""
+        text = style.word(f"CREATE {replace}MASKING POLICY {absent}") + quoted(self.name) + style.word(" ON ")
+        return f"{text}{self.table.restore(style)} {self.rule.restore(style)}"
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """CREATE or ALTER SEQUENCE. ``options`` as they print: ``START WITH 5``."""
+
+    verb: str
+    name: TableName
+    condition: str = ""
+    options: tuple[str, ...] = ()
+    table_options: tuple[TableOption, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word(f"{self.verb} SEQUENCE {self.condition}") + self.name.restore(style)
+        options = [*map(style.word, self.options), *(option.restore(style) for option in self.table_options)]
+        return " ".join([text, *options])
+
+
+@dataclass(frozen=True)
+class DropSequences:
+    names: tuple[TableName, ...]
+    if_exists: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word("DROP SEQUENCE " + if_exists(self.if_exists)) + joined(self.names, style, ", ")
+
+
+@dataclass(frozen=True)
+class ResourceGroup:
+    """CREATE, ALTER or DROP RESOURCE GROUP; only the start of its options is known (``None`` for no options)."""
+
+    verb: str
+    name: str
+    condition: str = ""
+    options_offset: int | None = None
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.options_offset is not None:
+            raise UnprintableDdlError(
+                "the options of a resource group are not printed",
+                remedy="Leave the statement out of what the changefeed sends",
+                position=self.options_offset,
+            )
+        text = style.word(f"{self.verb} RESOURCE GROUP {self.condition}") + quoted(self.name)
+        return special_comment(text, "resource_group", style)
+
+
+OtherStatement: TypeAlias = (
+    "CreateMaskingPolicy | DropSequences | Flashback | LockTables | PlacementPolicy | Recover | RepairTable"
+    " | ResourceGroup | Sequence"
+)
+"""Those that the catalog runs."""
+
+
+_NO_COMMA_BEFORE = ("IMPORT TABLESPACE", "DISCARD TABLESPACE")
+
+
+@dataclass(frozen=True)
+class CreateTable:
+    """``temporary``: GLOBAL TEMPORARY (which has an ``on_commit``) or TEMPORARY, "" for neither.
+
+    ``duplicates``: IGNORE or REPLACE before AS ``select``; ``offset``: the start of the text after the definitions.
+    """
+
+    table: TableName
+    columns: tuple[ColumnDef, ...]
+    constraints: tuple[Constraint, ...] = ()
+    options: tuple[TableOption, ...] = ()
+    partitioning: Partitioning | None = None
+    if_not_exists: bool = False
+    temporary: str = ""
+    on_commit: str = ""
+    splits: tuple[tuple[str | None, Split], ...] = ()
+    duplicates: str = ""
+    select: Query | None = None
+    offset: int = 0
+
+    def restore(self, style: Style = WIRE) -> str:
+        head = f"CREATE {self.temporary} TABLE " if self.temporary else "CREATE TABLE "
+        text = style.word(head + if_not_exists(self.if_not_exists)) + self.table.restore(style)
+        if self.columns or self.constraints:
+            text += f" ({joined((*self.columns, *self.constraints), style)})"
+        options = with_ttl_off(self.options) if style.sent else self.options
+        text += "".join(" " + option.restore(style) for option in options)
+        if self.partitioning is not None:
+            text += " " + self.partitioning.restore(style)
+        for index, split in self.splits:
+            what = "" if index is None else f"INDEX {quoted(index)} " if index else "PRIMARY KEY "
+            text += f" {style.word('SPLIT')} {what}{split.restore(style)}"
+        if self.select is not None:
+            text += style.word(f" {self.duplicates} AS " if self.duplicates else " AS ") + self.select.restore(style)
+        return text + (style.word(f" ON COMMIT {self.on_commit} ROWS") if self.on_commit else "")
+
+
+@dataclass(frozen=True)
+class CreateTables:
+    """Several CREATE TABLE in one job, like those of BR and fast table creation; ``texts``: the original texts."""
+
+    tables: tuple[CreateTable, ...]
+    texts: tuple[str, ...]
+
+    def restore(self, style: Style = WIRE) -> str:
+        return joined(self.tables, style, ";")
+
+
+@dataclass(frozen=True)
+class CreateTableLike:
+    table: TableName
+    like: TableName
+    if_not_exists: bool = False
+    temporary: str = ""
+    on_commit: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        head = f"CREATE {self.temporary} TABLE " if self.temporary else "CREATE TABLE "
+        names = self.table.restore(style) + style.word(" LIKE ") + self.like.restore(style)
+        end = style.word(f" ON COMMIT {self.on_commit} ROWS") if self.on_commit else ""
+        return style.word(head + if_not_exists(self.if_not_exists)) + names + end
+
+
+@dataclass(frozen=True)
+class CreateView:
+    """``columns`` are the names in parentheses, if any; ``select`` is the query's text, ``query`` its syntax tree.
+
+    ``check_option``: LOCAL or CASCADED; TiDB does not print the second, which is the default.
+    """
+
+    table: TableName
+    columns: tuple[str, ...]
+    select: str
+    query: Query
+    or_replace: bool = False
+    algorithm: str = "UNDEFINED"
+    definer: User = CURRENT_USER
+    security: str = "DEFINER"
+    check_option: str = "CASCADED"
+    select_offset: int = 0
+
+    def restore(self, style: Style = WIRE) -> str:
+        replace = "OR REPLACE " if self.or_replace else ""
+        head = f"{style.word(f'CREATE {replace}ALGORITHM')} = {style.word(self.algorithm)} {style.word('DEFINER')} = "
+        head += self.definer.restore(style) + style.word(f" SQL SECURITY {self.security} VIEW ")
+        columns = f" ({','.join(map(quoted, self.columns))})" if self.columns else ""
+        text = head + self.table.restore(style) + columns + style.word(" AS ") + self.query.restore(style)
+        return text + ("" if self.check_option == "CASCADED" else style.word(f" WITH {self.check_option} CHECK OPTION"))
+
+
+@dataclass(frozen=True)
+class DropTables:
+    tables: tuple[TableName, ...]
+    if_exists: bool = False
+    view: bool = False
+    temporary: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        kind = "VIEW" if self.view else f"{self.temporary} TABLE".strip()
+        return style.word(f"DROP {kind} {if_exists(self.if_exists)}") + joined(self.tables, style, ", ")
+
+
+@dataclass(frozen=True)
+class TruncateTable:
+    table: TableName
+
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word("TRUNCATE TABLE ") + self.table.restore(style)
+
+
+@dataclass(frozen=True)
+class RenameTables:
+    pairs: tuple[tuple[TableName, TableName], ...]
+
+    def restore(self, style: Style = WIRE) -> str:
+        pairs = (f"{old.restore(style)}{style.word(' TO ')}{new.restore(style)}" for old, new in self.pairs)
+        return style.word("RENAME TABLE ") + ", ".join(pairs)
+
+
+@dataclass(frozen=True)
+class AlterTable:
+    """``clauses`` as written; ``specs`` one for each column and key that is added."""
+
+    table: TableName
+    clauses: tuple[AlterSpec, ...] = ()
+
+    @property
+    def specs(self) -> tuple[AlterSpec, ...]:
+        specs: list[AlterSpec] = []
+        for clause in self.clauses:
+            if isinstance(clause, AddColumns):
+                specs += (AddColumn(column, None, clause.if_not_exists) for column in clause.columns)
+                specs += map(AddConstraint, clause.constraints)
+            else:
+                specs.append(clause)
+        return tuple(specs)
+
+    def restore(self, style: Style = WIRE) -> str:
+        if all(isinstance(clause, PartitionOptions) and clause.only_placement for clause in self.clauses):
+            return ""
+        text = style.word("ALTER TABLE ") + self.table.restore(style)
+        for number, clause in enumerate(sent for clause in self.clauses if (sent := _sent(clause)) is not None):
+            text += (" " if not number or _stands_alone(clause) else ", ") + clause.restore(style)
+        return text
+
+
+def _sent(clause: AlterSpec) -> AlterSpec | None:
+    """Return the clause as a changefeed sends it: without attributes and placement, TTL off."""
+    if isinstance(clause, AlterAttributes):
+        return None if clause.words == "ATTRIBUTES" else clause
+    if isinstance(clause, PartitionOptions):
+        return None if clause.only_placement else clause
+    if isinstance(clause, AlterOptions):
+        options = with_ttl_off(clause.options)
+        is_nothing = not options or all(map(is_placement, clause.options))
+        return None if is_nothing else AlterOptions(options, clause.convert)
+    return clause
+
+
+def _stands_alone(clause: AlterSpec) -> bool:
+    """Return whether TiDB puts no comma before the clause."""
+    if isinstance(clause, ChangePartitions):
+        return clause.kind in ("partition by", "remove")
+    return isinstance(clause, NoSchemaChange) and clause.words in _NO_COMMA_BEFORE
+
+
+@dataclass(frozen=True)
+class CreateIndex(AlterTable):
+    """CREATE INDEX, which TiDB handles as ALTER TABLE. ``kind`` is "" or UNIQUE, FULLTEXT, VECTOR ..."""
+
+    kind: str = ""
+    algorithm: str = ""
+    lock: str = ""
+
+    @property
+    def constraint(self) -> Constraint:
+        (clause,) = self.clauses
+        assert isinstance(clause, AddConstraint)
+        return clause.constraint
+
+    def restore(self, style: Style = WIRE) -> str:
+        index = self.constraint
+        absent = special_comment("IF NOT EXISTS ") if index.if_not_exists else ""
+        head = style.word(f"CREATE {self.kind} INDEX " if self.kind else "CREATE INDEX ") + absent + quoted(index.name)
+        text = f"{head}{style.word(' ON ')}{self.table.restore(style)} ({joined(index.keys, style, ', ')})"
+        options = index.options.restore(style)
+        return text + (f" {options}" if options else "") + _work(self.algorithm, self.lock, style)
+
+
+@dataclass(frozen=True)
+class DropIndexOn(AlterTable):
+    """DROP INDEX, which TiDB handles as ALTER TABLE."""
+
+    algorithm: str = ""
+    lock: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        (clause,) = self.clauses
+        assert isinstance(clause, DropIndex)
+        present = special_comment("IF EXISTS ") if clause.if_exists else ""
+        text = style.word("DROP INDEX ") + present + quoted(clause.name) + style.word(" ON ")
+        return text + self.table.restore(style) + _work(self.algorithm, self.lock, style)
+
+
+def _work(algorithm: str, lock: str, style: Style) -> str:
+    given = (("ALGORITHM", algorithm), ("LOCK", lock))
+    return "".join(
+        f" {style.word(word)} = {style.word(value)}" for word, value in given if value not in ("", "DEFAULT")
+    )
+
+
+Statement: TypeAlias = (
+    "CreateTable | CreateTables | CreateTableLike | CreateView | DropTables | TruncateTable | RenameTables"
+    " | CreateDatabase | AlterDatabase | DropDatabase | UseDatabase | AlterTable"
+)

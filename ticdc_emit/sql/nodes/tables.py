@@ -1,0 +1,656 @@
+"""Column definitions: types and options, and how they print.
+
+Names keep the case in which they were written; lengths that were not written are -1. Rule source: pingcap/tidb
+``pkg/parser/types/field_type.go`` (``FieldType.Restore``), ``pkg/parser/ast/ddl.go`` (``ColumnDef``, ``ColumnOption``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal as Choice
+from typing import TypeAlias
+
+from ticdc_emit.errors import UnprintableDdlError
+from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined, special_comment, string
+from ticdc_emit.sql.nodes.expressions import ColumnName, Default, DefaultExpression, Expression, Literal
+from ticdc_emit.sql.types import BLOB_TYPES, LABEL_TYPES, MySQLType
+from ticdc_emit.sql.words import quoted
+
+__all__ = [
+    "MAX_PARTITIONS",
+    "AutoRandom",
+    "CheckOption",
+    "ClauseOption",
+    "CollateOption",
+    "ColumnDef",
+    "ColumnOption",
+    "CommentOption",
+    "ComputedOption",
+    "Constraint",
+    "ConstraintKind",
+    "GeneratedOption",
+    "IndexOptions",
+    "Interval",
+    "KeyOption",
+    "KeyPart",
+    "PartitionDefinition",
+    "PartitionKey",
+    "PartitionMethod",
+    "PartitionValues",
+    "Partitioning",
+    "Reference",
+    "ReferenceOption",
+    "Split",
+    "TableOption",
+    "TtlOption",
+    "TypeSpec",
+    "UnionOption",
+    "is_placement",
+    "with_ttl_off",
+]
+
+
+_NAMES = {
+    MySQLType.TINY: "TINYINT",
+    MySQLType.SHORT: "SMALLINT",
+    MySQLType.INT24: "MEDIUMINT",
+    MySQLType.LONG: "INT",
+    MySQLType.LONGLONG: "BIGINT",
+    MySQLType.FLOAT: "FLOAT",
+    MySQLType.DOUBLE: "DOUBLE",
+    MySQLType.NEWDECIMAL: "DECIMAL",
+    MySQLType.BIT: "BIT",
+    MySQLType.DATE: "DATE",
+    MySQLType.DATETIME: "DATETIME",
+    MySQLType.TIMESTAMP: "TIMESTAMP",
+    MySQLType.DURATION: "TIME",
+    MySQLType.YEAR: "YEAR",
+    MySQLType.STRING: "CHAR",
+    MySQLType.VARCHAR: "VARCHAR",
+    MySQLType.TINY_BLOB: "TINYTEXT",
+    MySQLType.BLOB: "TEXT",
+    MySQLType.MEDIUM_BLOB: "MEDIUMTEXT",
+    MySQLType.LONG_BLOB: "LONGTEXT",
+    MySQLType.JSON: "JSON",
+    MySQLType.ENUM: "ENUM",
+    MySQLType.SET: "SET",
+    MySQLType.VECTOR_FLOAT32: "VECTOR",
+}
+_TIMES = (MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION)
+_WITH_SCALE = (MySQLType.FLOAT, MySQLType.DOUBLE, MySQLType.NEWDECIMAL)
+_CHARS = (MySQLType.STRING, MySQLType.VARCHAR)
+_BINARY = "binary"
+
+
+@dataclass(frozen=True)
+class TypeSpec:
+    """A column type as written; ``binary`` is the BINARY attribute, bytes labels come from hex or bit literals."""
+
+    type: MySQLType
+    flen: int = -1
+    decimal: int = -1
+    unsigned: bool = False
+    zerofill: bool = False
+    charset: str = ""
+    binary: bool = False
+    elems: tuple[str | bytes, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word(self._name()) + self._precision()
+        if self.unsigned or self.zerofill:
+            text += style.word(" UNSIGNED")
+        if self.zerofill:
+            text += style.word(" ZEROFILL")
+        if self.binary and self.charset != _BINARY:
+            text += style.word(" BINARY")
+        if self.charset not in ("", _BINARY) and self.type in _CHARS + BLOB_TYPES:
+            text += style.word(f" CHARACTER SET {self.charset}")
+        return text
+
+    def _name(self) -> str:
+        name = _NAMES[self.type]
+        if self.charset != _BINARY:
+            return name
+        return name.replace("TEXT", "BLOB") if self.type in BLOB_TYPES else name.replace("CHAR", "BINARY")
+
+    def _precision(self) -> str:
+        if self.type in LABEL_TYPES:
+            labels = (elem if isinstance(elem, str) else elem.decode(errors="surrogateescape") for elem in self.elems)
+            return f"({','.join(map(string, labels))})"
+        length = self.decimal if self.type in _TIMES else self.flen
+        if length < 0:
+            return ""
+        return f"({length},{self.decimal})" if self.type in _WITH_SCALE and self.decimal >= 0 else f"({length})"
+
+
+OptionValue: TypeAlias = "Literal | DefaultExpression | Expression | str | int | bool | None"
+OptionKind: TypeAlias = Choice[
+    "not null",
+    "null",
+    "auto_increment",
+    "auto_random",
+    "primary key",
+    "unique",
+    "default",
+    "on update",
+    "comment",
+    "collate",
+    "generated virtual",
+    "generated stored",
+    "check",
+    "references",
+    "clause",
+]
+
+
+@dataclass(frozen=True)
+class ColumnOption:
+    """One column option, in the order written. ``value`` is what the catalog needs; by default a node prints its kind.
+
+    ``value`` for PRIMARY KEY: clustered (True, False or None).
+    """
+
+    kind: OptionKind
+    value: OptionValue = None
+
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word(self.kind)
+
+
+@dataclass(frozen=True)
+class KeyOption(ColumnOption):
+    """PRIMARY KEY or UNIQUE KEY of a column."""
+
+    is_global: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word("PRIMARY KEY" if self.kind == "primary key" else "UNIQUE KEY")
+        if isinstance(self.value, bool):
+            text += " " + special_comment("CLUSTERED" if self.value else "NONCLUSTERED", "clustered_index", style)
+        return text + (style.word(" GLOBAL") if self.is_global else "")
+
+
+@dataclass(frozen=True)
+class AutoRandom(ColumnOption):
+    """``value`` and ``range_bits``: the bits in parentheses."""
+
+    range_bits: int = -1
+
+    def restore(self, style: Style = WIRE) -> str:
+        bits = f"{self.value}, {self.range_bits}" if self.range_bits >= 0 else str(self.value)
+        return special_comment(f"AUTO_RANDOM({bits})" if self.value != -1 else "AUTO_RANDOM", "auto_rand", style)
+
+
+@dataclass(frozen=True)
+class ComputedOption(ColumnOption):
+    """DEFAULT or ON UPDATE: ``node`` is the expression, ``value`` its value for the catalog."""
+
+    node: Node | None = None
+    needs_parentheses: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        assert self.node is not None
+        text = self.node.restore(style)
+        return f"{style.word(self.kind)} {f'({text})' if self.needs_parentheses else text}"
+
+
+@dataclass(frozen=True)
+class CommentOption(ColumnOption):
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word("COMMENT ") + string(str(self.value).replace("\\", "\\\\"))
+
+
+@dataclass(frozen=True)
+class CollateOption(ColumnOption):
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word("COLLATE ") + str(self.value)
+
+
+@dataclass(frozen=True)
+class GeneratedOption(ColumnOption):
+    def restore(self, style: Style = WIRE) -> str:
+        assert isinstance(self.value, Expression)
+        stored = " STORED" if self.kind == "generated stored" else " VIRTUAL"
+        return f"{style.word('GENERATED ALWAYS AS')}({self.value.restore(style)}){style.word(stored)}"
+
+
+@dataclass(frozen=True)
+class CheckOption(ColumnOption):
+    name: str = ""
+    enforced: bool = True
+
+    def restore(self, style: Style = WIRE) -> str:
+        assert isinstance(self.value, Expression)
+        name = f"{style.word('CONSTRAINT')} {quoted(self.name)} " if self.name else ""
+        enforced = style.word(" ENFORCED" if self.enforced else " NOT ENFORCED")
+        return f"{name}{style.word('CHECK')}({self.value.restore(style)}){enforced}"
+
+
+@dataclass(frozen=True)
+class ReferenceOption(ColumnOption):
+    reference: Reference | None = None
+
+    def restore(self, style: Style = WIRE) -> str:
+        assert self.reference is not None
+        return self.reference.restore(style)
+
+
+@dataclass(frozen=True)
+class ClauseOption(ColumnOption):
+    """COLUMN_FORMAT, STORAGE or SECONDARY_ENGINE_ATTRIBUTE: without effect in TiDB; ``words`` is the printed form."""
+
+    words: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        return self.words
+
+
+@dataclass(frozen=True)
+class ColumnDef:
+    """``qualifier``: schema and table, if the definition has them before the column."""
+
+    name: str
+    type: TypeSpec
+    options: tuple[ColumnOption, ...] = ()
+    offset: int = 0  # of the definition in the statement, for errors
+    qualifier: tuple[str, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        head = quoted(*self.qualifier, self.name)
+        return " ".join([head, self.type.restore(style), *(option.restore(style) for option in self.options)])
+
+
+@dataclass(frozen=True)
+class KeyPart:
+    """A column, perhaps a prefix of ``length``, or an expression."""
+
+    column: str = ""
+    length: int = -1
+    expression: Expression | None = None
+    descending: bool = False
+    qualifier: tuple[str, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        descending = " DESC" if self.descending else ""
+        if self.expression is not None:
+            return f"({self.expression.restore(style)}){descending}"
+        length = f"({self.length})" if self.length > 0 else ""
+        return quoted(*self.qualifier, self.column) + length + descending
+
+
+@dataclass(frozen=True)
+class Reference:
+    """REFERENCES; ``parts`` is None if no columns are named; the actions are "" if there are none."""
+
+    table: TableName
+    parts: tuple[KeyPart, ...] | None = None
+    match: str = ""
+    on_delete: str = ""
+    on_update: str = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(part.column for part in self.parts or ())
+
+    def restore(self, style: Style = WIRE) -> str:
+        parts = f"({joined(self.parts, style, ', ')})" if self.parts is not None else ""
+        clauses = (("MATCH", self.match), ("ON DELETE", self.on_delete), ("ON UPDATE", self.on_update))
+        text = "".join(style.word(f" {words} {action}") for words, action in clauses if action)
+        return style.word("REFERENCES ") + self.table.restore(style) + parts + text
+
+
+@dataclass(frozen=True)
+class Split:
+    """Where regions are split: BETWEEN ``low`` AND ``high`` into ``regions``, or BY ``rows`` of values."""
+
+    low: tuple[Node, ...] = ()
+    high: tuple[Node, ...] = ()
+    regions: int = 0
+    rows: tuple[tuple[Node, ...], ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.rows:
+            return style.word("BY ") + ",".join(f"({joined(row, style)})" for row in self.rows)
+        bounds = f"({joined(self.low, style)}){style.word(' AND ')}({joined(self.high, style)})"
+        return f"{style.word('BETWEEN ')}{bounds}{style.word(' REGIONS')} {self.regions}"
+
+
+@dataclass(frozen=True)
+class IndexOptions:
+    """Options after an index's columns. ``visible`` and ``clustered`` are None if not given."""
+
+    clustered: bool | None = None
+    visible: bool | None = None
+    comment: str = ""
+    using: str = ""
+    parser: str = ""
+    key_block_size: int = 0
+    is_global: bool = False
+    columnar_on_demand: bool = False
+    pre_split: Split | None = None
+    engine_attribute: str = ""
+    where: Expression | None = None
+
+    def restore(self, style: Style = WIRE) -> str:
+        parts: list[str] = []
+        if self.columnar_on_demand:
+            parts.append(style.word("ADD_COLUMNAR_REPLICA_ON_DEMAND"))
+        if self.clustered is not None:
+            parts.append(special_comment("CLUSTERED" if self.clustered else "NONCLUSTERED", "clustered_index", style))
+        if self.key_block_size:
+            parts.append(style.word(f"KEY_BLOCK_SIZE={self.key_block_size}"))
+        if self.using:
+            parts.append(style.word(f"USING {self.using}"))
+        if self.parser:
+            parts.append(style.word("WITH PARSER ") + quoted(self.parser))
+        if self.comment:
+            parts.append(style.word("COMMENT ") + string(self.comment))
+        if self.is_global:
+            parts.append(special_comment("GLOBAL", "global_index", style))
+        if self.visible is not None:
+            parts.append(style.word("VISIBLE" if self.visible else "INVISIBLE"))
+        if self.pre_split is not None:
+            only_count = self.pre_split.regions and not self.pre_split.low
+            split = str(self.pre_split.regions) if only_count else f"({self.pre_split.restore(style)})"
+            parts.append(special_comment(f"PRE_SPLIT_REGIONS = {split}", "pre_split", style))
+        if self.engine_attribute:
+            parts.append(style.word("SECONDARY_ENGINE_ATTRIBUTE = ") + string(self.engine_attribute))
+        if self.where is not None:
+            parts.append(style.word("WHERE ") + self.where.restore(style))
+        return " ".join(parts)
+
+
+ConstraintKind: TypeAlias = Choice["primary", "unique", "index", "foreign", "check", "fulltext", "columnar"]
+_WORDS = {"primary": "PRIMARY KEY", "unique": "UNIQUE", "index": "INDEX", "fulltext": "FULLTEXT"}
+_IF_NOT_EXISTS = ("index", "columnar")
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """``word``: VECTOR or COLUMNAR of a columnar index. ``has_empty_name``: a name is written, but an empty one."""
+
+    kind: ConstraintKind
+    name: str = ""
+    keys: tuple[KeyPart, ...] = ()
+    options: IndexOptions = IndexOptions()
+    if_not_exists: bool = False
+    reference: Reference | None = None
+    check: Expression | None = None
+    enforced: bool = True
+    word: str = ""
+    has_empty_name: bool = False
+    offset: int = 0
+
+    @property
+    def clustered(self) -> bool | None:
+        return self.options.clustered
+
+    @property
+    def visible(self) -> bool:
+        return self.options.visible is not False
+
+    def restore(self, style: Style = WIRE) -> str:
+        name = quoted(self.name) if self.name or self.has_empty_name else ""
+        keys = f"({joined(self.keys, style, ', ')})"
+        if self.check is not None:
+            constraint = f"{style.word('CONSTRAINT')} {name} " if self.name else ""
+            enforced = style.word("ENFORCED" if self.enforced else "NOT ENFORCED")
+            return f"{constraint}{style.word('CHECK')}({self.check.restore(style)}) {enforced}"
+        if self.reference is not None:
+            constraint = style.word("CONSTRAINT ") + (f"{name} " if self.name else "")
+            absent = special_comment("IF NOT EXISTS ", style=style) if self.if_not_exists else ""
+            return f"{constraint}{style.word('FOREIGN KEY ')}{absent}{keys} {self.reference.restore(style)}"
+        text = style.word(f"{self.word} INDEX" if self.kind == "columnar" else _WORDS[self.kind])
+        if self.if_not_exists and self.kind in _IF_NOT_EXISTS:
+            text += special_comment(" IF NOT EXISTS", style=style)
+        options = self.options.restore(style)
+        return text + (f" {name}" if name else "") + keys + (f" {options}" if options else "")
+
+
+MAX_PARTITIONS = 8192
+"""TiDB's limit for one table."""
+PartitionMethod: TypeAlias = Choice["", "range", "list", "hash", "key", "system_time"]
+
+
+@dataclass(frozen=True)
+class PartitionValues:
+    """``kind``: LESS THAN, IN, DEFAULT, HISTORY or CURRENT; ``rows`` of one value each, or of one for each column."""
+
+    kind: str
+    rows: tuple[tuple[Node, ...], ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        is_default = self.kind == "IN" and len(self.rows) == 1 and self.rows[0] == (Default(),)
+        if not self.rows or is_default:
+            return style.word(" DEFAULT" if is_default else f" {self.kind}")
+        rows = (joined(row, style, ", ") if len(row) == 1 else f"({joined(row, style, ', ')})" for row in self.rows)
+        return style.word(f" VALUES {self.kind} ") + f"({', '.join(rows)})"
+
+
+@dataclass(frozen=True)
+class PartitionDefinition:
+    """A partition or (``word``) subpartition."""
+
+    name: str
+    values: PartitionValues | None = None
+    options: tuple[TableOption, ...] = ()
+    subpartitions: tuple[PartitionDefinition, ...] = ()
+    word: str = "PARTITION"
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word(f"{self.word} ") + quoted(self.name)
+        if self.values is not None:
+            text += self.values.restore(style)
+        text += "".join(" " + option.restore(style) for option in self.options)
+        return text + (f" ({joined(self.subpartitions, style)})" if self.subpartitions else "")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """INTERVAL partitioning: TiDB makes the partitions itself, from ``first`` to ``last``.
+
+    ``start`` and ``end``: where the clause is in the statement.
+    """
+
+    amount: Node
+    unit: str = ""
+    first: Node | None = None
+    last: Node | None = None
+    null_partition: bool = False
+    max_partition: bool = False
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+    def restore(self, style: Style = WIRE) -> str:
+        unit = " " + style.word(self.unit) if self.unit else ""
+        text = f" INTERVAL ({self.amount.restore(style)}{unit})"
+        if self.first is not None:
+            text += f" FIRST PARTITION LESS THAN ({self.first.restore(style)})"
+        if self.last is not None:
+            text += f" LAST PARTITION LESS THAN ({self.last.restore(style)})"
+        text += " NULL PARTITION" if self.null_partition else ""
+        return text + (" MAXVALUE PARTITION" if self.max_partition else "")
+
+
+@dataclass(frozen=True)
+class PartitionKey:
+    """The method and its expression or columns. ``count``: the number of partitions, 0 if not given."""
+
+    method: PartitionMethod
+    columns: tuple[ColumnName, ...] = ()
+    expression: Expression | None = None
+    linear: bool = False
+    algorithm: int | None = None
+    count: int = 0
+    interval: Interval | None = None
+    unit: str = ""
+    limit: int = 0
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word(("LINEAR " if self.linear else "") + self.method)
+        if self.algorithm is not None:
+            text += style.word(" ALGORITHM") + f" = {self.algorithm}"
+        if self.method == "system_time":
+            if self.expression is not None:
+                text += style.word(" INTERVAL ") + self.expression.restore(style) + " " + style.word(self.unit)
+            return text + (style.word(" LIMIT ") + str(self.limit) if self.limit else "")
+        if self.expression is not None:
+            text += f" ({self.expression.restore(style)})"
+        else:
+            by_columns = style.word(" COLUMNS") if self.method in ("range", "list") else ""
+            text += f"{by_columns} ({joined(self.columns, style)})"
+        return text + (self.interval.restore(style) if self.interval is not None else "")
+
+
+@dataclass(frozen=True)
+class Partitioning:
+    """PARTITION BY. ``names``: those of the definitions, or p0 ... for HASH and KEY."""
+
+    key: PartitionKey
+    definitions: tuple[PartitionDefinition, ...] = ()
+    sub: PartitionKey | None = None
+    update_indexes: tuple[tuple[str, bool], ...] = ()
+    offset: int = 0
+
+    @property
+    def method(self) -> PartitionMethod:
+        return self.key.method
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        if self.definitions:
+            return tuple(definition.name for definition in self.definitions)
+        return tuple(f"p{number}" for number in range(self.key.count))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.key.columns)
+
+    @property
+    def expression(self) -> Expression | None:
+        return self.key.expression
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word("PARTITION BY ") + self.key.restore(style)
+        if self.key.count and not self.definitions:
+            text += style.word(" PARTITIONS ") + str(self.key.count)
+        if self.sub is not None:
+            text += style.word(" SUBPARTITION BY ") + self.sub.restore(style)
+            if self.sub.count:
+                text += style.word(" SUBPARTITIONS ") + str(self.sub.count)
+        if self.definitions:
+            text += f" ({joined(self.definitions, style)})"
+        if self.update_indexes:
+            updates = (
+                f"{quoted(name)} {'GLOBAL' if is_global else 'LOCAL'}" for name, is_global in self.update_indexes
+            )
+            text += f" UPDATE INDEXES ({','.join(updates)})"
+        return text
+
+
+_SPECIAL = {
+    "auto_id_cache": "auto_id_cache",
+    "auto_random_base": "auto_rand_base",
+    "shard_row_id_bits": "",
+    "pre_split_regions": "",
+    "ttl_enable": "ttl",
+    "ttl_job_interval": "ttl",
+    "affinity": "affinity",
+}
+_STRINGS = frozenset(
+    """
+    comment compression connection password data_directory index_directory secondary_engine secondary_engine_attribute
+    encryption stats_col_choice stats_col_list ttl_enable ttl_job_interval affinity
+    """.split()  # noqa: SIM905 (a table of words)
+)
+_NOT_SUPPORTED = {"stats_persistent": "TableOptionStatsPersistent", "pack_keys": "TableOptionPackKeys"}
+_PLACEMENT = "placement_policy"
+
+
+@dataclass(frozen=True)
+class TableOption:
+    """``name``: its keyword in lower case. ``value``: None for DEFAULT; a column's name for TTL.
+
+    ``forced``: FORCE before AUTO_INCREMENT and AUTO_RANDOM_BASE; ``convert``: CONVERT TO before the charset.
+    """
+
+    name: str
+    value: str | int | None = ""
+    forced: bool = False
+    convert: bool = False
+    offset: int = 0
+
+    def restore(self, style: Style = WIRE) -> str:
+        name = self.name
+        if name == "engine_attribute":
+            raise UnprintableDdlError(
+                "TiDB does not print ENGINE_ATTRIBUTE", remedy="Leave the option out", position=self.offset
+            )
+        if name == _PLACEMENT:
+            return "" if style.sent else style.word("PLACEMENT POLICY") + f" = {quoted(str(self.value or 'DEFAULT'))}"
+        if name in _NOT_SUPPORTED:
+            return style.word(f"{name} = DEFAULT") + f" /* {_NOT_SUPPORTED[name]} is not supported */ "
+        text = self._assignment(style)
+        if name in _SPECIAL:
+            text = special_comment(text, _SPECIAL[name], style)
+        return special_comment("FORCE ", "force_inc", style) + text if self.forced else text
+
+    def _assignment(self, style: Style) -> str:
+        name, value = self.name, self.value
+        if name == "charset":
+            head = "CONVERT TO CHARACTER SET " if self.convert else "DEFAULT CHARACTER SET = "
+            return style.word(head + ("DEFAULT" if value is None else str(value)))
+        if name == "collate":
+            return style.word(f"DEFAULT COLLATE = {value}")
+        if name == "storage":
+            return style.word(f"STORAGE {value}")
+        keyword = style.word(name.replace("_directory", " directory"))
+        if value is None:
+            shown = style.word("NULL" if name == "secondary_engine" else "DEFAULT")
+        elif name in _STRINGS:
+            shown = string(str(value))
+        elif name == "tablespace":
+            shown = quoted(str(value))
+        elif name in ("row_format", "insert_method"):
+            shown = style.word(str(value))
+        else:
+            shown = str(value) or "''"
+        return f"{keyword} = {shown}"
+
+
+@dataclass(frozen=True)
+class TtlOption(TableOption):
+    """TTL = ``value`` (a column) + INTERVAL ``amount`` ``unit``."""
+
+    amount: Node | None = None
+    unit: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        assert self.amount is not None
+        text = f"TTL = {quoted(str(self.value))} + INTERVAL {self.amount.restore(style)} {self.unit}"
+        return special_comment(text, "ttl", style)
+
+
+@dataclass(frozen=True)
+class UnionOption(TableOption):
+    tables: tuple[TableName, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"{style.word('UNION')} = ({joined(self.tables, style)})"
+
+
+def is_placement(option: TableOption) -> bool:
+    """Return whether the option is the placement policy, which a changefeed leaves out."""
+    return option.name == _PLACEMENT
+
+
+def with_ttl_off(options: tuple[TableOption, ...]) -> tuple[TableOption, ...]:
+    """Return the options as a changefeed sends them: every TTL is off, so that rows do not expire downstream."""
+    result: list[TableOption] = []
+    for option in options:
+        if option.name == "ttl_enable":
+            continue
+        result.append(option)
+        if option.name == "ttl":
+            result.append(TableOption("ttl_enable", "OFF"))
+    return tuple(result)

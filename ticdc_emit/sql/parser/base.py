@@ -1,0 +1,288 @@
+"""The lowest layer of the TiDB grammar: words, names, numbers and strings on a list of tokens.
+
+Each layer of this package adds rules to the one below it; the whole is :class:`~.statement.StatementGrammar`. The rules
+match words by text, not by token type, because TiDB also accepts most keywords as identifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+from ticdc_emit.errors import DdlError, SchemaError
+from ticdc_emit.sql.charsets import charset_name, collation_name
+from ticdc_emit.sql.lexer import SqlMode, Token, decode_bits, decode_hex
+from ticdc_emit.sql.nodes.base import TableName
+from ticdc_emit.sql.nodes.expressions import ColumnName, Subquery
+from ticdc_emit.sql.words import RESERVED_WORDS, UNRESERVED_WORDS
+
+__all__ = ["BaseGrammar"]
+
+
+_T = TypeVar("_T")
+_MAX_DIGITS, _MAX_NUMBER = 20, (1 << 64) - 1
+_MAX_QUALIFIERS = 2  # schema and table
+_MAX_DEPTH = 120
+_MAX_SHOWN = 60
+
+
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]!r}..."
+
+
+class BaseGrammar:
+    """Rules over single tokens; one that fails raises ``DdlError`` with the statement and the position.
+
+    ``charset`` is the session's, for strings without an introducer.
+    """
+
+    _what, _subject = "statement", "DDL"  # in errors
+
+    def __init__(self, sql: str, tokens: list[Token], mode: SqlMode, charset: str = "utf8mb4") -> None:
+        """``tokens`` are those of one statement, the last one of kind ``end``."""
+        self.sql = sql
+        self._tokens = tokens
+        self._last = len(tokens) - 1
+        self._index = 0
+        self._curr = tokens[0]
+        self._mode = mode
+        self._session_charset = charset
+        self._depth = 0
+        self._subselects: dict[int, tuple[Subquery, int] | None] = {}
+        self._doubled: set[int] = set()
+
+    # -- the cursor ----------------------------------------------------------------------------------------------
+
+    def _fail(self, message: str, token: Token | None = None) -> NoReturn:
+        place = token or (self._prev if self._at_end else self._curr)
+        text = f"the end of the {self._what}" if self._at_end and token is None else _shown(self._raw(place))
+        raise DdlError(
+            f"{self._subject} is not understood: {message}, found {text}",
+            statement=self.sql,
+            position=place.start,
+            remedy="Check the syntax against TiDB's",
+        )
+
+    @property
+    def _prev(self) -> Token:
+        return self._tokens[max(self._index - 1, 0)]
+
+    @property
+    def _at_end(self) -> bool:
+        return self._index >= self._last
+
+    def _expect_end(self, what: str = "") -> None:
+        if not self._at_end:
+            self._fail(f"expected {what}" if what else "not understood")
+
+    def _raw(self, token: Token) -> str:
+        return self.sql[token.start : token.end]
+
+    def _text_from(self, start: int) -> str:
+        """Return the statement's text from a position to the end of the last token consumed."""
+        return self.sql[start : self._prev.end].strip()
+
+    def _peek(self, ahead: int = 1) -> Token:
+        return self._tokens[min(self._index + ahead, self._last)]
+
+    def _advance(self, count: int = 1) -> None:
+        self._index = min(self._index + count, self._last)
+        self._curr = self._tokens[self._index]
+
+    def _retreat(self, index: int) -> None:
+        self._index = index
+        self._curr = self._tokens[index]
+
+    def _enter(self) -> None:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            self._nested_too_deeply()
+
+    def _leave(self) -> None:
+        self._depth -= 1
+
+    def _check_chain(self, length: int) -> None:
+        """Refuse a chain of operators whose tree is as deep as it is long."""
+        if length > _MAX_DEPTH:
+            self._nested_too_deeply()
+
+    def _nested_too_deeply(self) -> NoReturn:
+        raise DdlError(
+            f"{self._subject} is nested too deeply",
+            remedy="Use fewer parentheses",
+            statement=self.sql,
+            position=self._curr.start,
+        )
+
+    # -- words and symbols ---------------------------------------------------------------------------------------
+
+    def _word_at(self, ahead: int = 0) -> str:
+        """The unquoted word ``ahead`` tokens from here in upper case, or ""."""
+        token = self._peek(ahead) if ahead else self._curr
+        return token.text if token.kind == "word" else ""
+
+    def _symbol_at(self, symbol: str, ahead: int = 0) -> bool:
+        token = self._peek(ahead) if ahead else self._curr
+        return token.text == symbol and token.kind == "symbol"
+
+    def _call_at(self, *names: str) -> bool:
+        return self._curr.kind == "call" and self._curr.text in names
+
+    def _at_words(self, *words: str) -> bool:
+        curr = self._curr
+        if curr.text != words[0] or curr.kind != "word":
+            return False
+        return all(self._word_at(ahead) == word for ahead, word in enumerate(words[1:], start=1))
+
+    def _accept(self, *words: str) -> bool:
+        """Consume the given words if all of them follow."""
+        if not self._at_words(*words):
+            return False
+        self._advance(len(words))
+        return True
+
+    def _accept_any(self, *words: str) -> str:
+        """Consume one of the given words; return it in upper case, or ""."""
+        word = self._word_at()
+        if word not in words:
+            return ""
+        self._advance()
+        return word
+
+    def _expect(self, *words: str) -> None:
+        if not self._accept(*words):
+            self._fail(f"expected {' '.join(words)}")
+
+    def _expect_any(self, *words: str) -> str:
+        word = self._accept_any(*words)
+        if not word:
+            self._fail(f"expected {', '.join(words[:-1])} or {words[-1]}")
+        return word
+
+    def _any_word(self, what: str) -> str:
+        """Consume any word; return it in upper case."""
+        word = self._word_at()
+        if not word:
+            self._fail(f"expected {what}")
+        self._advance()
+        return word
+
+    def _accept_symbol(self, symbol: str) -> bool:
+        if not self._symbol_at(symbol):
+            return False
+        self._advance()
+        return True
+
+    def _expect_symbol(self, symbol: str) -> None:
+        if not self._accept_symbol(symbol):
+            self._fail(f"expected {symbol!r}")
+
+    def _not(self) -> bool:
+        return self._accept("NOT")
+
+    def _list(self, rule: Callable[[], _T]) -> tuple[_T, ...]:
+        """The results of a rule, one or more, separated by commas."""
+        members = [rule()]
+        while self._accept_symbol(","):
+            members.append(rule())
+        return tuple(members)
+
+    def _in_parentheses(self, rule: Callable[[], _T]) -> _T:
+        self._expect_symbol("(")
+        result = rule()
+        self._expect_symbol(")")
+        return result
+
+    # -- names ---------------------------------------------------------------------------------------------------
+
+    def _at_name(self, ahead: int = 0) -> bool:
+        token = self._peek(ahead) if ahead else self._curr
+        return token.kind == "name" or (token.kind == "word" and token.text not in RESERVED_WORDS)
+
+    def _at_plain_name(self) -> bool:
+        """Whether a name follows that is not a keyword. Only such names can call functions without a grammar rule."""
+        token = self._curr
+        if token.kind == "word":
+            return token.text not in RESERVED_WORDS and token.text not in UNRESERVED_WORDS
+        return token.kind == "name"
+
+    def _name(self, what: str = "a name") -> str:
+        """Consume an identifier. Unquoted, it must not be a reserved word, except next to a dot."""
+        if not self._at_name():
+            self._fail(f"expected {what}")
+        name = self._curr.value
+        self._advance()
+        return name
+
+    def _table_name(self) -> TableName:
+        first = self._name("a table name")
+        if self._accept_symbol("."):
+            if not first or first.endswith(" "):
+                self._fail("a database's name must not be empty or end in a blank", self._prev)
+            return TableName(first, self._name("a table name"))
+        return TableName("", first)
+
+    def _column(self) -> ColumnName:
+        """A column name, perhaps qualified by table and schema."""
+        parts = [self._name("a column name")]
+        while len(parts) <= _MAX_QUALIFIERS and self._accept_symbol("."):
+            parts.append(self._name("a column name"))
+        return ColumnName(tuple(parts))
+
+    def _columns(self) -> tuple[ColumnName, ...]:
+        return self._in_parentheses(lambda: self._list(self._column))
+
+    def _names(self, what: str) -> tuple[str, ...]:
+        return self._list(lambda: self._name(what))
+
+    # -- literals ------------------------------------------------------------------------------------------------
+
+    def _integer(self, what: str = "a number") -> int:
+        text = self._curr.value
+        if self._curr.kind != "integer" or len(text) > _MAX_DIGITS or int(text) > _MAX_NUMBER:
+            self._fail(f"expected {what}")
+        self._advance()
+        return int(text)
+
+    def _string(self, what: str = "a string") -> str:
+        if self._curr.kind != "string":
+            self._fail(f"expected {what}")
+        value = self._curr.value
+        self._advance()
+        return value
+
+    def _binary_literal(self) -> bytes | None:
+        """Consume a hex or bit literal if one follows."""
+        kind, raw = self._curr.kind, self._curr.value
+        if kind not in ("hex", "bits"):
+            return None
+        digits = raw[2:].rstrip("'")
+        if kind == "hex" and raw.endswith("'") and len(digits) % 2:
+            self._fail("an odd number of digits in a hex literal")
+        self._advance()
+        return decode_hex(digits) if kind == "hex" else decode_bits(digits)
+
+    def _name_or_string(self, what: str) -> str:
+        return self._string(what) if self._curr.kind == "string" else self._name(what)
+
+    def _equals(self) -> None:
+        self._accept_symbol("=")
+
+    # -- character sets ------------------------------------------------------------------------------------------
+
+    def _charset_keyword(self) -> bool:
+        return self._accept("CHARACTER", "SET") or self._accept("CHARSET") or self._accept("CHAR", "SET")
+
+    def _charset_name(self) -> str:
+        return self._known(charset_name)
+
+    def _collation_name(self) -> str:
+        return self._known(collation_name)
+
+    def _known(self, check: Callable[[str], str]) -> str:
+        token = self._curr
+        name = "binary" if self._accept("BINARY") else self._name_or_string("a character set or collation")
+        try:
+            return check(name)
+        except SchemaError as error:
+            raise DdlError(error.message, statement=self.sql, position=token.start, remedy=error.remedy) from None

@@ -1,0 +1,590 @@
+"""Aggregates and window functions. Tokens in, :class:`Aggregate` and :class:`WindowCall` nodes out.
+
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``SumExpr``, ``WindowFuncCall``, ``WindowSpec``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from ticdc_emit.sql.nodes import expressions
+from ticdc_emit.sql.nodes.base import Node
+from ticdc_emit.sql.nodes.expressions import Aggregate, Constant, Frame, FrameBound, Window, WindowCall
+from ticdc_emit.sql.nodes.queries import OrderBy, OrderItem
+from ticdc_emit.sql.parser.expressions import ExpressionGrammar
+from ticdc_emit.sql.words import RESERVED_WORDS, UNRESERVED_WORDS
+
+__all__ = ["AggregateGrammar", "CallGrammar", "CastGrammar", "TimeCallGrammar"]
+
+
+_WITH_DISTINCT = {
+    "AVG": "AVG",
+    "MAX": "MAX",
+    "MIN": "MIN",
+    "SUM": "SUM",
+    "STD": "STDDEV_POP",
+    "STDDEV": "STDDEV_POP",
+    "STDDEV_POP": "STDDEV_POP",
+    "STDDEV_SAMP": "",
+    "VARIANCE": "VAR_POP",
+    "VAR_POP": "VAR_POP",
+    "VAR_SAMP": "",
+}
+_WITH_ALL = ("BIT_AND", "BIT_OR", "BIT_XOR", "JSON_ARRAYAGG")
+_NO_ARGUMENT = ("ROW_NUMBER", "RANK", "DENSE_RANK", "CUME_DIST", "PERCENT_RANK")
+_WINDOWED = (*_NO_ARGUMENT, "NTILE", "LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE")
+_KEYWORDS_AS_CALLS = ("AVG", "JSON_ARRAYAGG", "JSON_OBJECTAGG", *_WINDOWED)
+
+
+class AggregateGrammar(ExpressionGrammar):
+    def _aggregate(self) -> Node | None:
+        """Consume an aggregate or window function if one follows; its parenthesis is the next token."""
+        name = self._curr.text
+        if self._curr.kind != "call" and name not in _KEYWORDS_AS_CALLS:
+            return None
+        if name in _WINDOWED:
+            return self._window_function(name)
+        shown = self._curr.value
+        if name in ("APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE"):
+            self._advance()
+            return Aggregate(shown, self._parenthesised_expressions())
+        if name in _WITH_DISTINCT:
+            self._advance(2)
+            distinct = self._distinct()
+            return self._summed(_WITH_DISTINCT[name] or shown, (self._expression(),), distinct=distinct)
+        if name in _WITH_ALL:
+            self._advance(2)
+            self._accept("ALL")
+            return self._summed(shown, (self._expression(),))
+        if name == "JSON_OBJECTAGG":
+            self._advance(2)
+            self._accept("ALL")
+            key = self._expression()
+            self._expect_symbol(",")
+            self._accept("ALL")
+            return self._summed(shown, (key, self._expression()))
+        if name == "COUNT":
+            return self._count(shown)
+        return self._group_concat(shown) if name == "GROUP_CONCAT" else None
+
+    def _distinct(self) -> bool:
+        """DISTINCT, ALL or neither; DISTINCT ALL is DISTINCT."""
+        if self._accept_any("DISTINCT", "DISTINCTROW"):
+            self._accept("ALL")
+            return True
+        self._accept("ALL")
+        return False
+
+    def _summed(self, name: str, arguments: tuple[Node, ...], *, distinct: bool = False) -> Node:
+        self._expect_symbol(")")
+        if self._word_at() == "OVER":
+            return WindowCall(name, arguments, self._over(), distinct)
+        return Aggregate(name, arguments, distinct)
+
+    def _count(self, shown: str) -> Node:
+        self._advance(2)
+        if self._accept_any("DISTINCT", "DISTINCTROW"):
+            arguments = self._expressions()
+            self._expect_symbol(")")
+            return Aggregate(shown, arguments, distinct=True)
+        if self._accept_symbol("*"):
+            return self._summed(shown, (Constant("integer", "1"),))
+        self._accept("ALL")
+        return self._summed(shown, (self._expression(),))
+
+    def _group_concat(self, shown: str) -> Node:
+        self._advance(2)
+        distinct = self._distinct()
+        arguments = self._expressions()
+        order = self._order_by()
+        separator = Constant("string", self._string() if self._accept("SEPARATOR") else ",")
+        self._expect_symbol(")")
+        if self._word_at() == "OVER":
+            return WindowCall(shown, (*arguments, separator), self._over(), distinct)
+        return Aggregate(shown, arguments, distinct, order, separator)
+
+    # -- windows -------------------------------------------------------------------------------------------------
+
+    def _window_function(self, name: str) -> Node:
+        shown = self._curr.value
+        self._advance(2)
+        arguments: tuple[Node, ...] = ()
+        if name == "NTILE":
+            arguments = (self._simple(),)
+        elif name not in _NO_ARGUMENT:
+            arguments = (self._expression(),)
+        if name in ("LEAD", "LAG") and self._accept_symbol(","):
+            offset = self._number()
+            if offset is None:
+                self._fail("expected a number")
+            arguments += (offset, self._expression()) if self._accept_symbol(",") else (offset,)
+        elif name == "NTH_VALUE":
+            self._expect_symbol(",")
+            arguments += (self._simple(),)
+        self._expect_symbol(")")
+        from_last = name == "NTH_VALUE" and self._accept("FROM") and self._expect_any("FIRST", "LAST") == "LAST"
+        ignore_nulls = False
+        if name in ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"):
+            ignore_nulls = self._accept("IGNORE", "NULLS")
+            if not ignore_nulls:
+                self._accept("RESPECT", "NULLS")
+        return WindowCall(shown, arguments, self._over(), False, from_last, ignore_nulls)
+
+    def _over(self) -> Window:
+        self._expect("OVER")
+        if self._symbol_at("("):
+            return self._window("")
+        return Window(self._name("a window"), only_name=True)
+
+    def _window(self, name: str) -> Window:
+        self._expect_symbol("(")
+        based_on = ""
+        if not self._at_words("PARTITION") and self._at_name() and self._word_at() not in ("ROWS", "RANGE", "GROUPS"):
+            based_on = self._name()
+        partition_by: tuple[OrderItem, ...] = ()
+        if self._accept("PARTITION", "BY"):
+            partition_by = self._list(self._order_item)
+        order = self._order_by()
+        frame = self._frame()
+        self._expect_symbol(")")
+        return Window(name, False, based_on, partition_by, order, frame)
+
+    def _frame(self) -> Frame | None:
+        unit = self._accept_any("ROWS", "RANGE")
+        if not unit:
+            return None
+        if self._accept("BETWEEN"):
+            start = self._frame_bound()
+            self._expect("AND")
+            return Frame(unit, start, self._frame_bound())
+        return Frame(unit, self._frame_bound(), FrameBound("CURRENT ROW"))
+
+    def _frame_bound(self) -> FrameBound:
+        if self._accept("CURRENT", "ROW"):
+            return FrameBound("CURRENT ROW")
+        if self._accept("UNBOUNDED"):
+            return FrameBound("UNBOUNDED " + self._expect_any("PRECEDING", "FOLLOWING"))
+        if self._word_at() == "INTERVAL":
+            amount, unit = self._interval()
+            return FrameBound(self._expect_any("PRECEDING", "FOLLOWING"), amount, unit)
+        amount_or_none = self._number()
+        if amount_or_none is None:
+            self._fail("expected the bound of a window's frame")
+        return FrameBound(self._expect_any("PRECEDING", "FOLLOWING"), amount_or_none)
+
+    # -- the order, of windows and of queries --------------------------------------------------------------------
+
+    def _order_by(self) -> OrderBy | None:
+        return OrderBy(self._list(self._order_item)) if self._accept("ORDER", "BY") else None
+
+    def _order_item(self) -> OrderItem:
+        value = self._expression()
+        return OrderItem(value, self._accept_any("ASC", "DESC") == "DESC")
+
+
+_MAX_FLOAT_PRECISION, _MAX_DOUBLE_PRECISION = 24, 53
+_DEFAULT_DECIMAL = 10
+
+
+class CastGrammar(AggregateGrammar):
+    def _opened(self) -> str:
+        """Step over a function's name and its parenthesis; return the name as written."""
+        name = self._curr.value
+        self._advance()
+        self._expect_symbol("(")
+        return name
+
+    def _closed(self, name: str, *pieces: Node) -> Node:
+        self._expect_symbol(")")
+        return expressions.KeywordCall(name, pieces)
+
+    def _cast(self) -> Node:
+        form = self._opened().upper()
+        operand = self._expression()
+        self._expect("AS")
+        kind = self._cast_type()
+        if form == "JSON_SUM_CRC32":
+            self._expect("ARRAY")
+            kind = expressions.CastType(kind.word, kind.precision, kind.charset, array=True)
+        elif self._accept("ARRAY"):
+            kind = expressions.CastType(kind.word, kind.precision, kind.charset, array=True)
+        self._expect_symbol(")")
+        return expressions.Cast(form, operand, kind)
+
+    def _convert(self) -> Node:
+        name = self._opened()
+        operand = self._expression()
+        if self._accept("USING"):
+            return self._closed(name, operand, expressions.Word("USING"), Constant("string", self._charset_name()))
+        self._expect_symbol(",")
+        kind = self._cast_type()
+        self._expect_symbol(")")
+        return expressions.Cast("CONVERT", operand, kind)
+
+    def _cast_type(self) -> expressions.CastType:
+        word = self._any_word("a type to cast to")
+        if word == "BINARY":
+            return expressions.CastType("BINARY", self._numbers(1))
+        if word in ("CHAR", "CHARACTER"):
+            precision = self._numbers(1)
+            binary, charset = self._binary_and_charset()
+            return expressions.CastType("CHAR", precision, "binary" if binary else charset)
+        if word in ("DATE", "YEAR", "JSON", "DOUBLE"):
+            return expressions.CastType(word)
+        if word in ("DATETIME", "TIME"):
+            return expressions.CastType(word, tuple(number for number in self._numbers(1) if number))
+        if word in ("DECIMAL", "DEC"):
+            return expressions.CastType("DECIMAL", _decimal_precision(self._numbers(2)))
+        if word in ("SIGNED", "UNSIGNED"):
+            self._accept_any("INTEGER", "INT")
+            return expressions.CastType(word)
+        if word == "FLOAT":
+            return self._cast_float(self._numbers(2))
+        if word == "REAL":
+            return expressions.CastType("FLOAT" if self._mode.real_as_float else "DOUBLE")
+        if word != "VECTOR":
+            self._fail("expected a type to cast to", self._prev)
+        self._vector_element()
+        self._numbers(1)
+        return expressions.CastType(word)
+
+    def _cast_float(self, precision: tuple[int, ...]) -> expressions.CastType:
+        width = precision[0] if precision else 0
+        if width > _MAX_DOUBLE_PRECISION:
+            self._fail(f"a precision is at most {_MAX_DOUBLE_PRECISION}", self._prev)
+        return expressions.CastType("DOUBLE" if width > _MAX_FLOAT_PRECISION else "FLOAT")
+
+    def _numbers(self, most: int) -> tuple[int, ...]:
+        """``(n)`` or ``(n, m)`` if it follows."""
+        if not self._accept_symbol("("):
+            return ()
+        numbers = [self._integer("a length")]
+        if most > 1 and self._accept_symbol(","):
+            numbers.append(self._integer("a number of decimals"))
+        self._expect_symbol(")")
+        return tuple(numbers)
+
+    def _vector_element(self) -> None:
+        if self._accept_symbol("<"):
+            self._expect("FLOAT")
+            self._expect_symbol(">")
+
+    def _binary_and_charset(self) -> tuple[bool, str]:
+        """BINARY [CHARSET x] | CHARSET x [BINARY]."""
+        if self._accept("BINARY"):
+            return True, self._charset_name() if self._charset_keyword() else ""
+        if self._charset_keyword():
+            charset = self._charset_name()
+            return self._accept("BINARY"), charset
+        return False, ""
+
+
+def _decimal_precision(given: tuple[int, ...]) -> tuple[int, ...]:
+    width, *scale = given or (_DEFAULT_DECIMAL,)
+    if width <= 0:
+        return ()
+    return (width, scale[0]) if scale and scale[0] > 0 else (width,)
+
+
+_SIMPLE_UNITS = ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+
+
+class TimeCallGrammar(CastGrammar):
+    def _precise_time(self) -> Node:
+        name = self._opened()
+        arguments: tuple[Node, ...] = ()
+        if self._curr.kind == "integer":
+            arguments = (Constant("integer", str(self._integer())),)
+        self._expect_symbol(")")
+        return expressions.Call(name, arguments)
+
+    def _date_arithmetic(self) -> Node:
+        several_forms = self._word_at() in ("ADDDATE", "SUBDATE")
+        name = self._opened()
+        moment = self._expression()
+        self._expect_symbol(",")
+        if self._word_at() == "INTERVAL" and not (several_forms and self._is_interval_call()):
+            amount, unit = self._interval()
+        elif several_forms:
+            amount, unit = self._expression(), "DAY"
+        else:
+            self._fail("expected INTERVAL")
+        self._expect_symbol(")")
+        return expressions.DateArithmetic(name, moment, amount, unit)
+
+    def _extract(self) -> Node:
+        name = self._opened()
+        unit = expressions.Word(self._time_unit())
+        self._expect("FROM")
+        return self._closed(name, unit, expressions.Word("FROM"), self._expression())
+
+    def _get_format(self) -> Node:
+        name = self._opened()
+        word = self._expect_any("DATE", "DATETIME", "TIME", "TIMESTAMP")
+        self._expect_symbol(",")
+        kind = expressions.Word("DATETIME" if word == "TIMESTAMP" else word)
+        arguments = (kind, self._expression())
+        self._expect_symbol(")")
+        return expressions.Call(name, arguments)
+
+    def _timestamp_call(self) -> Node:
+        name = self._opened()
+        unit = self._time_unit()
+        if unit not in _SIMPLE_UNITS:
+            self._fail("expected a simple time unit", self._prev)
+        self._expect_symbol(",")
+        arguments = self._expressions()
+        if len(arguments) != 2:
+            self._fail("expected two arguments after the unit", self._prev)
+        self._expect_symbol(")")
+        return expressions.Call(name, (expressions.Word(unit), *arguments))
+
+
+_WITHOUT_RULES = frozenset(
+    """
+    ASCII CHARSET COALESCE COLLATION DATE DATABASE SCHEMA DAY HOUR IF INTERVAL LOG FORMAT LEFT MICROSECOND MINUTE MONTH
+    PASSWORD POINT QUARTER REPEAT REPLACE REVERSE RIGHT ROW_COUNT SECOND TIME TIMESTAMP TRUNCATE USER WEEK YEAR COMPRESS
+    """.split()  # noqa: SIM905 (a table of words)
+)
+_MAYBE_PARENTHESES = ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO")
+_MAYBE_PRECISION = ("CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME", "UTC_TIMESTAMP")
+_RENAMED = {"INSERT": "INSERT_FUNC"}
+
+
+class CallGrammar(TimeCallGrammar):
+    def _call(self) -> Node | None:
+        """Consume a call, or a keyword that is one without parentheses, if one follows."""
+        if self._curr.kind == "call":
+            aggregate = self._aggregate()
+            return aggregate if aggregate is not None else self._call_rule()
+        word = self._word_at()
+        if self._symbol_at("(", 1):
+            rule = self._RULES.get(word)
+            if rule is not None:
+                return rule(self)
+            if word in _WITHOUT_RULES or word in _RENAMED:
+                return self._plain_call(_RENAMED.get(word, ""))
+            if (aggregate := self._aggregate()) is not None:
+                return aggregate
+            if self._at_plain_name():
+                return self._plain_call()
+        if word in _MAYBE_PARENTHESES:
+            return self._bare_call(precision=False)
+        if word in _MAYBE_PRECISION:
+            return self._bare_call(precision=True)
+        if word in ("DATE", "TIME", "TIMESTAMP") and self._peek().kind == "string":
+            self._advance()
+            return expressions.TemporalLiteral(word, Constant("string", self._string()))
+        return self._odd_call(word)
+
+    def _odd_call(self, word: str) -> Node | None:
+        if word == "CASE":
+            return self._case()
+        if word == "EXISTS":
+            self._advance()
+            return expressions.Exists(self._subselect())
+        if word == "NEXT" and self._word_at(1) == "VALUE" and self._word_at(2) == "FOR":
+            return self._next_value()
+        if self._curr.kind == "name" and self._symbol_at(".", 1) and self._symbol_at("(", 3):
+            schema = self._name()
+            self._advance()
+            name = self._name("a function")
+            is_word = name.upper() in RESERVED_WORDS or name.upper() in UNRESERVED_WORDS
+            return expressions.QualifiedCall(schema, name, is_word, self._arguments())
+        return None
+
+    def _arguments(self) -> tuple[Node, ...]:
+        self._expect_symbol("(")
+        if self._accept_symbol(")"):
+            return ()
+        arguments = self._expressions()
+        self._expect_symbol(")")
+        return arguments
+
+    def _plain_call(self, name: str = "") -> Node:
+        name = name or self._curr.value
+        self._advance()
+        arguments = self._arguments()
+        if name.upper() == "JSON_MEMBEROF" and len(arguments) == 2:  # TiDB's name for the operator
+            return expressions.MemberOf(*arguments)
+        return expressions.Call(name, arguments)
+
+    def _bare_call(self, *, precision: bool) -> Node:
+        name = self._curr.value
+        self._advance()
+        if not self._accept_symbol("("):
+            return expressions.Call(name)
+        arguments: tuple[Node, ...] = ()
+        if precision and not self._symbol_at(")"):
+            arguments = (Constant("integer", str(self._integer("a precision"))),)
+        self._expect_symbol(")")
+        return expressions.Call(name, arguments)
+
+    def _next_value(self) -> Node:
+        if self._accept("NEXT", "VALUE", "FOR"):
+            return expressions.Call("NEXTVAL", (self._table_name(),))
+        self._advance()
+        return expressions.Call("NEXTVAL", (self._in_parentheses(self._table_name),))
+
+    # -- calls that have a grammar -------------------------------------------------------------------------------
+
+    def _call_rule(self) -> Node:
+        rule = self._RULES.get(self._curr.text)
+        if rule is None:
+            self._fail("expected an expression")
+        return rule(self)
+
+    def _now_call(self) -> Node:
+        return self._plain_call()
+
+    def _no_arguments(self) -> Node:
+        name = self._opened()
+        self._expect_symbol(")")
+        return expressions.Call(name)
+
+    def _position_call(self) -> Node:
+        name = self._opened()
+        needle = self._bit_expression()
+        self._expect("IN")
+        return self._closed(name, needle, expressions.Word("IN"), self._expression())
+
+    def _substring(self) -> Node:
+        name = self._opened()
+        arguments = [self._expression()]
+        word = "FOR" if self._accept("FROM") else ""
+        if not word:
+            self._expect_symbol(",")
+        arguments.append(self._expression())
+        if self._accept(word) if word else self._accept_symbol(","):
+            arguments.append(self._expression())
+        self._expect_symbol(")")
+        return expressions.Call(name, tuple(arguments))
+
+    def _trim(self) -> Node:
+        name = self._opened()
+        pieces: list[Node] = []
+        if direction := self._accept_any("BOTH", "LEADING", "TRAILING"):
+            pieces.append(expressions.Word(direction))
+            pieces.append(self._constant_string(" ") if self._word_at() == "FROM" else self._expression())
+            self._expect("FROM")
+            pieces += [expressions.Word("FROM"), self._expression()]
+        else:
+            pieces.append(self._expression())
+            if self._accept("FROM"):
+                pieces += [expressions.Word("FROM"), self._expression()]
+        return self._closed(name, *pieces)
+
+    def _translate(self) -> Node:
+        return self._counted_call(3)
+
+    def _counted_call(self, count: int) -> Node:
+        node = self._plain_call()
+        assert isinstance(node, expressions.Call)
+        if len(node.arguments) != count:
+            self._fail(f"expected {count} arguments", self._prev)
+        return node
+
+    def _modulo(self) -> Node:
+        self._opened()
+        left = self._expression()
+        self._expect_symbol(",")
+        right = self._expression()
+        self._expect_symbol(")")
+        return expressions.Binary(left, (("%", right),))
+
+    def _char(self) -> Node:
+        self._opened()
+        arguments = self._expressions()
+        last = Constant("null")
+        if self._accept("USING"):
+            last = Constant("string", self._charset_name())
+        self._expect_symbol(")")
+        return expressions.Call("CHAR_FUNC", (*arguments, last))
+
+    def _weight_string(self) -> Node:
+        name = self._opened()
+        value = self._expression()
+        if not self._accept("AS"):
+            return self._closed(name, value)
+        word = self._expect_any("CHAR", "CHARACTER", "BINARY")
+        length = self._in_parentheses(self._integer)
+        kind = expressions.CastType("BINARY" if word == "BINARY" else "CHAR", (length,))
+        return self._closed(name, value, expressions.Word("AS"), kind)
+
+    def _sequence_call(self) -> Node:
+        if self._word_at() == "NEXTVAL":
+            return self._next_value()
+        is_set = self._word_at() == "SETVAL"
+        name = self._opened()
+        arguments: tuple[Node, ...] = (self._table_name(),)
+        if is_set:
+            self._expect_symbol(",")
+            sign = "-" if self._accept_symbol("-") else ""
+            if not sign:
+                self._accept_symbol("+")
+            arguments += (Constant("integer", sign + str(self._integer())),)
+        self._expect_symbol(")")
+        return expressions.Call("SETVAL" if is_set else name, arguments)
+
+    def _default_call(self) -> Node:
+        self._advance()
+        return expressions.Default(self._in_parentheses(self._column))
+
+    def _values_call(self) -> Node:
+        self._advance()
+        return expressions.Values(self._in_parentheses(self._column))
+
+    def _row_call(self) -> Node:
+        self._advance()
+        members = self._parenthesised_expressions()
+        if len(members) == 1:
+            self._fail("a row has two columns or more", self._prev)
+        return expressions.Row(members)
+
+    def _case(self) -> Node:
+        self._advance()
+        operand = None if self._word_at() == "WHEN" else self._expression()
+        whens: list[tuple[Node, Node]] = []
+        while self._accept("WHEN"):
+            condition = self._expression()
+            self._expect("THEN")
+            whens.append((condition, self._expression()))
+        if not whens:
+            self._fail("expected WHEN")
+        otherwise = self._expression() if self._accept("ELSE") else None
+        self._expect("END")
+        return expressions.Case(operand, tuple(whens), otherwise)
+
+    _RULES: ClassVar[dict[str, Callable[[CallGrammar], Node]]] = {
+        "ADDDATE": TimeCallGrammar._date_arithmetic,
+        "CAST": CastGrammar._cast,
+        "CHAR": _char,
+        "CONVERT": CastGrammar._convert,
+        "CURDATE": _no_arguments,
+        "CURTIME": TimeCallGrammar._precise_time,
+        "DATE_ADD": TimeCallGrammar._date_arithmetic,
+        "DATE_SUB": TimeCallGrammar._date_arithmetic,
+        "DEFAULT": _default_call,
+        "EXTRACT": TimeCallGrammar._extract,
+        "GET_FORMAT": TimeCallGrammar._get_format,
+        "JSON_SUM_CRC32": CastGrammar._cast,
+        "LASTVAL": _sequence_call,
+        "MID": _substring,
+        "MOD": _modulo,
+        "NEXTVAL": _sequence_call,
+        "NOW": _now_call,
+        "POSITION": _position_call,
+        "ROW": _row_call,
+        "SETVAL": _sequence_call,
+        "SUBDATE": TimeCallGrammar._date_arithmetic,
+        "SUBSTR": _substring,
+        "SUBSTRING": _substring,
+        "SYSDATE": TimeCallGrammar._precise_time,
+        "TIMESTAMPADD": TimeCallGrammar._timestamp_call,
+        "TIMESTAMPDIFF": TimeCallGrammar._timestamp_call,
+        "TRANSLATE": _translate,
+        "TRIM": _trim,
+        "VALUES": _values_call,
+        "WEIGHT_STRING": _weight_string,
+    }

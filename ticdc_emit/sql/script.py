@@ -1,0 +1,269 @@
+"""Split scripts into statements like the ``mysql`` client. In: a file's text. Out: its statements with their positions.
+
+``DELIMITER`` lines, which mysqldump writes around triggers and routines, take effect. :func:`schema_statements` skips
+everything in dumps that is not schema. Rule source: MySQL's ``client/mysql.cc`` (``add_line``), and the files of
+mysqldump and Dumpling.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple, NoReturn
+
+from ticdc_emit.errors import DdlError
+from ticdc_emit.sql.lexer import Token, code_after, scan, sql_mode_of
+from ticdc_emit.sql.nodes.base import PLAIN, WIRE, Node, Style
+from ticdc_emit.sql.nodes.statements import CreateTable, CreateTables, OtherStatement, Statement
+from ticdc_emit.sql.parser.statements import OtherGrammar
+
+__all__ = [
+    "ScriptStatement",
+    "check_text",
+    "parse_ddl",
+    "parse_expression",
+    "place_in",
+    "plain_statements",
+    "refuse_path",
+    "restored_statements",
+    "schema_statements",
+    "script_statements",
+    "split_statements",
+]
+
+
+_NO_SCHEMA = frozenset(
+    {
+        *("SET", "LOCK", "UNLOCK", "INSERT", "REPLACE", "BEGIN", "START", "COMMIT", "ROLLBACK", "ANALYZE", "SPLIT"),
+        *("FLUSH", "GRANT", "CHANGE", "SELECT"),
+    }
+)
+_SANDBOX = re.compile(r"\ufeff?(?:/\*M?!999999\\-[^\n]*\n)?")  # a byte-order mark, and MariaDB's first line
+_BLANK = re.compile(r"(?:\s|--(?=\s|\Z)[^\n]*|\#[^\n]*|\*/)+")
+_DELIMITER = re.compile(r"DELIMITER[ \t]+(\S+)[^\n]*", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z]+")
+_USER = r"""(?:`(?:[^`]|``)*`|'[^']*'|"[^"]*"|\w+(?:\(\))?)"""
+_STORED = re.compile(
+    rf"""
+    (?:CREATE|ALTER|DROP)\b
+    (?:\s | /\*!\d* | \*/ | OR\s+REPLACE\b | AGGREGATE\b | DEFINER\s*=\s*{_USER}(?:\s*@\s*{_USER})?)*
+    (?:TRIGGER|PROCEDURE|FUNCTION|EVENT|USER|ROLE)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_BODY = re.compile(r"\bBEGIN\b", re.IGNORECASE)
+_ENDED = re.compile(r"\bEND\W*\Z", re.IGNORECASE)
+_SHOWN = 60
+
+
+class ScriptStatement(NamedTuple):
+    """``start``: the offset of the text in the script; ``word``: its first word in upper case; ``first``: the offset of
+    that word.
+    """
+
+    text: str
+    start: int
+    word: str
+    first: int
+
+
+@cache
+def _pieces(delimiter: str, *, escapes: bool) -> re.Pattern[str]:
+    body = r"[^{0}\\]*(?:(?:\\.|{0}{0})[^{0}\\]*)*" if escapes else r"[^{0}]*(?:{0}{0}[^{0}]*)*"
+    strings = "|".join(quote + body.format(quote) + quote for quote in "'\"")
+    comments = r"--(?=\s|\Z)[^\n]*|\#[^\n]*|(?P<open>/\*)"
+    return re.compile(
+        rf"{strings}|`[^`]*(?:``[^`]*)*`|{comments}|(?P<end>{re.escape(delimiter)})|(?P<lone>['\"`])", re.DOTALL
+    )
+
+
+def script_statements(script: str, sql_mode: str = "") -> Iterator[ScriptStatement]:
+    """Yield the statements of a script, comments before them included; empty ones are dropped.
+
+    Raises ``DdlError`` with ``position`` and ``place`` for a string or comment that never ends.
+    """
+    check_text(script)
+    escapes = not sql_mode_of(sql_mode).no_backslash_escapes
+    opening = _SANDBOX.match(script)
+    start, delimiter = opening.end() if opening is not None else 0, ";"
+    while start < len(script):
+        first = _first(script, start)
+        if given := _DELIMITER.match(script, first):
+            start, delimiter = given.end(), given[1]
+            continue
+        end, after = _end(script, first, _pieces(delimiter, escapes=escapes))
+        if first < end:
+            text = script[start:end]
+            word = _WORD.match(script, first)
+            place = start + len(text) - len(text.lstrip())
+            yield ScriptStatement(text.strip(), place, word[0].upper() if word is not None else "", first)
+        start = after
+
+
+def _first(script: str, position: int) -> int:
+    """Return where a statement's code begins, after blanks and comments."""
+    while True:
+        if blank := _BLANK.match(script, position):
+            position = blank.end()
+        if not script.startswith("/*", position):
+            return position
+        position = _behind(script, position)
+
+
+def _behind(script: str, position: int) -> int:
+    """Return where to continue after ``/*``: after the comment, or after its opener if it contains code."""
+    code = code_after(script, position)
+    end = script.find("*/", position + 2) + 2
+    if code is None and end < 2:
+        _fail("a comment never ends", script, position)
+    return end if code is None else code
+
+
+def _end(script: str, position: int, pieces: re.Pattern[str]) -> tuple[int, int]:
+    """Return where a statement ends, and where the next one begins."""
+    while found := pieces.search(script, position):
+        if found["end"] is not None:
+            return found.span()
+        if found["lone"] is not None:
+            _fail("a string or name never ends", script, found.start())
+        position = found.end() if found["open"] is None else _behind(script, found.start())
+    return len(script), len(script)
+
+
+def schema_statements(script: str, sql_mode: str = "") -> Iterator[ScriptStatement]:
+    """Yield the statements that may concern schemas, without SET, rows, triggers, routines, events and users.
+
+    A trigger or routine with a body needs DELIMITER lines around it; else it is a ``DdlError``.
+    """
+    for statement in script_statements(script, sql_mode):
+        if statement.word in _NO_SCHEMA:
+            continue
+        if statement.word not in ("CREATE", "ALTER", "DROP") or not _STORED.match(script, statement.first):
+            yield statement
+        elif _BODY.search(statement.text) and ";" not in statement.text and not _ENDED.search(statement.text):
+            raise DdlError(
+                "a trigger or routine with BEGIN ... END has no DELIMITER around it",
+                remedy="Write DELIMITER ;; before it and DELIMITER ; after it, as mysqldump does, or leave it out",
+                statement=statement.text,
+                position=0,
+                place=place_in(script, statement.start),
+            )
+
+
+def check_text(sql: object) -> None:
+    """Raise ``DdlError`` for a value that is not text, or cannot be encoded as UTF-8."""
+    if not isinstance(sql, str):
+        what = f"a DDL statement must be str, not {type(sql).__name__}"
+        raise DdlError(
+            what, remedy="Decode it as UTF-8 first" if isinstance(sql, bytes) else "Give its text", position=0
+        )
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        raise DdlError(
+            "DDL has a lone surrogate", remedy="Decode the text as UTF-8 first", statement=sql, position=error.start
+        ) from None
+
+
+def place_in(script: str, offset: int) -> str:
+    """Return the line and column of an offset, both counted from 1."""
+    return f"line {script.count(chr(10), 0, offset) + 1}, column {offset - script.rfind(chr(10), 0, offset)}"
+
+
+def _fail(message: str, script: str, offset: int) -> NoReturn:
+    start = script.rfind("\n", 0, offset) + 1
+    shown = script[start : offset + _SHOWN].partition("\n")[0]
+    raise DdlError(message, remedy="Close it", statement=shown, position=offset - start, place=place_in(script, offset))
+
+
+_PATH = re.compile(r"\s*(?:[^\s;]*[/\\][^\s;]*|[^\s;]+\.\w{1,5})\s*")
+
+
+def refuse_path(schema: object) -> None:
+    """Raise :class:`DdlError` for a path, or anything else that is not DDL text."""
+    if isinstance(schema, str) and not _PATH.fullmatch(schema):
+        return
+    if isinstance(schema, str | os.PathLike):
+        path = os.fspath(schema)
+        raise DdlError(
+            f"the schema {path!r} is a path, not DDL",
+            remedy="Read the file first: pathlib.Path(...).read_text(encoding='utf-8')",
+            statement=path,
+        )
+    raise DdlError(
+        f"the schema is of type {type(schema).__name__}, not DDL",
+        remedy="Give the text of CREATE TABLE statements, or a Catalog",
+        statement=repr(schema),
+    )
+
+
+def parse_ddl(sql: str, sql_mode: str = "", charset: str = "utf8mb4") -> Statement | OtherStatement:
+    """Parse one DDL statement (a trailing semicolon is fine) that the catalog can run, or several CREATE TABLE.
+
+    Raises ``DdlError`` with ``statement`` and ``position`` (offset in characters) if it cannot be parsed.
+    """
+    mode = sql_mode_of(sql_mode)
+    try:
+        found = [
+            (text, OtherGrammar(sql, tokens, mode, charset).job_statement()) for text, tokens in _split(sql, sql_mode)
+        ]
+    except RecursionError:
+        raise DdlError("DDL is nested too deeply", remedy="Use fewer parentheses", statement=sql, position=0) from None
+    if len(found) == 1:
+        return found[0][1]
+    tables = tuple(statement for _, statement in found if isinstance(statement, CreateTable))
+    if found and len(tables) == len(found):
+        return CreateTables(tables, tuple(text for text, _ in found))
+    what = "no statement" if not found else f"{len(found)} statements"
+    message = f"expected one DDL statement, found {what}"
+    raise DdlError(message, remedy="Give them one by one; only CREATE TABLE may be several", statement=sql, position=0)
+
+
+def parse_expression(text: str) -> Node:
+    """Parse a single expression; ``DdlError`` if TiDB cannot parse it."""
+    check_text(text)
+    mode = sql_mode_of("")
+    try:
+        grammar = OtherGrammar(text, scan(text, mode, "the expression"), mode)
+        return grammar.whole_expression()
+    except RecursionError:
+        raise DdlError(
+            "the expression is nested too deeply", remedy="Use fewer parentheses", statement=text, position=0
+        ) from None
+
+
+def plain_statements(sql: str) -> list[str]:
+    """Return the text of every statement as TiDB prints it for itself, read in its default SQL mode."""
+    return restored_statements(sql, "", "utf8mb4", PLAIN)
+
+
+def restored_statements(sql: str, sql_mode: str, charset: str, style: Style = WIRE) -> list[str]:
+    """Return TiDB's canonical text of every statement in ``sql``, also of those that are not DDL if it is known."""
+    mode = sql_mode_of(sql_mode)
+    try:
+        return [
+            OtherGrammar(sql, tokens, mode, charset).any_statement().restore(style)
+            for _, tokens in _split(sql, sql_mode)
+        ]
+    except RecursionError:
+        raise DdlError("DDL is nested too deeply", remedy="Use fewer parentheses", statement=sql, position=0) from None
+
+
+def split_statements(sql: str, sql_mode: str = "") -> list[str]:
+    """Split a script at its semicolons (not those in strings or comments) or DELIMITERs; no empty statements."""
+    return [statement.text for statement in script_statements(sql, sql_mode)]
+
+
+def _split(sql: str, sql_mode: str) -> Iterator[tuple[str, list[Token]]]:
+    check_text(sql)
+    start, chunk = 0, list[Token]()
+    for token in scan(sql, sql_mode_of(sql_mode)):
+        ends = token.kind == "end"
+        if not ends and not (token.kind == "symbol" and token.text == ";"):
+            chunk.append(token)
+            continue
+        if chunk:
+            yield sql[start : token.start].strip(), [*chunk, Token("end", "", "", token.start, token.start)]
+        start, chunk = token.end, []
