@@ -1,7 +1,7 @@
 """Operators of SQL as kernels of Arrow, which give NULL where an operand is NULL.
 
 In: two arrays or scalars of one type. Out: their comparison, or their result in that type. Which type that is, each
-dialect decides itself: TiDB's in ``filtering/expressions``, Spark's in ``traffic/generate/arrow``.
+dialect decides itself: TiDB's in ``expressions``, Spark's in ``traffic/generate/arrow``.
 """
 
 from __future__ import annotations

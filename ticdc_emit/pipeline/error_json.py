@@ -19,7 +19,7 @@ import numpy as np
 
 import ticdc_emit.errors
 from ticdc_emit.errors import DeliveryError, RowError, TicdcEmitError
-from ticdc_emit.filtering.expressions import UnknownColumnError
+from ticdc_emit.expressions import UnknownColumnError
 from ticdc_emit.json_depth import parsed
 from ticdc_emit.pipeline.bad_rows import BadRow, BadRows
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import ConfigError, InvalidValueError
-from ticdc_emit.filtering.expressions import TableExpression, UnknownColumnError
+from ticdc_emit.expressions import TableExpression, UnknownColumnError
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 TABLE = """create table e (id int primary key, n int, u bigint unsigned, v varchar(20), ci varchar(20) collate
