@@ -15,7 +15,7 @@ from ticdc_emit.decode import DdlEvent, RowEvent, WatermarkEvent, reader_for
 from ticdc_emit.decode.avro_fields import split_header
 from ticdc_emit.decode.carried import Carrier
 from ticdc_emit.decode.text_values import in_zone
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.traffic.scenarios import Scenario

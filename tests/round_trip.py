@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from ticdc_emit.config import PROFILES, ChangefeedConfig, Protocol
 from ticdc_emit.decode import ReferenceConsumer
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo

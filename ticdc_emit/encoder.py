@@ -3,7 +3,7 @@
     encoder = Encoder("memory://demo/?protocol=canal-json", "create table test.t (id int primary key)")
     batch = encoder.encode([{"op": "c", "commit_ts": 450000000262144000, "after": {"id": 1}}], table="test.t")
 
-Out come record batches of ``delivery.contract.MESSAGE_SCHEMA`` in the order in which each partition must receive them.
+Out come record batches of ``delivery.base.MESSAGE_SCHEMA`` in the order in which each partition must receive them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pyarrow as pa
 from ticdc_emit.changes.arrow_input import changes_table, is_tabular, normal_form, refuse_plain_rows
 from ticdc_emit.changes.commit_ts import check_tso, warn_unlikely
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
-from ticdc_emit.config.named import config_of
+from ticdc_emit.config.load import config_of
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import (
@@ -31,7 +31,6 @@ from ticdc_emit.errors import (
     SchemaError,
     UnsupportedTypeError,
 )
-from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.pipeline.bad_rows import (
     ArrowRows,
@@ -62,7 +61,8 @@ from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
 from ticdc_emit.pipeline.row_batching import packed
 from ticdc_emit.pipeline.row_reader import positioned
-from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.registry.base import SchemaRegistry
+from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.sql.words import split_name

@@ -15,7 +15,7 @@ from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.decode import SimpleReader, SimpleRow, read_claim
 from ticdc_emit.delivery import ClaimStore
 from ticdc_emit.errors import RegistryError
-from ticdc_emit.registry import registry_for
+from ticdc_emit.registry.factory import registry_for
 from ticdc_emit.testing import MemoryTopics
 
 TABLE = "create table shop.notes (id int primary key, note text)"

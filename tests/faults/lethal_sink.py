@@ -15,7 +15,7 @@ from types import TracebackType
 
 import pyarrow as pa
 
-from ticdc_emit.delivery.contract import DeliveryReport, MessageWriter, Sink
+from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Sink
 
 __all__ = ["LethalSink"]
 

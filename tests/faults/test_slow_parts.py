@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ticdc_emit.errors import RegistryUnreachableError
+from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.registry.confluent import ConfluentRegistry
-from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.testing import EmbeddedRegistry
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.config.protocol import FORMS, protocol_parameters, traits_of
+from ticdc_emit.config.protocols import FORMS, protocol_parameters, traits_of
 from ticdc_emit.delivery import KafkaSink, MessageWriter
-from ticdc_emit.delivery.kafka_admin import KafkaAdmin
+from ticdc_emit.delivery.kafka_client import KafkaAdmin
 from ticdc_emit.delivery.kafka_reader import read_topic
-from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.delivery.memory import sink_for
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed

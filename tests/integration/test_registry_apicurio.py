@@ -13,7 +13,8 @@ import pytest
 from apicurio import Apicurio, ServerCertificate
 
 from ticdc_emit.errors import IncompatibleSchemaError, RegistryError, RegistryUnreachableError
-from ticdc_emit.registry import ConfluentRegistry, RegistryTls
+from ticdc_emit.registry.confluent import ConfluentRegistry
+from ticdc_emit.registry.http import RegistryTls
 
 pytestmark = pytest.mark.integration
 

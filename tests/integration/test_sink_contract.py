@@ -24,7 +24,7 @@ from ticdc_emit.delivery import (
     read_files,
 )
 from ticdc_emit.delivery.kafka_reader import read_topic
-from ticdc_emit.delivery.memory_sink import clear
+from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError
 from ticdc_emit.testing import EmbeddedKafka
 

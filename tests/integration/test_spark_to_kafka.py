@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
-from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import InvalidValueError
-from ticdc_emit.routing.partition import partition_of, table_hash
+from ticdc_emit.routing.partitions import partition_of, table_hash
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.testing.servers import KraftBroker
 

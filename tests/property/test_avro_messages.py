@@ -23,7 +23,7 @@ from random_tables import COMMIT_TS, Kind, RandomTable, bitwise, random_tables
 
 from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.decode import AvroReader, DecodeError
-from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.registry.memory import MemoryRegistry
 
 
 @dataclass(frozen=True)

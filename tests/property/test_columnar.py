@@ -17,12 +17,11 @@ from plain_reference import escape as plain_escape
 from plain_reference import fixed_float, moment_text, time_text
 
 from ticdc_emit.columnar import times
-from ticdc_emit.columnar.assemble import NULL, join
-from ticdc_emit.columnar.binaries import base64_text, latin1_json
+from ticdc_emit.columnar.assemble import NULL, ObjectLayout, join
+from ticdc_emit.columnar.binary_text import base64_text, latin1_json
 from ticdc_emit.columnar.escape import EASYJSON, GO_STD, JSONITER, JsonWriter, escape
-from ticdc_emit.columnar.faults import ValueFault
-from ticdc_emit.columnar.labels import label_text
-from ticdc_emit.columnar.object_layout import ObjectLayout
+from ticdc_emit.columnar.strings import label_text
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept, json_content, plain_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
 from ticdc_emit.columnar.decimals import _by_row, _converted
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.value_errors import ValueFault
 
 KINDS = st.sampled_from(
     [pa.decimal128(9, 2), pa.decimal128(18, 0), pa.decimal128(38, 0), pa.decimal128(38, 38), pa.decimal256(65, 30)]

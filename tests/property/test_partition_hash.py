@@ -15,7 +15,7 @@ from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import CLASSIC
 from ticdc_emit.pipeline.python_rows import rows_to_batch
-from ticdc_emit.routing import PartitionRule, partitions_of, table_hash
+from ticdc_emit.routing.partitions import PartitionRule, partitions_of, table_hash
 from ticdc_emit.schema.catalog import Catalog
 
 

@@ -41,7 +41,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode import AvroReader, AvroRow, ChecksumMismatchError, verify_checksum
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.registry.memory import MemoryRegistry
 
 _URI = "kafka://127.0.0.1:9092/avro-checksum-test?protocol=avro"
 _STRINGS = "&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"

@@ -54,7 +54,7 @@ from vector_files import load_vector
 from ticdc_emit import Encoder, restore_ddl
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode import ReferenceConsumer, SimpleBootstrap, SimpleDdl, SimpleReader
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps
 from ticdc_emit.pipeline.encode import prepare

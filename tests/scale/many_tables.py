@@ -27,8 +27,7 @@ from cpu_time import PARTS, cpu_seconds_by_part
 
 from ticdc_emit.bench.inputs import change_batch, commit_stamps, make_rows, table_sql
 from ticdc_emit.changes.model import Op
-from ticdc_emit.delivery.batches import Run
-from ticdc_emit.delivery.writer import TaskWriter
+from ticdc_emit.delivery.base import Run, TaskWriter
 from ticdc_emit.spark import TicdcSink, local_session
 
 _FILE_ROWS = 50_000
@@ -42,7 +41,7 @@ _URIS = {
 
 @dataclass(frozen=True)
 class CountingSink:
-    """A :class:`~ticdc_emit.delivery.contract.Sink` that counts."""
+    """A :class:`~ticdc_emit.delivery.base.Sink` that counts."""
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
         return {topic: asked or 1 for topic, asked in topics.items()}

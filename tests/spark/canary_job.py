@@ -108,7 +108,7 @@ def main(folder: Path) -> None:
 
 
 def _unregistered(emitter: Callable[..., Any]) -> Any:
-    from ticdc_emit.registry import ConfluentRegistry
+    from ticdc_emit.registry.confluent import ConfluentRegistry
 
     login = f"http://me:{SECRETS['registry-login']}@127.0.0.1:1"
     registry = ConfluentRegistry(login, attempts=1)

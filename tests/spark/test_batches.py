@@ -11,7 +11,7 @@ import pytest
 from spark_history import FIRST_TSO, SCHEMA, tso
 
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.delivery.memory_sink import messages
+from ticdc_emit.delivery.memory import messages
 from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, LateRowError, StateError
 from ticdc_emit.pipeline.plan import KeylessTableWarning
 from ticdc_emit.pipeline.planning import current_database, ddl_statements

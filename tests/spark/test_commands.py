@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from child import exit_code
 
-from ticdc_emit.spark.row_tally import SETTING, tallied
+from ticdc_emit.spark.worker import SETTING, tallied
 
 pytestmark = pytest.mark.spark
 

@@ -15,10 +15,8 @@ from ticdc_emit.config import Secret
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.spark import TicdcSink
-from ticdc_emit.spark.datasource import TicdcDataSource
+from ticdc_emit.spark.datasource import SourceOptions, StagedFile, Staging, TicdcDataSource
 from ticdc_emit.spark.session import register
-from ticdc_emit.spark.source_options import SourceOptions
-from ticdc_emit.spark.staging import StagedFile, Staging
 
 pytestmark = pytest.mark.spark
 

@@ -15,7 +15,7 @@ from lawful_fold import violations
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode.consumer import ReferenceConsumer
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.schema.catalog import catalog_from_sql

@@ -13,7 +13,7 @@ import pytest
 from spark_history import FIRST_TSO
 
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.delivery.memory_sink import MemorySink, MemoryWriter, clear
+from ticdc_emit.delivery.memory import MemorySink, MemoryWriter, clear
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.spark import worker as worker_module

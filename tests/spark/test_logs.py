@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.spark.logs import LOGGERS, quiet_for_good, without_size_warnings
+from ticdc_emit.spark.session import LOGGERS, quiet_for_good, without_size_warnings
 from ticdc_emit.traffic.generate import generate
 from ticdc_emit.traffic.sample_schemas import sample_schema
 

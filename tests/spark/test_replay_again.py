@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.delivery.memory_sink import clear
+from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import InvalidValueError, StateError, UnsupportedTypeError
 from ticdc_emit.traffic.replay import from_operations, replay
 

@@ -14,9 +14,9 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode.consumer import ReferenceConsumer
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.delivery.memory_sink import clear, messages
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.memory import clear, messages
 from ticdc_emit.errors import (
     ConfigError,
     InvalidValueError,

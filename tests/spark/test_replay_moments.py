@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.delivery.memory_sink import clear, messages
+from ticdc_emit.delivery.memory import clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError
 from ticdc_emit.traffic.replay import from_operations, from_validity, replay, snapshot_diff, snapshot_inserts
 from ticdc_emit.traffic.replay.moments import TimeUnit, commit_ts_of, end_ts_of, refusing_rows

@@ -17,7 +17,7 @@ from ticdc_emit import from_snapshots, messages, replay
 from ticdc_emit.cli.replay import CommandOptions, run
 from ticdc_emit.cli.replay_data import ColumnOptions
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.delivery.memory_sink import clear
+from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError, DuplicateChangeError, InvalidValueError, MissingColumnError
 from ticdc_emit.traffic.replay import from_operations, from_validity, snapshot_diff, snapshot_inserts
 from ticdc_emit.tso import tso_from_datetime

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.delivery.memory_sink import clear, messages
+from ticdc_emit.delivery.memory import clear, messages
 from ticdc_emit.errors import DispatcherError, InvalidValueError, UnsupportedTypeError
 from ticdc_emit.spark import TicdcSink
 

@@ -13,8 +13,8 @@ from spark_session import ON_CONNECT
 
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.spark import TicdcSink
-from ticdc_emit.spark.row_tally import SETTING
-from ticdc_emit.spark.short_rows import are_short
+from ticdc_emit.spark.frames import are_short
+from ticdc_emit.spark.worker import SETTING
 
 pytestmark = [
     pytest.mark.spark,

@@ -12,11 +12,11 @@ from ticdc_emit.changes.commit_ts import CommitTsWarning
 from ticdc_emit.config import ConfigWarning, LargeMessageHandle, Secret
 from ticdc_emit.decode import ReferenceConsumer
 from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.delivery.memory_sink import MemorySink
+from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.plan import KeylessTableWarning
 from ticdc_emit.pipeline.run import Changefeed
-from ticdc_emit.spark.source_options import SourceOptions
+from ticdc_emit.spark.datasource import SourceOptions
 from ticdc_emit.traffic import History
 
 URI = "memory://caller?protocol=canal-json"

@@ -22,7 +22,7 @@ ERRORS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if iss
 
 
 def test_importing_loads_no_optional_package() -> None:
-    modules = "ticdc_emit, ticdc_emit.delivery, ticdc_emit.encoder, ticdc_emit.delivery.sinks"
+    modules = "ticdc_emit, ticdc_emit.delivery, ticdc_emit.encoder, ticdc_emit.delivery.memory"
     code = f"import sys, {modules}; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -17,7 +17,9 @@ from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.vectors import Case, read_case
 from ticdc_emit.errors import ConfigError, DispatcherError
-from ticdc_emit.routing import ColumnSelectors, Router, partitions_of, table_hash
+from ticdc_emit.routing.partitions import partitions_of, table_hash
+from ticdc_emit.routing.selectors import ColumnSelectors
+from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 

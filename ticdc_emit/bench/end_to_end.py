@@ -160,7 +160,7 @@ def _write_rows(folder: Path, table: str, rows: int, file_rows: int) -> None:
 
 
 def _identity(df: DataFrame, table: str) -> None:
-    from ticdc_emit.spark.frame import change_columns
+    from ticdc_emit.spark.frames import change_columns
 
     changes = change_columns(df, table)
     changes.mapInArrow(lambda batches: batches, changes.schema).write.format("noop").mode("overwrite").save()

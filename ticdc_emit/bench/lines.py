@@ -29,7 +29,7 @@ from ticdc_emit.bench.inputs import (
 )
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.config.protocol import parse_protocol_name
+from ticdc_emit.config.protocols import parse_protocol_name
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.pipeline.chunks import Buckets
 from ticdc_emit.pipeline.encode import prepare
@@ -37,7 +37,7 @@ from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.row_batching import packed
-from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 
 __all__ = [

@@ -18,9 +18,8 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.model import Op
-from ticdc_emit.columnar.buffers import compact, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import compact, null_mask, order_of_codes, text_buffers
 from ticdc_emit.columnar.escape import first_invalid_utf8
-from ticdc_emit.columnar.sorting import order_of_codes
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, SchemaError, UnsupportedTypeError
 
 __all__ = [

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.integers import parse_integers
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.errors import UnsupportedTypeError
 
 __all__ = [

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.model import Changes, Op
 from ticdc_emit.columnar.buffers import element_lengths
-from ticdc_emit.columnar.cells import Piece
+from ticdc_emit.columnar.packed_fields import Piece
 from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.events import DdlEvent

@@ -16,11 +16,24 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import null_mask, python_value
-from ticdc_emit.columnar.cells import Piece
 from ticdc_emit.columnar.checksum import row_crc
-from ticdc_emit.columnar.faults import ValueFault, bad_places, fault_at
-from ticdc_emit.columnar.pool import ColumnPool, Elements, Pieces, Pooled, Render
-from ticdc_emit.columnar.type_words import cast_remedy, mismatch, user_type, value_remedy
+from ticdc_emit.columnar.packed_fields import Piece
+from ticdc_emit.columnar.small_batches import (
+    ColumnPool,
+    Elements,
+    Pieces,
+    Pooled,
+    Render,
+)
+from ticdc_emit.columnar.value_errors import (
+    ValueFault,
+    bad_places,
+    cast_remedy,
+    fault_at,
+    mismatch,
+    user_type,
+    value_remedy,
+)
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, RowError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo

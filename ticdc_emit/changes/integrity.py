@@ -26,8 +26,8 @@ import pyarrow as pa
 from ticdc_emit.changes.attributes import CHECKSUM, SPLIT
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.integers import parse_integers
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.errors import CorruptedRowError, InvalidValueError, RowError, SchemaError, UnsupportedTypeError
 
 if TYPE_CHECKING:

@@ -21,9 +21,14 @@ from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.integrity import Checksums, checksums_of, read_given
 from ticdc_emit.changes.row_keys import row_ids_of, row_keys_of
 from ticdc_emit.columnar.assemble import Fragment, gather
-from ticdc_emit.columnar.cells import Piece, chosen, join_pieces
-from ticdc_emit.columnar.pool import ColumnPool, Pieces, Pooled, Render
-from ticdc_emit.columnar.stamps import COMMIT_TS, tso_ms_text, tso_text
+from ticdc_emit.columnar.epochs import COMMIT_TS, tso_ms_text, tso_text
+from ticdc_emit.columnar.packed_fields import Piece, chosen, join_pieces
+from ticdc_emit.columnar.small_batches import (
+    ColumnPool,
+    Pieces,
+    Pooled,
+    Render,
+)
 from ticdc_emit.schema.model import Column, TableInfo
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ import pyarrow as pa
 
 from ticdc_emit.changes.attributes import ROW_KEY
 from ticdc_emit.columnar.buffers import element_lengths, text_buffers
+from ticdc_emit.columnar.times import in_utc
 from ticdc_emit.columnar.values import plain_text
-from ticdc_emit.columnar.zones import in_utc
 from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import INTEGER_TYPES, STRING_TYPES, MySQLType

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ticdc_emit.cli.flink_settings import flink_sql, quoted
 from ticdc_emit.config import ChangefeedConfig, Protocol
-from ticdc_emit.routing.topic import Router
+from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
 

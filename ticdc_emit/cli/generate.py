@@ -23,13 +23,13 @@ from ticdc_emit.cli.session import SHORT_ROWS
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.cli.watermarks import sparse_interval
 from ticdc_emit.config import ChangefeedConfig, mask_uri
-from ticdc_emit.config.protocol import protocol_document
+from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.decode import Tail
-from ticdc_emit.delivery.contract import Sink
+from ticdc_emit.delivery.base import Sink
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.report import RunReport, RunTotal
-from ticdc_emit.spark.warm_up import MOST_WARM_UP_S
+from ticdc_emit.spark.session import MOST_WARM_UP_S
 from ticdc_emit.traffic.generate import ArrowTraffic, Traffic, TrafficStream
 from ticdc_emit.traffic.generate.make import stream_on_spark, traffic_here, traffic_on_spark
 from ticdc_emit.traffic.generate.plan import check_columns

@@ -15,7 +15,7 @@ from ticdc_emit.cli.console import say
 from ticdc_emit.cli.place import messages_of_run
 from ticdc_emit.decode.invariants import INVARIANTS, Finding, Verifier
 from ticdc_emit.decode.points import Point, Points
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures import Page

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.caller import warn_caller
-from ticdc_emit.config.load import ConfigWarning
+from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.model import TableInfo

@@ -13,11 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.delivery.contract import Sink
+from ticdc_emit.delivery.base import Sink
 from ticdc_emit.pipeline.report import RunTotal
-from ticdc_emit.spark.batch import SparkBatch
-from ticdc_emit.spark.micro_batch import in_micro_batch
-from ticdc_emit.spark.warm_up import warm_up_stream
+from ticdc_emit.spark.batch import SparkBatch, in_micro_batch
+from ticdc_emit.spark.session import warm_up_stream
 from ticdc_emit.traffic.generate.make import stream_on_spark
 from ticdc_emit.traffic.generate.settings import Settings
 

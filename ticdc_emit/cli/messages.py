@@ -1,6 +1,6 @@
 """Messages for people: which ones to show, and their layout.
 
-In: :class:`~ticdc_emit.delivery.message.Message` records as read from a topic, and a function that describes each in
+In: :class:`~ticdc_emit.delivery.base.Message` records as read from a topic, and a function that describes each in
 lines, one for each row that it holds (``decode.Tail``). Out: on a terminal, panels with coloured JSON, one member per
 line; elsewhere plain lines: text as it is, one per message; binary messages decoded, one per row.
 """
@@ -18,7 +18,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from ticdc_emit.decode import TailLine
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.hints import counted
 
 __all__ = ["Reader", "message_dict", "pick_story", "print_messages"]

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ticdc_emit.config.protocol import PROTOCOL_NAMES
+from ticdc_emit.config.protocols import PROTOCOL_NAMES
 from ticdc_emit.errors import ConfigError, TicdcEmitWarning
 
 __all__ = [

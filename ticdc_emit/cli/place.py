@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.config import ChangefeedConfig, Protocol, load_changefeed
 from ticdc_emit.config.document import read_document
-from ticdc_emit.delivery.contract import Place
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message, Place
 from ticdc_emit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def messages_at(config: ChangefeedConfig, kafka: EmbeddedKafka | None) -> list[M
     if kafka is not None:
         return kafka.read(topic, newest=_READ_BACK)
     if config.sink_uri.scheme == "memory":
-        from ticdc_emit.delivery.memory_sink import messages
+        from ticdc_emit.delivery.memory import messages
 
         return messages(config.sink_uri.path)
     if config.sink_uri.scheme == "file":

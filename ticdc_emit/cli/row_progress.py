@@ -53,7 +53,7 @@ def row_progress(
 
 @contextmanager
 def _tally_of(spark: SparkSession) -> Iterator[Callable[[], int]]:
-    from ticdc_emit.spark.row_tally import SETTING, tallied
+    from ticdc_emit.spark.worker import SETTING, tallied
 
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
         spark.conf.set(SETTING, folder)

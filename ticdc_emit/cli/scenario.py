@@ -13,10 +13,10 @@ from ticdc_emit.cli.console import print_json, result_console, step
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.messages import message_dict
 from ticdc_emit.config import load_changefeed, mask_uri
-from ticdc_emit.config.protocol import protocol_document
+from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.decode.tail import Tail
-from ticdc_emit.delivery.contract import Sink
-from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.delivery.base import Sink
+from ticdc_emit.delivery.memory import sink_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.traffic.scenarios import Scenario, feed_of, scenario, scenarios
@@ -96,7 +96,7 @@ def _made(
     settings: dict[str, Any] = {"protocol": feed_of(config), "profile": config.profile, "topic": config.kafka.topic}
     if not config.codec.protocol.traits.registers_schemas:
         return scenario(name, seed=seed, **settings), sink_for(config)
-    from ticdc_emit.registry import registry_for
+    from ticdc_emit.registry.factory import registry_for
 
     registry = registry_for(config)
     try:

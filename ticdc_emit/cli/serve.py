@@ -17,7 +17,7 @@ from ticdc_emit.cli.console import result_console, say, step
 from ticdc_emit.cli.consumer_settings import Served, print_settings
 from ticdc_emit.cli.interrupt import stopped_by_interrupt
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.config.protocol import protocol_document
+from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.pipeline.plan import catalog_for
 
 __all__ = ["BROKERS", "run"]

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ticdc_emit.caller import warn_caller
-from ticdc_emit.config.load import ConfigWarning
+from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.pipeline.report import RunReport, RunTotal, report_lines, total_line
 
 __all__ = ["print_summary", "warn_of_nothing"]

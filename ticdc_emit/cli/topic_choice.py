@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import UnknownTopicError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.routing.expression import TopicExpression
+from ticdc_emit.routing.topics import TopicExpression
 
 __all__ = ["TopicChoice", "missing_topic"]
 

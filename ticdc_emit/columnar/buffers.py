@@ -6,6 +6,7 @@ Every function takes any array (sliced, large) and returns zero-copy views where
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from struct import Struct
 from typing import Any
@@ -16,7 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 __all__ = [
+    "COMPARISONS",
     "FEW",
+    "UNCHECKED_ARITHMETIC",
+    "Columns",
     "TextBuffers",
     "as_text",
     "compact",
@@ -30,12 +34,15 @@ __all__ = [
     "is_binary_like",
     "longest",
     "null_mask",
+    "order_of_codes",
+    "order_of_pairs",
     "python_value",
     "text_buffers",
     "to_number",
     "to_text",
     "valid_mask",
 ]
+
 
 FEW = 4
 """Up to this number of values, a Python loop is faster than a kernel, whose call costs some microseconds."""
@@ -224,3 +231,66 @@ def hits_before(hit: npt.NDArray[np.bool_], offsets: npt.NDArray[np.int32]) -> n
     below = (np.uint64(1) << (offsets & 63).astype(np.uint64)) - np.uint64(1)
     counts: npt.NDArray[np.int32] = before[word] + np.bitwise_count(words[word] & below)
     return counts
+
+
+_Places = npt.NDArray[np.int64]
+_COUNTED = 1 << 16  # numpy sorts numbers of 16 bits by counting them
+
+
+def order_of_codes(codes: npt.NDArray[np.integer[Any]]) -> _Places:
+    """Return the order of numbers that count something, from 0 on."""
+    small = int(codes.max(initial=0)) < _COUNTED
+    return np.argsort(codes.astype(np.uint16) if small else codes, kind="stable")
+
+
+def order_of_pairs(firsts: npt.NDArray[np.uint64], seconds: npt.NDArray[np.uint32]) -> _Places:
+    """Return the order of pairs. It takes little where the first numbers are nearly in order, or several runs of it."""
+    if not len(firsts):
+        return np.zeros(0, np.int64)
+    least, seconds_end = firsts.min(), int(seconds.max()) + 1
+    if (int(firsts.max()) - int(least) + 1) * seconds_end <= 1 << 64:  # one number for each pair
+        return np.argsort((firsts - least) * np.uint64(seconds_end) + seconds, kind="stable")
+    order = np.argsort(firsts, kind="stable")
+    firsts, seconds = firsts[order], seconds[order]
+    pairs = np.zeros(len(order), np.int64)
+    np.cumsum(firsts[1:] != firsts[:-1], out=pairs[1:])
+    pairs *= seconds_end
+    pairs += seconds
+    return order[np.argsort(pairs, kind="stable")]
+
+
+COMPARISONS: Mapping[str, Callable[..., Any]] = {
+    "=": pc.equal,
+    "<>": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+
+UNCHECKED_ARITHMETIC: Mapping[str, Callable[..., Any]] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
+"""Integers that overflow wrap around, floats become infinite."""
+
+
+class Columns(Mapping[str, pa.Array]):
+    """The columns of ``count`` rows from row ``start`` of ``whole`` on."""
+
+    __slots__ = ("_cut", "count", "start", "whole")
+
+    def __init__(self, whole: Mapping[str, pa.Array], start: int, count: int) -> None:
+        self.whole, self.start, self.count = whole, start, count
+        self._cut: dict[str, pa.Array] = {}
+
+    def __getitem__(self, name: str) -> pa.Array:
+        if name not in self._cut:
+            self._cut[name] = self.whole[name].slice(self.start, self.count)
+        return self._cut[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.whole
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.whole)
+
+    def __len__(self) -> int:
+        return len(self.whole)

@@ -10,7 +10,7 @@ VECTOR                                 number of dimensions (32 bits), then floa
 everything else                        length in bytes (32 bits, little-endian), then text or bytes
 =====================================  =================================================================
 
-TIMESTAMP is taken in UTC (``columnar.zones``).
+TIMESTAMP is taken in UTC (``columnar.times``).
 
 Rule sources: semantics 3.2; reference ``pingcap/tidb: pkg/util/rowcodec/common.go`` (appendDatumForChecksum).
 """
@@ -27,8 +27,8 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import join
 from ticdc_emit.columnar.buffers import element_lengths, fixed_values, from_bytes, null_mask
+from ticdc_emit.columnar.times import in_utc
 from ticdc_emit.columnar.values import plain_text
-from ticdc_emit.columnar.zones import in_utc
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
 

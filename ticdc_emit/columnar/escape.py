@@ -19,7 +19,7 @@ import orjson
 import pyarrow as pa
 
 from ticdc_emit.columnar.buffers import as_text, from_bytes, hits_before, text_buffers
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.schema.defaults import NOT_UTF8
 
 __all__ = [

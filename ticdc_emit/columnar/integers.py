@@ -24,7 +24,12 @@ from ticdc_emit.columnar.buffers import (
     to_number,
     to_text,
 )
-from ticdc_emit.columnar.faults import ValueFault, read_each, refuse_any, shown
+from ticdc_emit.columnar.value_errors import (
+    ValueFault,
+    read_each,
+    refuse_any,
+    shown,
+)
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import integer_range
 

@@ -1,16 +1,14 @@
-"""DATE, DATETIME, TIMESTAMP and TIME columns: acceptance and text with exactly ``fsp`` fraction digits.
+"""Dates, moments and times of day that come as text: checked, and rewritten in the column's own layout.
 
-In: Arrow dates, timestamps (with a zone: an instant, shown in the changefeed's zone; without: the wall clock as it is),
-durations and times of day, or text, the only form for zero dates (``0000-00-00``, ``2024-00-00``) and for values
-outside Arrow's and Spark's ranges. Out: text, because all protocols but Debezium print text (and Debezium parses
-numbers from it).
-
-:mod:`ticdc_emit.columnar.time_texts` checks and rewrites what comes as text.
+In: a string column. Out: the same text, if every row has the layout (``dddd-dd-dd dd:dd:dd.dddddd``, with the column's
+fraction digits) and lies in the calendar, which columns of bytes tell. Other rows are parsed one by one and rewritten,
+so a shorter or longer fraction is accepted if no digit is lost.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -21,13 +19,161 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import FEW, as_text, extremes, from_byte_matrix, null_mask, to_text
-from ticdc_emit.columnar.faults import refuse_any
-from ticdc_emit.columnar.time_texts import TIME_RANGE, date_text, datetime_text, time_text
+from ticdc_emit.columnar.buffers import FEW, as_text, extremes, from_byte_matrix, null_mask, text_buffers, to_text
+from ticdc_emit.columnar.value_errors import read_each, refuse_any, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = ["accept_date", "accept_datetime", "accept_time", "fsp_of"]
+__all__ = [
+    "TIME_RANGE",
+    "accept_date",
+    "accept_datetime",
+    "accept_time",
+    "date_text",
+    "datetime_text",
+    "fsp_of",
+    "in_utc",
+    "time_text",
+]
+
+
+TIME_RANGE = "a TIME lies within -838:59:59 and 838:59:59"
+_DATE_LAYOUT, _CLOCK_LAYOUT = "dddd-dd-dd", "dd:dd:dd"
+_DATE_TEXT = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
+_DATETIME_TEXT = re.compile(r"(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?", re.ASCII)
+_TIME_TEXT = re.compile(r"(-?)(\d{2,3}):(\d{2}):(\d{2})(?:\.(\d+))?", re.ASCII)
+_DAYS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def date_text(text: pa.Array) -> pa.Array:
+    """Return text as dates (``YYYY-MM-DD``); zero dates are dates."""
+    return _checked_text(text, _DATE_LAYOUT, _date_row)
+
+
+def datetime_text(text: pa.Array, fsp: int) -> pa.Array:
+    """Return text as moments (``YYYY-MM-DD HH:MM:SS[.f]``) with ``fsp`` fraction digits."""
+    layout = f"{_DATE_LAYOUT} {_CLOCK_LAYOUT}{_fraction_layout(fsp)}"
+    return _checked_text(text, layout, lambda row: _datetime_row(row, fsp))
+
+
+def time_text(text: pa.Array, fsp: int) -> pa.Array:
+    """Return text as times (``[-]HH:MM:SS[.f]``) with ``fsp`` fraction digits."""
+    return _checked_text(text, _CLOCK_LAYOUT + _fraction_layout(fsp), lambda row: _time_row(row, fsp))
+
+
+def _fraction_layout(fsp: int) -> str:
+    return "." + "d" * fsp if fsp else ""
+
+
+@lru_cache(maxsize=32)
+def _layout_bounds(layout: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    low = [0x30 if mark == "d" else ord(mark) for mark in layout]
+    span = [9 if mark == "d" else 0 for mark in layout]
+    return np.array(low, np.uint8), np.array(span, np.uint8)
+
+
+def _checked_text(text: pa.Array, layout: str, read: Callable[[str], str]) -> pa.Array:
+    """Return ``text`` if every row has the layout and lies in the calendar; rewrite the other rows one by one."""
+    if pa.types.is_binary(text.type):
+        raise TypeError("binary is not a time")
+
+    def read_one(item: str) -> str:
+        try:
+            return read(item)
+        except ValueError as fault:
+            raise ValueError(f"{shown(item)}: {fault}") from None
+
+    if len(text) <= FEW:
+        rows = text.to_pylist()
+        fixed = read_each(rows, read_one)
+        return text if fixed == rows else pa.array(fixed, pa.string())
+    parts = text_buffers(text)
+    fits = parts.lengths == len(layout)
+    nulls = null_mask(text)
+    if nulls is not None:
+        fits &= ~nulls
+    cells = _cells(parts.offsets, parts.data, fits, len(layout))
+    low, span = _layout_bounds(layout)
+    good, in_calendar = (cells - low) <= span, _in_calendar(cells, layout)
+    if len(cells) + text.null_count == len(text) and good.all() and in_calendar.all():
+        return text
+    good = good.all(axis=1) & in_calendar
+    regular = fits.copy()
+    regular[fits] = good
+    odd = ~regular if nulls is None else ~regular & ~nulls
+    fixed = read_each(text.filter(pa.array(odd)).to_pylist(), read_one, where=odd)
+    return pc.replace_with_mask(text, pa.array(odd), pa.array(fixed, pa.string()))
+
+
+def _cells(
+    offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], fits: npt.NDArray[np.bool_], width: int
+) -> npt.NDArray[np.uint8]:
+    count = int(fits.sum())
+    if count * width == len(data):
+        return data.reshape(count, width)
+    return data[offsets[:-1][fits][:, None] + np.arange(width)] if count else np.zeros((0, width), np.uint8)
+
+
+def _in_calendar(cells: npt.NDArray[np.uint8], layout: str) -> npt.NDArray[np.bool_]:
+    """Check month, day, hour, minute and second only by their tens digit; the rare other rows are parsed one by one."""
+    clock = layout.find(":") - 2
+    good = np.ones(len(cells), np.bool_)
+    if layout.startswith("dddd"):
+        month = cells[:, 5] * np.uint8(10) + cells[:, 6]
+        day = cells[:, 8] * np.uint8(10) + cells[:, 9]
+        zero = np.uint8(0x30 * 11 & 0xFF)
+        good &= ((month - zero - np.uint8(1)) <= 11) & ((day - zero - np.uint8(1)) <= 27)
+    if clock >= 0:
+        if layout.startswith("dddd"):
+            good &= (cells[:, clock] < 0x32) | ((cells[:, clock] == 0x32) & (cells[:, clock + 1] < 0x34))
+        good &= (cells[:, clock + 3] < 0x36) & (cells[:, clock + 6] < 0x36)
+    return good
+
+
+def _date_row(text: str) -> str:
+    parts = _DATE_TEXT.fullmatch(text)
+    if not parts:
+        raise ValueError("not a date such as 2024-05-05")
+    _check_day(*map(int, parts.groups()))
+    return text
+
+
+def _check_day(year: int, month: int, day: int) -> None:
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if month > 12 or day > (28 if month == 2 and not leap else _DAYS[month] if month else 31):
+        raise ValueError("no such day")
+
+
+def _datetime_row(text: str, fsp: int) -> str:
+    parts = _DATETIME_TEXT.fullmatch(text)
+    if not parts:
+        raise ValueError("not a moment such as 2024-05-05 12:34:56")
+    year, month, day, hour, minute, second = map(int, parts.groups()[:6])
+    _check_day(year, month, day)
+    if hour > 23 or minute > 59 or second > 59:
+        raise ValueError("no such time of day")
+    return f"{text[:10]} {text[11:19]}{_fraction(parts[7], fsp)}"
+
+
+def _time_row(text: str, fsp: int) -> str:
+    parts = _TIME_TEXT.fullmatch(text)
+    if not parts:
+        raise ValueError("not a time such as -12:34:56")
+    sign, hour, minute, second, fraction = parts.groups()
+    if int(minute) > 59 or int(second) > 59:
+        raise ValueError("no such time")
+    shown = f"{int(hour):02d}:{minute}:{second}{_fraction(fraction, fsp)}"
+    if int(hour) > 838 or (shown.startswith("838:59:59.") and shown[10:].strip("0")):
+        raise ValueError(TIME_RANGE)
+    return sign + shown if shown.strip("0:.") else shown
+
+
+def _fraction(digits: str | None, fsp: int) -> str:
+    digits = digits or ""
+    if digits[fsp:].strip("0"):
+        raise ValueError(f"more than the column's {fsp} fraction digits")
+    return "." + digits[:fsp].ljust(fsp, "0") if fsp else ""
+
 
 _UNITS = ("s", "ms", "ms", "ms", "us", "us", "us")  # the coarsest Arrow unit that holds each fsp
 _UNIT_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
@@ -216,3 +362,73 @@ def _refuse_outside(values: pa.Array, low: int, high: int, reason: str) -> None:
     if bounds is not None and (bounds[0] < low or bounds[1] > high):
         outside = pc.or_(pc.less(values, low), pc.greater(values, high)).fill_null(False)
         refuse_any(np.asarray(outside), reason)
+
+
+Seconds = npt.NDArray[np.int64]
+
+_DAY_S = 86_400
+_LAST_S = 1 << 31  # just beyond the last TIMESTAMP
+_MOMENT_WIDTH = len("2024-05-05 12:34:56")
+
+
+def in_utc(column: Column, texts: pa.Array, zone: str) -> pa.Array:
+    """Return TIMESTAMP text of ``zone`` as text in UTC; the zero timestamp stays as it is.
+
+    Raises :class:`ValueFault` for a text that the clocks of ``zone`` never show, or with a zero month or day.
+    """
+    if zone == "UTC":
+        return texts
+    zero = pc.starts_with(texts, "0000-00-00")
+    heads = pc.utf8_slice_codeunits(pc.if_else(zero, None, texts), 0, _MOMENT_WIDTH)
+    try:
+        clock = heads.cast(pa.timestamp("s"))
+    except pa.ArrowInvalid:
+        partly = pc.match_substring_regex(heads, "^.{4}(-00|-..-00)").fill_null(False)
+        refuse_any(np.asarray(partly), f"{column.name}: a TIMESTAMP has a month and a day, or it is zero")
+        raise
+    local = np.asarray(clock.cast(pa.int64()).fill_null(0))
+    shift = _offset_at(local - _offset_at(local, zone), zone)
+    nulls = null_mask(clock)
+    skipped = _offset_at(local - shift, zone) != shift
+    refuse_any(
+        skipped if nulls is None else skipped & ~nulls,
+        f"{column.name}: the clocks of {zone} skip this TIMESTAMP",
+        "Give the moment in the changefeed's time zone, or as an instant",
+    )
+    moved = pa.array(local - shift, pa.int64(), mask=nulls).cast(pa.timestamp("s")).cast(pa.string())
+    if column.decimal > 0:
+        moved = pc.binary_join_element_wise(moved, pc.utf8_slice_codeunits(texts, _MOMENT_WIDTH), "")
+    return pc.if_else(zero, texts, moved)
+
+
+def _offset_at(instants: Seconds, zone: str) -> Seconds:
+    """Return the zone's distance from UTC in seconds at each instant (seconds since the epoch)."""
+    since, offsets = _transitions(zone)
+    offsets_then: Seconds = offsets[np.searchsorted(since, instants, side="right") - 1]
+    return offsets_then
+
+
+@lru_cache(maxsize=32)
+def _transitions(zone: str) -> tuple[Seconds, Seconds]:
+    """Return the offsets and the instants from which each applies, for the years of TIMESTAMP.
+
+    It looks at every day and bisects where the offset changes: no zone has changed twice within a day.
+    """
+    place, epoch = ZoneInfo(zone), dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+
+    def offset(at: int) -> int:
+        there = (epoch + dt.timedelta(seconds=at)).astimezone(place)
+        return round((there.utcoffset() or dt.timedelta()).total_seconds())
+
+    first = -2 * _DAY_S
+    since, offsets = [np.iinfo(np.int64).min], [offset(first)]
+    for day in range(first, _LAST_S + 2 * _DAY_S, _DAY_S):
+        if offset(day) == offsets[-1]:
+            continue
+        low, high = day - _DAY_S, day
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if offset(middle) == offsets[-1] else (low, middle)
+        since.append(high)
+        offsets.append(offset(high))
+    return np.array(since, np.int64), np.array(offsets, np.int64)

@@ -6,7 +6,14 @@ See ``docs/config.md`` for every option.
 
 from __future__ import annotations
 
-from ticdc_emit.config.load import ConfigWarning, load_changefeed
+from ticdc_emit.config.document import ConfigWarning
+from ticdc_emit.config.lineages import (
+    CLASSIC,
+    NEXT,
+    PROFILES,
+    Profile,
+)
+from ticdc_emit.config.load import load_changefeed
 from ticdc_emit.config.options import (
     DEFAULT_MAX_MESSAGE_BYTES,
     DEFAULT_PARTITION_NUM,
@@ -25,10 +32,9 @@ from ticdc_emit.config.options import (
     SaslConfig,
     TlsConfig,
 )
-from ticdc_emit.config.profiles import CLASSIC, NEXT, PROFILES, Profile
-from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.config.secrets import Secret, mask_text, mask_uri
-from ticdc_emit.config.sink_uri import SinkUri
+from ticdc_emit.config.uri import SinkUri
 
 __all__ = [
     "CLASSIC",

@@ -6,13 +6,12 @@ has TiCDC's own text.
 
 from __future__ import annotations
 
-from ticdc_emit.config.document import Section
-from ticdc_emit.config.merge import MergedOptions, UriParameters
+from ticdc_emit.config.document import Section, refused, warn_of_option
+from ticdc_emit.config.lineages import OptionSwitches
 from ticdc_emit.config.options import CodecConfig, GlueSchemaRegistry, LargeMessageHandle
-from ticdc_emit.config.protocol import Protocol
-from ticdc_emit.config.refusal import refused, warn_of_option
+from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.config.secrets import Secret
-from ticdc_emit.config.switches import OptionSwitches
+from ticdc_emit.config.uri import MergedOptions, UriParameters
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["build_codec"]

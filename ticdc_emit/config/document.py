@@ -1,24 +1,177 @@
-"""The changefeed file as typed tables that remember what was read.
+"""TiCDC's refusals as :class:`ConfigError`, and warnings of what TiCDC accepts without effect, made in one place.
 
-In: the path of a TOML file, TOML text, or a mapping.  Out: a :class:`Section` over the document; after all options are
-read, :meth:`Section.unread` names the keys that nothing has read.  A wrong type is a ``ConfigError`` with the option
-and the two types, never with the value.  Key names match as in BurntSushi's decoder: exactly, else ignoring case.
+In: an RFC error code, TiCDC's text, the option at fault.  Out: an error whose ``message`` is TiCDC's own line
+(``[CDC:Code]text``), so that it can be compared with TiCDC's output (``pkg/errors/cdc_errors.go`` of pingcap/tiflow
+holds codes and templates).  The text that TiCDC's callers add around that line is left out.
 """
 
 from __future__ import annotations
 
 import importlib
+import logging
 import os
+import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ticdc_emit.caller import warn_caller
 from ticdc_emit.config.secrets import mask_text
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, TicdcEmitWarning
 from ticdc_emit.hints import closest
 
-__all__ = ["Section", "hinted", "read_document"]
+__all__ = [
+    "ConfigWarning",
+    "GoSyntaxError",
+    "Section",
+    "bind_refused",
+    "hinted",
+    "parse_bool",
+    "parse_duration_ms",
+    "parse_int",
+    "quote",
+    "read_document",
+    "refused",
+    "warn_of_option",
+]
+
+
+logger = logging.getLogger(__name__)
+
+
+class ConfigWarning(TicdcEmitWarning):
+    """Options without effect, or with another one than their text says: unknown ones, options of TiCDC that this
+    library does not use, and mistyped values that TiCDC replaces.
+    """
+
+
+def warn_of_option(text: str) -> None:
+    """Warn of an option (:class:`ConfigWarning`)."""
+    # The log repeats the warning for runs that collect logs only; at INFO, or a bare console would show it twice.
+    logger.info(text)
+    warn_caller(text, ConfigWarning)
+
+
+def refused(code: str, text: str, *, option: str, remedy: str = "") -> ConfigError:
+    """Return the refusal ``[CDC:code]text`` of ``option``; the caller raises it."""
+    return ConfigError(f"[CDC:{code}]{text}", remedy=remedy, option=option, code=f"CDC:{code}")
+
+
+def bind_refused(cause: str, *, option: str, remedy: str = "") -> ConfigError:
+    """Return the refusal of a URI parameter that does not parse. TiCDC uses an error code of MySQL for every sink."""
+    return refused("ErrMySQLInvalidConfig", f"MySQL config invalid: {cause}", option=option, remedy=remedy)
+
+
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+_NUMBER = re.compile(r"[0-9]*(?:\.[0-9]*)?")
+_UNIT = re.compile(r"[^.0-9]+")
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
+
+
+class GoSyntaxError(ValueError):
+    """A text that Go cannot parse; ``str()`` is Go's message."""
+
+
+def quote(text: str) -> str:
+    """Return ``text`` as ``strconv.Quote`` writes it: in double quotes, control characters escaped."""
+    parts = ['"']
+    for character in text:
+        code = ord(character)
+        if character in '"\\':
+            parts.append("\\" + character)
+        elif character in _ESCAPES:
+            parts.append(_ESCAPES[character])
+        elif code < 0x20 or code == 0x7F:
+            parts.append(f"\\x{code:02x}")
+        elif character.isprintable():
+            parts.append(character)
+        else:
+            parts.append(f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+    parts.append('"')
+    return "".join(parts)
+
+
+def parse_bool(text: str) -> bool:
+    """``1 t T TRUE true True`` and their opposites; anything else is a :class:`GoSyntaxError`."""
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise GoSyntaxError(f"strconv.ParseBool: parsing {quote(text)}: invalid syntax")
+
+
+def parse_int(text: str, bits: int = 64) -> int:
+    """Return a decimal integer with optional sign that fits ``bits``; else a :class:`GoSyntaxError`."""
+    if not _INTEGER.match(text):
+        raise GoSyntaxError(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
+    out_of_range = GoSyntaxError(f"strconv.ParseInt: parsing {quote(text)}: value out of range")
+    # Python refuses to convert very long digit strings; nothing longer than this fits 64 bits anyway.
+    if len(text.lstrip("+-").lstrip("0")) > 20:
+        raise out_of_range
+    value = int(text)
+    if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+        raise out_of_range
+    return value
+
+
+def parse_duration_ms(text: str) -> int:
+    """Return a Go duration such as ``10s`` or ``1m30.5s`` in whole milliseconds; else a :class:`GoSyntaxError`."""
+    invalid = GoSyntaxError(f"time: invalid duration {_quote_bytes(text)}")
+    negative = text.startswith("-")
+    rest = text[1:] if text[:1] in ("+", "-") else text
+    if rest == "0":
+        return 0
+    if not rest:
+        raise invalid
+    total = Fraction(0)
+    while rest:
+        number = _NUMBER.match(rest)
+        digits = number.group() if number else ""
+        if digits in ("", "."):
+            raise invalid
+        rest = rest[len(digits) :]
+        unit = _UNIT.match(rest)
+        if unit is None:
+            raise GoSyntaxError(f"time: missing unit in duration {_quote_bytes(text)}")
+        scale = _NANOSECONDS.get(unit.group())
+        if scale is None:
+            raise GoSyntaxError(f"time: unknown unit {_quote_bytes(unit.group())} in duration {_quote_bytes(text)}")
+        whole, _, fraction = digits.partition(".")
+        if len(whole) > 19:
+            raise invalid
+        total += (Fraction(int(whole or "0")) + Fraction(int(fraction or "0"), 10 ** len(fraction))) * scale
+        rest = rest[unit.end() :]
+    if total >= 1 << 63:
+        raise invalid
+    milliseconds = int(total / 10**6)
+    return -milliseconds if negative else milliseconds
+
+
+def _quote_bytes(text: str) -> str:
+    """Return ``text`` as package ``time`` quotes it: every byte outside printable ASCII as ``\\xNN``."""
+    shown = []
+    for byte in text.encode("utf-8", "surrogatepass"):
+        character = chr(byte)
+        if byte < 0x20 or byte >= 0x80:
+            shown.append(f"\\x{byte:02x}")
+        else:
+            shown.append("\\" + character if character in '"\\' else character)
+    return '"' + "".join(shown) + '"'
+
 
 T = TypeVar("T")
 

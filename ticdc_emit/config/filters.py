@@ -1,17 +1,16 @@
 """``[filter]`` of the changefeed file, typed, with checked event names.
 
 In: the changefeed's document. Out: :class:`~ticdc_emit.config.options.FilterConfig`, or TiCDC's refusal. Rules,
-matchers, patterns and expressions stay texts here; ``filtering`` parses them.
+matchers, patterns and expressions stay texts here; ``routing`` parses them.
 
 Rule source: ``pkg/config/filter.go``, ``pkg/filter/{sql_event_filter,utils}.go`` of pingcap/tiflow and pingcap/ticdc.
 """
 
 from __future__ import annotations
 
-from ticdc_emit.config.document import Section
+from ticdc_emit.config.document import Section, refused
+from ticdc_emit.config.lineages import FilterSwitches
 from ticdc_emit.config.options import EventFilter, FilterConfig
-from ticdc_emit.config.refusal import refused
-from ticdc_emit.config.switches import FilterSwitches
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 

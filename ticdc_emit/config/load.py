@@ -10,29 +10,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
 from ticdc_emit.config.codec import build_codec
-from ticdc_emit.config.document import Section, read_document
+from ticdc_emit.config.document import ConfigWarning, Section, read_document, refused, warn_of_option
 from ticdc_emit.config.filters import read_filter
-from ticdc_emit.config.kafka import build_embedded, build_kafka
-from ticdc_emit.config.large_message import read_large_message_handle
-from ticdc_emit.config.merge import UriParameters
+from ticdc_emit.config.kafka import build_embedded, build_kafka, read_glue, read_large_message_handle
+from ticdc_emit.config.lineages import CLASSIC, OptionSwitches, Profile
 from ticdc_emit.config.options import DISPATCHER_NAMES, ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
-from ticdc_emit.config.profiles import CLASSIC, Profile
-from ticdc_emit.config.protocol import Protocol
-from ticdc_emit.config.refusal import ConfigWarning, refused, warn_of_option
-from ticdc_emit.config.registry import read_glue
+from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.config.secrets import hides_arguments, printable
-from ticdc_emit.config.sink_uri import SinkUri
-from ticdc_emit.config.switches import OptionSwitches
+from ticdc_emit.config.uri import SinkUri, UriParameters
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.sql.lexer import sql_mode_of
 from ticdc_emit.sql.words import to_lower
 
-__all__ = ["ConfigWarning", "load_changefeed"]
+__all__ = ["ConfigWarning", "LoadOptions", "config_of", "load_changefeed", "load_options", "refuse_unknown"]
+
 
 _C = TypeVar("_C", bound=str)
 
@@ -270,3 +266,47 @@ def _warn_unknown_dispatchers(rules: tuple[DispatchRule, ...]) -> None:
 
 def _default(value: int | None, default: int) -> int:
     return default if value is None else value
+
+
+class LoadOptions(TypedDict, total=False):
+    """The keyword arguments of :func:`~ticdc_emit.load_changefeed`; ``None`` stands for its default."""
+
+    profile: str | Profile | None
+    time_zone: str | None
+    cluster_id: str | None
+    integrity: bool | None
+    force_replicate: bool | None
+    schema_registry: str | None
+
+
+def load_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the :class:`LoadOptions` among a call's arguments (its ``locals()``), without those that are ``None``."""
+    return {name: arguments[name] for name in LoadOptions.__annotations__ if arguments.get(name) is not None}
+
+
+def config_of(arguments: Mapping[str, Any], **defaults: Any) -> ChangefeedConfig:
+    """Return the configuration that a call's arguments (its ``locals()``) describe.
+
+    These are ``sink_uri``, ``pipeline``, ``registry`` and the :class:`LoadOptions`; ``defaults`` are of the latter. A
+    ``sink_uri`` that is a loaded configuration is returned; :class:`~ticdc_emit.errors.ConfigError` if the call has
+    options beside it.
+    """
+    sink_uri, changefeed, options = arguments["sink_uri"], arguments["changefeed"], load_options(arguments)
+    if not isinstance(sink_uri, ChangefeedConfig):
+        own_registry = arguments["registry"] is not None
+        return load_changefeed(sink_uri, changefeed, own_registry=own_registry, **(defaults | options))
+    if ignored := [*(["changefeed"] if changefeed is not None else ()), *options]:
+        raise ConfigError(
+            f"a loaded changefeed has its options already: {', '.join(ignored)} would be ignored",
+            remedy="Give them to load_changefeed, or give a sink URI",
+            option=ignored[0],
+        )
+    return sink_uri
+
+
+def refuse_unknown(function: str, options: Mapping[str, Any], known: type) -> None:
+    """Raise ``TypeError``, which names the ``function``, for an option that ``known`` does not have."""
+    for name in options:
+        if name not in known.__annotations__:
+            hint = did_you_mean(name, known.__annotations__).strip()
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}. {hint}".rstrip(" ."))

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal as Choice
 
-from ticdc_emit.config.profiles import CLASSIC, Profile
-from ticdc_emit.config.protocol import Protocol, form_of
+from ticdc_emit.config.lineages import CLASSIC, Profile
+from ticdc_emit.config.protocols import Protocol, form_of
 from ticdc_emit.config.secrets import Secret
-from ticdc_emit.config.sink_uri import SinkUri
+from ticdc_emit.config.uri import SinkUri
 
 __all__ = [
     "DEFAULT_MAX_MESSAGE_BYTES",
@@ -108,7 +108,7 @@ class CodecConfig:
 
     @property
     def form(self) -> str:
-        """One of :data:`~ticdc_emit.config.protocol.FORMS`: the protocol, with its encoding if it has several."""
+        """One of :data:`~ticdc_emit.config.protocols.FORMS`: the protocol, with its encoding if it has several."""
         return form_of(self.protocol, self.encoding_format)
 
     @property

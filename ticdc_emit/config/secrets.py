@@ -1,26 +1,33 @@
-"""Keep secrets out of every repr, log line, error and report.
+r"""Mask known secrets in a foreign text, however they were encoded there.
 
-:class:`Secret` holds a value that only :meth:`Secret.reveal` returns.  :func:`mask_uri` and :func:`mask_text` mask text
-before it is shown, and :func:`hides_arguments` keeps a call's arguments out of tracebacks.  Which query parameters are
-sensitive follows ``pkg/util/uri.go`` of pingcap/tiflow: any whose name contains one of its words (so ``keyspace`` and
-``kafka-client-id`` are masked too), plus the signature of an Azure SAS.  A whole userinfo is masked, not only its
-password: a schema registry's user is an API key.
+In: an answer, an error or a log line of another program, and the secrets that it was given. Out: the text with ``****``
+in their place. A server may repeat its input in any encoding: JSON (``\"``, ``\u0022``), percent-encoding, a form,
+HTML, base64, Python's ``repr``, or several of these nested. So the text is decoded in every order, and each secret
+found in a result is masked at its origin. This needs the secrets; :func:`ticdc_emit.config.secrets.mask_text` guesses
+without them.
 """
 
 from __future__ import annotations
 
+import html
+import logging
 import re
-from collections.abc import Callable, Iterable
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
-from typing import Generic, ParamSpec, TypeVar
+from typing import Generic, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import quote, unquote, unquote_plus
 
 from ticdc_emit.errors import TicdcEmitError
 
 __all__ = [
+    "AWS_LOGGERS",
+    "HTTP_LOGGERS",
     "MASK",
     "Secret",
     "foreign_text",
+    "hide",
+    "hide_in_logs",
     "hides_arguments",
     "is_host_list",
     "is_sensitive_name",
@@ -30,6 +37,123 @@ __all__ = [
     "shown_names",
     "uri_secrets",
 ]
+
+
+_MASK = "****"
+_ROUNDS = 3
+_A_WORD = 4
+"""A shorter secret is a part of many words, so it is masked only as a whole word."""
+_BACKSLASHES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "0": "\0"}
+_ESCAPE = re.compile(
+    r"(?P<utf16>(?:\\u[0-9A-Fa-f]{4})+)|(?P<bytes>(?:\\x[0-9A-Fa-f]{2})+)|\\U00(?P<code>[0-9A-Fa-f]{6})|\\(?P<char>.)",
+    re.DOTALL,
+)
+_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_FORM = re.compile(r"(?:%[0-9A-Fa-f]{2})+|\+")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[a-z]{2,5});")
+
+
+class _View(NamedTuple):
+    """A decoded text. ``places``: where each character begins in the original text, and where the last one ends."""
+
+    text: str
+    places: list[int]
+
+
+def hide(text: str, secrets: Iterable[str | bytes]) -> str:
+    """Return ``text`` with every secret masked, in each of the encodings and in up to three nested ones."""
+    wanted = set(_forms(secrets))
+    if not wanted or not text:
+        return text
+    spans = sorted({span for view in _views(text) for form in wanted for span in _spans(view, form)})
+    shown, at = [], 0
+    for start, end in spans:
+        if start >= at:
+            shown += [text[at:start], _MASK]
+        at = max(at, end)
+    return "".join([*shown, text[at:]])
+
+
+def _forms(secrets: Iterable[str | bytes]) -> Iterator[str]:
+    for secret in secrets:
+        data = secret.encode("utf-8", "surrogateescape") if isinstance(secret, str) else secret
+        if not data:
+            continue
+        yield data.decode("utf-8", "replace")
+        for encode in (b64encode, urlsafe_b64encode) if len(data) > _A_WORD else ():
+            for before in range(3):  # without the letters that depend on the neighbours of the secret
+                coded = encode(bytes(before) + data).decode()
+                yield coded[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+
+
+def _spans(view: _View, form: str) -> Iterator[tuple[int, int]]:
+    at = view.text.find(form)
+    while at >= 0:
+        end = at + len(form)
+        beside = view.text[max(at - 1, 0) : at] + view.text[end : end + 1]
+        if len(form) >= _A_WORD or not any(char.isalnum() for char in beside):
+            yield view.places[at], view.places[end]
+        at = view.text.find(form, at + 1)
+
+
+def _views(text: str) -> Iterator[_View]:
+    level = [_View(text, list(range(len(text) + 1)))]
+    seen = {text}
+    for _ in range(_ROUNDS + 1):
+        yield from level
+        decoded = (_decoded(view, pattern, decode) for view in level for pattern, decode in _DECODERS)
+        level = []
+        for view in decoded:
+            if view.text not in seen:
+                seen.add(view.text)
+                level.append(view)
+
+
+def _decoded(view: _View, pattern: re.Pattern[str], decode: Callable[[re.Match[str]], list[tuple[str, int]]]) -> _View:
+    pieces, places, at = [], [], 0
+    for match in pattern.finditer(view.text):
+        pieces.append(view.text[at : match.start()])
+        places += view.places[at : match.start()]
+        at = match.start()
+        for char, width in decode(match):
+            pieces.append(char)
+            places += [view.places[at]] * len(char)
+            at += width
+        at = match.end()
+    return _View("".join([*pieces, view.text[at:]]), places + view.places[at:])
+
+
+def _unescaped(match: re.Match[str]) -> list[tuple[str, int]]:
+    if match["utf16"]:
+        code_units = bytes.fromhex(match["utf16"].replace("\\u", ""))
+        return [(char, 12 if char > "\uffff" else 6) for char in code_units.decode("utf-16-be", "replace")]
+    if match["bytes"]:
+        data = bytes.fromhex(match["bytes"].replace("\\x", ""))
+        try:
+            return _characters(data, 4, errors="strict")
+        except UnicodeDecodeError:  # of text, not of bytes
+            return [(chr(code), 4) for code in data]
+    if match["code"]:
+        return [(chr(min(int(match["code"], 16), 0x10FFFF)), 10)]
+    return [(_BACKSLASHES.get(match["char"], match["char"]), 2)]
+
+
+def _unquoted(match: re.Match[str]) -> list[tuple[str, int]]:
+    return [(" ", 1)] if match[0] == "+" else _characters(bytes.fromhex(match[0].replace("%", "")), 3)
+
+
+def _entity(match: re.Match[str]) -> list[tuple[str, int]]:
+    return [(html.unescape(match[0]), len(match[0]))]
+
+
+def _characters(data: bytes, width: int, errors: str = "surrogateescape") -> list[tuple[str, int]]:
+    """Return the characters of UTF-8 and the length of text that each takes, if every byte takes ``width``."""
+    text = data.decode("utf-8", errors)
+    return [(char, width * len(char.encode("utf-8", "surrogateescape"))) for char in text]
+
+
+_DECODERS = ((_ESCAPE, _unescaped), (_PERCENT, _unquoted), (_FORM, _unquoted), (_ENTITY, _entity))
+
 
 MASK = "****"
 
@@ -290,3 +414,48 @@ def _mask_pair(pair: str, depth: int) -> str:
         if encoded == plain:
             return pair
     return f"{name}={MASK}"
+
+
+AWS_LOGGERS = (
+    "botocore.auth",
+    "botocore.awsrequest",
+    "botocore.endpoint",
+    "botocore.hooks",
+    "botocore.httpsession",
+    "botocore.parsers",
+    "botocore.retries.standard",
+    "aiobotocore.endpoint",
+    "aiobotocore.httpsession",
+    "s3fs",
+)
+"""Loggers of signed requests and their answers. A filter on their parent would not see these records."""
+HTTP_LOGGERS = ("httpcore.connection", "httpcore.http11", "httpcore.proxy", "httpx")
+"""Loggers of answers' headers, which may repeat a login."""
+
+
+class _Masking(logging.Filter):
+    def __init__(self) -> None:
+        super().__init__()
+        self._secrets: frozenset[Secret[str]] = frozenset()
+
+    def add(self, secrets: Iterable[Secret[str]]) -> None:
+        self._secrets |= frozenset(secrets)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        shown = hide(text, (secret.reveal() for secret in self._secrets))
+        if shown != text:
+            record.msg, record.args = shown, None
+        return True
+
+
+def hide_in_logs(loggers: Iterable[str], secrets: Iterable[Secret[str] | None]) -> None:
+    """Mask the secrets in the lines of these loggers. May be called again, also with other secrets."""
+    known = [secret for secret in secrets if secret is not None and secret.reveal()]
+    for name in loggers if known else ():
+        logger = logging.getLogger(name)
+        masking = next((each for each in logger.filters if isinstance(each, _Masking)), None)
+        if masking is None:
+            masking = _Masking()
+            logger.addFilter(masking)
+        masking.add(known)

@@ -18,12 +18,12 @@ from ticdc_emit.changes.attributes import ATTRIBUTES, ROW_KEY, START_TS
 from ticdc_emit.config import ChangefeedConfig, Profile
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.vectors import DML_KINDS, Case
-from ticdc_emit.filtering.replication import TableHistory
 from ticdc_emit.pipeline.conflicting_changes import ordered
 from ticdc_emit.pipeline.large_messages import FixedName
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.row_reader import positioned
+from ticdc_emit.routing.replication import TableHistory
 from ticdc_emit.schema.events import DdlEvent
 
 __all__ = ["CaseChanges", "PlannedChanges", "transaction"]

@@ -12,7 +12,8 @@ from typing import Any
 
 from ticdc_emit.config import Profile
 from ticdc_emit.conformance.vectors import Outcome, Record, Target
-from ticdc_emit.registry import SchemaPost, registration_request
+from ticdc_emit.registry.base import registration_request
+from ticdc_emit.registry.memory import SchemaPost
 
 __all__ = [
     "byte_diff",

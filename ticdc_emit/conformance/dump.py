@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
 from ticdc_emit.conformance.vectors import DML_KINDS, Outcome, Record, Target
-from ticdc_emit.registry import SchemaPost
+from ticdc_emit.registry.memory import SchemaPost
 
 __all__ = ["Dump"]
 

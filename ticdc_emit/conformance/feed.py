@@ -20,8 +20,6 @@ from ticdc_emit.config.filters import EVENT_TYPES
 from ticdc_emit.conformance.changes import transaction
 from ticdc_emit.conformance.vectors import Outcome, Record
 from ticdc_emit.errors import DdlError, TicdcEmitError
-from ticdc_emit.filtering.replication import Replication
-from ticdc_emit.filtering.verdicts import Verdict
 from ticdc_emit.pipeline.conflicting_changes import ordered
 from ticdc_emit.pipeline.control_events import Announcer
 from ticdc_emit.pipeline.encode import prepare
@@ -36,6 +34,8 @@ from ticdc_emit.pipeline.plan import (
 )
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.row_reader import positioned
+from ticdc_emit.routing.ddl_verdicts import Verdict
+from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.sql.script import split_statements

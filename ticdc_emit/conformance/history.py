@@ -14,7 +14,7 @@ from ticdc_emit.conformance.compare import first_difference
 from ticdc_emit.conformance.table_infos import table_info_to_dict
 from ticdc_emit.conformance.vectors import Case
 from ticdc_emit.errors import SchemaError, UnknownTableError
-from ticdc_emit.filtering.replication import TableHistory
+from ticdc_emit.routing.replication import TableHistory
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.ddl_texts import DdlTexts
 from ticdc_emit.schema.events import DdlEvent

@@ -26,8 +26,8 @@ from ticdc_emit.pipeline.encode import prepare
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.registration import Registrar, needed_by
-from ticdc_emit.registry import MemoryRegistry
-from ticdc_emit.registry.headers import confluent_schema
+from ticdc_emit.registry.base import confluent_schema
+from ticdc_emit.registry.memory import MemoryRegistry
 
 __all__ = ["VariantEncoder", "load_variant", "refusal"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ticdc_emit.config import Protocol, SinkUri
 from ticdc_emit.config.document import Section, read_document
-from ticdc_emit.config.merge import UriParameters
+from ticdc_emit.config.uri import UriParameters
 from ticdc_emit.conformance.vectors import SinkConfig
 from ticdc_emit.errors import ConfigError
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from ticdc_emit.config import Profile, Protocol
-from ticdc_emit.config.protocol import parse_protocol_name
+from ticdc_emit.config.protocols import parse_protocol_name
 from ticdc_emit.conformance.changes import CaseChanges
 from ticdc_emit.conformance.compare import compare_outcomes, compare_registration, compare_targets, free_runs
 from ticdc_emit.conformance.dump import Dump
@@ -39,7 +39,7 @@ from ticdc_emit.conformance.vectors import (
     read_case,
 )
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.registry import SchemaPost
+from ticdc_emit.registry.memory import SchemaPost
 
 __all__ = ["run_conformance"]
 

@@ -22,9 +22,8 @@ from ticdc_emit.decode.redelivery import Redelivery
 from ticdc_emit.decode.schemas import SchemaSource
 from ticdc_emit.decode.table_rows import Row, RowKey
 from ticdc_emit.decode.tables import Lookup, Outcome, TableName
+from ticdc_emit.delivery.base import Message, Place
 from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.delivery.contract import Place
-from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.tso import LOGICAL_BITS

@@ -5,7 +5,7 @@ consumer, the invariants, the lines of a topic. The package offers two functions
 
 - ``make_reader(inputs)``, of :class:`ReaderInputs`;
 - ``recognizers()``, what reads a key and a value or raises :class:`~ticdc_emit.decode.errors.DecodeError`, by the name
-  of what it reads (``config.protocol.FORMS``).
+  of what it reads (``config.protocols.FORMS``).
 """
 
 from __future__ import annotations

@@ -6,11 +6,11 @@ anything else).
 
 from __future__ import annotations
 
-from ticdc_emit.config.protocol import WRITTEN, Protocol
+from ticdc_emit.config.protocols import WRITTEN, Protocol
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.event_reader import Recognizer
 from ticdc_emit.decode.readers import package_of
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 
 __all__ = ["ProtocolGuess"]
 

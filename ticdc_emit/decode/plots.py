@@ -14,7 +14,7 @@ from ticdc_emit.decode.overview_figure import overview_figure
 from ticdc_emit.decode.points import Point, Points
 from ticdc_emit.decode.schemas import SchemaSource
 from ticdc_emit.decode.timeline_figure import timeline_figure
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.pictures import require_plotly
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 from ticdc_emit.decode.events import DdlEvent, RowEvent, kind_of, table_of
 from ticdc_emit.decode.invariants.finding import Seen
-from ticdc_emit.delivery.contract import Place
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message, Place
 from ticdc_emit.tso import physical_ms
 
 __all__ = ["KINDS", "Point", "Points"]

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import cast
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.protocol import WRITTEN, Protocol
+from ticdc_emit.config.protocols import WRITTEN, Protocol
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
 from ticdc_emit.decode.event_reader import EventReader, ReaderInputs, ReaderPackage
 from ticdc_emit.decode.schemas import RegistrySchemas, SchemaSource

@@ -2,7 +2,7 @@
 
 In: a schema id (a number: Confluent; a UUID text: AWS Glue). Out: the schema text. Any callable or mapping works.
 :class:`RegistrySchemas` reads from a Confluent-compatible registry with the request of the verification document (``GET
-/schemas/ids/{id}``), once per id. :mod:`ticdc_emit.web.exchange` limits each request, and keeps redirects from sending
+/schemas/ids/{id}``), once per id. :mod:`ticdc_emit.registry.http` limits each request, and keeps redirects from sending
 the login to another server.
 """
 
@@ -15,8 +15,7 @@ from typing import Any, TypeAlias
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.decode.errors import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.web.address import RegistryAddress
-from ticdc_emit.web.exchange import Exchange, ExchangeError
+from ticdc_emit.registry.http import Exchange, ExchangeError, RegistryAddress
 
 __all__ = ["RegistrySchemas", "SchemaId", "SchemaSource", "schema_text"]
 

@@ -18,7 +18,7 @@ from ticdc_emit.decode.errors import DecodeError, as_decode_error
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, Image, RowEvent, kind_of, table_of
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.decode.schemas import SchemaSource
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ClaimCheckError, ConfigError, UnknownTableError
 from ticdc_emit.hints import did_you_mean, names
 from ticdc_emit.tso import physical_ms

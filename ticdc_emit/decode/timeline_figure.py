@@ -21,7 +21,7 @@ from ticdc_emit.pictures import panels, require_plotly
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from ticdc_emit.delivery.contract import Place
+    from ticdc_emit.delivery.base import Place
 
 __all__ = ["timeline_figure", "timeline_figures"]
 

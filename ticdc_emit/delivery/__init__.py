@@ -1,24 +1,24 @@
 """Delivery: batches of messages in, acknowledged messages out, per-partition order kept.
 
-:mod:`~ticdc_emit.delivery.contract` is what the rest of the library knows; Kafka, files and memory are three sinks
+:mod:`~ticdc_emit.delivery.base` is what the rest of the library knows; Kafka, files and memory are three sinks
 behind it.  Only ``delivery.kafka*`` talk to confluent_kafka, and only inside their functions.
 """
 
 from __future__ import annotations
 
-from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.delivery.contract import (
+from ticdc_emit.delivery.base import (
     MESSAGE_SCHEMA,
     DeliveryReport,
+    Message,
     MessageWriter,
     PartitionCount,
     Sink,
+    to_messages,
 )
+from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.files import FileSink, read_files
 from ticdc_emit.delivery.kafka import KafkaSink
-from ticdc_emit.delivery.memory_sink import MemorySink, messages
-from ticdc_emit.delivery.message import Message, to_messages
-from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.delivery.memory import MemorySink, messages, sink_for
 
 __all__ = [
     "MESSAGE_SCHEMA",

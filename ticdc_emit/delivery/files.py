@@ -21,10 +21,7 @@ from typing import IO, Any
 import orjson
 
 from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM
-from ticdc_emit.delivery.batches import Run
-from ticdc_emit.delivery.message import Message
-from ticdc_emit.delivery.topics import effective_partitions, unknown_partition, unknown_topic
-from ticdc_emit.delivery.writer import TaskWriter
+from ticdc_emit.delivery.base import Message, Run, TaskWriter, effective_partitions, unknown_partition, unknown_topic
 from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
@@ -44,7 +41,7 @@ _SPOOL_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class FileSink:
-    """A :class:`~ticdc_emit.delivery.contract.Sink` into ``directory``, which every worker must reach at that path.
+    """A :class:`~ticdc_emit.delivery.base.Sink` into ``directory``, which every worker must reach at that path.
 
     A topic is a folder with one file per partition, made by ``prepare``; a flush appends. A new topic gets
     ``new_partitions`` if no number is given.

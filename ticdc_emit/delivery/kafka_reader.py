@@ -1,6 +1,6 @@
 """Read topics: completely, message by message up to their current end, or for as long as the caller reads.
 
-In: connection settings and topics. Out: an iterator of :class:`~ticdc_emit.delivery.message.Message` records as they
+In: connection settings and topics. Out: an iterator of :class:`~ticdc_emit.delivery.base.Message` records as they
 arrive, those of one partition in their order. No consumer group is left behind. Partitions that a topic gets meanwhile
 are not seen.
 """
@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ticdc_emit.config.secrets import foreign_text
-from ticdc_emit.delivery.contract import Place
-from ticdc_emit.delivery.kafka_connection import ConnectionLog, client_settings, find_topics
-from ticdc_emit.delivery.kafka_errors import delivery_failed, settings_refused
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message, Place
+from ticdc_emit.delivery.kafka_client import (
+    ConnectionLog,
+    client_settings,
+    delivery_failed,
+    find_topics,
+    settings_refused,
+)
 from ticdc_emit.errors import DeliveryError, MissingDependencyError
 
 if TYPE_CHECKING:

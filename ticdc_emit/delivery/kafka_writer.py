@@ -1,40 +1,170 @@
-"""Messages on their way to Kafka: enqueued in order, counted when acknowledged.
+"""How far enqueuing one partition may run ahead of its acknowledgements.
 
-In: batches of messages, already ordered.  Out: records in Kafka, and a report once every delivery report is in.  The
-loop over messages is plain ``produce``: measured, it feeds librdkafka as fast as it delivers, and ``produce_batch``
-no faster.
-
-Of one partition, an idempotent producer has one batch in flight: librdkafka allows five requests, but compares that
-with the number of messages that are in flight. So that the next batch goes out as soon as the last is acknowledged, it
-must be complete by then. But a message that has waited longer than ``linger.ms`` keeps librdkafka asking without pause
-whether it may be sent: a core of its own, for nothing. So of each partition a few batches are enqueued and no more
-(``delivery.pace``), and linger.ms is longer than they usually wait.
+In: how much is to be enqueued, and how many messages of all partitions are outstanding. Out: how many may be.
+librdkafka does not tell them apart by partition, so what was outstanding before a partition's first message is taken
+for others' for as long as it may be: what is left of another partition may lie there until ``linger.ms`` is over.
 """
 
 from __future__ import annotations
 
+import ctypes
+import math
+import os
+import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.config.secrets import foreign_text
-from ticdc_emit.delivery.batches import Run
-from ticdc_emit.delivery.contract import DeliveryReport, Place
-from ticdc_emit.delivery.kafka_connection import find_topics
-from ticdc_emit.delivery.kafka_errors import delivery_failed
-from ticdc_emit.delivery.kafka_pool import discard, give_back, lend
-from ticdc_emit.delivery.pace import PIECES, Pace
-from ticdc_emit.delivery.topics import unknown_partition, unknown_topic
-from ticdc_emit.delivery.writer import TaskWriter
+from ticdc_emit.config.secrets import foreign_text, hides_arguments
+from ticdc_emit.delivery.base import DeliveryReport, Place, Run, TaskWriter, unknown_partition, unknown_topic
+from ticdc_emit.delivery.kafka_client import (
+    ConnectionLog,
+    client_settings,
+    delivery_failed,
+    find_topics,
+    settings_refused,
+)
 from ticdc_emit.errors import DeliveryError, TicdcEmitError
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError
+    from confluent_kafka import KafkaError, Message, Producer
 
     from ticdc_emit.delivery.kafka import KafkaSink
 
-__all__ = ["BATCH_BYTES", "KafkaWriter"]
+__all__ = [
+    "BATCHES_AHEAD",
+    "BATCH_BYTES",
+    "PIECES",
+    "KafkaWriter",
+    "LentProducer",
+    "Pace",
+    "discard",
+    "give_back",
+    "lend",
+]
+
+
+BATCHES_AHEAD = 3
+"""How many batches of a partition are enqueued at most: one on its way, one that is complete, and one that grows."""
+
+PIECES = 5
+"""How many pieces a batch is enqueued in."""
+
+
+class Pace:
+    """The pieces of one partition that were enqueued last. ``outstanding``: messages of other partitions."""
+
+    def __init__(self, outstanding: int) -> None:
+        self._others = outstanding
+        self._begun: deque[int] = deque(maxlen=BATCHES_AHEAD * PIECES - 1)
+        self._filled = 1.0
+
+    def most(self, share: float, enqueued: int, outstanding: int) -> int | None:
+        """Return how many messages may be outstanding when ``share`` of a piece is enqueued; ``None``: any number.
+
+        ``enqueued``: the number of messages, of all partitions, that were enqueued before. Small shares fill a piece
+        together: else a few messages would wait for others that librdkafka does not send before it has a batch.
+        """
+        self._others = min(self._others, outstanding)
+        if self._filled + share <= 1:
+            self._filled += share
+            return None
+        is_full = len(self._begun) == self._begun.maxlen
+        most = enqueued - self._begun[0] + self._others if is_full else None
+        self._begun.extend([enqueued] * math.ceil(share))
+        self._filled = share
+        return most
+
+
+Settings = Mapping[str, Any]
+_Key = tuple[tuple[str, Any], ...]
+
+_lock = threading.Lock()
+_idle: dict[_Key, LentProducer] = {}
+_alive: set[LentProducer] = set()
+
+
+class LentProducer:
+    """A producer with what its callbacks saw.  ``failed`` counts messages that were not delivered."""
+
+    def __init__(self, settings: Settings) -> None:
+        from confluent_kafka import KafkaException, Producer
+
+        self.key: _Key = tuple(sorted(settings.items()))
+        self.failed = 0
+        self.first_failure: tuple[KafkaError, str, int | None, int] | None = None
+        """Error, topic, partition and payload bytes of the first message that was not delivered."""
+        self.log = ConnectionLog()
+        self.partitions: dict[str, int] = {}
+        try:
+            # librdkafka itself would drop successes; the Python client counts them and spares only the callback.
+            self.producer: Producer = Producer(
+                {
+                    **client_settings(settings, self.log),
+                    "on_delivery": self._on_delivery,
+                    "delivery.report.only.error": True,
+                }
+            )
+        except KafkaException as error:
+            raise settings_refused(error) from None
+
+    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            return
+        self.failed += 1
+        if self.first_failure is None:
+            size = len(message.key() or b"") + len(message.value() or b"")
+            self.first_failure = (error, message.topic() or "", message.partition(), size)
+
+
+@hides_arguments
+def lend(settings: Settings) -> LentProducer:
+    """Return an idle producer with these settings, or a new one.  Raises :class:`~ticdc_emit.errors.ConfigError`."""
+    with _lock:
+        idle = _idle.pop(tuple(sorted(settings.items())), None)
+    if idle is not None:
+        # What it has to say is about the time when nobody used it.
+        idle.producer.poll(0)
+        idle.log.forget()
+        idle.log.failures = 0
+        return idle
+    lent = LentProducer(settings)
+    with _lock:
+        _alive.add(lent)
+    return lent
+
+
+def give_back(lent: LentProducer) -> None:
+    """Keep ``lent`` for the next task; its queue must be empty."""
+    with _lock:
+        if lent.key not in _idle:
+            _idle[lent.key] = lent
+            return
+    discard(lent)
+
+
+def discard(lent: LentProducer) -> None:
+    """Drop what ``lent`` still holds and close it."""
+    with _lock:
+        _alive.discard(lent)
+    lent.producer.purge(in_queue=True, in_flight=True, blocking=False)
+    lent.producer.flush(0)
+
+
+def _forget_in_child() -> None:
+    """After ``fork``: the parent's producers have no threads here, and freeing one waits for them forever."""
+    global _lock
+    _lock = threading.Lock()
+    for lent in _alive:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(lent.producer))
+    _alive.clear()
+    _idle.clear()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)
+
 
 BATCH_BYTES = 1_000_000
 """librdkafka's own ``batch.size``; larger ones are no faster."""

@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.faults import shown
 from ticdc_emit.columnar.json_text import normalise
+from ticdc_emit.columnar.value_errors import shown
 from ticdc_emit.expressions.values import (
     Data,
     EvaluationError,

@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.faults import shown
-from ticdc_emit.columnar.operators import COMPARISONS, UNCHECKED_ARITHMETIC
+from ticdc_emit.columnar.buffers import COMPARISONS, UNCHECKED_ARITHMETIC
+from ticdc_emit.columnar.value_errors import shown
 from ticdc_emit.expressions.functions import comparable_moments, compare_json, parsed_duration, to_json
 from ticdc_emit.expressions.values import (
     MAX_DIGITS,
@@ -40,8 +40,7 @@ from ticdc_emit.expressions.values import (
     to_text,
     weight,
 )
-from ticdc_emit.routing.go_regexp import GoRegexpError
-from ticdc_emit.routing.linear_regexp import CostlyRegexpError, compile_regexp
+from ticdc_emit.routing.regexp import CostlyRegexpError, GoRegexpError, compile_regexp
 from ticdc_emit.schema.inference.operands import Coercibility
 from ticdc_emit.sql.types import MySQLType
 

@@ -18,7 +18,7 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.expressions import TableExpression
-from ticdc_emit.filtering.event_filters import EventFilters, EventRule
+from ticdc_emit.routing.ddl_verdicts import EventFilters, EventRule
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.words import to_lower
 

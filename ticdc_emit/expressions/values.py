@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.decimals import decimal_text
-from ticdc_emit.columnar.faults import shown
-from ticdc_emit.columnar.labels import label_text
+from ticdc_emit.columnar.strings import label_text
+from ticdc_emit.columnar.value_errors import shown
 from ticdc_emit.schema.inference.operands import Coercibility
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import (

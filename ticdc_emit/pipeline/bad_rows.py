@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.changes.commit_ts import commit_ts_array, commit_ts_of
-from ticdc_emit.columnar.faults import shown
+from ticdc_emit.columnar.value_errors import shown
 from ticdc_emit.config.secrets import Secret, foreign_text
 from ticdc_emit.errors import (
     ConfigError,

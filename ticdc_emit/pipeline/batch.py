@@ -33,7 +33,7 @@ from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.results import TaskResult, read_results
 from ticdc_emit.pipeline.row_reader import positioned
 from ticdc_emit.pipeline.state import BatchState, DdlStatement
-from ticdc_emit.routing.topic import Target
+from ticdc_emit.routing.topics import Target
 from ticdc_emit.sql.words import split_name
 
 __all__ = ["ArrowBatch", "Batch", "EncodedBatch", "Encoding", "Journal", "null_in_ddl", "typed_table"]

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import StateError
-from ticdc_emit.routing.topic import Target
+from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose, physical_ms
 

@@ -30,8 +30,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.changes.codec import Encoded
+from ticdc_emit.delivery.base import MOST_PARTITIONS
 from ticdc_emit.delivery.claims import Claim
-from ticdc_emit.delivery.topics import MOST_PARTITIONS
 from ticdc_emit.errors import TemporaryFileError, TicdcEmitError
 from ticdc_emit.pipeline.bad_rows import BadRow
 from ticdc_emit.pipeline.error_json import error_as_json, error_from_json, unreadable
@@ -39,7 +39,7 @@ from ticdc_emit.pipeline.external_sort import ORDER_KEY, SortedRuns
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.same_shape_tables import Siblings
 from ticdc_emit.pipeline.sort_key import commit_stamps, order_of
-from ticdc_emit.routing.topic import Target
+from ticdc_emit.routing.topics import Target
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
 __all__ = [

@@ -22,7 +22,7 @@ from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.errors import ConfigError, MessageTooLargeError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.routing.topic import Target
+from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import LOGICAL_BITS, compose, physical_ms
 

@@ -17,10 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.codec import ControlMessage
-from ticdc_emit.delivery.batches import Run
+from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Run, Sink, TaskWriter
 from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.delivery.contract import DeliveryReport, MessageWriter, Sink
-from ticdc_emit.delivery.writer import TaskWriter
 from ticdc_emit.errors import MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.bad_rows import SkippedFile, united
 from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps, CountedRows, TableRef, arrived, replayed
@@ -35,7 +33,7 @@ from ticdc_emit.pipeline.report import ControlCounts
 from ticdc_emit.pipeline.results import RowsDigest, TaskResult, error_result, result_batch
 from ticdc_emit.pipeline.row_batching import Packer
 from ticdc_emit.pipeline.row_counts import CountsBody, RowCounts, counted_rows
-from ticdc_emit.routing.topic import Target
+from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import physical_ms
 

@@ -21,18 +21,18 @@ from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.integrity import check_given
 from ticdc_emit.changes.model import Changes, Op, Peers
 from ticdc_emit.columnar.buffers import to_number
-from ticdc_emit.columnar.cells import Piece, join_pieces
-from ticdc_emit.columnar.faults import ValueFault
-from ticdc_emit.columnar.pool import ColumnPool
+from ticdc_emit.columnar.packed_fields import Piece, join_pieces
+from ticdc_emit.columnar.small_batches import ColumnPool
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
+from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 from ticdc_emit.errors import BatchTooLargeError, MissingColumnError, TicdcEmitError, UnsupportedTypeError
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_batch import BlockRows, FieldNames, struct_fields
 from ticdc_emit.pipeline.row_reader import Part, check_fields, read_parts
 from ticdc_emit.pipeline.same_shape_tables import Siblings
-from ticdc_emit.routing.topic import Target
+from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = [

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.sorting import order_of_pairs
+from ticdc_emit.columnar.buffers import order_of_pairs
 from ticdc_emit.pipeline.sort_key import order_of, stamps_and_tables
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
 

@@ -22,7 +22,7 @@ from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.results import TaskResult
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.pipeline.state_store import StateStore
-from ticdc_emit.routing.topic import Target
+from ticdc_emit.routing.topics import Target
 from ticdc_emit.tso import LOGICAL_BITS, compose
 
 __all__ = ["Pulse", "send_heartbeat"]

@@ -33,7 +33,7 @@ from ticdc_emit.changes.codec import (
 from ticdc_emit.changes.model import MESSAGE_OVERHEAD, Changes
 from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import DEFAULT_MAX_MESSAGE_BYTES, ChangefeedConfig
-from ticdc_emit.config.storage_uri import StorageUri
+from ticdc_emit.config.uri import StorageUri
 from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.errors import MessageTooLargeError, RowError
 

@@ -19,12 +19,11 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import with_ends
 from ticdc_emit.columnar.buffers import element_lengths
-from ticdc_emit.delivery.batches import Run
-from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
+from ticdc_emit.delivery.base import MESSAGE_SCHEMA, Run
 from ticdc_emit.pipeline.chunks import Chunk
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRows, SortedRuns, merged_order
 from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_of, with_ranks
-from ticdc_emit.routing.topic import Target
+from ticdc_emit.routing.topics import Target
 
 __all__ = ["Cells", "Merge", "Window"]
 

@@ -11,10 +11,10 @@ from numbers import Real
 from typing import Any, Literal
 
 from ticdc_emit.config import Secret
-from ticdc_emit.config.named import LoadOptions
+from ticdc_emit.config.load import LoadOptions
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.bad_rows import checked_bad_rows
-from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.registry.base import SchemaRegistry
 
 __all__ = ["EncoderOptions", "RunOptions"]
 

@@ -21,7 +21,7 @@ from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.row_reader import Part
 from ticdc_emit.pipeline.same_shape_tables import Siblings
 from ticdc_emit.pipeline.transactions import DELETED, kind_ranks
-from ticdc_emit.routing.partition import partitions_of, table_hash
+from ticdc_emit.routing.partitions import partitions_of, table_hash
 
 __all__ = ["UNKNOWN", "dispatched", "dispatched_siblings", "partitions_of_part"]
 

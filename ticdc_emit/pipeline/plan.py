@@ -19,7 +19,7 @@ from ticdc_emit.changes.codec import Codec, Packing, RowEncoder
 from ticdc_emit.changes.model import arrangement, likeness
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, Integrity, Profile
-from ticdc_emit.config.switches import RoutingSwitches, TransactionSwitches
+from ticdc_emit.config.lineages import RoutingSwitches, TransactionSwitches
 from ticdc_emit.errors import (
     DdlError,
     DispatcherError,
@@ -29,15 +29,18 @@ from ticdc_emit.errors import (
     UnprintableDdlError,
 )
 from ticdc_emit.expressions.row_filter import RowFilter, check_expressions
-from ticdc_emit.filtering.event_filters import EventFilters
-from ticdc_emit.filtering.replication import LeftOut, Replication, TableHistory, Unreplicated
-from ticdc_emit.filtering.verdicts import KEYLESS, Verdict
 from ticdc_emit.pipeline.large_messages import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
-from ticdc_emit.routing.partition import partition_of, table_hash
-from ticdc_emit.routing.rules import PartitionRule
+from ticdc_emit.routing.ddl_verdicts import KEYLESS, EventFilters, Verdict
+from ticdc_emit.routing.partitions import PartitionRule, partition_of, table_hash
+from ticdc_emit.routing.replication import (
+    LeftOut,
+    Replication,
+    TableHistory,
+    Unreplicated,
+)
 from ticdc_emit.routing.selectors import ColumnSelectors
-from ticdc_emit.routing.topic import Router, Target
+from ticdc_emit.routing.topics import Router, Target
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.ddl_texts import DdlTexts
 from ticdc_emit.schema.events import DdlEvent
@@ -431,7 +434,7 @@ def make_plan(
 
     ``partitions`` is the partition count of each topic and ``message_limit`` the largest message that the topics take,
     both from the sink. ``claim_names``: how messages in the claim-check storage are named. ``unreplicated``: what
-    TiCDC leaves out (``filtering.replication``), whose versions are ``None`` in ``tables``. ``encoders``: of earlier
+    TiCDC leaves out (``routing.replication``), whose versions are ``None`` in ``tables``. ``encoders``: of earlier
     plans of this changefeed; those that are new are added.
     """
     codec = codec_for(changefeed)

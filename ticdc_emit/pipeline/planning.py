@@ -20,9 +20,8 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.delivery.contract import Sink
+from ticdc_emit.delivery.base import Sink
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, TicdcEmitError
-from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.pipeline.batch import Batch
 from ticdc_emit.pipeline.bootstrap import BootstrapRules
 from ticdc_emit.pipeline.control_events import Controls
@@ -30,7 +29,8 @@ from ticdc_emit.pipeline.deliver_task import Schedule, with_due_bootstraps
 from ticdc_emit.pipeline.plan import KnownEncoders, Plan, SentDdl, living, make_plan, topics_of
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all, with_made_up_headers
 from ticdc_emit.pipeline.state import BatchState, DdlStatement
-from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.registry.base import SchemaRegistry
+from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 

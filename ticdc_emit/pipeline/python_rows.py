@@ -21,9 +21,9 @@ from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.commit_ts import commit_ts_of
 from ticdc_emit.changes.images import refused_value
 from ticdc_emit.columnar.decimals import float_text
-from ticdc_emit.columnar.faults import ValueFault, shown
 from ticdc_emit.columnar.integers import whole_numbers
-from ticdc_emit.columnar.labels import label_number, label_text
+from ticdc_emit.columnar.strings import label_number, label_text
+from ticdc_emit.columnar.value_errors import ValueFault, shown
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.row_reader import column_names

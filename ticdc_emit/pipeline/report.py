@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ticdc_emit.delivery.contract import DeliveryReport
+from ticdc_emit.delivery.base import DeliveryReport
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures.shown import facts_html

@@ -19,7 +19,7 @@ from ticdc_emit.pipeline.report import RunReport, RunTotal
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from ticdc_emit.delivery.contract import Place
+    from ticdc_emit.delivery.base import Place
 
 __all__ = ["report_figure"]
 

@@ -23,7 +23,7 @@ from ticdc_emit.pipeline.error_json import error_as_json, error_from_json
 from ticdc_emit.pipeline.merge import Window
 from ticdc_emit.pipeline.report import ControlCounts
 from ticdc_emit.pipeline.row_counts import CountsBody
-from ticdc_emit.routing.topic import Target
+from ticdc_emit.routing.topics import Target
 
 __all__ = [
     "RESULT_SCHEMA",

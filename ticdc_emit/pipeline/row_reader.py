@@ -21,9 +21,8 @@ from ticdc_emit.changes.codec import RowEncoder
 from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.model import Changes, Op, rows_within
-from ticdc_emit.columnar.buffers import python_value
-from ticdc_emit.columnar.columns import Columns
-from ticdc_emit.columnar.faults import shown
+from ticdc_emit.columnar.buffers import Columns, python_value
+from ticdc_emit.columnar.value_errors import shown
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import (
     InvalidValueError,

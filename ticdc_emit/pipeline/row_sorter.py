@@ -34,7 +34,7 @@ from ticdc_emit.pipeline.row_reader import CHUNK_ROWS, positioned
 from ticdc_emit.pipeline.same_shape_tables import Siblings, TableRows, arranged_alike, by_likeness
 from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_keys, order_of
 from ticdc_emit.pipeline.transactions import numbered, ranks
-from ticdc_emit.routing.topic import Target
+from ticdc_emit.routing.topics import Target
 
 __all__ = ["Arranger", "Piece", "gathered_pieces"]
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.changes.commit_ts import warn_unlikely
 from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Sink
 from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
 from ticdc_emit.errors import ConfigError, MessageTooLargeError, RegistryError, RowError, SchemaError, StateError
 from ticdc_emit.pipeline import options as run_options
 from ticdc_emit.pipeline.bad_rows import SkippedFile, new_run
@@ -31,8 +31,8 @@ from ticdc_emit.pipeline.report import ControlCounts, ReportCallback, ReportLog,
 from ticdc_emit.pipeline.results import TaskResult, sum_of_digests
 from ticdc_emit.pipeline.state import GREATEST, BatchState, DdlStatement
 from ticdc_emit.pipeline.state_store import StateStore, open_state_store
-from ticdc_emit.registry.contract import SchemaRegistry
-from ticdc_emit.routing.topic import Target
+from ticdc_emit.registry.base import SchemaRegistry
+from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.sql.words import split_name
 from ticdc_emit.tso import LOGICAL_BITS

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import RowEncoder
 from ticdc_emit.changes.model import Peers
-from ticdc_emit.columnar.sorting import order_of_codes, order_of_pairs
+from ticdc_emit.columnar.buffers import order_of_codes, order_of_pairs
 from ticdc_emit.errors import RowError
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_batch import Block, BlockRows

@@ -40,12 +40,19 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
 from ticdc_emit.changes.images import image_column
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.buffers import as_text, element_lengths, from_bytes, is_binary_like, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import (
+    as_text,
+    element_lengths,
+    from_bytes,
+    is_binary_like,
+    null_mask,
+    order_of_pairs,
+    text_buffers,
+)
 from ticdc_emit.columnar.decimals import accept_decimal, decimal_type
-from ticdc_emit.columnar.faults import ValueFault, bad_places
 from ticdc_emit.columnar.floats import accept_float, fixed_text
 from ticdc_emit.columnar.integers import parse_integers, whole_numbers
-from ticdc_emit.columnar.sorting import order_of_pairs
+from ticdc_emit.columnar.value_errors import ValueFault, bad_places
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.transactions import DELETED, kind_ranks
 from ticdc_emit.schema.model import Column, TableInfo

@@ -24,8 +24,8 @@ from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
 from ticdc_emit.changes.images import differing, image_column
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.faults import ValueFault, bad_places, fault_at
 from ticdc_emit.columnar.integers import parse_integers
+from ticdc_emit.columnar.value_errors import ValueFault, bad_places, fault_at
 from ticdc_emit.columnar.values import Rendering, accept, plain_text
 from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
 from ticdc_emit.pipeline.plan import Plan, TablePlan

@@ -7,7 +7,7 @@ from typing import cast
 
 from ticdc_emit.changes.codec import Codec
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.protocol import protocol_not_written
+from ticdc_emit.config.protocols import protocol_not_written
 
 __all__ = ["codec_for"]
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes
-from ticdc_emit.columnar.cells import Piece, elements_of, join_pieces
-from ticdc_emit.columnar.pool import Pieces
+from ticdc_emit.columnar.packed_fields import Piece, elements_of, join_pieces
+from ticdc_emit.columnar.small_batches import Pieces
 from ticdc_emit.schema.model import Column
 
 __all__ = ["BinaryImages", "value_pieces"]

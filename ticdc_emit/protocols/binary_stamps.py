@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from ticdc_emit.changes.model import Changes
-from ticdc_emit.columnar.avro_binary import long_pieces
-from ticdc_emit.columnar.avro_varints import zigzag_bytes
-from ticdc_emit.columnar.cells import Piece
-from ticdc_emit.columnar.stamps import commit_times
+from ticdc_emit.columnar.avro import long_pieces, zigzag_bytes
+from ticdc_emit.columnar.epochs import commit_times
+from ticdc_emit.columnar.packed_fields import Piece
 from ticdc_emit.schema.model import Column
 
 __all__ = ["build_time_pieces", "commit_ts_pieces"]

@@ -1,6 +1,6 @@
 """Columns as the members of JSON objects that show images.
 
-In: images. Out: objects laid out (``columnar.object_layout``). How many rows there are decides how a nullable member is
+In: images. Out: objects laid out (``columnar.assemble``). How many rows there are decides how a nullable member is
 made at the least cost, and changes no byte: of many rows, what stands around values is gathered by their nulls; where
 few rows of many tables are made together, it is rendered with the values.
 """
@@ -14,9 +14,8 @@ from functools import cached_property
 import pyarrow as pa
 
 from ticdc_emit.changes.images import Image
-from ticdc_emit.columnar.assemble import enclosed
-from ticdc_emit.columnar.object_layout import Laid, ObjectLayout
-from ticdc_emit.columnar.pool import Render
+from ticdc_emit.columnar.assemble import Laid, ObjectLayout, enclosed
+from ticdc_emit.columnar.small_batches import Render
 from ticdc_emit.schema.model import Column
 
 __all__ = ["Members"]

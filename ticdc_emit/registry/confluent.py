@@ -1,7 +1,7 @@
 """A registry with Confluent's HTTP API: Confluent, Apicurio (``…/apis/ccompat/v7``), Karapace, Redpanda ...
 
 In: subject and schema text. Out: the id that the registry answers. The requests are TiCDC's own
-(:mod:`ticdc_emit.registry.request`). confluent-kafka's client is not used, because it adds ``schemaType``,
+(:mod:`ticdc_emit.registry.base`). confluent-kafka's client is not used, because it adds ``schemaType``,
 ``normalize`` and headers.
 
 Source of the rules: ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go``. One of them is relaxed here.
@@ -17,15 +17,11 @@ from types import TracebackType
 
 from ticdc_emit.config.secrets import Secret, hides_arguments
 from ticdc_emit.errors import IncompatibleSchemaError, RegistryError
-from ticdc_emit.registry.contract import RegisteredSchema
-from ticdc_emit.registry.headers import confluent_schema
-from ticdc_emit.registry.request import ACCEPT, registration_request
-from ticdc_emit.registry.tls import RegistryTls
-from ticdc_emit.registry.transport import RegistryTransport
-from ticdc_emit.web.address import RegistryAddress
-from ticdc_emit.web.exchange import Answer
+from ticdc_emit.registry.base import ACCEPT, RegisteredSchema, confluent_schema, registration_request
+from ticdc_emit.registry.http import Answer, RegistryAddress, RegistryTls, RegistryTransport
 
 __all__ = ["ConfluentRegistry"]
+
 
 logger = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from ticdc_emit.config.options import ChangefeedConfig
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.registry.confluent import ConfluentRegistry
-from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.registry.glue import GlueRegistry
-from ticdc_emit.registry.tls import RegistryTls
+from ticdc_emit.registry.http import RegistryTls
 
 __all__ = ["registry_for"]
 

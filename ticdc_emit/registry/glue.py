@@ -15,10 +15,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ticdc_emit.config.encoded_secrets import hide
-from ticdc_emit.config.log_masking import AWS_LOGGERS, hide_in_logs
 from ticdc_emit.config.options import GlueSchemaRegistry
-from ticdc_emit.config.secrets import hides_arguments, printable
+from ticdc_emit.config.secrets import AWS_LOGGERS, hide, hide_in_logs, hides_arguments, printable
 from ticdc_emit.errors import (
     ConfigError,
     IncompatibleSchemaError,
@@ -26,8 +24,7 @@ from ticdc_emit.errors import (
     RegistryError,
     RegistryUnreachableError,
 )
-from ticdc_emit.registry.contract import RegisteredSchema
-from ticdc_emit.registry.headers import glue_schema
+from ticdc_emit.registry.base import RegisteredSchema, glue_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticdc_emit.errors import IncompatibleSchemaError
-from ticdc_emit.registry.contract import RegisteredSchema
-from ticdc_emit.registry.headers import confluent_schema
+from ticdc_emit.registry.base import RegisteredSchema, confluent_schema
 
 __all__ = ["MemoryRegistry", "SchemaPost"]
 

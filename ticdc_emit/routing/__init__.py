@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ticdc_emit.routing.partition import partition_of, partitions_of, table_hash
-from ticdc_emit.routing.rules import Hashed, PartitionRule
+from ticdc_emit.routing.partitions import Hashed, PartitionRule, partition_of, partitions_of, table_hash
 from ticdc_emit.routing.selectors import ColumnSelectors
-from ticdc_emit.routing.topic import Router, Target
+from ticdc_emit.routing.topics import Router, Target
 
 __all__ = [
     "ColumnSelectors",

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.switches import RoutingSwitches
+from ticdc_emit.config.lineages import RoutingSwitches
 from ticdc_emit.errors import ColumnSelectorError
-from ticdc_emit.routing.rules import PartitionRule
+from ticdc_emit.routing.partitions import PartitionRule
 from ticdc_emit.routing.table_filter import ColumnFilter, TableFilter
 from ticdc_emit.schema.model import Index, TableInfo
 

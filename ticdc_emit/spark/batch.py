@@ -1,49 +1,240 @@
-"""DataFrames as a batch of a changefeed (``pipeline.batch.Batch``).
+"""Chunks as short rows, for the way through a shuffle.
 
-In: a DataFrame of row changes in a public form (``changes.arrow_input``), or a typed one for each of many tables, with or
-without DDL rows. Out: the facts that PLAN needs, and the changefeed's two tasks run over the rows in one Spark job:
-rows are encoded where they are, chunks of messages are shuffled, and each delivering task has whole topic-partitions.
-The shuffle is the barrier: nothing is sent before every row is encoded.
+Spark hands a task 10,000 rows at once, or fewer where it measures them (``short_rows``); 10,000 chunks may be more than
+an Arrow array holds. So a chunk crosses the shuffle in segments of at most :data:`SEGMENT_BYTES`: a row with its first
+bytes, and rows with the others alone. They come together again by a name, for a shuffle promises no order.
+
+In and out: batches of ``CHUNK_SCHEMA`` (``pipeline.chunks``), and of :data:`SEGMENT_SCHEMA` between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.arrow_input import check_columns, is_generic
-from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
-from ticdc_emit.delivery.memory_sink import MemorySink
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.delivery.base import MESSAGE_SCHEMA
+from ticdc_emit.delivery.memory import MemorySink
+from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.pipeline.batch import typed_table
-from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA, Buckets
+from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA, Buckets, ChunkFolder
 from ticdc_emit.pipeline.deliver_task import DeliverTask
 from ticdc_emit.pipeline.encode import check_images
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.results import RESULT_SCHEMA, TaskResult, read_results
 from ticdc_emit.pipeline.state import DdlStatement
-from ticdc_emit.routing.topic import Target
-from ticdc_emit.spark.chunk_folder import chunk_folder
-from ticdc_emit.spark.frame import change_columns, in_pairs, without_ddl
-from ticdc_emit.spark.micro_batch import compiled_once
-from ticdc_emit.spark.row_tally import tally_folder
-from ticdc_emit.spark.segments import SEGMENT_SCHEMA, in_segments, rejoined
-from ticdc_emit.spark.session import is_on
-from ticdc_emit.spark.short_rows import RowLengths, are_short, refusing_long
-from ticdc_emit.spark.survey import Survey, named_tables
-from ticdc_emit.spark.worker import Step, in_worker
-from ticdc_emit.spark.worker_errors import missing_packages_named
+from ticdc_emit.routing.topics import Target
+from ticdc_emit.spark.frames import (
+    RowLengths,
+    Survey,
+    are_short,
+    change_columns,
+    in_pairs,
+    named_tables,
+    refusing_long,
+    without_ddl,
+)
+from ticdc_emit.spark.session import is_on, without_size_warnings
+from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named, tally_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["SparkBatch", "check_changes", "spark_columns"]
+__all__ = [
+    "SEGMENT_BYTES",
+    "SEGMENT_SCHEMA",
+    "SparkBatch",
+    "check_changes",
+    "chunk_folder",
+    "compiled_once",
+    "in_micro_batch",
+    "in_segments",
+    "planned_at_once",
+    "rejoined",
+    "spark_columns",
+]
+
+
+SEGMENT_BYTES = 32 * 1024
+SEGMENT_SCHEMA = pa.schema(
+    [*CHUNK_SCHEMA, ("name", pa.binary()), ("segment", pa.int32()), ("segments", pa.int32())],
+)
+"""A chunk's row, the number of its segments, and its name if there are several. Rows with the segments after the first
+have a bucket, a body, a name and the segment's number."""
+
+_NAME_BYTES = 12
+_BODY = CHUNK_SCHEMA.get_field_index("body")
+
+
+def in_segments(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the chunks cut into segments."""
+    return map(_cut, chunks)
+
+
+def rejoined(segments: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the chunks, each when its last segment has come.
+
+    Raises :class:`DeliveryError` if some never come.
+    """
+    open_chunks: dict[bytes, _Open] = {}
+    for batch in segments:
+        counts = np.asarray(batch.column("segments").fill_null(0))
+        whole = counts == 1
+        if whole.any():
+            yield _of_chunk(batch if whole.all() else batch.filter(pa.array(whole)))
+        for row in np.flatnonzero(~whole).tolist():
+            name = batch.column("name")[row].as_py()
+            chunk = open_chunks.setdefault(name, _Open())
+            if counts[row]:
+                # copied, for the rows that came with it are let go once their chunks are whole
+                chunk.head, chunk.count = _of_chunk(batch).take(pa.array([row])), int(counts[row])
+            chunk.bodies[batch.column("segment")[row].as_py()] = batch.column("body")[row].as_buffer()
+            if len(chunk.bodies) == chunk.count:
+                yield open_chunks.pop(name).whole()
+    if open_chunks:
+        raise DeliveryError(
+            f"segments of {len(open_chunks)} chunks are missing after the shuffle",
+            remedy="Run the batch again: nothing of it was sent. If it happens again, look at Spark's shuffle service",
+        )
+
+
+@dataclass
+class _Open:
+    """A chunk of which some segments have come: its row without the others' bytes, and all bytes so far by number."""
+
+    head: pa.RecordBatch | None = None
+    count: int = 0
+    bodies: dict[int, pa.Buffer] = field(default_factory=dict)
+
+    def whole(self) -> pa.RecordBatch:
+        assert self.head is not None
+        body = b"".join(self.bodies[number] for number in range(self.count))
+        offsets = np.array([0, len(body)], np.int32)
+        column = pa.BinaryArray.from_buffers(pa.binary(), 1, [None, pa.py_buffer(offsets), pa.py_buffer(body)])
+        return self.head.set_column(_BODY, CHUNK_SCHEMA.field(_BODY), column)
+
+
+def _of_chunk(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.select(CHUNK_SCHEMA.names)
+
+
+def _cut(batch: pa.RecordBatch) -> pa.RecordBatch:
+    rows: list[int] = []
+    bodies: list[memoryview | None] = []
+    names: list[bytes | None] = []
+    numbers: list[int] = []
+    counts: list[int | None] = []
+    for row, body in enumerate(batch.column("body")):
+        parts = _parts(body)
+        name = os.urandom(_NAME_BYTES) if len(parts) > 1 else None
+        for number, part in enumerate(parts):
+            rows.append(row)
+            bodies.append(part)
+            names.append(name)
+            numbers.append(number)
+            counts.append(None if number else len(parts))
+    first = pa.array([None if number else row for row, number in zip(rows, numbers, strict=True)], pa.int64())
+    columns = dict(zip(CHUNK_SCHEMA.names, batch.take(first).columns, strict=True))
+    columns["bucket"] = batch.column("bucket").take(pa.array(rows, pa.int64()))
+    columns["body"] = pa.array(bodies, pa.binary())
+    columns |= {"name": pa.array(names, pa.binary()), "segment": pa.array(numbers, pa.int32())}
+    columns["segments"] = pa.array(counts, pa.int32())
+    return pa.RecordBatch.from_arrays(list(columns.values()), schema=SEGMENT_SCHEMA)
+
+
+def _parts(body: pa.Scalar) -> list[memoryview | None]:
+    if not body.is_valid:
+        return [None]
+    content = memoryview(body.as_buffer())
+    return [content[start : start + SEGMENT_BYTES] for start in range(0, len(content), SEGMENT_BYTES)] or [content]
+
+
+_LOCAL = re.compile(r"local(\[.*\])?")
+_ENCRYPTED = "spark.io.encryption.enabled"
+_SHARE = 4  # what a batch may take of the memory and of the disk, as the divisor
+
+
+@contextmanager
+def chunk_folder(spark: SparkSession) -> Iterator[ChunkFolder | None]:
+    """Give a folder to a job, or ``None``; remove it after."""
+    with ExitStack() as stack:
+        master = _local_master(spark)
+        yield None if master is None else _folder(stack, read_once="," not in master)  # local[2,4]: four attempts
+
+
+def _folder(stack: ExitStack, *, read_once: bool) -> ChunkFolder | None:
+    """Make a folder that ``stack`` removes."""
+    from pyspark import SparkFiles
+
+    below = SparkFiles.getRootDirectory()
+    try:
+        made = tempfile.TemporaryDirectory(prefix="ticdc-emit-", dir=below, ignore_cleanup_errors=True)
+        path = stack.enter_context(made)
+        return ChunkFolder(path, min(_memory(), shutil.disk_usage(path).free) // _SHARE, read_once)
+    except OSError:  # a full disk, or a cleaner of old temporary folders
+        return None
+
+
+def _local_master(spark: SparkSession) -> str | None:
+    """Return where the session's tasks run if that is here, and if they may write what they like."""
+    context = getattr(spark, "sparkContext", None)
+    master = "" if context is None else str(context.master)
+    return master if _LOCAL.fullmatch(master) and not is_on(spark, _ENCRYPTED) else None
+
+
+def _memory() -> int:
+    """Return the bytes of the machine's memory, 0 where it does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 0
+
+
+_ADAPTIVE = "spark.sql.adaptive.enabled"
+_NUMBERED = "spark.sql.codegen.useIdInClassName"
+
+
+@contextmanager
+def in_micro_batch(spark: SparkSession) -> Iterator[None]:
+    """Run the block as a batch of a stream runs: planned at once, and without warnings about large tasks and plans."""
+    with without_size_warnings(spark), planned_at_once(spark):
+        yield
+
+
+def planned_at_once(spark: SparkSession) -> AbstractContextManager[None]:
+    """Plan queries in the block without adaptive execution. In a stream, the session is the query's own copy."""
+    return _without(spark, _ADAPTIVE)
+
+
+def compiled_once(spark: SparkSession) -> AbstractContextManager[None]:
+    """Name generated classes alike in the block, so that equal code is compiled once."""
+    return _without(spark, _NUMBERED)
+
+
+@contextmanager
+def _without(spark: SparkSession, setting: str) -> Iterator[None]:
+    before = spark.conf.get(setting, "true")
+    if before != "true":
+        yield
+        return
+    spark.conf.set(setting, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(setting, before)
+
 
 _TASKS_PER_CORE = 4
 _KINDS = {pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.binary(): "binary"}

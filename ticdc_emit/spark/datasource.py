@@ -1,57 +1,369 @@
-"""``format("ticdc")``: the changefeed as a Spark data source, for ``df.write`` and ``df.writeStream``.
+"""The options of ``format("ticdc")``: :class:`~ticdc_emit.spark.TicdcSink`'s arguments as Spark's text options.
 
-    register(spark)
-    changes.write.format("ticdc").mode("append").option("sinkUri", ...).option("schema", ...).save()
-
-In: rows in a public form (``changes.arrow_input``). A data source gets Spark's partitions as they are and cannot request a
-shuffle or a sort. So executors encode their rows and stage chunks of messages (``spark.staging``), and ``commit``, in
-one process on the driver, merges and sends them. If the plan depends on all rows (DDL among them, or tables that a
-registry must know), rows are staged as they are and ``commit`` encodes them. Spark starts a new process for every
-commit, so lasting state is at ``stateUri``.
-
-The encoding of a batch depends on the state at its beginning, and so on its id. Spark passes the id to a stream's
-tasks, but not to the process that makes their writer. So that process prepares an encoding for the next batch, and one
-for the last batch, which is repeated if its commit was lost. Under another id, rows are staged as they are.
-
-What Spark pickles (4.1 to 4.3): a writer inside the function that runs on executors, for batch writes and streams; then
-the writer of a batch write once more, for its ``commit``. A stream's commits get a writer made again from the options.
-So a writer is pickled without its options, which may contain secrets, except that second time. The parts that executors
-need are made when it is pickled for them. Errors are raised then, because Spark keeps their text there.
+In: names in any case and text values, as Spark passes them. Out: a changefeed, made on the driver, or a
+:class:`~ticdc_emit.errors.ConfigError` with the documented name of the option, but no value that may be secret.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import shutil
+import socket
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceArrowWriter,
-    DataSourceStreamArrowWriter,
-    WriterCommitMessage,
-)
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from ticdc_emit.changes.arrow_input import check_columns
-from ticdc_emit.config import Secret, mask_uri
-from ticdc_emit.errors import ConfigError, StateError, TicdcEmitError
+from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed, mask_uri
+from ticdc_emit.config.secrets import foreign_text, hide, hides_arguments, uri_secrets
+from ticdc_emit.delivery.memory import sink_for
+from ticdc_emit.errors import ConfigError, DeliveryError, MissingDependencyError, StateError, TicdcEmitError
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.batch import ArrowBatch, Batch, EncodedBatch, Encoding, typed_table
 from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA
+from ticdc_emit.pipeline.error_json import unreadable
+from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.spark.batch import check_changes
-from ticdc_emit.spark.source_options import SourceOptions
-from ticdc_emit.spark.staging import StagedFile, Staging
+from ticdc_emit.temporary import OpenFile, own_folder
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-__all__ = ["TicdcDataSource"]
+__all__ = ["SourceOptions", "StagedBatches", "StagedFile", "Staging", "TicdcDataSource"]
+
+
+_LIBRDKAFKA = "librdkafka."
+_OF_SPARK = frozenset({"checkpointlocation", "queryname"})
+
+
+def _flag(text: str) -> bool:
+    return {"true": True, "false": False}[text.strip().lower()]
+
+
+def _clock(text: str) -> str | int:
+    return text if text in ("commit", "wall") else int(text)
+
+
+def _ddl(text: str) -> list[tuple[Any, ...]]:
+    return [tuple(entry) for entry in json.loads(text)]
+
+
+_TEXT: tuple[Callable[[str], Any], str] = (str, "text")
+_SECONDS: tuple[Callable[[str], Any], str] = (float, "a number of seconds")
+_FLAG: tuple[Callable[[str], Any], str] = (_flag, "true or false")
+_KNOWN: dict[str, tuple[Callable[[str], Any], str]] = {
+    "sinkUri": _TEXT,
+    "schema": _TEXT,
+    "schemaPath": _TEXT,
+    "changefeed": _TEXT,
+    "table": _TEXT,
+    "ddl": (_ddl, "a JSON list of [commit_ts, statement] or [commit_ts, statement, schema]"),
+    "clock": (_clock, "commit, wall or ms"),
+    "watermarkInterval": _SECONDS,
+    "allowedLateness": _SECONDS,
+    "late": _TEXT,
+    "validate": _TEXT,
+    "badRows": _TEXT,
+    "badRowsPath": (Secret, "text"),
+    "stateUri": (Secret, "text"),
+    "stagingUri": _TEXT,
+    "verbatimJson": _FLAG,
+    "timeZone": _TEXT,
+    "profile": _TEXT,
+    "clusterId": _TEXT,
+    "schemaRegistry": _TEXT,
+    "integrity": _FLAG,
+    "forceReplicate": _FLAG,
+}
+_BY_LOWER = {name.lower(): name for name in _KNOWN}
+_LOADING = {
+    "timeZone": "time_zone",
+    "profile": "profile",
+    "clusterId": "cluster_id",
+    "schemaRegistry": "schema_registry",
+    "integrity": "integrity",
+    "forceReplicate": "force_replicate",
+}
+_RUNNING = {
+    "clock": "clock",
+    "watermarkInterval": "watermark_interval",
+    "allowedLateness": "allowed_lateness",
+    "late": "late",
+    "validate": "validate",
+    "badRows": "bad_rows",
+    "badRowsPath": "bad_rows_path",
+    "stateUri": "state_uri",
+    "verbatimJson": "verbatim_json",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class SourceOptions:
+    """Checked options; ``values`` by their documented names."""
+
+    values: Mapping[str, Any]
+    librdkafka: Mapping[str, str]
+    config: ChangefeedConfig
+    running: RunOptions
+
+    @classmethod
+    def read(cls, options: Mapping[str, str]) -> SourceOptions:
+        """Check names and values, and load the changefeed's configuration."""
+        values: dict[str, Any] = {}
+        librdkafka: dict[str, str] = {}
+        for given, text in options.items():
+            lowered = given.lower()
+            if lowered.startswith(_LIBRDKAFKA):
+                librdkafka[lowered[len(_LIBRDKAFKA) :]] = text
+            elif lowered not in _OF_SPARK:
+                name = _documented(given)
+                values[name] = _parsed(name, text)
+        if "sinkUri" not in values:
+            raise ConfigError("the sink has no sinkUri", remedy="Give option('sinkUri', ...)", option="sinkUri")
+        if ("schema" in values) == ("schemaPath" in values):
+            raise ConfigError(
+                "give the tables by schema or by schemaPath, not by both or neither",
+                remedy="Give option('schema', 'create table ...') or option('schemaPath', a file with that)",
+                option="schema",
+            )
+        loading = {argument: values[name] for name, argument in _LOADING.items() if name in values}
+        config = load_changefeed(values["sinkUri"], values.get("changefeed"), **loading)
+        if config.sink_uri.scheme == "memory":
+            raise ConfigError(
+                "memory:// would keep the messages in a process that ends with the write",
+                remedy="Use kafka:// or file://",
+                option="sinkUri",
+            )
+        return cls(values, librdkafka, config, _running(values))
+
+    @property
+    def table(self) -> str | None:
+        """``schema.name`` of rows in the typed form."""
+        table: str | None = self.values.get("table")
+        return table
+
+    def changefeed(self) -> Changefeed:
+        """Make the changefeed: read the schema, and get the topics from the sink."""
+        return Changefeed(
+            self.config,
+            sink_for(self.config, self.librdkafka or None),
+            self._schema(),
+            table=self.table,
+            ddl=self.values.get("ddl", ()),
+            options=self.running,
+        )
+
+    def _schema(self) -> str:
+        if "schema" in self.values:
+            return str(self.values["schema"])
+        import fsspec
+
+        try:
+            with fsspec.open(self.values["schemaPath"], "rt", encoding="utf-8") as file:
+                return str(file.read())
+        except (OSError, ValueError) as fault:
+            raise ConfigError(
+                f"the schema cannot be read: {type(fault).__name__}",
+                remedy="Name a file with CREATE TABLE statements that the driver can read",
+                option="schemaPath",
+            ) from None
+
+
+def _documented(given: str) -> str:
+    try:
+        return _BY_LOWER[given.lower()]
+    except KeyError:
+        raise ConfigError(
+            f"the option {given!r} is unknown",
+            remedy=f"{did_you_mean(given, _KNOWN)}Known are {', '.join(_KNOWN)} and {_LIBRDKAFKA}*",
+            option=given,
+        ) from None
+
+
+def _running(values: Mapping[str, Any]) -> RunOptions:
+    """Make the options of a run; their errors have the option's documented name."""
+    try:
+        return RunOptions(**{argument: values[name] for name, argument in _RUNNING.items() if name in values})
+    except ConfigError as error:
+        argument = error.context["option"]
+        name = next(name for name, known in _RUNNING.items() if known == argument)
+        raise ConfigError(
+            error.message.replace(argument, name), remedy=error.remedy.replace(argument, name), option=name
+        ) from None
+
+
+def _parsed(name: str, text: str) -> Any:
+    parse, form = _KNOWN[name]
+    try:
+        return parse(text)
+    except (ValueError, KeyError, TypeError):
+        raise ConfigError(f"the option {name} is not {form}", remedy=f"Give {form}", option=name) from None
+
+
+@dataclass(frozen=True)
+class StagedFile:
+    """One attempt's rows: the file's name in the folder (``None`` without rows), and the host that wrote it."""
+
+    name: str | None
+    host: str
+
+
+@dataclass(frozen=True)
+class Staging:
+    """The folder of one write, at an fsspec URI that the executors and the driver both reach.
+
+    ``is_among_others``: every user may write to the folder that this one is in, as to the machine's temporary folder.
+    Then it is refused unless it is this user's own.
+    """
+
+    folder: Secret[str]  # it may contain a login
+    is_among_others: bool = False
+
+    @hides_arguments
+    def write(self, batches: Iterable[pa.RecordBatch]) -> StagedFile:
+        """Write the rows of a task's attempt.
+
+        Raises :class:`~ticdc_emit.errors.TemporaryFileError` for a folder that is not this user's own.
+        """
+        name = f"{uuid.uuid4().hex}.arrow"
+        rows = (batch for batch in batches if batch.num_rows)
+        first = next(rows, None)
+        if first is None:
+            return StagedFile(None, socket.gethostname())
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with ExitStack() as files:
+            with _storage(self.folder, "written"):
+                open_file = files.enter_context(self.opened(creates=True))
+                file = files.enter_context(open_file(name, "wb"))
+                writer = files.enter_context(pa.ipc.new_file(file, first.schema, options=options))
+            for batch in chain([first], rows):
+                with _storage(self.folder, "written"):
+                    writer.write_batch(batch)
+            with _storage(self.folder, "written"):
+                files.close()
+        return StagedFile(name, socket.gethostname())
+
+    @hides_arguments
+    def read(self, staged: Sequence[StagedFile], schema: pa.Schema | None = None) -> StagedBatches:
+        """Return the rows of these files, which have this ``schema``, if it is known.
+
+        Raises :class:`DeliveryError` if a file is not visible from here, and
+        :class:`~ticdc_emit.errors.TemporaryFileError` as :meth:`write` does.
+        """
+        names = []
+        for each in staged:
+            if each.name is None:
+                continue
+            if not self._has(each.name):
+                raise DeliveryError(
+                    "the driver cannot see rows that an executor staged",
+                    remedy="Set stagingUri to a folder that executors and driver share",
+                    executor=each.host,
+                    driver=socket.gethostname(),
+                )
+            names.append(each.name)
+        return StagedBatches(self, tuple(names), schema)
+
+    @hides_arguments
+    def remove(self) -> None:
+        """Remove the folder and its content."""
+        with _storage(self.folder, "removed"):
+            fs, root = self._located()
+            if not fs.exists(root):
+                return
+            if _is_local(fs):
+                with self.opened():  # another user's folder stays
+                    shutil.rmtree(root)
+            else:
+                fs.rm(root, recursive=True)
+
+    def _has(self, name: str) -> bool:
+        with _storage(self.folder, "read"):
+            try:
+                with self.opened() as open_file, open_file(name, "rb"):
+                    return True
+            except FileNotFoundError:
+                return False
+
+    @contextmanager
+    def opened(self, *, creates: bool = False) -> Iterator[OpenFile]:
+        """Give a function that opens files of the folder."""
+        fs, root = self._located()
+        if _is_local(fs):
+            with own_folder(root, creates=creates, refuses_others=self.is_among_others) as open_file:
+                yield open_file
+            return
+        if creates:
+            fs.makedirs(root, exist_ok=True)
+        yield lambda name, mode: fs.open(f"{root}/{name}", mode)
+
+    def _located(self) -> tuple[Any, str]:
+        try:
+            import fsspec
+        except ImportError:
+            raise MissingDependencyError(
+                "the data source stages rows by fsspec", extra="state", package="fsspec"
+            ) from None
+        located: tuple[Any, str] = fsspec.core.url_to_fs(self.folder.reveal())
+        return located
+
+
+@dataclass(frozen=True)
+class StagedBatches:
+    """The record batches of staged files; can be iterated again, with one batch in memory at a time.
+
+    Raises :class:`DeliveryError` for a file of another ``schema``.
+    """
+
+    staging: Staging
+    names: tuple[str, ...]
+    schema: pa.Schema | None = None
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        folder = self.staging.folder
+        for name in self.names:
+            with ExitStack() as files:
+                with _storage(folder, "read"):
+                    open_file = files.enter_context(self.staging.opened())
+                    file = files.enter_context(open_file(name, "rb"))
+                    reader = files.enter_context(pa.ipc.open_file(file))
+                if self.schema is not None and reader.schema != self.schema:
+                    raise unreadable("a staged file has other columns than chunks of messages")
+                for number in range(reader.num_record_batches):
+                    with _storage(folder, "read"):
+                        batch = reader.get_batch(number)
+                    yield batch
+
+
+def _is_local(fs: Any) -> bool:
+    protocol = getattr(fs, "protocol", ())
+    return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
+
+
+@contextmanager
+def _storage(folder: Secret[str], what: str) -> Iterator[None]:
+    """Turn any error of the storage's client into a masked :class:`DeliveryError`."""
+    try:
+        yield
+    except TicdcEmitError:
+        raise
+    except Exception as error:
+        shown = foreign_text(hide(str(error), uri_secrets(folder.reveal())))
+        raise DeliveryError(
+            f"staged rows cannot be {what}: {type(error).__name__}: {shown}",
+            remedy="Check stagingUri, and that this machine can use it",
+        ) from None
 
 
 _BATCH_ID = "streaming.sql.batchId"  # a property of Spark's tasks in every release that streams

@@ -1,26 +1,110 @@
-"""A local Spark session on this interpreter.
+"""Suppress Spark's warnings about this library's plans, which users cannot act on.
 
-In: nothing but the environment. Out: a ``SparkSession`` in UTC, on loopback, on a Java that :mod:`ticdc_emit.java`
-finds, whose workers run this interpreter. By default, Spark starts the first ``python3`` on the PATH, which lacks this
-environment's packages unless it is activated.
+In: a Spark session. Out: for the length of a block, or for good in a session that the library starts, no warning that a
+task or the text of a plan is large. Nothing else of the session's logging changes. Over Spark Connect the server logs,
+which is not changed.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import sys
-from collections.abc import Mapping
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.java import batch_jvm, java_env, names_collector, short_lived_jvm
-from ticdc_emit.spark.logs import quiet_for_good
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["is_on", "local_session", "register", "require_pyspark"]
+__all__ = [
+    "LOGGERS",
+    "MOST_WARM_UP_S",
+    "is_on",
+    "local_session",
+    "quiet_for_good",
+    "register",
+    "require_pyspark",
+    "warm_up",
+    "warm_up_stream",
+    "without_size_warnings",
+]
+
+
+LOGGERS = ("org.apache.spark.scheduler.DAGScheduler", "org.apache.spark.sql.catalyst.util.SparkStringUtils")
+
+_blocks: Counter[str] = Counter()
+_lock = threading.Lock()
+
+
+@contextmanager
+def without_size_warnings(spark: SparkSession) -> Iterator[None]:
+    """Let :data:`LOGGERS` log only errors in the block, in all threads; then restore them."""
+    logging = _log4j(spark)
+    if logging is None:
+        yield
+        return
+    quieted = [name for name in LOGGERS if _enter(logging, name)]
+    try:
+        yield
+    finally:
+        for name in quieted:
+            _leave(logging, name)
+
+
+def quiet_for_good(spark: SparkSession) -> None:
+    """Let :data:`LOGGERS` log only errors, in a session that the library started."""
+    logging = _log4j(spark)
+    for name in LOGGERS if logging is not None else ():
+        _set_level(logging, name)
+
+
+def _enter(logging: Any, name: str) -> bool:
+    """Quieten a logger, unless the user has set its level; blocks may overlap."""
+    with _lock:
+        if not _blocks[name]:
+            if _context(logging).getConfiguration().getLoggers().containsKey(name):
+                return False
+            _set_level(logging, name)
+        _blocks[name] += 1
+        return True
+
+
+def _leave(logging: Any, name: str) -> None:
+    with _lock:
+        _blocks[name] -= 1
+        if not _blocks[name]:
+            context = _context(logging)
+            context.getConfiguration().removeLogger(name)
+            context.updateLoggers()
+
+
+def _log4j(spark: SparkSession) -> Any:
+    """Return the JVM's package of log4j 2; ``None`` over Spark Connect, or if Spark logs in another way."""
+    jvm = getattr(spark, "_jvm", None) if hasattr(spark, "_jsparkSession") else None
+    if jvm is None:
+        return None
+    from py4j.java_gateway import JavaClass
+
+    package = jvm.org.apache.logging.log4j
+    return package if isinstance(package.core.config.Configurator, JavaClass) else None
+
+
+def _context(logging: Any) -> Any:
+    return logging.LogManager.getContext(False)
+
+
+def _set_level(logging: Any, name: str) -> None:
+    logging.core.config.Configurator.setLevel(name, logging.Level.ERROR)
+
 
 _SETTINGS = {
     "spark.master": "local[*,4]",  # four attempts per task; plain local has one
@@ -104,3 +188,61 @@ def _defaults_file() -> str:
     except OSError:
         return ""
     return "\n".join(line for line in lines if not line.lstrip().startswith("#"))
+
+
+MOST_WARM_UP_S = 20.0
+_NO_FASTER = 0.9
+_IN_A_ROW = 3
+
+
+class _Rounds:
+    """Counts rounds of the same work, until several in a row are not clearly faster than the fastest before them.
+
+    One alone may be slow for another reason, and the JVM compiles what runs often in several passes.
+    """
+
+    def __init__(self) -> None:
+        self._best = math.inf
+        self._slower = 0
+        self._until = time.monotonic() + MOST_WARM_UP_S
+
+    def are_enough(self, seconds: float) -> bool:
+        """Record the time of another round."""
+        self._slower = self._slower + 1 if seconds > self._best * _NO_FASTER else 0
+        self._best = min(self._best, seconds)
+        return self._slower == _IN_A_ROW or time.monotonic() > self._until
+
+
+def warm_up(rehearse: Callable[[], object]) -> None:
+    """Call ``rehearse`` until that gets no faster, for at most 20 s.
+
+    Each call has to plan its Spark job, because a plan that Spark has already optimized would skip part of the work.
+    """
+    rounds = _Rounds()
+    enough = False
+    while not enough:
+        began = time.monotonic()
+        rehearse()
+        enough = rounds.are_enough(time.monotonic() - began)
+
+
+def warm_up_stream(changes: DataFrame, send: Callable[[DataFrame, int], None], trigger: str) -> None:
+    """Run a query over streaming ``changes`` until its batches get no faster, for at most 20 s, and stop it.
+
+    ``send``: called with each batch and its id, as for ``foreachBatch``. ``trigger``: the time between batches, as
+    Spark text. An error of a batch ends the query; the real query will raise it again.
+    """
+    rounds, warm = _Rounds(), threading.Event()
+
+    def timed(batch: DataFrame, number: int) -> None:
+        began = time.monotonic()
+        send(batch, number)
+        if rounds.are_enough(time.monotonic() - began):
+            warm.set()
+
+    with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
+        writer = changes.writeStream.foreachBatch(timed).option("checkpointLocation", folder)
+        query = writer.trigger(processingTime=trigger).start()
+        while query.isActive and not warm.wait(0.05):
+            pass
+        query.stop()

@@ -1,13 +1,4 @@
-"""The Spark sink: PLAN on the driver, ENCODE and DELIVER on the workers, REPORT back.
-
-    sink = TicdcSink("kafka://127.0.0.1:9092/orders?protocol=canal-json", "create table test.orders (...)")
-    changes.writeStream.foreachBatch(sink).start()          # streaming
-    report = sink.write(changes)                            # or one batch
-
-A micro-batch is one Spark job: rows are encoded where they are, chunks of messages are shuffled by topic-partition,
-merged in total order with the control messages and produced. The driver sends messages after a topic-partition's last
-row once every row is acknowledged. No message is sent before every row of the batch is encoded.
-"""
+"""The keyword arguments of :class:`~ticdc_emit.spark.TicdcSink`, for the functions that pass them on."""
 
 from __future__ import annotations
 
@@ -18,28 +9,60 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ticdc_emit.changes.arrow_input import changes_table
 from ticdc_emit.config import ChangefeedConfig, Profile
-from ticdc_emit.config.named import config_of, refuse_unknown
+from ticdc_emit.config.load import LoadOptions, config_of, refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
-from ticdc_emit.delivery.contract import Sink
-from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.delivery.base import Sink
+from ticdc_emit.delivery.memory import sink_for
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal
 from ticdc_emit.pipeline.run import Changefeed
-from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.spark.batch import SparkBatch
-from ticdc_emit.spark.logs import without_size_warnings
-from ticdc_emit.spark.micro_batch import in_micro_batch
-from ticdc_emit.spark.options import SinkOptions
-from ticdc_emit.spark.short_rows import RowLengths
+from ticdc_emit.spark.batch import SparkBatch, in_micro_batch
+from ticdc_emit.spark.frames import RowLengths
+from ticdc_emit.spark.session import without_size_warnings
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
     from pyspark.sql import DataFrame
     from typing_extensions import Unpack
 
-__all__ = ["TicdcSink", "encode"]
+__all__ = ["ReplayOptions", "SinkOptions", "TicdcSink", "TrafficSinkOptions", "encode"]
+
+
+class _RunOptions(LoadOptions, total=False):
+    changefeed: str | os.PathLike[str] | Mapping[str, Any] | None
+    clock: Literal["commit", "wall"] | int
+    watermark_interval: float | None
+    allowed_lateness: float
+    late: Literal["error", "emit", "drop"]
+    validate: Literal["task", "batch"]
+    bad_rows: Literal["refuse", "skip"]
+    bad_rows_path: str | None
+    state_uri: str | None
+    verbatim_json: bool
+    heartbeat: float | None
+    librdkafka: Mapping[str, Any] | None
+    registry: SchemaRegistry | None
+    on_report: ReportCallback | Iterable[ReportCallback]
+
+
+class TrafficSinkOptions(_RunOptions, total=False):
+    """The arguments of ``Traffic.sink`` besides the sink URI; generated traffic has its own tables and DDL."""
+
+    sink: Sink | None
+
+
+class ReplayOptions(_RunOptions, total=False):
+    """The arguments that ``replay`` passes to its sink."""
+
+    table: str | None
+    ddl: Iterable[tuple[int, str] | tuple[int, str, str]]
+
+
+class SinkOptions(TrafficSinkOptions, ReplayOptions, total=False):
+    """The arguments of :class:`~ticdc_emit.spark.TicdcSink` besides the sink URI and the schema."""
 
 
 class TicdcSink:

@@ -1,9 +1,8 @@
-"""The tasks of a changefeed in one of Spark's Python workers.
+"""The number of rows that a running job has read to encode. Workers report it through a folder that the driver sees
+too.
 
-A worker collects garbage after every task. The libraries for encoding have so many objects that this takes longer than
-a small task. So a worker's first task excludes imported objects from later collections. And each block of rows takes
-and frees the same few dozen MiB. The C library would return them to the system every time, and every page would be
-faulted in again. So a worker keeps some.
+In: a folder in the session's setting :data:`SETTING`, which only a local session can have. Out: a file for each worker
+process, with a line for each batch of rows. Tasks that run again are counted again, so it is only for display.
 """
 
 from __future__ import annotations
@@ -11,14 +10,80 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import re
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from ticdc_emit.spark.row_tally import counted
+from ticdc_emit.errors import MissingDependencyError
 
-__all__ = ["Step", "in_worker"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["SETTING", "Step", "counted", "in_worker", "missing_packages_named", "tallied", "tally_folder"]
+
+
+SETTING = "spark.ticdcEmit.tally"
+
+
+def tally_folder(spark: SparkSession) -> str | None:
+    """Return the folder where a session's workers count rows; ``None``: they do not."""
+    folder: str | None = spark.conf.get(SETTING, None)
+    return folder
+
+
+def counted(batches: Iterator[pa.RecordBatch], folder: str | None) -> Iterator[pa.RecordBatch]:
+    """Yield the batches, and record the rows of each."""
+    for batch in batches:
+        yield batch
+        if folder is not None:
+            with suppress(OSError), Path(folder, str(os.getpid())).open("a") as notes:
+                notes.write(f"{batch.num_rows}\n")
+
+
+def tallied(folder: Path) -> int:
+    """Return the rows that all workers have recorded so far."""
+    return sum(int(line) for notes in folder.iterdir() for line in notes.read_text().splitlines())
+
+
+_MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)'|\[PACKAGE_NOT_INSTALLED\] (\w+)")
+"""Python's message, and PySpark's for the packages that it needs itself."""
+_OTHER_VERSION = re.compile(
+    r"No module named '(ticdc_emit\.[\w.]+)'"
+    r"|Can't get attribute '(\w+)' on <module 'ticdc_emit"
+    r"|cannot import name '(\w+)' from 'ticdc_emit"
+)
+"""The package exists, but lacks a part that the driver's version has."""
+
+
+@contextmanager
+def missing_packages_named() -> Iterator[None]:
+    """Raise :class:`~ticdc_emit.errors.MissingDependencyError` for a job of the block whose workers lack a package."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        if other := _OTHER_VERSION.search(str(error)):
+            lacks = other[1] or other[2] or other[3]
+            raise MissingDependencyError(
+                f"the Python of Spark's executors has another version of ticdc_emit than the driver (it lacks {lacks})",
+                remedy="Ship the driver's environment with spark.archives, or install that version (docs/cluster.md)",
+                package="ticdc_emit",
+            ) from error
+        missing = _MISSING.search(str(error))
+        if missing is None:
+            raise
+        package = (missing[1] or missing[2]).lower()
+        raise MissingDependencyError(
+            f"the Python of Spark's executors cannot import {package}",
+            remedy="Ship this environment to them with spark.archives, or install ticdc-emit there (docs/cluster.md)",
+            package=package,
+        ) from error
+
 
 Step: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 

@@ -14,9 +14,15 @@ from urllib.parse import urlencode
 from hypothesis import strategies as st
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
-from ticdc_emit.config.named import LoadOptions, load_options, refuse_unknown
-from ticdc_emit.config.protocol import PROTOCOL_NAMES, WRITTEN, parse_protocol_name, traits_of
-from ticdc_emit.config.traits import Given, Traits
+from ticdc_emit.config.load import LoadOptions, load_options, refuse_unknown
+from ticdc_emit.config.protocols import (
+    PROTOCOL_NAMES,
+    WRITTEN,
+    Given,
+    Traits,
+    parse_protocol_name,
+    traits_of,
+)
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.strategies.names import chosen
 

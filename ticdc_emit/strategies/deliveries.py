@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode import ReferenceConsumer, RowEvent, SchemaSource, reader_for
-from ticdc_emit.delivery.contract import Place
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message, Place
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.strategies.changefeeds import FeedOptions, changefeeds

@@ -10,10 +10,10 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ticdc_emit.config.named import refuse_unknown
+from ticdc_emit.config.load import refuse_unknown
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.kafka import KafkaOptions, KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
-from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.testing.forwarder import Forwarder
 

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.registry.request import CONTENT_TYPE
+from ticdc_emit.registry.base import CONTENT_TYPE
 from ticdc_emit.testing.registry_api import call
 from ticdc_emit.testing.registry_store import LEVELS, Refusal, RegistryStore, whole_number
 

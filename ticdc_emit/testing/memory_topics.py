@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 from uuid import uuid4
 
 from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM
-from ticdc_emit.config.protocol import protocol_parameters
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.config.protocols import protocol_parameters
+from ticdc_emit.delivery.base import Message
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 
 __all__ = ["MemoryTopics"]
 

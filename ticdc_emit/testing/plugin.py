@@ -36,7 +36,7 @@ def ticdc_emitter() -> Emitter:
     ``schema``: CREATE TABLE statements, or a catalog. ``sink_uri``: TiCDC's; only its options matter. Default:
     Canal-JSON with TiDB extension in one partition. ``options``: further arguments of ``ticdc_emit.Encoder``.
     """
-    from ticdc_emit.config.named import refuse_unknown
+    from ticdc_emit.config.load import refuse_unknown
     from ticdc_emit.encoder import Encoder
     from ticdc_emit.pipeline.options import EncoderOptions
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.json_depth import parsed
-from ticdc_emit.registry.request import compact_json
+from ticdc_emit.registry.base import compact_json
 
 __all__ = ["LEVELS", "Refusal", "RegistryStore", "Version", "whole_number"]
 

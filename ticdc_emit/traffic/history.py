@@ -22,12 +22,12 @@ import pyarrow as pa
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.commit_ts import commit_ts_of
 from ticdc_emit.changes.model import Op
-from ticdc_emit.columnar.faults import shown
+from ticdc_emit.columnar.value_errors import shown
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
-from ticdc_emit.config.named import config_of
+from ticdc_emit.config.load import config_of
 from ticdc_emit.config.secrets import hides_arguments
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError
 from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.pictures.shown import facts_html
@@ -35,7 +35,7 @@ from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.planning import current_database
 from ticdc_emit.pipeline.run import Changefeed
-from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.types import INTEGER_TYPES, MySQLType

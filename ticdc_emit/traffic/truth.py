@@ -16,11 +16,10 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from ticdc_emit.changes.model import Op
+from ticdc_emit.columnar.binary_text import go_quoted_json
 from ticdc_emit.columnar.escape import GO_STD
-from ticdc_emit.columnar.go_quoted import go_quoted_json
-from ticdc_emit.columnar.labels import label_number
-from ticdc_emit.config.protocol import traits_of
-from ticdc_emit.config.traits import BinaryForm, Traits
+from ticdc_emit.columnar.strings import label_number
+from ticdc_emit.config.protocols import BinaryForm, Traits, traits_of
 from ticdc_emit.errors import HistoryError, MissingColumnError, MissingImageError, SchemaError
 from ticdc_emit.pipeline.planning import current_database
 from ticdc_emit.schema.catalog import Catalog

@@ -13,8 +13,8 @@ from page_blocks import page_block
 from wire_values import kind_of, open_protocol, shaped
 
 from ticdc_emit import ReferenceConsumer, load_changefeed
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.kafka_reader import read_topic
-from ticdc_emit.delivery.message import Message
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

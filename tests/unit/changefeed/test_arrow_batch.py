@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import (
     ConfigError,

@@ -21,7 +21,7 @@ from shuffled_chunks import FORM, RULES, in_bucket
 from ticdc_emit import Encoder
 from ticdc_emit.changes.model import MESSAGE_OVERHEAD
 from ticdc_emit.config import Secret, load_changefeed
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import (
     ConfigError,
     CorruptedRowError,

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed

@@ -11,13 +11,13 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.run import Changefeed
-from ticdc_emit.routing.partition import partition_of, table_hash
+from ticdc_emit.routing.partitions import partition_of, table_hash
 
 TS = 450_000_000_262_144_000
 URI = "memory://filter?protocol=canal-json&enable-tidb-extension=true&partition-num=1"

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.config import Secret, load_changefeed
-from ticdc_emit.delivery.contract import MessageWriter, Sink
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.base import MessageWriter, Sink
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, DeliveryError, LateRowError, StateError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.heartbeat import Pulse

@@ -12,7 +12,7 @@ from shuffled_chunks import FORM
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.config import Secret, load_changefeed
-from ticdc_emit.delivery.contract import MessageWriter
-from ticdc_emit.delivery.memory_sink import MemorySink
+from ticdc_emit.delivery.base import MessageWriter
+from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.errors import (
     DdlError,
     DeliveryError,
@@ -34,7 +34,7 @@ from ticdc_emit.pipeline.results import (
     result_batch,
 )
 from ticdc_emit.pipeline.run import Changefeed
-from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.tso import compose
 
 SCHEMA = "create table s.t (id int primary key, amount decimal(6, 2) not null)"

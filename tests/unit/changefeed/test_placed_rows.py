@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_emit.changes.codec import ControlMessage
-from ticdc_emit.delivery.batches import Run
-from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Run
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.pipeline.deliver_task import PlacedRows, batches_of, write_rows
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, SortedRows

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.config import Secret, load_changefeed
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, StateError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.merge import Window

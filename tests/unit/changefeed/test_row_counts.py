@@ -13,7 +13,7 @@ import pytest
 from shuffled_chunks import in_bucket
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.pipeline.bootstrap import BootstrapRules, CountedRows
 from ticdc_emit.pipeline.chunks import Buckets, ChunkStore, unpacked
 from ticdc_emit.pipeline.control_events import Controls

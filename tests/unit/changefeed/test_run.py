@@ -12,15 +12,14 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.config import Secret, load_changefeed
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
-from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.delivery.memory import MemorySink, clear, messages, sink_for
 from ticdc_emit.errors import ConfigError, LateRowError, MessageTooLargeError, StateError, UnknownTopicError
 from ticdc_emit.pipeline import plan
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.spark.source_options import SourceOptions
+from ticdc_emit.spark.datasource import SourceOptions
 from ticdc_emit.tso import compose
 
 SCHEMA = "create table s.t (id int primary key)"

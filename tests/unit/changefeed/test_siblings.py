@@ -25,7 +25,7 @@ from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.results import read_results
 from ticdc_emit.pipeline.row_sorter import Arranger
 from ticdc_emit.pipeline.same_shape_tables import Siblings
-from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog
 
 COLUMNS = "(id int primary key, u bigint unsigned, e enum('x','y'), v varchar(99) default 'none')"

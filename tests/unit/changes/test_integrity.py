@@ -9,7 +9,7 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.decode import AvroReader, ChecksumMismatchError
 from ticdc_emit.errors import CorruptedRowError, InvalidValueError, SchemaError, UnsupportedTypeError
-from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.registry.memory import MemoryRegistry
 
 OPTIONS = "enable-tidb-extension=true&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
 URI = f"memory://t?protocol=avro&{OPTIONS}&schema-registry=http://registry.invalid"

@@ -13,7 +13,7 @@ import pytest
 
 from ticdc_emit.cli.input_data import format_of, read_changes
 from ticdc_emit.cli.input_here import changes_here
-from ticdc_emit.config.load import ConfigWarning
+from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError
 from ticdc_emit.schema.catalog import catalog_from_sql

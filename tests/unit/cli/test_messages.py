@@ -9,7 +9,7 @@ from rich.console import Console
 
 from ticdc_emit.cli.messages import Reader, message_dict, pick_story, print_messages
 from ticdc_emit.decode import TailLine
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 
 
 def row(offset: int, kind: str, key: int) -> Message:

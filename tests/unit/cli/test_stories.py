@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ticdc_emit.cli.messages import message_dict, pick_story, print_messages
 from ticdc_emit.cli.place import changefeed_at, place
-from ticdc_emit.config.protocol import protocol_document
+from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.decode import Tail
 from ticdc_emit.traffic.scenarios import scenario
 

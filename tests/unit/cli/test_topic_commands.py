@@ -14,7 +14,7 @@ import pytest
 from ticdc_emit.cli.main import main
 from ticdc_emit.cli.topic_source import TopicSource
 from ticdc_emit.delivery import FileSink
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import DeliveryError
 from ticdc_emit.testing import EmbeddedKafka

@@ -13,11 +13,11 @@ from child import exit_code
 from ticdc_emit import Encoder
 from ticdc_emit.cli.topic_choice import TopicChoice
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.decode.guess import ProtocolGuess
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import UnknownTopicError
-from ticdc_emit.routing.expression import TopicExpression
+from ticdc_emit.routing.topics import TopicExpression
 from ticdc_emit.testing import EmbeddedKafka
 from ticdc_emit.traffic.scenarios import FEEDS, scenario
 

@@ -14,7 +14,7 @@ from column_samples import column
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_emit.columnar.avro_binary import (
+from ticdc_emit.columnar.avro import (
     Union,
     bit_flag_pieces,
     bit_pieces,
@@ -27,10 +27,10 @@ from ticdc_emit.columnar.avro_binary import (
     long_pieces,
     refuse_enum_zero,
     text_pieces,
+    zigzag_bytes,
 )
-from ticdc_emit.columnar.avro_varints import zigzag_bytes
-from ticdc_emit.columnar.cells import Piece, join_pieces
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.packed_fields import Piece, join_pieces
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.columnar.cells import Cell, join_pieces
+from ticdc_emit.columnar.packed_fields import Cell, join_pieces
 
 WORDS = np.array([0x0807060504030201, 0x1817161514131211], "<u8")
 

@@ -6,10 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.columnar.avro_binary import number_pieces, text_pieces
-from ticdc_emit.columnar.avro_unions import Union
-from ticdc_emit.columnar.avro_varints import zigzag_bytes
-from ticdc_emit.columnar.cells import Cell, join_pieces, share_pieces
+from ticdc_emit.columnar.avro import Union, number_pieces, text_pieces, zigzag_bytes
+from ticdc_emit.columnar.packed_fields import Cell, join_pieces, share_pieces
 
 LOCATED = Union(value=12, null=0, first=b"\x06UTC")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.columnar.faults import ValueFault, bad_places, fault_at
+from ticdc_emit.columnar.value_errors import ValueFault, bad_places, fault_at
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.catalog import catalog_from_sql
 

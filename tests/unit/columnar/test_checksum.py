@@ -17,9 +17,9 @@ from vector_files import load_vector, vector_names
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.checksum import row_crc
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept
-from ticdc_emit.config.switches import ValueSwitches
+from ticdc_emit.config.lineages import ValueSwitches
 from ticdc_emit.schema.model import Column, TableInfo
 
 

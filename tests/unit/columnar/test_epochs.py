@@ -13,7 +13,7 @@ import pytest
 
 from ticdc_emit.columnar.buffers import from_bytes
 from ticdc_emit.columnar.epochs import clock_micros, date_days, datetime_ticks, zoned_text
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 

@@ -17,7 +17,7 @@ from column_samples import COLUMNS, SAMPLES, shown
 from documented_types import LISTED, MAKERS
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import TicdcEmitError, UnsupportedTypeError
 from ticdc_emit.pipeline.batch import ArrowBatch

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticdc_emit.columnar.binary_text import go_quoted_json
 from ticdc_emit.columnar.escape import GO_STD, JSONITER
-from ticdc_emit.columnar.go_quoted import go_quoted_json
 
 _SHORT = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 0x22: '\\"', 0x5C: "\\\\"}
 

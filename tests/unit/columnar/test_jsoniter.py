@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.columnar.bits import little_endian_base64
+from ticdc_emit.columnar.binary_text import little_endian_base64
 from ticdc_emit.columnar.jsoniter import decimal_as_double, number_text
 
 

@@ -7,9 +7,9 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.columnar.cells import elements_of
-from ticdc_emit.columnar.columns import Columns
-from ticdc_emit.columnar.pool import ColumnPool
+from ticdc_emit.columnar.buffers import Columns
+from ticdc_emit.columnar.packed_fields import elements_of
+from ticdc_emit.columnar.small_batches import ColumnPool
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import Column

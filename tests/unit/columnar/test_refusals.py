@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from column_samples import COLUMNS, NOT_NULL, UNSIGNED, column, shown
 
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType

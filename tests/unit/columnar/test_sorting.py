@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ticdc_emit.columnar.sorting import order_of_codes, order_of_pairs
+from ticdc_emit.columnar.buffers import order_of_codes, order_of_pairs
 
 
 @pytest.mark.parametrize("most", [1, 60, 1 << 16, (1 << 16) + 1, 1 << 40])

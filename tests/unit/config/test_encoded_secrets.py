@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_emit.config.encoded_secrets import hide
+from ticdc_emit.config.secrets import hide
 
 SECRET = 'p@ss/w"rd\\ü <&>😀 %41+'
 

@@ -10,12 +10,12 @@ import pytest
 
 import ticdc_emit
 from ticdc_emit import Encoder, load_changefeed
-from ticdc_emit.config.named import LoadOptions, refuse_unknown
+from ticdc_emit.config.load import LoadOptions, refuse_unknown
 from ticdc_emit.delivery.kafka import KafkaOptions, KafkaSink
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.options import EncoderOptions
 from ticdc_emit.spark import TicdcSink, encode
-from ticdc_emit.spark.options import SinkOptions
+from ticdc_emit.spark.sink import SinkOptions
 from ticdc_emit.strategies.changefeeds import FeedOptions
 from ticdc_emit.testing import EmbeddedKafka, MemoryTopics
 from ticdc_emit.traffic import History

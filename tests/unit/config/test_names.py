@@ -10,15 +10,15 @@ import pytest
 
 from ticdc_emit.config import ConfigWarning, Protocol, load_changefeed
 from ticdc_emit.config.options import DISPATCHER_NAMES
-from ticdc_emit.config.protocol import (
+from ticdc_emit.config.protocols import (
     PROTOCOL_NAMES,
     parse_protocol_name,
     protocol_document,
     protocol_parameters,
 )
 from ticdc_emit.errors import ConfigError, TicdcEmitWarning
-from ticdc_emit.routing.rules import _KINDS
-from ticdc_emit.routing.topic import Router
+from ticdc_emit.routing.partitions import _KINDS
+from ticdc_emit.routing.topics import Router
 from ticdc_emit.testing import MemoryTopics
 
 URI = "kafka://127.0.0.1:9092/topic?protocol=canal-json"

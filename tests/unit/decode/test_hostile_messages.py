@@ -27,7 +27,7 @@ from ticdc_emit.decode import (
     reader_for,
     verify_checksum,
 )
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.json_depth import DEEPEST, parsed
 

@@ -12,7 +12,7 @@ from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, RowEvent, WatermarkEvent
 from ticdc_emit.decode.invariants import INVARIANTS, Finding, Verifier, verify
 from ticdc_emit.decode.readers import reader_for
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ClaimCheckError
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.traffic.history import History

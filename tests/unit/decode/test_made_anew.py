@@ -17,7 +17,7 @@ import pytest
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.decode.consumer import ReferenceConsumer
 from ticdc_emit.decode.invariants import verify
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.traffic.history import History
 
 AT = 450_000_000_262_144_000

@@ -17,7 +17,7 @@ from hypothesis_profiles import examples
 
 from ticdc_emit.decode import DecodeError, RowEvent, Tail, Verifier, reader_for, verify
 from ticdc_emit.decode.errors import MALFORMED, as_decode_error
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.traffic.scenarios import FEEDS, Scenario, scenario, scenarios
 

@@ -13,7 +13,7 @@ from ticdc_emit.decode.canal_json.reader import CanalJsonReader, CanalRow
 from ticdc_emit.decode.debezium.reader import DebeziumReader
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.errors import InvalidValueError
-from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.registry.memory import MemoryRegistry
 
 TSO = 450000000262144000
 SQL = "create table test.t (id int primary key, d decimal(5,2))"

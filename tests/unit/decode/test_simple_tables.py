@@ -11,7 +11,7 @@ from simple_recorded import simple_messages
 
 from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.decode import DecodeError, ReferenceConsumer
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.traffic import History
 

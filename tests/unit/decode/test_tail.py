@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.config.protocol import traits_of
+from ticdc_emit.config.protocols import traits_of
 from ticdc_emit.decode.tail import Tail, TailLine
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.traffic.history import History

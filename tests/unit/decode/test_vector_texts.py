@@ -16,7 +16,7 @@ import pytest
 from vector_files import readable_names, vector_path
 
 from ticdc_emit.config import PROFILES, ChangefeedConfig
-from ticdc_emit.config.protocol import WRITTEN, Protocol
+from ticdc_emit.config.protocols import WRITTEN, Protocol
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.produce import load_variant
 from ticdc_emit.conformance.vectors import DML_KINDS, Case, Record, Variant, read_case

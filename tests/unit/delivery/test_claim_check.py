@@ -14,10 +14,9 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from ticdc_emit.config import ConfigWarning, LargeMessageHandle, Secret
-from ticdc_emit.config.storage_uri import StorageUri
+from ticdc_emit.config.uri import StorageUri
 from ticdc_emit.decode import DecodeError, read_claim
-from ticdc_emit.delivery.claims import Claim, ClaimStore
-from ticdc_emit.delivery.storage_options import protocol_and_options
+from ticdc_emit.delivery.claims import Claim, ClaimStore, protocol_and_options
 from ticdc_emit.errors import ClaimCheckError, ConfigError, DeliveryError, MissingDependencyError
 
 HUSH = "hu/sh+quiet=="

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.delivery import MESSAGE_SCHEMA, DeliveryReport, PartitionCount
-from ticdc_emit.delivery.batches import MessageColumns, Run
-from ticdc_emit.delivery.writer import TaskWriter
+from ticdc_emit.delivery.base import MessageColumns, Run, TaskWriter
 
 
 def test_reports_add_up() -> None:

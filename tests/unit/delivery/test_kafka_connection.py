@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.delivery.kafka_connection import ConnectionLog, find_topics
-from ticdc_emit.delivery.kafka_errors import delivery_failed, is_refusal, refused, settings_refused, unreachable
+from ticdc_emit.delivery.kafka_client import (
+    ConnectionLog,
+    delivery_failed,
+    find_topics,
+    is_refusal,
+    login_refused,
+    settings_refused,
+    unreachable,
+)
 from ticdc_emit.errors import AuthenticationError, BrokerUnreachableError
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
@@ -94,7 +101,7 @@ def test_refusals(name: str, text: str, is_one: bool) -> None:
     ],
 )
 def test_a_refusal_says_what_to_look_at(cause: str, message: str, remedy: str) -> None:
-    error = refused(("b:1",), 1.54, cause)
+    error = login_refused(("b:1",), 1.54, cause)
     assert (error.message, error.waited) == (message, 1.5)
     assert remedy in error.remedy
 

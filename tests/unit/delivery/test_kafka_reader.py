@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
+from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 from ticdc_emit.delivery.kafka_reader import stream_topics
 from ticdc_emit.errors import BrokerUnreachableError
 from ticdc_emit.testing import EmbeddedKafka

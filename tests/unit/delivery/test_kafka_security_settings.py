@@ -8,7 +8,7 @@ import pytest
 
 from ticdc_emit.config import ConfigWarning, GssapiConfig, KafkaConfig, OAuthConfig, SaslConfig, Secret, TlsConfig
 from ticdc_emit.delivery import KafkaSink
-from ticdc_emit.delivery.kafka_security import security_settings
+from ticdc_emit.delivery.kafka import security_settings
 from ticdc_emit.errors import ConfigError
 
 PASSWORD = Secret("hunter2")

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.config import KafkaConfig, SaslConfig, Secret, TlsConfig
-from ticdc_emit.delivery import KafkaSink, kafka_pool
+from ticdc_emit.delivery import KafkaSink, kafka_writer
 from ticdc_emit.delivery.kafka_writer import KafkaWriter
 from ticdc_emit.errors import BrokerUnreachableError, ConfigError, DeliveryError
 from ticdc_emit.testing import EmbeddedKafka
@@ -60,7 +60,7 @@ def test_two_writers_at_once_do_not_share(kafka: EmbeddedKafka) -> None:
         abandoned.write(batch("both", b"abandoned"))
         abandoned.close()
     assert [message.value for message in kafka.read("both")] == [b"kept"]
-    assert abandoned._lent not in kafka_pool._alive
+    assert abandoned._lent not in kafka_writer._alive
 
 
 def test_what_a_task_left_behind_does_not_reach_the_next_one(kafka: EmbeddedKafka) -> None:

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from ticdc_emit.delivery.kafka import KafkaSink
-from ticdc_emit.delivery.kafka_admin import KafkaAdmin
+from ticdc_emit.delivery.kafka_client import KafkaAdmin
 
 
 @pytest.mark.parametrize(("options", "level"), [({}, "INFO"), ({"max_message_bytes": 2_000_000}, "WARNING")])

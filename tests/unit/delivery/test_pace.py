@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ticdc_emit.delivery.pace import BATCHES_AHEAD, PIECES, Pace
+from ticdc_emit.delivery.kafka_writer import BATCHES_AHEAD, PIECES, Pace
 
 ALL = BATCHES_AHEAD * PIECES
 

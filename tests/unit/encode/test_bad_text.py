@@ -11,7 +11,7 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import InvalidValueError, TicdcEmitError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed

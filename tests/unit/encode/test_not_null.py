@@ -9,7 +9,7 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory_sink import MemorySink
+from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ticdc_emit.changes.codec import Encoded, Starts
 from ticdc_emit.changes.model import MESSAGE_OVERHEAD
-from ticdc_emit.columnar.frames import framed, joined
-from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
+from ticdc_emit.columnar.packed_fields import framed, joined
+from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 from ticdc_emit.pipeline.encode import message_batch
 from ticdc_emit.pipeline.row_batching import Packer
 

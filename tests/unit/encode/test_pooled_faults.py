@@ -8,7 +8,7 @@ from unittest import mock
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.columnar.pool import ColumnPool
+from ticdc_emit.columnar.small_batches import ColumnPool
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import TicdcEmitError
@@ -17,7 +17,7 @@ from ticdc_emit.pipeline.encode import prepare_all
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.row_reader import positioned
-from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 TS = 450_000_000_262_144_000

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.columnar.escape import EASYJSON, GO_STD, JSONITER, JsonWriter, escape_bytes
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import InvalidValueError

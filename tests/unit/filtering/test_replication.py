@@ -8,7 +8,7 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError, DdlError
-from ticdc_emit.filtering.replication import Replication
+from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
 
 URI = "memory://x/?protocol=canal-json"

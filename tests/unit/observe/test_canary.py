@@ -19,13 +19,12 @@ import pytest
 from canary import SECRETS, changefeed, leaks, shown_error, shown_object, sink_uri
 
 from ticdc_emit.config import Secret, load_changefeed
-from ticdc_emit.config.storage_uri import StorageUri
+from ticdc_emit.config.uri import StorageUri
+from ticdc_emit.delivery.base import DeliveryReport
 from ticdc_emit.delivery.claims import Claim, ClaimStore
-from ticdc_emit.delivery.contract import DeliveryReport
 from ticdc_emit.delivery.kafka import KafkaSink
-from ticdc_emit.delivery.kafka_connection import ConnectionLog
-from ticdc_emit.delivery.memory_sink import MemorySink
-from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.delivery.kafka_client import ConnectionLog
+from ticdc_emit.delivery.memory import MemorySink, sink_for
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.pipeline.batch import ArrowBatch
@@ -35,9 +34,9 @@ from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.pipeline.state import BatchState
-from ticdc_emit.registry import registry_for
+from ticdc_emit.registry.factory import registry_for
+from ticdc_emit.registry.http import RegistryAddress
 from ticdc_emit.spark.sink import TicdcSink
-from ticdc_emit.web.address import RegistryAddress
 
 SCHEMA = "create table test.t (id int primary key, v varchar(4000))"
 TABLE = "test.t"
@@ -244,7 +243,7 @@ def test_a_registry_of_schemas_that_repeats_the_login(registry_server: Callable[
 
 
 def test_a_registry_that_does_not_answer() -> None:
-    from ticdc_emit.registry import ConfluentRegistry
+    from ticdc_emit.registry.confluent import ConfluentRegistry
 
     registry = ConfluentRegistry(f"http://{LOGIN}@127.0.0.1:1", attempts=2, backoff_s=0.01)
     refused(lambda: registry.register("t-value", "{}"))
@@ -343,7 +342,7 @@ def test_a_storage_that_repeats_the_login(monkeypatch: pytest.MonkeyPatch) -> No
     import fsspec
     import pyarrow as pa
 
-    from ticdc_emit.spark.staging import StagedFile, Staging
+    from ticdc_emit.spark.datasource import StagedFile, Staging
 
     uri = f"ftp://me:{SECRETS['state-login']}@127.0.0.1:1/x"
     rows = [pa.record_batch({"a": [1]})]

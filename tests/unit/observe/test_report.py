@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount
+from ticdc_emit.delivery.base import DeliveryReport, PartitionCount
 from ticdc_emit.observe import ChangefeedMetrics, log_report, report_line, report_table
 from ticdc_emit.pipeline.report import ControlCounts, ReportLog, RunReport, RunTotal
 from ticdc_emit.tso import compose

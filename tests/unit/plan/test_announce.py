@@ -8,7 +8,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.control_events import Addressed, Announcer, Controls, Watermark
 from ticdc_emit.pipeline.plan import Plan, make_plan
-from ticdc_emit.routing.topic import Router
+from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 

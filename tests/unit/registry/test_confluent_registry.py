@@ -18,7 +18,8 @@ from ticdc_emit.errors import (
     RegistryError,
     RegistryUnreachableError,
 )
-from ticdc_emit.registry import ConfluentRegistry, registration_request
+from ticdc_emit.registry.base import registration_request
+from ticdc_emit.registry.confluent import ConfluentRegistry
 
 SCHEMA = '{"type":"record","name":"t","fields":[{"name":"a","type":"int"}]}'
 GOOD = answer(200, '{"id":7}')

@@ -18,7 +18,8 @@ import trustme
 from vector_files import load_vector
 
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, MissingDependencyError, RegistryError
-from ticdc_emit.registry import ConfluentRegistry, RegistryTls
+from ticdc_emit.registry.confluent import ConfluentRegistry
+from ticdc_emit.registry.http import RegistryTls
 from ticdc_emit.testing import EmbeddedRegistry
 
 HTTP = httpx.Client(trust_env=False, verify=False)

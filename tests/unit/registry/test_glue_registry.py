@@ -20,7 +20,7 @@ from ticdc_emit.errors import (
     RegistryError,
     RegistryUnreachableError,
 )
-from ticdc_emit.registry import GlueRegistry
+from ticdc_emit.registry.glue import GlueRegistry
 
 CONFIG = GlueSchemaRegistry("changes", "eu-west-1", Secret("AKIA"), Secret("topsecret"), Secret("session"))
 VERSION = "00010203-0405-0607-0809-0a0b0c0d0e0f"

@@ -20,8 +20,9 @@ from ticdc_emit.config.options import GlueSchemaRegistry
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.decode import DecodeError, RegistrySchemas
 from ticdc_emit.errors import ConfigError, RegistryError, TicdcEmitError
-from ticdc_emit.registry import ConfluentRegistry, GlueRegistry
-from ticdc_emit.web.exchange import LARGEST_ANSWER
+from ticdc_emit.registry.confluent import ConfluentRegistry
+from ticdc_emit.registry.glue import GlueRegistry
+from ticdc_emit.registry.http import LARGEST_ANSWER
 
 SCHEMA = '{"type":"record","name":"t","fields":[{"name":"a","type":"int"}]}'
 LOGIN = "bob:hunter2"

@@ -10,7 +10,8 @@ import trustme
 from scripted_server import PROBED, ScriptedServer, answer
 
 from ticdc_emit.errors import ConfigError, RegistryError, RegistryUnreachableError
-from ticdc_emit.registry import ConfluentRegistry, RegistryTls
+from ticdc_emit.registry.confluent import ConfluentRegistry
+from ticdc_emit.registry.http import RegistryTls
 
 SCHEMA = '{"type":"record","name":"t","fields":[]}'
 SCRIPT = (PROBED, answer(200, '{"id":7}'))

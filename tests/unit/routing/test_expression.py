@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ticdc_emit.config import NEXT
-from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.routing.expression import TopicExpression
+from ticdc_emit.routing.topics import TopicExpression
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ticdc_emit.routing import linear_regexp
-from ticdc_emit.routing.go_regexp import GoRegexpError
-from ticdc_emit.routing.linear_regexp import CostlyRegexpError, compile_regexp
+from ticdc_emit.routing import regexp
+from ticdc_emit.routing.regexp import CostlyRegexpError, GoRegexpError, compile_regexp
 
 
 @pytest.fixture(autouse=True, params=["re2", "re"])
@@ -22,9 +21,9 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setitem(sys.modules, "re2", None)
     elif "CI" not in os.environ:
         pytest.importorskip("re2")
-    linear_regexp._compiled.cache_clear()
+    regexp._compiled.cache_clear()
     yield request.param
-    linear_regexp._compiled.cache_clear()
+    regexp._compiled.cache_clear()
 
 
 @pytest.mark.parametrize(

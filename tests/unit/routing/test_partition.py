@@ -8,7 +8,12 @@ import pytest
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import CLASSIC
-from ticdc_emit.routing import PartitionRule, partition_of, partitions_of, table_hash
+from ticdc_emit.routing.partitions import (
+    PartitionRule,
+    partition_of,
+    partitions_of,
+    table_hash,
+)
 from ticdc_emit.schema.catalog import Catalog
 
 

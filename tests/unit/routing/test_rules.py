@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from ticdc_emit.config import CLASSIC, NEXT
+from ticdc_emit.config.lineages import Profile
 from ticdc_emit.config.options import DispatchRule
-from ticdc_emit.config.profiles import Profile
 from ticdc_emit.errors import DispatcherError
-from ticdc_emit.routing import PartitionRule
+from ticdc_emit.routing.partitions import PartitionRule
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
 

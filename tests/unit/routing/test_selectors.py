@@ -8,7 +8,8 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ColumnSelectorError, ConfigError
-from ticdc_emit.routing import ColumnSelectors, PartitionRule
+from ticdc_emit.routing.partitions import PartitionRule
+from ticdc_emit.routing.selectors import ColumnSelectors
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
 

@@ -11,8 +11,9 @@ from contextlib import suppress
 import pytest
 
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.routing import linear_regexp
-from ticdc_emit.routing.table_filter import ColumnFilter, TableFilter, _end_of_regexp, to_lower
+from ticdc_emit.routing import regexp
+from ticdc_emit.routing.table_filter import ColumnFilter, TableFilter, _end_of_regexp
+from ticdc_emit.sql.words import to_lower
 
 
 @pytest.mark.parametrize(
@@ -134,11 +135,11 @@ def test_regular_expressions_cost_no_time(pattern: str, monkeypatch: pytest.Monk
     for name in ("a" * 24 + "_", "a" * 64 + "_"):
         assert not TableFilter.parse([f"test.{pattern}"], case_sensitive=False).matches("test", name)
     monkeypatch.setitem(sys.modules, "re2", None)
-    linear_regexp._compiled.cache_clear()
+    regexp._compiled.cache_clear()
     with pytest.raises(ConfigError, match=r"cannot be matched in linear time.*Install ticdc-emit\[re2\]") as caught:
         TableFilter.parse([f"test.{pattern}"], case_sensitive=False)
     assert caught.value.option == "matcher"
-    linear_regexp._compiled.cache_clear()
+    regexp._compiled.cache_clear()
 
 
 @pytest.mark.timeout(20)

@@ -10,7 +10,8 @@ import pytest
 
 from ticdc_emit.config import NEXT, ChangefeedConfig, load_changefeed
 from ticdc_emit.errors import ConfigError, UnknownTopicError
-from ticdc_emit.routing import PartitionRule, Router
+from ticdc_emit.routing.partitions import PartitionRule
+from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 

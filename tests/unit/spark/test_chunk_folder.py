@@ -9,7 +9,7 @@ from typing import Any
 import pyspark
 import pytest
 
-from ticdc_emit.spark.chunk_folder import chunk_folder
+from ticdc_emit.spark.batch import chunk_folder
 
 
 def session(master: str | None, **settings: str) -> Any:

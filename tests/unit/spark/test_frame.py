@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_emit.spark.frame import in_pairs
+from ticdc_emit.spark.frames import in_pairs
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from ticdc_emit.cli import row_progress as module
-from ticdc_emit.spark.row_tally import SETTING, counted, tallied
+from ticdc_emit.spark.worker import SETTING, counted, tallied
 
 
 def _batches(*sizes: int) -> list[pa.RecordBatch]:

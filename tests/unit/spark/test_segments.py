@@ -9,7 +9,12 @@ import pytest
 
 from ticdc_emit.errors import DeliveryError
 from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA
-from ticdc_emit.spark.segments import SEGMENT_BYTES, SEGMENT_SCHEMA, in_segments, rejoined
+from ticdc_emit.spark.batch import (
+    SEGMENT_BYTES,
+    SEGMENT_SCHEMA,
+    in_segments,
+    rejoined,
+)
 
 SIZES = (0, 1, SEGMENT_BYTES - 1, SEGMENT_BYTES, SEGMENT_BYTES + 1, 3 * SEGMENT_BYTES, 5 * SEGMENT_BYTES + 7)
 

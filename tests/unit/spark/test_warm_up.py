@@ -2,7 +2,7 @@
 
 import pytest
 
-from ticdc_emit.spark import warm_up as module
+from ticdc_emit.spark import session as module
 
 
 class Rounds:

@@ -9,7 +9,7 @@ pytest.importorskip("pyspark")
 from pyspark.errors import PythonException
 
 from ticdc_emit.errors import MissingDependencyError
-from ticdc_emit.spark.worker_errors import missing_packages_named
+from ticdc_emit.spark.worker import missing_packages_named
 
 _WORKER = """An exception was thrown from the Python worker. Please see the stack trace below.
 Traceback (most recent call last):

@@ -48,7 +48,7 @@ def test_arrived(ticdc_topics):
 
 
 def test_another_test_has_topics_of_its_own(ticdc_topics):
-    from ticdc_emit.delivery.memory_sink import messages
+    from ticdc_emit.delivery.memory import messages
 
     assert ticdc_topics.messages() == []
     assert messages(names[0]) == [], "those of the test before are gone"

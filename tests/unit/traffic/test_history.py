@@ -12,7 +12,7 @@ from hypothesis_profiles import examples
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode import SimpleReader
-from ticdc_emit.delivery import memory_sink
+from ticdc_emit.delivery import memory
 from ticdc_emit.errors import (
     ConfigError,
     HistoryError,
@@ -376,9 +376,9 @@ class TestMessages:
             self.HISTORY.messages(config)
 
     def test_nothing_stays_in_memory(self) -> None:
-        stores = dict(memory_sink._stores)
+        stores = dict(memory._stores)
         self.HISTORY.messages("memory://any/?protocol=canal-json")
-        assert memory_sink._stores == stores
+        assert memory._stores == stores
 
     def test_columns_that_are_told(self) -> None:
         plain = ["schema", "table", "op", "commit_ts", "before", "after"]

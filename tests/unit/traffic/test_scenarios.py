@@ -11,9 +11,9 @@ from typing import Any
 import naive_consumer as naive
 import pytest
 
-from ticdc_emit.config.protocol import traits_of
+from ticdc_emit.config.protocols import traits_of
 from ticdc_emit.decode import ChecksumMismatchError, verify
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SchemaError, TicdcEmitError
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.testing import MemoryTopics

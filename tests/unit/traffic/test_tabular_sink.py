@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.delivery.memory_sink import clear, messages
+from ticdc_emit.delivery.memory import clear, messages
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.spark import TicdcSink
 

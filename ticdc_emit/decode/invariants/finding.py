@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ticdc_emit.decode.events import Event, RowEvent, table_of
-from ticdc_emit.delivery.contract import Place
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message, Place
 
 __all__ = ["Finding", "Invariant", "Seen", "Stream"]
 

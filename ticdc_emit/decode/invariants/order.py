@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from ticdc_emit.decode.events import DdlEvent, WatermarkEvent
 from ticdc_emit.decode.invariants.finding import Finding, Seen, Stream
-from ticdc_emit.delivery.contract import Place
+from ticdc_emit.delivery.base import Place
 
 __all__ = ["Duplicates", "KeyOrder", "Watermarks"]
 

@@ -12,7 +12,7 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.avro.reader import AvroRow
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent
 from ticdc_emit.decode.invariants.finding import Finding, Seen, Stream
-from ticdc_emit.delivery.contract import Place
+from ticdc_emit.delivery.base import Place
 
 __all__ = ["DdlPartitions", "SchemaFirst", "SchemaIds"]
 

@@ -20,7 +20,7 @@ from ticdc_emit.decode.invariants.row_keys import row_key
 from ticdc_emit.decode.invariants.schemas import DdlPartitions, SchemaFirst, SchemaIds
 from ticdc_emit.decode.readers import EventReader, reader_for
 from ticdc_emit.decode.schemas import SchemaSource
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message
 
 __all__ = ["INVARIANTS", "Verifier", "verify"]
 

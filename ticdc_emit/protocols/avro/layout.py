@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op
-from ticdc_emit.columnar.avro_binary import (
+from ticdc_emit.columnar.avro import (
+    Union,
     bit_pieces,
     decimal_pieces,
     flag_pieces,
@@ -31,11 +32,15 @@ from ticdc_emit.columnar.avro_binary import (
     refuse_enum_zero,
     text_pieces,
 )
-from ticdc_emit.columnar.avro_unions import Union
 from ticdc_emit.columnar.buffers import fixed_values
-from ticdc_emit.columnar.cells import Cell, Piece, join_pieces, share_pieces
-from ticdc_emit.columnar.faults import ValueFault
-from ticdc_emit.columnar.stamps import commit_times
+from ticdc_emit.columnar.epochs import commit_times
+from ticdc_emit.columnar.packed_fields import (
+    Cell,
+    Piece,
+    join_pieces,
+    share_pieces,
+)
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.errors import InvalidValueError, SharedSubjectError
 from ticdc_emit.protocols.avro.naming import subject

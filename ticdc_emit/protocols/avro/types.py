@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ticdc_emit.changes.model import Op
-from ticdc_emit.columnar.avro_unions import Union
-from ticdc_emit.config.switches import AvroSwitches
+from ticdc_emit.columnar.avro import Union
+from ticdc_emit.config.lineages import AvroSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (

@@ -25,10 +25,10 @@ from ticdc_emit.changes.codec import Encoded, refuse_empty
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, blank_where, gather, join, share
-from ticdc_emit.columnar.binaries import base64_text
+from ticdc_emit.columnar.binary_text import base64_text
 from ticdc_emit.columnar.escape import EASYJSON, quoted
 from ticdc_emit.columnar.values import json_content
-from ticdc_emit.config.switches import CanalJsonSwitches
+from ticdc_emit.config.lineages import CanalJsonSwitches
 from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.protocols.canal_json.java_types import Promotion, java_type, promotion
 from ticdc_emit.protocols.json_members import Members

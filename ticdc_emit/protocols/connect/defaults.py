@@ -10,10 +10,10 @@ import re
 
 import pyarrow as pa
 
-from ticdc_emit.columnar.bits import little_endian_base64
+from ticdc_emit.columnar.binary_text import little_endian_base64
 from ticdc_emit.columnar.epochs import EARLIEST_ZONED, clock_micros, date_days, datetime_ticks, zoned_text
-from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.jsoniter import number_text
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.protocols.connect.jsontext import json_string
 from ticdc_emit.schema.defaults import normalise_duration, parse_moment
 from ticdc_emit.schema.model import Column

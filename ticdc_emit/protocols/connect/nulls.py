@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.columnar.epochs import EARLIEST_ZONED, datetime_ticks, zoned_text
-from ticdc_emit.columnar.faults import ValueFault, refuse_any
 from ticdc_emit.columnar.jsoniter import number_text
+from ticdc_emit.columnar.value_errors import ValueFault, refuse_any
 from ticdc_emit.protocols.connect import defaults
 from ticdc_emit.protocols.connect.jsontext import json_content, json_string
 from ticdc_emit.protocols.connect.reading import Reading

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ticdc_emit.config.switches import DebeziumSwitches
+from ticdc_emit.config.lineages import DebeziumSwitches
 
 __all__ = ["Reading"]
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from ticdc_emit.columnar.binaries import base64_text
-from ticdc_emit.columnar.bits import little_endian_base64
+from ticdc_emit.columnar.binary_text import base64_text, little_endian_base64
 from ticdc_emit.columnar.buffers import FEW, to_text
 from ticdc_emit.columnar.epochs import clock_micros, date_days, datetime_ticks, zoned_text
 from ticdc_emit.columnar.escape import JSONITER, escape_text
 from ticdc_emit.columnar.jsoniter import decimal_as_double, number_text
-from ticdc_emit.columnar.labels import labels_of
+from ticdc_emit.columnar.strings import labels_of
 from ticdc_emit.columnar.values import text_content
 from ticdc_emit.protocols.connect.reading import Reading
 from ticdc_emit.schema.model import Column

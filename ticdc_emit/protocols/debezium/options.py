@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ticdc_emit.config.switches import DebeziumSwitches
+from ticdc_emit.config.lineages import DebeziumSwitches
 from ticdc_emit.protocols.connect.reading import Reading
 
 __all__ = ["DebeziumOptions"]

@@ -21,7 +21,7 @@ from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, join, share
 from ticdc_emit.columnar.buffers import to_text
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.errors import InvalidValueError, RowError
 from ticdc_emit.protocols.connect.envelope import source_parts
 from ticdc_emit.protocols.connect.jsontext import json_string

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from ticdc_emit.changes.codec import ControlMessage
-from ticdc_emit.columnar.avro_varints import zigzag_bytes
+from ticdc_emit.columnar.avro import zigzag_bytes
 from ticdc_emit.errors import RegistryError
 from ticdc_emit.protocols.connect.change_schema import (
     CHANGE_FIELDS,

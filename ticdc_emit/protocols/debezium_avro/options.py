@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from ticdc_emit.config.switches import DebeziumSwitches
+from ticdc_emit.config.lineages import DebeziumSwitches
 from ticdc_emit.protocols.connect.reading import Reading
 
 __all__ = ["DebeziumAvroOptions"]

@@ -20,11 +20,10 @@ import pyarrow as pa
 from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op
-from ticdc_emit.columnar.avro_binary import long_pieces
-from ticdc_emit.columnar.avro_varints import zigzag_bytes
-from ticdc_emit.columnar.cells import Piece, join_pieces, share_pieces
-from ticdc_emit.columnar.faults import ValueFault
-from ticdc_emit.columnar.stamps import commit_times
+from ticdc_emit.columnar.avro import long_pieces, zigzag_bytes
+from ticdc_emit.columnar.epochs import commit_times
+from ticdc_emit.columnar.packed_fields import Piece, join_pieces, share_pieces
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.errors import InvalidValueError, RowError
 from ticdc_emit.protocols.binary_images import BinaryImages
 from ticdc_emit.protocols.debezium_avro.options import DebeziumAvroOptions

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.avro_binary import (
+from ticdc_emit.columnar.avro import (
+    Union,
     bit_flag_pieces,
     decimal_pieces,
     float_pieces,
@@ -23,11 +24,10 @@ from ticdc_emit.columnar.avro_binary import (
     long_pieces,
     text_pieces,
 )
-from ticdc_emit.columnar.avro_unions import Union
-from ticdc_emit.columnar.cells import Piece
 from ticdc_emit.columnar.epochs import clock_micros
-from ticdc_emit.columnar.faults import refuse_any
-from ticdc_emit.columnar.labels import label_text
+from ticdc_emit.columnar.packed_fields import Piece
+from ticdc_emit.columnar.strings import label_text
+from ticdc_emit.columnar.value_errors import refuse_any
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.protocols.connect.nulls import Value, null_value, refused_at
 from ticdc_emit.protocols.connect.reading import Reading

@@ -8,7 +8,7 @@ kind in the value.
 from __future__ import annotations
 
 from ticdc_emit.changes.codec import ControlMessage
-from ticdc_emit.config.switches import OpenSwitches
+from ticdc_emit.config.lineages import OpenSwitches
 from ticdc_emit.protocols.open_protocol.framing import framed_key, framed_value
 from ticdc_emit.protocols.open_protocol.options import json_string
 from ticdc_emit.schema.events import DdlEvent

@@ -18,7 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import Starts
-from ticdc_emit.columnar.frames import LENGTH_BYTES, beyond, framed, joined
+from ticdc_emit.columnar.packed_fields import (
+    LENGTH_BYTES,
+    beyond,
+    framed,
+    joined,
+)
 
 __all__ = ["OpenPacking", "framed_key", "framed_value"]
 

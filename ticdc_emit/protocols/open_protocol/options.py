@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticdc_emit.columnar.escape import GO_STD, JSONITER, JsonWriter, quoted
-from ticdc_emit.config.switches import OpenSwitches
+from ticdc_emit.config.lineages import OpenSwitches
 
 __all__ = ["OpenOptions", "json_string", "writer_of"]
 

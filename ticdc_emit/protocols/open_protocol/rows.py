@@ -24,8 +24,8 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.codec import Encoded, refuse_empty
 from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, share
-from ticdc_emit.columnar.frames import framed
 from ticdc_emit.columnar.integers import integer_text
+from ticdc_emit.columnar.packed_fields import framed
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.json_members import Members
 from ticdc_emit.protocols.open_protocol.control import name_members

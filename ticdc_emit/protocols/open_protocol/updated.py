@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.model import Changes
-from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, blank_where, join
+from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, ObjectLayout, blank_where, join
 from ticdc_emit.columnar.buffers import null_mask
-from ticdc_emit.columnar.object_layout import ObjectLayout
-from ticdc_emit.config.switches import OpenSwitches
+from ticdc_emit.config.lineages import OpenSwitches
 from ticdc_emit.protocols.json_members import Members
 from ticdc_emit.protocols.open_protocol.values import MEMBER_BEGIN, MEMBER_END
 from ticdc_emit.schema.model import Column

@@ -12,12 +12,11 @@ from functools import partial
 
 import pyarrow as pa
 
-from ticdc_emit.columnar.binaries import base64_text
+from ticdc_emit.columnar.binary_text import base64_text, go_quoted_json
 from ticdc_emit.columnar.escape import JsonWriter
-from ticdc_emit.columnar.go_quoted import go_quoted_json
 from ticdc_emit.columnar.jsoniter import number_text
 from ticdc_emit.columnar.values import json_content
-from ticdc_emit.config.switches import OpenSwitches
+from ticdc_emit.config.lineages import OpenSwitches
 from ticdc_emit.protocols.json_members import Members
 from ticdc_emit.protocols.open_protocol.flags import column_flags
 from ticdc_emit.protocols.open_protocol.options import json_string, writer_of

@@ -21,9 +21,19 @@ import pyarrow as pa
 
 from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.changes.model import Changes, Op
-from ticdc_emit.columnar.avro_binary import float_pieces, long_pieces, number_pieces, text_pieces
-from ticdc_emit.columnar.avro_unions import Union
-from ticdc_emit.columnar.cells import Cell, Piece, join_pieces, share_pieces
+from ticdc_emit.columnar.avro import (
+    Union,
+    float_pieces,
+    long_pieces,
+    number_pieces,
+    text_pieces,
+)
+from ticdc_emit.columnar.packed_fields import (
+    Cell,
+    Piece,
+    join_pieces,
+    share_pieces,
+)
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.protocols.binary_images import BinaryImages
 from ticdc_emit.protocols.binary_stamps import build_time_pieces, commit_ts_pieces

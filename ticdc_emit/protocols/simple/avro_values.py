@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import IntEnum
 
-from ticdc_emit.columnar.avro_varints import zigzag_bytes
+from ticdc_emit.columnar.avro import zigzag_bytes
 
 __all__ = [
     "DDL_TYPES",

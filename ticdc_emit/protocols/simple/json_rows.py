@@ -23,7 +23,7 @@ import pyarrow as pa
 from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, gather, join, share
-from ticdc_emit.columnar.binaries import base64_text
+from ticdc_emit.columnar.binary_text import base64_text
 from ticdc_emit.columnar.escape import GO_STD
 from ticdc_emit.columnar.values import json_content
 from ticdc_emit.protocols.json_members import Members

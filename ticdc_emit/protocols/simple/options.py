@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ticdc_emit.config.switches import SimpleSwitches
+from ticdc_emit.config.lineages import SimpleSwitches
 
 __all__ = ["VERSION", "SimpleOptions"]
 

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean

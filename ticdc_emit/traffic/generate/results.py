@@ -11,7 +11,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.named import refuse_unknown
+from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ticdc_emit.spark import TicdcSink
-    from ticdc_emit.spark.options import TrafficSinkOptions
+    from ticdc_emit.spark.sink import TrafficSinkOptions
 
 __all__ = ["ArrowTraffic", "Traffic", "TrafficStream"]
 
@@ -57,7 +57,7 @@ class _Planned(Generic[Changes]):
         Raises :class:`~ticdc_emit.errors.ConfigError` for a changefeed of another time zone.
         """
         from ticdc_emit.spark import TicdcSink
-        from ticdc_emit.spark.options import TrafficSinkOptions
+        from ticdc_emit.spark.sink import TrafficSinkOptions
 
         refuse_unknown("sink", options, TrafficSinkOptions)
         if isinstance(sink_uri, ChangefeedConfig):

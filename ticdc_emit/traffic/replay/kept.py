@@ -22,10 +22,9 @@ from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.results import TaskResult
 from ticdc_emit.pipeline.state import DdlStatement
-from ticdc_emit.routing.topic import Target
-from ticdc_emit.spark.batch import SparkBatch, spark_columns
-from ticdc_emit.spark.frame import change_columns
-from ticdc_emit.spark.micro_batch import planned_at_once
+from ticdc_emit.routing.topics import Target
+from ticdc_emit.spark.batch import SparkBatch, planned_at_once, spark_columns
+from ticdc_emit.spark.frames import change_columns
 from ticdc_emit.spark.worker import Step, in_worker
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.replay.images import comparable

@@ -14,15 +14,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.named import refuse_unknown
+from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.report import RunReport, RunTotal
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.batch import SparkBatch
-from ticdc_emit.spark.options import ReplayOptions
-from ticdc_emit.spark.sink import TicdcSink
-from ticdc_emit.spark.warm_up import warm_up
+from ticdc_emit.spark.session import warm_up
+from ticdc_emit.spark.sink import ReplayOptions, TicdcSink
 from ticdc_emit.traffic.replay.moments import refusing_rows
 from ticdc_emit.traffic.replay.pacing import Pace
 from ticdc_emit.traffic.replay.record import ReplayRecord, tables_text

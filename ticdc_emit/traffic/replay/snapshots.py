@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import ConfigError, InvalidValueError
 from ticdc_emit.hints import names as names_of
-from ticdc_emit.spark.frame import in_pairs
+from ticdc_emit.spark.frames import in_pairs
 from ticdc_emit.traffic.replay.images import change, differs, exploded, image, image_columns
 from ticdc_emit.traffic.replay.moments import (
     Moment,

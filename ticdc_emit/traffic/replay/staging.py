@@ -15,7 +15,7 @@ from ticdc_emit.pipeline.batch import Batch, typed_table
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import SparkBatch, check_changes
-from ticdc_emit.spark.frame import commit_ts_column
+from ticdc_emit.spark.frames import commit_ts_column
 from ticdc_emit.sql.words import split_name
 from ticdc_emit.traffic.replay.kept import Bounds, Kept
 from ticdc_emit.traffic.replay.slices import Slice

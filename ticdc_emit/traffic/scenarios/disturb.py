@@ -13,8 +13,7 @@ from heapq import merge
 from typing import NamedTuple
 
 from ticdc_emit.decode.events import Event, RowEvent, WatermarkEvent
-from ticdc_emit.delivery.contract import Place
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import Message, Place
 
 __all__ = [
     "Deliver",

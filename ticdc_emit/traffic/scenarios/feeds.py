@@ -12,7 +12,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ticdc_emit.config import ChangefeedConfig, Profile, load_changefeed
-from ticdc_emit.config.protocol import FORMS, form_of, parse_protocol_name, protocol_parameters, traits_of
+from ticdc_emit.config.protocols import (
+    FORMS,
+    form_of,
+    parse_protocol_name,
+    protocol_parameters,
+    traits_of,
+)
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["FEEDS", "WITH_CHECKSUMS", "WITH_DDL", "WITH_DEFAULTS", "feed_name", "feed_of", "load_feed"]

@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.consumer import ReferenceConsumer
-from ticdc_emit.delivery.contract import MESSAGE_SCHEMA, DeliveryReport, Sink
-from ticdc_emit.delivery.message import Message
+from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures.shown import facts_html

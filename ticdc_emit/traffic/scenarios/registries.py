@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ticdc_emit.errors import IncompatibleSchemaError, RegistryError
-from ticdc_emit.registry.contract import RegisteredSchema, SchemaRegistry
-from ticdc_emit.registry.headers import confluent_schema
+from ticdc_emit.registry.base import RegisteredSchema, SchemaRegistry, confluent_schema
 from ticdc_emit.testing.registry_store import Refusal, RegistryStore
 
 __all__ = ["BackwardRegistry", "RecordingRegistry"]

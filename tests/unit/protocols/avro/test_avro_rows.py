@@ -19,7 +19,7 @@ from ticdc_emit.errors import InvalidValueError, RegistryError, SchemaError
 from ticdc_emit.protocols.avro import Avro
 from ticdc_emit.protocols.avro.layout import AvroRows
 from ticdc_emit.protocols.avro.types import AvroOptions
-from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 COMMIT_TS = 450000000262144000

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit.changes.model import Op
-from ticdc_emit.config.switches import AvroSwitches
+from ticdc_emit.config.lineages import AvroSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.avro import Avro
 from ticdc_emit.protocols.avro.naming import namespace, subject

@@ -25,7 +25,7 @@ from ticdc_emit.decode import DebeziumAvroReader, DecodeError, ReferenceConsumer
 from ticdc_emit.decode.connect.records import DebeziumDdl, DebeziumWatermark
 from ticdc_emit.errors import RegistryError
 from ticdc_emit.protocols.debezium_avro import DebeziumAvro, make_codec
-from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.traffic import History
 

@@ -16,7 +16,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode import DebeziumAvroReader, DecodeError, reader_for
 from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError
-from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.registry.memory import MemoryRegistry
 
 TS = 450_000_000_262_144_000
 TABLE = "create table test.t (id bigint primary key, v varchar(9))"

@@ -12,7 +12,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode import DecodeError, OpenProtocolReader, OpenRow, OpenWatermark, Tail, reader_for, verify
 from ticdc_emit.decode.open_protocol.text import unquoted
-from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, MessageTooLargeError, SchemaError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.operators import COMPARISONS, UNCHECKED_ARITHMETIC
+from ticdc_emit.columnar.buffers import COMPARISONS, UNCHECKED_ARITHMETIC
 from ticdc_emit.traffic.generate.arrow.functions import FUNCTIONS
 from ticdc_emit.traffic.generate.arrow.integers import INTEGERS, ints, xxhash64
 from ticdc_emit.traffic.generate.arrow.parse import Node

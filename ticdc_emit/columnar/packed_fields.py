@@ -1,0 +1,350 @@
+"""Short binary values of whole columns, packed row by row.
+
+In: **cells** (fixed-width numpy elements of which each row uses the first few bytes), and constants. Out: one binary
+array with the rows' bytes. A join costs more per fragment and row than a short value costs here: one strided store, and
+one more masked copy if lengths vary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, groupby
+from struct import Struct
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.assemble import Fragment, gathered, join, row_of
+from ticdc_emit.columnar.buffers import element_lengths, from_bytes, from_element, text_buffers
+
+__all__ = [
+    "LENGTH_BYTES",
+    "WORDS",
+    "Block",
+    "Cell",
+    "Lengths",
+    "Piece",
+    "beyond",
+    "chosen",
+    "cut",
+    "elements_of",
+    "framed",
+    "interleaved",
+    "join_pieces",
+    "joined",
+    "share_pieces",
+]
+
+
+WORDS = (1, 2, 4, 8)
+"""The bytes of the unsigned integers that numpy has."""
+
+_NARROW = 2  # bytes that are sooner sifted
+_APART_BYTES = 32  # that each row shows next to each other are sooner joined to the others than squeezed with them
+_PACKED_CHOICE = 64
+_KEPT_BYTES = 256  # longer constants are not cached: copying their bytes costs more than making the cell
+Lengths: TypeAlias = "int | npt.NDArray[np.uint8]"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Row i is the first ``length`` bytes of ``data[i]`` in memory order; ``length`` is one number or one per row.
+
+    Elements are little-endian unsigned integers, or raw bytes (``V``).
+    """
+
+    data: npt.NDArray[Any]
+    length: Lengths
+
+    @property
+    def width(self) -> int:
+        return self.data.dtype.itemsize
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row uses all bytes."""
+        return isinstance(self.length, int) and self.length == self.width
+
+
+Piece: TypeAlias = "bytes | Cell | pa.Array"
+"""A fragment of a message (``columnar.assemble``), or a cell."""
+
+
+def chosen(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:
+    """Return for each row the bytes at its code."""
+    width = max(map(len, forms))
+    if width > _PACKED_CHOICE:
+        return [pa.array(forms, pa.binary()).take(pa.array(codes))]
+    width = next((size for size in WORDS if size >= width), width)
+    kind = f"<u{width}" if width in WORDS else f"V{width}"
+    table = np.frombuffer(b"".join(form.ljust(width, b"\0") for form in forms), kind)
+    lengths = np.array([len(form) for form in forms], np.uint8)
+    same = int(lengths[0]) if (lengths == lengths[0]).all() else lengths.take(codes)
+    return [Cell(table.take(codes), same)]
+
+
+def cut(piece: Piece, start: int, length: int) -> Piece:
+    """Return a piece of ``length`` rows from row ``start`` on."""
+    if isinstance(piece, bytes):
+        return piece
+    if isinstance(piece, Cell):
+        end, lengths = start + length, piece.length
+        data = piece.data if len(piece.data) == 1 else piece.data[start:end]  # one element for all rows
+        return Cell(data, lengths if isinstance(lengths, int) else lengths[start:end])
+    return piece.slice(start, length)
+
+
+def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:
+    """Return a ``binary`` array of ``count`` messages, each the concatenation of its pieces; null counts as empty."""
+    if count == 1:  # one row costs less in Python than as columns
+        return from_element(b"".join(map(_only, pieces)))
+    fragments = _fragments([*pieces], count)
+    if len(fragments) == 1 and not isinstance(fragments[0], bytes) and fragments[0].null_count == 0:
+        return fragments[0].view(pa.binary())
+    return join(fragments, count)
+
+
+def elements_of(pieces: Iterable[Piece], count: int) -> list[pa.Array]:
+    """Return pieces as ``binary`` arrays of ``count`` elements, which make up messages one after the other."""
+    arrays = []
+    for fragment in _fragments([*pieces], count):
+        if isinstance(fragment, bytes):
+            arrays.append(pa.repeat(pa.scalar(fragment, pa.binary()), count))
+        else:
+            arrays.append(fragment.view(pa.binary()))
+    return arrays
+
+
+def _fragments(pieces: Sequence[Piece], count: int) -> list[Fragment]:
+    """Return the pieces, the cells among them packed."""
+    fragments: list[Fragment] = [piece for piece in pieces if not isinstance(piece, Cell)]
+    if len(fragments) == len(pieces):
+        return fragments
+    fragments = []
+    for arrays, run in groupby(pieces, key=lambda piece: isinstance(piece, pa.Array)):
+        group = list(run)
+        fragments += group if arrays else _packed(group, count)
+    return fragments
+
+
+def _only(piece: Piece) -> bytes:
+    """Return the bytes of a piece in the only row."""
+    if isinstance(piece, bytes):
+        return piece
+    if isinstance(piece, Cell):
+        length = piece.length if isinstance(piece.length, int) else int(piece.length[0])
+        return piece.data.tobytes()[:length]
+    content = piece[0].as_buffer()
+    return b"" if content is None else bytes(content.to_pybytes())
+
+
+def share_pieces(
+    one: Sequence[Sequence[Piece]], other: Sequence[Sequence[Piece]], count: int
+) -> tuple[list[Piece], list[Piece]]:
+    """Return two sequences of entries of equal length as pieces. Runs of identical entries are joined only once.
+
+    The images of an update are mostly the same pieces.
+    """
+    shared: tuple[list[Piece], list[Piece]] = ([], [])
+    for same, run in groupby(zip(one, other, strict=True), key=lambda pair: pair[0] is pair[1]):
+        left, right = ([piece for entry in side for piece in entry] for side in zip(*run, strict=True))
+        if same and not all(isinstance(piece, bytes) for piece in left):
+            left = right = [join_pieces(left, count)]
+        shared[0].extend(left)
+        shared[1].extend(right)
+    return shared
+
+
+def _packed(run: Sequence[bytes | Cell], count: int) -> list[Fragment]:
+    cells: list[Cell] = []
+    constant = b""
+    for piece in run:
+        if isinstance(piece, bytes):
+            constant += piece
+            continue
+        if constant:
+            cells.append(_constant(constant))
+            constant = b""
+        cells.append(piece)
+    if not cells or count == 0:
+        return [constant]
+    if constant:
+        cells.append(_constant(constant))
+    laid: list[Fragment] = []
+    loose: list[Cell] = []
+    for same, group in groupby(cells, key=lambda cell: isinstance(cell.length, int)):
+        part = list(group)
+        if not same or sum(map(_length, part)) < _APART_BYTES:
+            loose += part
+            continue
+        laid += [*_together(loose, count), _whole(part, count)]
+        loose = []
+    return [*laid, *_together(loose, count)]
+
+
+def _together(cells: Sequence[Cell], count: int) -> list[Fragment]:
+    if all(isinstance(cell.length, int) for cell in cells):
+        return [_whole(cells, count)] if cells else []
+    return [_squeezed(cells, count)]
+
+
+def _length(cell: Cell) -> int:
+    assert isinstance(cell.length, int)
+    return cell.length
+
+
+def _constant(value: bytes) -> Cell:
+    return _kept_constant(value) if len(value) <= _KEPT_BYTES else _cell_of(value)
+
+
+@lru_cache(maxsize=8192)
+def _kept_constant(value: bytes) -> Cell:
+    return _cell_of(value)
+
+
+def _cell_of(value: bytes) -> Cell:
+    return Cell(np.frombuffer(value, f"V{len(value)}"), len(value))
+
+
+def _exact(cell: Cell) -> Iterator[Cell]:
+    """Split a cell of constant length into cells that are used completely."""
+    if cell.is_whole:
+        yield cell
+        return
+    data = cell.data
+    for size in (4, 2, 1):
+        if cell.length & size:
+            yield Cell(data.astype(f"<u{size}"), size)
+            data = data >> data.dtype.type(8 * size)
+
+
+def _whole(cells: Sequence[Cell], count: int) -> Fragment:
+    cells = [part for cell in cells for part in _exact(cell)]
+    width = sum(cell.width for cell in cells)
+    rows = np.empty(count * width, np.uint8)
+    place = 0
+    for cell in cells:
+        _field(rows, cell.data.dtype, place, count, width)[:] = cell.data
+        place += cell.width
+    return from_bytes(np.arange(0, (count + 1) * width, width, dtype=np.int32), rows, binary=True) if width else b""
+
+
+def _squeezed(cells: Sequence[Cell], count: int) -> pa.Array:
+    """Return what the rows use of each cell."""
+    width = sum(cell.width for cell in cells)
+    offsets = np.zeros(count + 1, np.int32)
+    lengths = np.full(count, sum(_length(cell) for cell in cells if isinstance(cell.length, int)), np.int32)
+    for cell in cells:
+        if not isinstance(cell.length, int):
+            lengths += cell.length
+    np.cumsum(lengths, out=offsets[1:])
+    rows = _side_by_side([cell.data for cell in cells], count)
+    if width > _NARROW and all(cell.is_whole for cell in cells[:-1]):  # a row uses its first bytes
+        return from_bytes(offsets, _overlapping(rows, offsets), binary=True)
+    keep = _side_by_side([_kept(cell.width).take(cell.length) for cell in cells], count)
+    return from_bytes(offsets, rows.view(np.uint8)[keep.view(np.bool_)], binary=True)
+
+
+def _side_by_side(columns: Sequence[npt.NDArray[Any]], count: int) -> npt.NDArray[np.void]:
+    """Return the elements of each row as one; a single element serves all rows."""
+    width = sum(column.itemsize for column in columns)
+    kind = np.dtype((np.void, width))
+    if len(columns) == 1 and columns[0].size == count:
+        return np.ascontiguousarray(columns[0]).view(kind)
+    rows = np.empty(count * width, np.uint8)
+    place = 0
+    for column in columns:
+        _field(rows, column.dtype, place, count, width)[:] = column
+        place += column.itemsize
+    return rows.view(kind)
+
+
+def _overlapping(rows: npt.NDArray[np.void], offsets: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
+    """Return the rows at these offsets, each over what is too much of the one before it."""
+    size = int(offsets[-1])
+    data = np.empty(size + rows.itemsize, np.uint8)
+    _field(data, rows.dtype, 0, size + 1, 1)[offsets[:-1].astype(np.intp)] = rows
+    return data[:size]
+
+
+def _field(rows: npt.NDArray[np.uint8], kind: np.dtype[Any], place: int, count: int, width: int) -> npt.NDArray[Any]:
+    """Return the elements at byte ``place`` of rows of ``width`` bytes."""
+    elements: npt.NDArray[Any] = np.ndarray((count,), kind, rows.data, place, (width,))
+    return elements
+
+
+@lru_cache(maxsize=64)
+def _kept(width: int) -> npt.NDArray[Any]:
+    """Return for each length the mask of an element's used bytes."""
+    kind = f"<u{width}" if width in WORDS else f"V{width}"
+    rows = np.tri(width + 1, width, -1, np.uint8)
+    return np.frombuffer(rows.tobytes(), kind)
+
+
+_LENGTH = Struct(">Q")
+LENGTH_BYTES = _LENGTH.size
+_ROOM = bytes(LENGTH_BYTES)
+_CELL = np.dtype(f"V{LENGTH_BYTES}")
+
+
+def framed(fragments: Iterable[Fragment], count: int, null: bytes = b"") -> pa.Array:
+    """Return the fragments as ``count`` elements, each after its length. ``null``: as in ``columnar.assemble.join``."""
+    if count == 1:
+        row = row_of([_ROOM, *fragments], null)
+        _LENGTH.pack_into(row, 0, len(row) - LENGTH_BYTES)
+        return from_element(row)
+    elements = join([_ROOM, *fragments], count, null)
+    if count:
+        _write_lengths(elements)
+    return elements
+
+
+def _write_lengths(elements: pa.Array) -> None:
+    """Write into the room of each element how long the rest of it is, which is known only after the join."""
+    offsets, room = text_buffers(elements).offsets, elements.buffers()[2]
+    lengths = offsets[1:] - offsets[:-1]
+    shown_lengths = (lengths - np.int32(LENGTH_BYTES)).astype(">u8").view(_CELL)
+    length = int(lengths[0])
+    if length * len(elements) == int(offsets[-1]) and (lengths == length).all():
+        np.ndarray(len(elements), _CELL, room, 0, length)[:] = shown_lengths
+        return
+    places = np.ndarray(int(offsets[-1]) - LENGTH_BYTES + 1, _CELL, room, 0, 1)
+    places[offsets[:-1].astype(np.intp)] = shown_lengths
+
+
+def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") -> pa.Array:
+    """Return the elements from each of ``starts`` to the next as one, after ``head``."""
+    if len(starts) < len(array):
+        parts = text_buffers(array)
+        array = from_bytes(parts.offsets[np.append(starts, len(array))], parts.data, binary=True)
+    return join([head, array], len(array)) if head else array
+
+
+def beyond(array: pa.Array, count: int) -> pa.Array:
+    """Return the elements without their first bytes."""
+    longest = int(element_lengths(array).max(initial=count))  # without an end, the kernel would request negative memory
+    return pc.binary_slice(array, count, longest)
+
+
+Block: TypeAlias = "tuple[int, Sequence[int]]"
+
+
+def interleaved(elements: pa.Array, blocks: Sequence[Block]) -> list[pa.Array]:
+    """Return for each block ``binary`` rows: row i is what stands i elements behind each start; null counts as empty.
+
+    Raises ``pa.ArrowInvalid`` beyond 2 GiB.
+    """
+    counts, widths = [count for count, _ in blocks], [len(starts) for _, starts in blocks]
+    rows = np.arange(max(counts), dtype=np.int32)
+    places = [np.add.outer(rows[:count], np.array(starts, np.int32)).ravel() for count, starts in blocks]
+    parts = text_buffers(gathered(elements, np.concatenate(places)))
+    ends = np.cumsum(np.append(0, np.repeat(widths, counts)))
+    rows_of_all = from_bytes(parts.offsets[ends], parts.data, binary=True)
+    return [
+        rows_of_all.slice(start, count) for start, count in zip(accumulate(counts, initial=0), counts, strict=False)
+    ]

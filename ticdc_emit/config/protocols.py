@@ -1,0 +1,365 @@
+"""What the rest of the library must know about a protocol. The record belongs to the protocol's name in
+:class:`~ticdc_emit.config.protocols.Protocol`; no other code compares protocol names.
+
+A protocol of this library is a package in ``protocols/`` that writes it, a package of the same name in ``decode/`` that
+reads it, and this record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from ticdc_emit.config.document import refused
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import did_you_mean
+
+__all__ = [
+    "FORMS",
+    "PROTOCOL_NAMES",
+    "SWITCH",
+    "WRITTEN",
+    "BinaryForm",
+    "Given",
+    "Protocol",
+    "Traits",
+    "form_of",
+    "parse_protocol_name",
+    "protocol_document",
+    "protocol_not_written",
+    "protocol_parameters",
+    "traits_of",
+]
+
+
+SWITCH = ("false", "true")
+"""The values of a parameter that is off by default."""
+
+
+class Given(Enum):
+    """Whether a protocol has a feature: always, only with ``enable-tidb-extension``, or never."""
+
+    ALWAYS = "always"
+    WITH_EXTENSION = "with enable-tidb-extension"
+    NEVER = "never"
+
+    def holds(self, *, extension: bool) -> bool:
+        """Return whether the feature exists, with or without the extension."""
+        return self is Given.ALWAYS or (self is Given.WITH_EXTENSION and extension)
+
+
+class BinaryForm(Enum):
+    """How a protocol shows binary data as text.
+
+    ``LATIN_1``: a character for each byte. ``GO_QUOTED``: BINARY and VARBINARY as Go's ``strconv.Quote`` prints them,
+    without the quotes; BLOB, and TEXT too, in base64. Avro's bytes count as base64.
+    """
+
+    BASE64 = "base64"
+    LATIN_1 = "ISO-8859-1"
+    GO_QUOTED = "Go's escapes"
+
+
+@dataclass(frozen=True)
+class Traits:
+    """The properties of a protocol. The defaults are those of one that TiCDC has but this library does not write.
+
+    ``package``: its name in ``protocols/`` and ``decode/``. ``lineages``: those of TiCDC that have it, as profiles name
+    them. ``title``: its name in TiCDC's refusals. ``encodings``: the values of ``encoding-format``, the first one is
+    the default. ``extension``: whether ``enable-tidb-extension`` has an effect. ``registers_schemas``: it registers
+    schemas in a schema registry. It then has one subject per topic, so a topic expression must contain schema and
+    table, and a consumer needs the schemas.
+
+    ``ddl``: DDL is sent, ``ddl_everywhere``: to every partition of its topic, else to the first one. ``watermarks``:
+    when they are sent, ``default_ticks``: whether they are also sent between rows if no interval is set.
+    ``bootstraps``: messages with a table's schema are sent before its rows. ``tells_defaults``: a consumer can learn
+    the value of existing rows in a new column from DDL or schemas. ``row_checksums``: rows can carry them.
+
+    ``old_values``: whether updates contain the old values; ``old_value_table``: the table under ``[sink]`` that can
+    turn them off. ``large_messages``: whether large messages can be handled; ``raw_claims``: whether the bare value can
+    be stored. ``handle_key_deletes``: ``delete-only-output-handle-key-columns`` has an effect. ``content_compatible``:
+    whether the sink URI's option has an effect. ``force_replicate``: whether tables without a handle key can be sent.
+    ``packs_rows``: one message can hold several rows, up to ``max-batch-size``.
+
+    ``numbers_labels``: ENUM and SET are numbers, not labels. ``binary``: how binary data becomes text.
+
+    ``parameters``: parameters of the sink URI that change the messages and have few values, the default first.
+    ``lossless``: parameters of the sink URI, as name and value, that keep the precision of every value.
+    """
+
+    package: str | None = None
+    lineages: tuple[str, ...] = ("classic", "next")
+    title: str = ""
+    encodings: tuple[str, ...] = ()
+    extension: bool = False
+    registers_schemas: bool = False
+    ddl: bool = True
+    ddl_everywhere: bool = True
+    watermarks: Given = Given.NEVER
+    default_ticks: bool = False
+    bootstraps: bool = False
+    tells_defaults: bool = True
+    row_checksums: bool = False
+    old_values: bool = True
+    old_value_table: str | None = None
+    large_messages: Given = Given.NEVER
+    raw_claims: bool = True
+    handle_key_deletes: bool = False
+    content_compatible: bool = False
+    force_replicate: bool = True
+    packs_rows: bool = False
+    numbers_labels: bool = False
+    binary: BinaryForm = BinaryForm.BASE64
+    parameters: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    lossless: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_written(self) -> bool:
+        """Whether this library writes and reads the protocol."""
+        return self.package is not None
+
+
+_UNWRITTEN = Traits()
+_CLASSIC_ONLY = Traits(lineages=("classic",))
+_EXTENSION = "enable-tidb-extension"
+_WATERMARK = "avro-enable-watermark"
+_AVRO_MODES = (
+    ("avro-decimal-handling-mode", ("precise", "string")),
+    ("avro-bigint-unsigned-handling-mode", ("long", "string")),
+)
+_AVRO_TEXTS = tuple((name, "string") for name, _ in _AVRO_MODES)
+
+
+class Protocol(str, Enum):
+    """A TiCDC message protocol. The value is the name that TiCDC prints; ``traits`` are its properties."""
+
+    _value_: str
+    traits: Traits
+
+    def __new__(cls, name: str, traits: Traits = _UNWRITTEN) -> Protocol:
+        made = str.__new__(cls, name)
+        made._value_ = name
+        made.traits = traits
+        return made
+
+    CANAL = ("canal", _CLASSIC_ONLY)
+    MAXWELL = ("maxwell", _CLASSIC_ONLY)
+    CRAFT = ("craft", _CLASSIC_ONLY)
+    CSV = ("csv", _CLASSIC_ONLY)
+    CANAL_JSON = (
+        "canal-json",
+        Traits(
+            package="canal_json",
+            extension=True,
+            ddl_everywhere=False,
+            watermarks=Given.WITH_EXTENSION,
+            large_messages=Given.WITH_EXTENSION,
+            handle_key_deletes=True,
+            content_compatible=True,
+            numbers_labels=True,
+            binary=BinaryForm.LATIN_1,
+            parameters=(
+                (_EXTENSION, SWITCH),
+                ("content-compatible", SWITCH),
+                ("only-output-updated-columns", SWITCH),
+            ),
+        ),
+    )
+    SIMPLE = (
+        "simple",
+        Traits(
+            package="simple",
+            encodings=("json", "avro"),
+            watermarks=Given.ALWAYS,
+            default_ticks=True,
+            bootstraps=True,
+            row_checksums=True,
+            large_messages=Given.ALWAYS,
+            handle_key_deletes=True,
+            numbers_labels=True,
+        ),
+    )
+    DEBEZIUM = (
+        "debezium",
+        Traits(
+            package="debezium",
+            extension=True,
+            watermarks=Given.WITH_EXTENSION,
+            old_value_table="debezium",
+            parameters=((_EXTENSION, SWITCH), ("debezium-disable-schema", SWITCH)),
+        ),
+    )
+    DEBEZIUM_AVRO = (
+        "debezium-avro",
+        Traits(
+            package="debezium_avro",
+            lineages=("next",),
+            title="Debezium Avro",
+            extension=True,
+            registers_schemas=True,
+            ddl=False,
+            tells_defaults=False,
+            old_value_table="debezium",
+            force_replicate=False,
+            parameters=((_EXTENSION, SWITCH), *_AVRO_MODES, (_WATERMARK, SWITCH)),
+            lossless=_AVRO_TEXTS,
+        ),
+    )
+    AVRO = (
+        "avro",
+        Traits(
+            package="avro",
+            title="Avro",
+            extension=True,
+            registers_schemas=True,
+            ddl=False,
+            row_checksums=True,
+            old_values=False,
+            force_replicate=False,
+            parameters=(
+                (_EXTENSION, SWITCH),
+                *_AVRO_MODES,
+                (_WATERMARK, SWITCH),
+            ),
+            lossless=_AVRO_TEXTS,
+        ),
+    )
+
+    OPEN = (
+        "open-protocol",
+        Traits(
+            package="open_protocol",
+            watermarks=Given.ALWAYS,
+            old_value_table="open",
+            large_messages=Given.ALWAYS,
+            raw_claims=False,
+            handle_key_deletes=True,
+            packs_rows=True,
+            numbers_labels=True,
+            binary=BinaryForm.GO_QUOTED,
+            parameters=(("only-output-updated-columns", SWITCH),),
+        ),
+    )
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    @classmethod
+    def parse(cls, text: str, lineage: str | None = None) -> Protocol:
+        """``text`` in any case, aliases included; :class:`ConfigError` (CDC:ErrSinkUnknownProtocol) otherwise.
+
+        ``lineage``: the lineage that must have it; by default, any.
+        """
+        name = text.lower()
+        name = _ALIASES.get(name, name)
+        protocol = next((each for each in cls if each.value == name), None)
+        if protocol is None or (lineage is not None and lineage not in protocol.traits.lineages):
+            raise refused(
+                "ErrSinkUnknownProtocol",
+                f"unknown '{text}' message protocol for sink",
+                option="protocol",
+                remedy=_remedy(name, lineage) if protocol is None else _other_lineage(protocol),
+            )
+        return protocol
+
+
+def _forms(protocol: Protocol) -> tuple[str, ...]:
+    return tuple(f"{protocol.value}-{each}" for each in protocol.traits.encodings) or (protocol.value,)
+
+
+_ALIASES = {"default": "open-protocol", "flat-avro": "avro"}
+_OWN_ALIASES = _ALIASES | {"open": "open-protocol"}
+WRITTEN = tuple(protocol for protocol in Protocol if protocol.traits.is_written)
+"""The protocols that this library writes and reads."""
+_ENCODINGS = {
+    f"{protocol.value}-{encoding}": (protocol, encoding)
+    for protocol in WRITTEN
+    for encoding in protocol.traits.encodings
+}
+
+FORMS = tuple(name for protocol in WRITTEN for name in _forms(protocol))
+"""The protocols that are written, Simple with each of its encodings."""
+
+PROTOCOL_NAMES = tuple(dict.fromkeys(name for protocol in WRITTEN for name in (protocol.value, *_forms(protocol))))
+"""The protocol names that options of this library accept. ``simple`` means ``simple-json`` unless another option sets
+the encoding.
+"""
+
+
+def form_of(protocol: Protocol, encoding: str | None) -> str:
+    """Return which of :data:`FORMS` a protocol is, with an encoding if it has several (``None``: the default one)."""
+    encodings = protocol.traits.encodings
+    return f"{protocol.value}-{encoding or encodings[0]}" if encodings else protocol.value
+
+
+def parse_protocol_name(text: str) -> tuple[Protocol, str | None]:
+    """Return the protocol that an option names, and the encoding of Simple if it names that too.
+
+    Takes :data:`PROTOCOL_NAMES`, TiCDC's aliases and ``open``, in any case. Raises
+    :class:`~ticdc_emit.errors.ConfigError` for unknown names, and for protocols that this library does not write.
+    """
+    name = text.lower()
+    if name in _ENCODINGS:
+        return _ENCODINGS[name]
+    try:
+        protocol = Protocol(_OWN_ALIASES.get(name, name))
+    except ValueError:
+        raise ConfigError(
+            f"unknown protocol {text!r}",
+            remedy=f"{did_you_mean(text, PROTOCOL_NAMES)}Use one of: {', '.join(PROTOCOL_NAMES)}",
+            option="protocol",
+        ) from None
+    if protocol not in WRITTEN:
+        raise protocol_not_written(protocol)
+    return protocol, None
+
+
+def traits_of(text: str) -> Traits:
+    """Return the traits of the protocol that an option names; raises as above."""
+    return parse_protocol_name(text)[0].traits
+
+
+def protocol_parameters(text: str) -> dict[str, str]:
+    """Return the parameters of a sink URI for the protocol that an option names; raises as above."""
+    protocol, encoding = parse_protocol_name(text)
+    default = protocol.traits.encodings[:1]
+    return {"protocol": protocol.value} | ({} if encoding in (None, *default) else {"encoding-format": str(encoding)})
+
+
+def protocol_document(text: str) -> dict[str, Any]:
+    """Return a changefeed file, as a mapping, with the protocol that an option names; raises as above."""
+    protocol, encoding = parse_protocol_name(text)
+    codec = {} if encoding is None else {"kafka-config": {"codec-config": {"encoding-format": encoding}}}
+    return {"sink": {"protocol": protocol.value, **codec}}
+
+
+def protocol_not_written(protocol: Protocol) -> ConfigError:
+    """Return the error for a protocol that TiCDC has but this library does not write; the caller raises it."""
+    return ConfigError(
+        f"the protocol {protocol} is not written by this version",
+        remedy=f"Use one of: {', '.join(PROTOCOL_NAMES)}",
+        option="protocol",
+    )
+
+
+def _offered(lineage: str | None) -> list[str]:
+    return [each.value for each in WRITTEN if lineage is None or lineage in each.traits.lineages]
+
+
+def _other_lineage(protocol: Protocol) -> str:
+    """Return the remedy for a protocol that the lineage lacks."""
+    if protocol not in WRITTEN:
+        return f"Use one of: {', '.join(_offered(None))}"
+    return f"Only the profile {protocol.traits.lineages[0]} has it: set profile={protocol.traits.lineages[0]}"
+
+
+def _remedy(name: str, lineage: str | None) -> str:
+    """Return the remedy for an unknown protocol name."""
+    if name in _ENCODINGS:
+        protocol, encoding = _ENCODINGS[name]
+        return f"Set protocol={protocol} and encoding-format={encoding}"
+    written = _offered(lineage)
+    return (
+        f"{did_you_mean(name, written)}Set protocol= in the sink URI or [sink] protocol to one of: {', '.join(written)}"
+    )

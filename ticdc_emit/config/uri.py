@@ -1,0 +1,294 @@
+"""The sink URI, parsed as Go's ``net/url`` does.
+
+In: the text of a sink URI.  Out: :class:`SinkUri`, secrets wrapped.  Schemes: TiCDC's ``kafka`` and ``kafka+ssl``, and
+two embedded sinks of this library, ``file://DIRECTORY`` and ``memory://NAME``, which take the same codec parameters.
+TiCDC's other schemes are refused by name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import parse_qsl, unquote, unquote_plus, urlsplit
+
+from ticdc_emit.config.document import (
+    GoSyntaxError,
+    Section,
+    bind_refused,
+    hinted,
+    parse_bool,
+    parse_duration_ms,
+    parse_int,
+    refused,
+)
+from ticdc_emit.config.secrets import MASK, Secret, hides_arguments, is_host_list, mask_uri, shown_names
+from ticdc_emit.errors import ConfigError
+
+__all__ = ["EMBEDDED_SCHEMES", "KAFKA_SCHEMES", "MergedOptions", "SinkUri", "StorageUri", "UriParameters", "merge"]
+
+
+KAFKA_SCHEMES = frozenset({"kafka", "kafka+ssl"})
+EMBEDDED_SCHEMES = frozenset({"file", "memory"})
+DEFAULT_EMBEDDED_TOPIC = "ticdc"
+
+_PARTS = re.compile(
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?"
+)
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, repr=False)
+class SinkUri:
+    """A parsed sink URI.  ``str()`` and ``repr()`` show it masked."""
+
+    scheme: str
+    hosts: tuple[str, ...]
+    """``host:port`` of each broker; empty for an embedded sink."""
+    path: str
+    """Directory of a ``file`` sink, name of a ``memory`` sink, else the path as written (slashes included)."""
+    topic: str
+    params: tuple[tuple[str, Secret[str]], ...]
+    """Query parameters in order, decoded. All are wrapped, because any of them may hold a secret."""
+    dropped: tuple[str, ...]
+    """Parts that Go silently drops: parameters with a bare ``;`` or a broken percent escape, and text after ``#``."""
+    raw: Secret[str]
+
+    @property
+    def embedded(self) -> bool:
+        """Whether this is one of the library's own sinks."""
+        return self.scheme in EMBEDDED_SCHEMES
+
+    def get(self, name: str) -> str | None:
+        """Return the first value of a parameter, None where it is absent."""
+        return next((value.reveal() for key, value in self.params if key == name), None)
+
+    def __str__(self) -> str:
+        return mask_uri(self.raw.reveal())
+
+    def __repr__(self) -> str:
+        return f"SinkUri({str(self)!r})"
+
+    @classmethod
+    def parse(cls, text: str) -> SinkUri:
+        """:class:`~ticdc_emit.errors.ConfigError` for a URI that is wrong, has an unsupported scheme or no topic."""
+        parts = _PARTS.match(text)
+        if parts is None or _CONTROL.search(text) or _BAD_ESCAPE.search(parts["authority"] + parts["path"]):
+            raise _invalid("Write kafka://host:port[,host:port]/topic?..., file://DIRECTORY?... or memory://NAME?...")
+        scheme = parts["scheme"].lower()
+        params, dropped = _parse_query(parts["query"] or "")
+        if "#" in text:
+            dropped.append("text after #")
+        authority = parts["authority"].rpartition("@")[2]
+        path = unquote(parts["path"])
+        hosts: tuple[str, ...] = ()
+        if scheme in KAFKA_SCHEMES:
+            hosts, topic = tuple(authority.split(",")), path.strip("/")
+            if not is_host_list(authority) or "@" in path:
+                raise _invalid("Percent-encode / ? # and @ in a user name or password; a port is a number")
+            if not topic:
+                raise refused(
+                    "ErrKafkaInvalidConfig",
+                    "no topic is specified in sink-uri",
+                    option="sink-uri",
+                    remedy="Add the default topic after the brokers: kafka://host:port/topic",
+                )
+        elif scheme in EMBEDDED_SCHEMES:
+            path = authority + path if scheme == "file" else (authority + path).strip("/")
+            topic = next((value for name, value in params if name == "topic" and value), DEFAULT_EMBEDDED_TOPIC)
+            if not path.strip("/"):
+                raise _invalid("Name the directory or the store: file:///tmp/out?... or memory://name?...")
+        else:
+            raise refused(
+                "ErrSinkURIInvalid",
+                f"the sink scheme ({scheme}) is not supported",
+                option="sink-uri",
+                remedy="This library writes to kafka://, kafka+ssl://, file:// and memory:// sinks",
+            )
+        wrapped = tuple((name, Secret(value)) for name, value in params)
+        return cls(scheme, hosts, path, topic, wrapped, tuple(dropped), Secret(text))
+
+
+def _invalid(remedy: str) -> ConfigError:
+    # A URI that does not parse cannot be masked with certainty, so it is not shown, as in TiCDC.
+    return refused("ErrSinkURIInvalid", "sink uri invalid '<invalid uri>'", option="sink-uri", remedy=remedy)
+
+
+def _parse_query(query: str) -> tuple[list[tuple[str, str]], list[str]]:
+    params: list[tuple[str, str]] = []
+    dropped: list[str] = []
+    pairs = query.split("&")
+    shown = shown_names(unquote_plus(pair.partition("=")[0]) for pair in pairs)
+    for pair, label in zip(pairs, shown, strict=True):
+        name, mark, value = pair.partition("=")
+        if ";" in pair or _BAD_ESCAPE.search(pair):
+            # A pair without "=" may be the rest of an unescaped password: it is not shown.
+            known = mark and label != MASK
+            dropped.append(f"{name} (not percent-encoded)" if known else "a parameter that is not percent-encoded")
+        elif pair:
+            params.append((unquote_plus(name), unquote_plus(value)))
+    return params, dropped
+
+
+_OPTION = "claim-check-storage-uri"
+_KINDS = {
+    "": "file",
+    "file": "file",
+    "local": "file",
+    "s3": "s3",
+    "gs": "gcs",
+    "gcs": "gcs",
+    "azure": "azure",
+    "azblob": "azure",
+    "memory": "memory",
+}
+_ENCODED_PLUS = "%2B"
+_BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True)
+class StorageUri:
+    """A parsed storage URI. ``kind``: ``file``, ``s3``, ``gcs``, ``azure``, or ``memory`` (of this process, for tests).
+
+    ``root``: the folder, without a slash at its end; for an object store it begins with the bucket. ``location``: the
+    folder's name in messages. ``parameters``: the query by name, in lower case with ``-`` for ``_``.
+    """
+
+    kind: str
+    root: str
+    location: str
+    parameters: Secret[dict[str, str]]
+
+    @classmethod
+    @hides_arguments
+    def parse(cls, uri: str) -> StorageUri:
+        """Read a URI, or a path of this machine; :class:`ConfigError` for one that names no known storage."""
+        if _BROKEN_ESCAPE.search(uri):
+            raise ConfigError(
+                "the storage URI has a % that escapes nothing", remedy="Write %25 for a percent sign", option=_OPTION
+            )
+        # TiCDC keeps + as it is, because secret keys contain it
+        try:
+            parts = urlsplit(uri.replace("+", _ENCODED_PLUS))
+        except ValueError:
+            raise ConfigError(
+                "the storage URI cannot be read", remedy="Use file://, s3://, gcs:// or azure://", option=_OPTION
+            ) from None
+        kind = _KINDS.get(parts.scheme)
+        if kind is None:
+            raise ConfigError(
+                f"the storage {parts.scheme} is not supported",
+                remedy="Use file://, s3://, gcs:// or azure://",
+                option=_OPTION,
+            )
+        parameters: dict[str, str] = {}
+        for name, value in parse_qsl(parts.query, keep_blank_values=True):
+            parameters.setdefault(name.lower().replace("_", "-"), value)
+        path = unquote(parts.path)
+        if kind == "file":
+            path = path if parts.scheme else os.path.abspath(uri)  # noqa: PTH100 - what Go's filepath.Abs gives
+            return cls(kind, path.rstrip("/"), f"file://{path}".removesuffix("/"), Secret(parameters))
+        bucket = unquote(parts.netloc.rpartition("@")[2])
+        if not bucket:
+            raise ConfigError(
+                f"the storage URI names no bucket of {kind}", remedy=f"Write {kind}://BUCKET/FOLDER", option=_OPTION
+            )
+        root = f"{bucket}/{path.strip('/')}".rstrip("/")
+        return cls(kind, root, f"{kind}://{root}", Secret(parameters))
+
+
+T = TypeVar("T")
+
+_AFTER_A_SECRET = "a parameter after a secret (percent-encode & in a password)"
+
+
+def merge(file_value: T | None, uri_value: T | None) -> T | None:
+    """Return the URI's value over the file's.
+
+    As in the reference, a false, zero or empty URI value does not replace a value that the file sets: ``mergo`` takes
+    it for "not given".
+    """
+    if uri_value is None or (not uri_value and file_value is not None):
+        return file_value
+    return uri_value
+
+
+class UriParameters:
+    """Typed readers of a URI's query that remember what was read; None for a missing parameter."""
+
+    def __init__(self, uri: SinkUri) -> None:
+        self._uri = uri
+        self._read: set[str] = set()
+
+    def text(self, name: str) -> str | None:
+        self._read.add(name)
+        return self._uri.get(name)
+
+    def boolean(self, name: str) -> bool | None:
+        return self._bound(name, parse_bool, "false", "Give true or false")
+
+    def integer(self, name: str, bits: int = 64) -> int | None:
+        """Return a signed integer of that many bits."""
+        return self._bound(name, lambda text: parse_int(text, bits), "0", f"Give a whole number of {bits} bits")
+
+    def _bound(self, name: str, parse: Callable[[str], T], empty: str, remedy: str) -> T | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            return parse(text or empty)
+        except GoSyntaxError as error:
+            raise bind_refused(str(error), option=name, remedy=remedy) from None
+
+    def unread(self) -> list[str]:
+        """Names of the parameters that nothing has read, and the parts of the URI that were dropped as malformed."""
+        shown = shown_names(name for name, _ in self._uri.params)
+        names = [
+            # A name without a value may be the rest of an unescaped password.
+            label if value.reveal() else "a parameter without a value"
+            for label, (name, value) in zip(shown, self._uri.params, strict=True)
+            if name not in self._read
+        ]
+        names = [_AFTER_A_SECRET if name == MASK else hinted(name, self._read) for name in names]
+        return list(dict.fromkeys([*names, *self._uri.dropped]))
+
+
+class MergedOptions:
+    """Options that the URI and one table of the file give under the same name; None if neither does."""
+
+    def __init__(self, uri: UriParameters, table: Section) -> None:
+        self._uri = uri
+        self._table = table
+
+    def text(self, name: str) -> str | None:
+        """None for an empty text too: TiCDC takes it for "not given"."""
+        return merge(self._table.text(name), self._uri.text(name)) or None
+
+    def boolean(self, name: str) -> bool | None:
+        return merge(self._table.boolean(name), self._uri.boolean(name))
+
+    def integer(self, name: str, bits: int = 64) -> int | None:
+        """Return a signed integer of that many bits."""
+        return merge(self._table.integer(name, bits), self._uri.integer(name, bits))
+
+    def integer_or(self, name: str, default: int, bits: int = 64) -> int:
+        """Return the integer, or ``default``; zero is a value."""
+        value = self.integer(name, bits)
+        return default if value is None else value
+
+    def secret(self, name: str) -> Secret[str] | None:
+        text = self.text(name)
+        return Secret(text) if text else None
+
+    def duration_ms(self, name: str, default: int) -> int:
+        """Return a Go duration in milliseconds."""
+        text = self.text(name)
+        if not text:
+            return default
+        try:
+            return parse_duration_ms(text)
+        except GoSyntaxError as error:
+            raise ConfigError(str(error), option=name, remedy="Write a duration such as 10s") from None

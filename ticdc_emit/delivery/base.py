@@ -1,0 +1,503 @@
+"""The one shape of a message: what every sink, reader and test of this library hands out or takes.
+
+In: record batches of messages (``delivery.base.MESSAGE_SCHEMA``), which encoders return. Out: :class:`Message`
+records.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from types import TracebackType
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.config.document import refused
+from ticdc_emit.errors import DeliveryError, MessageTooLargeError, TicdcEmitError, UnknownTopicError
+from ticdc_emit.pictures.shown import facts_html, short_bytes
+
+__all__ = [
+    "MESSAGE_SCHEMA",
+    "MOST_PARTITIONS",
+    "DeliveryReport",
+    "Message",
+    "MessageColumns",
+    "MessageWriter",
+    "PartitionCount",
+    "Place",
+    "Run",
+    "Sink",
+    "TaskWriter",
+    "effective_partitions",
+    "to_messages",
+    "unknown_partition",
+    "unknown_topic",
+]
+
+
+class Message(NamedTuple):
+    """One record as a consumer sees it; ``offset`` counts from 0 in its topic-partition."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+    def __repr__(self) -> str:
+        place = f"{self.topic}/{self.partition}@{self.offset}"
+        return f"<Message {place} key={short_bytes(self.key)} value={short_bytes(self.value)}>"
+
+    def _repr_html_(self) -> str:
+        facts = [("key", short_bytes(self.key, 1000)), ("value", short_bytes(self.value, 1000))]
+        return facts_html(f"{self.topic}/{self.partition}@{self.offset}", facts)
+
+
+def to_messages(*batches: pa.RecordBatch | pa.Table) -> list[Message]:
+    """Return the messages of batches as they would be on empty topics: offsets count from 0 through all batches.
+
+    ``batches``: what :class:`~ticdc_emit.Encoder` returns, or any other with the columns ``topic`` (string),
+    ``partition`` (integer), ``key`` and ``value`` (binary).
+    """
+    offsets: Counter[tuple[str, int]] = Counter()
+    messages: list[Message] = []
+    for batch in batches:
+        columns = (batch.column(name).to_pylist() for name in ("topic", "partition", "key", "value"))
+        for topic, partition, key, value in zip(*columns, strict=True):
+            messages.append(Message(topic, partition, offsets[topic, partition], key, value))
+            offsets[topic, partition] += 1
+    return messages
+
+
+MESSAGE_SCHEMA = pa.schema(
+    [
+        pa.field("topic", pa.string()),
+        pa.field("partition", pa.int32()),
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary()),
+        pa.field("commit_ts", pa.int64()),
+    ]
+)
+"""One row per Kafka record.  A null key is Kafka's null key and ``b""`` a key of zero length; a null value is a
+tombstone.
+
+Writers also take ``large_binary`` for key and value, ``large_string`` or a dictionary of strings for the topic, and any
+integer type for the partition.  ``commit_ts`` is for ordering the rows; writers do not read it.
+"""
+
+
+Place = tuple[str, int]
+"""Topic and partition."""
+
+
+class PartitionCount(NamedTuple):
+    """Delivered messages and their payload bytes (key plus value, uncompressed)."""
+
+    messages: int = 0
+    bytes: int = 0
+
+    def plus(self, other: PartitionCount) -> PartitionCount:
+        return PartitionCount(self.messages + other.messages, self.bytes + other.bytes)
+
+
+@dataclass(frozen=True)
+class DeliveryReport:
+    """The acknowledged messages, per ``(topic, partition)``.  Reports of tasks and flushes add up with ``+``.
+
+    ``retries``: the number of retries after failed or lost connections to the sink.
+    """
+
+    per_partition: Mapping[Place, PartitionCount] = field(default_factory=dict)
+    retries: int = 0
+
+    @property
+    def messages(self) -> int:
+        return sum(count.messages for count in self.per_partition.values())
+
+    @property
+    def bytes(self) -> int:
+        """Payload bytes: keys plus values, uncompressed."""
+        return sum(count.bytes for count in self.per_partition.values())
+
+    def __add__(self, other: DeliveryReport) -> DeliveryReport:
+        return DeliveryReport.total((self, other))
+
+    @classmethod
+    def total(cls, reports: Iterable[DeliveryReport]) -> DeliveryReport:
+        """Return the sum of all ``reports``."""
+        merged: dict[Place, PartitionCount] = {}
+        retries = 0
+        for report in reports:
+            retries += report.retries
+            for place, count in report.per_partition.items():
+                merged[place] = merged.get(place, PartitionCount()).plus(count)
+        return cls(merged, retries)
+
+    def to_dict(self) -> dict[str, object]:
+        """For JSON: totals, then one entry per topic-partition in order of topic and partition."""
+        return {
+            "messages": self.messages,
+            "bytes": self.bytes,
+            "retries": self.retries,
+            "partitions": [
+                {"topic": topic, "partition": partition, "messages": count.messages, "bytes": count.bytes}
+                for (topic, partition), count in sorted(self.per_partition.items())
+            ],
+        }
+
+
+class MessageWriter(Protocol):
+    """One per worker task, used by one thread.  Once a call has raised, the writer is only good for closing.
+
+    Leaving its ``with`` block without an exception flushes and closes; with one, it closes only, and what was not
+    flushed may or may not have been delivered (the task is expected to be repeated).
+    """
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Enqueue the rows, those of one topic-partition in their order; waits while the sink is full.
+
+        Raises :class:`~ticdc_emit.errors.MessageTooLargeError` before any row of the batch is enqueued, and the
+        :class:`~ticdc_emit.errors.DeliveryError` family as soon as the sink has refused or lost any message.
+        """
+
+    def flush(self) -> DeliveryReport:
+        """Return only when everything written is acknowledged; the report is what this flush confirmed."""
+
+    def close(self) -> None:
+        """Release what the writer holds and forget what was not flushed.  May be called twice."""
+
+    def __enter__(self) -> MessageWriter: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Sink(Protocol):
+    """A picklable description of where messages go; holds no connection."""
+
+    def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
+        """Called once on the driver, before anything is sent: connect to the sink and create missing topics.
+
+        ``topics`` maps each topic to its wanted number of partitions (None: as many as it has). Returns the number of
+        partitions to use: the wanted number, or the topic's own.  Raises
+        :class:`~ticdc_emit.errors.BrokerUnreachableError` (with the time waited),
+        :class:`~ticdc_emit.errors.AuthenticationError`, :class:`~ticdc_emit.errors.UnknownTopicError`, or
+        :class:`~ticdc_emit.errors.ConfigError` if an existing topic has fewer partitions than wanted.
+        """
+
+    def message_limit(self, topics: Iterable[str]) -> int:
+        """Return the size limit of one message in bytes, for encoders; called on the driver after :meth:`prepare`.
+
+        ``max-message-bytes``, or for Kafka the topics' ``max.message.bytes`` less 128 if that is lower, as TiCDC does;
+        TiCDC's ``next`` takes the topics' ``max.message.bytes`` as it is.
+        """
+
+    def open(self, message_limit: int | None = None) -> MessageWriter:
+        """Return a writer for one task, in the process that calls it.
+
+        ``message_limit``: the result of the method of that name, for a sink that may send many messages as one.
+        """
+
+
+MOST_PARTITIONS = 1 << 31
+"""More than a topic can have: a topic's number times this, plus the partition, numbers topic-partitions."""
+
+
+def effective_partitions(topic: str, asked: int | None, existing: int) -> int:
+    """Return the partitions to dispatch to, which may be fewer than the topic has.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrKafkaInvalidPartitionNum) if more are asked for.
+    """
+    if asked is None:
+        return existing
+    if asked > existing:
+        raise refused(
+            "ErrKafkaInvalidPartitionNum",
+            f"the number of partition ({asked}) specified in sink-uri is more than that of actual topic ({existing})",
+            option="partition-num",
+            remedy=f"Lower partition-num, or add partitions to the topic {topic}.",
+        )
+    return asked
+
+
+def unknown_topic(topic: str, *, creates: bool = False) -> UnknownTopicError:
+    """Return the error for a topic that is not there. ``creates``: the next try would make it."""
+    return UnknownTopicError(
+        f"the topic {topic} does not exist",
+        remedy="Run the batch again, which creates it, because auto-create-topic is true."
+        if creates
+        else "Create it, or set auto-create-topic=true in the sink URI.",
+        topic=topic,
+    )
+
+
+def unknown_partition(topic: str, partition: int) -> UnknownTopicError:
+    """Return the error for a partition that its topic does not have."""
+    return UnknownTopicError(
+        f"the topic {topic} has no partition {partition}",
+        remedy="Set partition-num to at most the topic's number of partitions",
+        topic=topic,
+        partition=partition,
+    )
+
+
+class Run(NamedTuple):
+    """Rows of one topic-partition, in their order.  ``sizes``: bytes of key plus value."""
+
+    topic: str
+    partition: int
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    sizes: npt.NDArray[np.int64]
+
+    def check_sizes(self, max_message_bytes: int) -> None:
+        """Raise :class:`~ticdc_emit.errors.MessageTooLargeError` for the first message above ``max_message_bytes``."""
+        _check_sizes(self.sizes, max_message_bytes, lambda _: (self.topic, self.partition))
+
+    def pieces(self, messages: int, size: int) -> Iterator[tuple[int, int]]:
+        """Yield (start, stop) of pieces with at most so many messages and so many bytes, or with one message."""
+        ends = np.cumsum(self.sizes)
+        start = 0
+        while start < len(ends):
+            before = int(ends[start - 1]) if start else 0
+            fitting = int(np.searchsorted(ends, before + size, side="right"))
+            stop = max(start + 1, min(start + messages, fitting))
+            yield start, stop
+            start = stop
+
+
+@dataclass(frozen=True)
+class MessageColumns:
+    """The columns of one batch, checked.  ``topic_codes`` index into ``topics``; ``sizes`` are bytes of key plus
+    value."""
+
+    topics: list[str]
+    topic_codes: npt.NDArray[np.int64]
+    partitions: npt.NDArray[np.int64]
+    keys: pa.Array
+    values: pa.Array
+    sizes: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch, max_message_bytes: int) -> MessageColumns:
+        """Check and take apart ``batch``.
+
+        Raises :class:`~ticdc_emit.errors.MessageTooLargeError` for the first row above ``max_message_bytes`` and
+        :class:`~ticdc_emit.errors.DeliveryError` for a batch that is not one of messages.
+        """
+        topics, codes = _dictionary(_column(batch, "topic"))
+        partition = _column(batch, "partition")
+        if not pa.types.is_integer(partition.type) or partition.null_count:
+            raise DeliveryError(
+                "the column 'partition' must hold an integer in every row",
+                remedy="Give each message its partition",
+                column="partition",
+            )
+        partitions = partition.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+        if len(partitions) and partitions.min() < 0:
+            raise DeliveryError(
+                f"partition {partitions.min()} is negative", remedy="Give partitions from 0 on", column="partition"
+            )
+        keys, values = _binary(batch, "key"), _binary(batch, "value")
+        columns = cls(topics, codes, partitions, keys, values, _lengths(keys) + _lengths(values))
+        _check_sizes(columns.sizes, max_message_bytes, columns._place)
+        return columns
+
+    def runs(self) -> Iterator[Run]:
+        """Yield one run per topic-partition, its rows in their order.
+
+        No sink promises an order between partitions, and a loop over long runs is five times as fast as one that
+        changes its partition with every row.
+        """
+        places = self._places()
+        keys, values, sizes = self.keys, self.values, self.sizes
+        if (np.diff(places) < 0).any():
+            order = np.argsort(places, kind="stable")
+            places, rows = places[order], pa.array(order)
+            keys, values, sizes = keys.take(rows), values.take(rows), sizes[order]
+        else:
+            order = np.arange(len(places))
+        key_list, value_list = keys.to_pylist(), values.to_pylist()
+        borders = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), len(places)]
+        for start, stop in pairwise(borders):
+            if start < stop:
+                topic, partition = self._place(int(order[start]))
+                yield Run(topic, partition, key_list[start:stop], value_list[start:stop], sizes[start:stop])
+
+    def counts(self) -> dict[Place, PartitionCount]:
+        """Return what the batch amounts to once all of it is delivered."""
+        _, first, group = np.unique(self._places(), return_index=True, return_inverse=True)
+        messages = np.bincount(group, minlength=len(first))
+        sizes = np.zeros(len(first), dtype=np.int64)
+        np.add.at(sizes, group, self.sizes)
+        return {
+            self._place(row): PartitionCount(count, size)
+            for row, count, size in zip(first.tolist(), messages.tolist(), sizes.tolist(), strict=True)
+        }
+
+    def _places(self) -> npt.NDArray[np.int64]:
+        """Return a number per row, the same for the same topic-partition."""
+        return self.topic_codes * MOST_PARTITIONS + self.partitions
+
+    def _place(self, row: int) -> Place:
+        return self.topics[self.topic_codes[row]], int(self.partitions[row])
+
+
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    index = batch.schema.get_field_index(name)
+    if index < 0:
+        raise DeliveryError(
+            f"a batch of messages needs the column {name!r}, got {batch.schema.names}",
+            remedy="Give the columns topic, partition, key and value",
+            column=name,
+        )
+    return batch.column(index)
+
+
+def _dictionary(topic: pa.Array) -> tuple[list[str], npt.NDArray[np.int64]]:
+    encoded = topic if pa.types.is_dictionary(topic.type) else pc.dictionary_encode(topic)
+    names, codes = encoded.dictionary, encoded.indices
+    if not (pa.types.is_string(names.type) or pa.types.is_large_string(names.type)) or topic.null_count:
+        raise DeliveryError(
+            "the column 'topic' must hold text in every row", remedy="Give each message its topic", column="topic"
+        )
+    if len(names.unique()) < len(names):
+        # Two codes for one topic would be two partitions' worth of order and counts.
+        return _dictionary(topic.cast(names.type))
+    return names.to_pylist(), codes.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+
+
+def _binary(batch: pa.RecordBatch, name: str) -> pa.Array:
+    column = _column(batch, name)
+    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+        return column
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_null(column.type):
+        return column.cast(pa.large_binary())
+    raise DeliveryError(
+        f"the column {name!r} must be binary, not {column.type}", remedy="Cast it to binary first", column=name
+    )
+
+
+def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:
+    lengths = pc.fill_null(pc.binary_length(column), 0)
+    sizes: npt.NDArray[np.int64] = lengths.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return sizes
+
+
+def _check_sizes(sizes: npt.NDArray[np.int64], max_message_bytes: int, place: Callable[[int], Place]) -> None:
+    """``place``: of the message with that number."""
+    if int(sizes.max(initial=0)) <= max_message_bytes:
+        return
+    row = int(np.argmax(sizes > max_message_bytes))
+    topic, partition = place(row)
+    raise MessageTooLargeError(
+        f"a message for topic {topic} has {sizes[row]} bytes, more than the limit of {max_message_bytes}",
+        remedy="Raise max-message-bytes, in TiCDC's next the topic's max.message.bytes.",
+        topic=topic,
+        partition=partition,
+        size=int(sizes[row]),
+    )
+
+
+Self = TypeVar("Self", bound="TaskWriter")
+
+_NONE = PartitionCount()
+
+
+class TaskWriter(ABC):
+    """A :class:`~ticdc_emit.delivery.base.MessageWriter` over four steps that a subclass gives."""
+
+    def __init__(self, max_message_bytes: int) -> None:
+        self._max_message_bytes = max_message_bytes
+        self._known: set[Place] = set()
+        self._pending: dict[Place, PartitionCount] = {}
+        self._failure: TicdcEmitError | None = None
+        self._closed = False
+
+    @abstractmethod
+    def check_place(self, topic: str, partition: int) -> None:
+        """Raise :class:`~ticdc_emit.errors.UnknownTopicError` unless the topic-partition exists."""
+
+    @abstractmethod
+    def enqueue(self, run: Run) -> None:
+        """Add the messages of ``run`` after the earlier ones of its topic-partition."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Return when everything enqueued is durable."""
+
+    @abstractmethod
+    def release(self, failed: bool) -> None:
+        """Release the writer's resources; messages that are not settled are dropped. ``failed``: a step has raised."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        with self._failing():
+            columns = MessageColumns.of(batch, self._max_message_bytes)
+            counts = columns.counts()
+            for place in sorted(counts):
+                self._know(place)
+            for run in columns.runs():
+                self.enqueue(run)
+            for place, count in counts.items():
+                self._count(place, count)
+
+    def write_run(self, run: Run) -> None:
+        """Enqueue messages of one topic-partition that are Python objects already, as :meth:`write` does."""
+        with self._failing():
+            run.check_sizes(self._max_message_bytes)
+            place = run.topic, run.partition
+            self._know(place)
+            self.enqueue(run)
+            self._count(place, PartitionCount(len(run.sizes), int(run.sizes.sum())))
+
+    def flush(self) -> DeliveryReport:
+        with self._failing():
+            self.settle()
+            delivered, self._pending = self._pending, {}
+            return DeliveryReport(delivered)
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self.release(self._failure is not None)
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.flush()
+        finally:
+            self.close()
+
+    def _know(self, place: Place) -> None:
+        if place not in self._known:
+            self.check_place(*place)
+            self._known.add(place)
+
+    def _count(self, place: Place, count: PartitionCount) -> None:
+        self._pending[place] = self._pending.get(place, _NONE).plus(count)
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        if self._closed:
+            raise DeliveryError("the writer is closed", remedy="Open another one")
+        if self._failure is not None:
+            raise self._failure
+        try:
+            yield
+        except TicdcEmitError as failure:
+            self._failure = failure
+            raise

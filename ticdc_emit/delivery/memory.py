@@ -1,0 +1,125 @@
+"""Messages kept in this process, for tests and for `Encoder` users who want to look at them.
+
+In: batches of messages.  Out: :func:`messages` of a named store.  The store lives in the process that wrote to it: with
+Spark workers in other processes, read files or Kafka instead.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM
+from ticdc_emit.delivery.base import (
+    Message,
+    Run,
+    Sink,
+    TaskWriter,
+    effective_partitions,
+    unknown_partition,
+    unknown_topic,
+)
+from ticdc_emit.delivery.files import FileSink
+from ticdc_emit.delivery.kafka import KafkaSink
+
+__all__ = ["MemorySink", "clear", "messages", "sink_for"]
+
+
+_Record = tuple[bytes | None, bytes | None]
+_Partition = list[_Record]
+
+_stores: dict[str, dict[str, list[_Partition]]] = {}
+_lock = threading.Lock()
+
+
+def messages(name: str, topic: str | None = None) -> list[Message]:
+    """Return all messages in the store ``name`` (of ``memory://name``), or those of one topic, by topic, partition and
+    offset.
+
+    A store that nobody has written to is empty.
+    """
+    with _lock:
+        return [
+            Message(each, number, offset, key, value)
+            for each, partitions in sorted(_stores.get(name, {}).items())
+            if topic in (None, each)
+            for number, records in enumerate(partitions)
+            for offset, (key, value) in enumerate(records)
+        ]
+
+
+def clear(name: str) -> None:
+    """Forget the store ``name`` with its topics."""
+    with _lock:
+        _stores.pop(name, None)
+
+
+@dataclass(frozen=True)
+class MemorySink:
+    """A :class:`~ticdc_emit.delivery.base.Sink` into the store ``name`` of the process that opens it."""
+
+    name: str
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    auto_create_topic: bool = True
+    new_partitions: int = DEFAULT_PARTITION_NUM
+
+    def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
+        with _lock:
+            store = _stores.setdefault(self.name, {})
+            for topic, asked in topics.items():
+                if topic not in store:
+                    if not self.auto_create_topic:
+                        raise unknown_topic(topic)
+                    store[topic] = [[] for _ in range(asked or self.new_partitions)]
+            return {topic: effective_partitions(topic, asked, len(store[topic])) for topic, asked in topics.items()}
+
+    def message_limit(self, topics: Iterable[str]) -> int:
+        return self.max_message_bytes
+
+    def open(self, message_limit: int | None = None) -> MemoryWriter:
+        return MemoryWriter(self)
+
+
+class MemoryWriter(TaskWriter):
+    """Buffers, and appends to the store on flush."""
+
+    def __init__(self, sink: MemorySink) -> None:
+        super().__init__(sink.max_message_bytes)
+        self._name, self._creates_topics = sink.name, sink.auto_create_topic
+        self._kept: dict[tuple[str, int], _Partition] = {}
+
+    def check_place(self, topic: str, partition: int) -> None:
+        with _lock:
+            store = _stores.get(self._name, {})
+            if topic not in store:
+                raise unknown_topic(topic, creates=self._creates_topics)
+            if partition >= len(store[topic]):
+                raise unknown_partition(topic, partition)
+
+    def enqueue(self, run: Run) -> None:
+        kept = self._kept.setdefault((run.topic, run.partition), [])
+        kept.extend(zip(run.keys, run.values, strict=True))
+
+    def settle(self) -> None:
+        with _lock:
+            for (topic, partition), records in self._kept.items():
+                _stores[self._name][topic][partition].extend(records)
+        self._kept.clear()
+
+    def release(self, failed: bool) -> None:
+        self._kept.clear()
+
+
+def sink_for(changefeed: ChangefeedConfig, librdkafka: Mapping[str, Any] | None = None) -> Sink:
+    """Return the sink of ``kafka://``, ``file://`` or ``memory://``; ``librdkafka`` holds further client settings."""
+    uri, limit = changefeed.sink_uri, changefeed.codec.max_message_bytes
+    partitions = changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM
+    if uri.scheme == "file":
+        return FileSink(uri.path, max_message_bytes=limit, new_partitions=partitions)
+    if uri.scheme == "memory":
+        return MemorySink(uri.path, max_message_bytes=limit, new_partitions=partitions)
+    sink = KafkaSink.of(changefeed.kafka, librdkafka)
+    return replace(sink, limited_by_topics=changefeed.profile.delivery.message_limit == "topic")

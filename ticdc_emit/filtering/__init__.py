@@ -1,1 +1,0 @@
-"""Which tables, DDL and rows a changefeed replicates, by ``[filter]`` and TiCDC's own lists."""

@@ -1,0 +1,503 @@
+"""The URL of a registry: its address and the credentials.
+
+In: ``http[s]://[user:password@]host[:port][/path]`` as in ``schema-registry`` of a sink URI. Out: the URL without the
+userinfo, the percent-decoded credentials (``https://user:p%40ss@host``), and a form that is safe to show.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import logging
+import os
+import socket
+import ssl
+import threading
+import zlib
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from ticdc_emit.config.secrets import HTTP_LOGGERS, Secret, hide, hide_in_logs, hides_arguments, mask_uri, printable
+from ticdc_emit.errors import ConfigError, MissingDependencyError, RegistryError, RegistryUnreachableError
+from ticdc_emit.json_depth import parsed
+
+if TYPE_CHECKING:
+    import httpx
+    from tenacity import RetryCallState
+
+__all__ = [
+    "LARGEST_ANSWER",
+    "Answer",
+    "Exchange",
+    "ExchangeError",
+    "RegistryAddress",
+    "RegistryTls",
+    "RegistryTransport",
+]
+
+
+@dataclass(frozen=True)
+class RegistryAddress:
+    """``base``: the URL without userinfo and without a slash at its end; ``shown``: for messages, userinfo masked."""
+
+    base: str
+    shown: str
+    login: Secret[tuple[bytes, bytes]] | None
+
+    @classmethod
+    @hides_arguments
+    def parse(cls, url: str) -> RegistryAddress:
+        """Split a URL. Raises :class:`~ticdc_emit.errors.ConfigError` (``option="schema-registry"``)."""
+        shown = mask_uri(url)
+        try:
+            parts = urlsplit(url)
+            scheme, host, _ = parts.scheme, parts.hostname, parts.port
+            (host or "").encode("idna").decode("idna")  # a label has at most 63 letters, and xn-- is Punycode
+        except ValueError:
+            scheme, host = "", None
+        if scheme not in ("http", "https") or not host or any(mark in url for mark in "?# \t\r\n"):
+            raise _refusal(shown)
+        userinfo, at, authority = parts.netloc.rpartition("@")
+        user, _, password = userinfo.partition(":")
+        login = Secret((unquote_to_bytes(user), unquote_to_bytes(password))) if at else None
+        return cls(f"{scheme}://{authority}{parts.path.rstrip('/')}", shown, login)
+
+    def refusal(self) -> ConfigError:
+        """Return the error for a URL that parses but whose host is not valid."""
+        return _refusal(self.shown)
+
+    @property
+    def https(self) -> bool:
+        return self.base.startswith("https:")
+
+    @property
+    def loopback(self) -> bool:
+        """Whether the host is this machine, for which Go uses no proxy."""
+        host = urlsplit(self.base).hostname or ""
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
+
+    @property
+    def secrets(self) -> tuple[Secret[str], ...]:
+        """Secrets that no text may show: the password (or the user if there is none) and the Basic token of both."""
+        if self.login is None:
+            return ()
+        user, password = self.login.reveal()
+        # With a password the user is not a secret, and it may be an ordinary word of the text.
+        token = b64encode(user + b":" + password).decode()
+        return Secret(token), Secret((password or user).decode("utf-8", "surrogateescape"))
+
+    def without_secrets(self, text: str) -> str:
+        """Return a foreign text, such as a registry's answer, printable and without the credentials that it may
+        repeat.
+        """
+        return printable(hide(text, (secret.reveal() for secret in self.secrets)))
+
+
+def _refusal(shown: str) -> ConfigError:
+    return ConfigError(
+        f"{shown!r} is not the URL of a schema registry",
+        remedy="Write http[s]://[user:password@]host[:port][/path], user and password percent-encoded",
+        option="schema-registry",
+    )
+
+
+LARGEST_ANSWER = 16 * 1024 * 1024
+"""Maximum bytes of an answer. A schema of 4,096 columns with long comments takes about two million."""
+
+_MOST_REDIRECTS = 5
+_CHUNK = 64 * 1024
+_GZIP_OR_ZLIB = 47
+
+
+class ExchangeError(Exception):
+    """There is no usable answer. ``transient``: another attempt may succeed. ``tls``: TLS itself failed."""
+
+    def __init__(self, text: str, *, transient: bool = False, tls: bool = False) -> None:
+        super().__init__(text)
+        self.transient = transient
+        self.tls = tls
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A server's answer. ``method`` is that of the last request, because a redirect may turn a POST into a GET.
+
+    Its content is not printed, because it may repeat the login.
+    """
+
+    status: int
+    reason: str = field(repr=False)
+    content_type: str = field(repr=False)
+    content: bytes = field(repr=False)
+    method: str
+
+    def json(self) -> object:
+        """Return the content's JSON; ``None`` if it is not JSON or is nested too deeply."""
+        try:
+            return parsed(self.content)
+        except ValueError:
+            return None
+
+    @property
+    def text(self) -> str:
+        return self.content.decode("utf-8", "replace")
+
+
+class Exchange:
+    """A client of one server that sends one request at a time. Keeps its connection until :meth:`close`."""
+
+    def __init__(
+        self,
+        address: RegistryAddress,
+        tls: ssl.SSLContext | None = None,
+        *,
+        timeout_s: float,
+        proxies: bool = False,
+        keep_alive: bool = True,
+    ) -> None:
+        """``timeout_s``: for a whole exchange, from connecting to the last byte. ``proxies``: whether to use the
+        proxies of the environment. Raises :class:`~ticdc_emit.errors.MissingDependencyError` without httpx, and
+        :class:`~ticdc_emit.errors.ConfigError` for an invalid host.
+        """
+        try:
+            import httpx
+        except ImportError:
+            raise MissingDependencyError("a schema registry needs httpx", extra="avro") from None
+        self._address = address
+        try:
+            self._origin = _origin(httpx.URL(address.base))
+        except httpx.InvalidURL:
+            raise address.refusal() from None
+        hide_in_logs(HTTP_LOGGERS, address.secrets)
+        login = address.login
+        self._auth = httpx.BasicAuth(*login.reveal()) if login else None
+        self._timeout_s = timeout_s
+        limits = httpx.Limits() if keep_alive else httpx.Limits(max_keepalive_connections=0)
+        # plain http needs no TLS context: redirects to https are refused
+        verify = (tls or ssl.create_default_context()) if address.https else False
+        self._client = httpx.Client(verify=verify, timeout=timeout_s, trust_env=proxies, limits=limits)
+        self._kept: Any = None
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None) -> Answer:
+        """Send a request; ``path`` is escaped and follows the address. Raises :class:`ExchangeError`, which shows no
+        login.
+        """
+        import httpx
+
+        with self._lock, _Deadline(self._timeout_s, self._kept) as deadline:
+            extensions = {"trace": deadline.trace}
+            # built here, because a request made by the client also has headers besides these, Host and Content-Length
+            request = httpx.Request(
+                method, self._address.base + path, headers=headers, content=body, extensions=extensions
+            )
+            try:
+                return self._answer(request)
+            except httpx.HTTPError as error:
+                raise self._failure(error, deadline) from None
+            except (UnicodeError, httpx.InvalidURL) as error:
+                raise ExchangeError(self._address.without_secrets(str(error))) from None
+
+    def _answer(self, request: httpx.Request) -> Answer:
+        for _ in range(_MOST_REDIRECTS + 1):
+            answer = self._client.send(request, auth=self._auth, stream=True)
+            try:
+                self._kept = answer.extensions.get("network_stream")
+                onward = answer.next_request
+                content = _content(answer)
+            finally:
+                answer.close()
+            if onward is None:
+                return Answer(
+                    answer.status_code,
+                    answer.reason_phrase,
+                    answer.headers.get("Content-Type", ""),
+                    content,
+                    request.method,
+                )
+            if _origin(onward.url) != self._origin:
+                raise ExchangeError(
+                    f"it redirects to another server, {self._address.without_secrets(mask_uri(str(onward.url)))}"
+                )
+            onward.extensions = request.extensions
+            request = onward
+        raise ExchangeError(f"it redirects more than {_MOST_REDIRECTS} times")
+
+    def _failure(self, error: Exception, deadline: _Deadline) -> ExchangeError:
+        import httpx
+
+        if deadline.passed or isinstance(error, httpx.TimeoutException):
+            stage = "connection" if isinstance(error, httpx.ConnectTimeout) else "whole answer"
+            return ExchangeError(f"no {stage} within {self._timeout_s:g} s", transient=True)
+        text = self._address.without_secrets(str(error))
+        if _is_refusal_of_tls(error):
+            return ExchangeError(text, tls=True)
+        return ExchangeError(f"{type(error).__name__}: {text}", transient=isinstance(error, httpx.TransportError))
+
+
+class _Deadline:
+    """Cuts the connection of an exchange that takes too long. A client's own timeouts apply to each read, and a server
+    that sends a byte per second never exceeds them. ``kept``: the stream that an earlier exchange left open.
+    """
+
+    def __init__(self, seconds: float, kept: Any) -> None:
+        self.passed = False
+        self._lines: list[socket.socket] = []
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(seconds, self._cut)
+        self._timer.daemon = True
+        if kept is not None:
+            self._watch(kept)
+
+    def __enter__(self) -> _Deadline:
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        with self._lock:
+            for line in self._lines:
+                line.close()
+            self._lines.clear()
+
+    def trace(self, event: str, details: Mapping[str, Any]) -> None:
+        """Watch a new connection, before TLS begins on it."""
+        if event.endswith(".connect_tcp.complete"):
+            self._watch(details["return_value"])
+
+    def _watch(self, stream: Any) -> None:
+        own = stream.get_extra_info("socket")
+        # a second handle of the connection, because TLS takes over the first one
+        with contextlib.suppress(OSError, AttributeError), self._lock:
+            self._lines.append(socket.fromfd(own.fileno(), own.family, own.type))
+        if self.passed:
+            self._cut()
+
+    def _cut(self) -> None:
+        self.passed = True
+        with self._lock:
+            for line in self._lines:
+                with contextlib.suppress(OSError):
+                    line.shutdown(socket.SHUT_RDWR)
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
+
+
+def _content(answer: httpx.Response) -> bytes:
+    """Read a body up to the limit."""
+    content = bytearray()
+    for chunk in answer.iter_raw(_CHUNK):
+        content += chunk
+        if len(content) > LARGEST_ANSWER:
+            raise _too_large()
+    coding = answer.headers.get("Content-Encoding", "identity").lower()
+    if coding == "identity":
+        return bytes(content)
+    if coding not in ("gzip", "x-gzip", "deflate"):
+        raise ExchangeError("its answer has a compression that was not requested")
+    try:
+        plain = zlib.decompressobj(_GZIP_OR_ZLIB).decompress(content, LARGEST_ANSWER + 1)
+    except zlib.error as error:
+        raise ExchangeError(f"its answer cannot be decompressed: {error}") from None
+    if len(plain) > LARGEST_ANSWER:
+        raise _too_large()
+    return plain
+
+
+def _too_large() -> ExchangeError:
+    return ExchangeError(f"its answer is larger than {LARGEST_ANSWER // (1024 * 1024)} MiB")
+
+
+def _is_refusal_of_tls(error: BaseException | None) -> bool:
+    """Whether TLS itself failed, which another attempt cannot fix. A connection that was cut may work again."""
+    while error is not None:
+        if isinstance(error, ssl.SSLError):
+            return not isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError))
+        error = error.__cause__ or error.__context__
+    return False
+
+
+_PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class RegistryTls:
+    """PEM files: ``ca`` holds the only authorities to trust, ``cert`` (chain) and ``key`` (unencrypted) the client's.
+
+    ``cert`` and ``key`` go together; the key may also be in the file of the certificate.
+    """
+
+    ca: _PathLike | None = None
+    cert: _PathLike | None = None
+    key: _PathLike | None = None
+
+    def context(self) -> ssl.SSLContext:
+        """Return the context of a client. Raises :class:`~ticdc_emit.errors.ConfigError` naming the option at fault."""
+        if self.key is not None and self.cert is None:
+            raise ConfigError("a client key needs its certificate", remedy="Give cert too", option="cert")
+        for option in ("ca", "cert", "key"):
+            path = getattr(self, option)
+            if path is not None:
+                _check_readable(option, path, holds_certificates=option != "key")
+        context = ssl.create_default_context(cafile=self.ca)
+        if self.cert is not None:
+            try:
+                # without a password here, OpenSSL would prompt for one on the terminal
+                context.load_cert_chain(self.cert, self.key, password="")
+            except (ssl.SSLError, ValueError) as error:
+                _refuse("key", self.key or self.cert, error)
+        return context
+
+
+def _check_readable(option: str, path: _PathLike, *, holds_certificates: bool) -> None:
+    try:
+        with Path(path).open("rb"):
+            pass
+        if holds_certificates:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+    except OSError as error:
+        _refuse(option, path, error.strerror or error)
+
+
+def _refuse(option: str, path: _PathLike, cause: object) -> NoReturn:
+    raise ConfigError(
+        f"the registry's TLS file {os.fspath(path)!r} cannot be used: {cause}",
+        remedy="Give a readable PEM file; a key must be the certificate's and not encrypted",
+        option=option,
+    ) from None
+
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_WAIT_S = 30.0
+_SHOWN_ANSWER = 1000
+_READ_ANSWER = 64 * 1024
+"""How much of an answer is searched for secrets and shown at most."""
+
+
+class _TransientError(Exception):
+    """Worth another attempt."""
+
+
+class RegistryTransport:
+    """Connections to one registry, until :meth:`close`."""
+
+    def __init__(
+        self, address: RegistryAddress, tls: RegistryTls | None, *, timeout_s: float, attempts: int, backoff_s: float
+    ) -> None:
+        if tls is not None and not address.https:
+            raise ConfigError(
+                "TLS files need an https URL of the registry", remedy="Use an https URL", option="schema-registry"
+            )
+        if attempts < 1:
+            raise ConfigError("a request needs at least one attempt", remedy="Give 1 or more", option="attempts")
+        self.address = address
+        self._attempts = attempts
+        self._backoff_s = backoff_s
+        self._exchange = _exchange(address, tls, timeout_s)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._exchange.close()
+
+    def ask(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None, *, subject: str
+    ) -> Answer:
+        """Send a request; ``path`` is escaped already and follows the address, ``subject`` is for errors.
+
+        Raises :class:`~ticdc_emit.errors.RegistryUnreachableError` after the last attempt, and
+        :class:`~ticdc_emit.errors.RegistryError` for an error that another attempt cannot fix.
+        """
+        from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+
+        retrying = Retrying(
+            stop=stop_after_attempt(self._attempts),
+            wait=wait_exponential(multiplier=self._backoff_s, max=_LONGEST_WAIT_S),
+            retry=retry_if_exception_type(_TransientError),
+            before_sleep=self._log_retry,
+        )
+
+        def send() -> Answer:
+            try:
+                answer = self._exchange.ask(method, path, headers, body)
+            except ExchangeError as error:
+                if error.transient:
+                    raise _TransientError(str(error)) from None
+                raise self._failure(error, subject) from None
+            if answer.status >= 500:
+                raise _TransientError(f"{answer.status} {self.cause(answer)}")
+            return answer
+
+        try:
+            return retrying(send)
+        except RetryError as error:
+            cause = str(error.last_attempt.exception())
+        raise RegistryUnreachableError(
+            f"the registry {self.address.shown} did not answer: {cause}",
+            remedy="Check that it runs and can be reached from here",
+            subject=subject,
+            attempts=self._attempts,
+        )
+
+    def cause(self, answer: Answer) -> str:
+        """Return the registry's message, if it has one; an HTML page has none."""
+        content = answer.json()
+        if isinstance(content, dict) and content.get("message"):
+            text = str(content["message"])
+        elif "html" in answer.content_type:
+            text = "a page of HTML"
+        else:
+            text = answer.text.strip() or answer.reason or "nothing"
+        text = self.address.without_secrets(text[:_READ_ANSWER])
+        return text if len(text) <= _SHOWN_ANSWER else text[:_SHOWN_ANSWER] + " …"
+
+    def _log_retry(self, state: RetryCallState) -> None:
+        cause = state.outcome.exception() if state.outcome else None
+        logger.warning(
+            "the registry %s failed (attempt %d of %d), next in %.1f s: %s",
+            self.address.shown,
+            state.attempt_number,
+            self._attempts,
+            state.upcoming_sleep,
+            cause,
+        )
+
+    def _failure(self, error: ExchangeError, subject: str) -> RegistryError:
+        if not error.tls:
+            return RegistryError(
+                f"the registry {self.address.shown} gave no usable answer: {error}",
+                remedy="Check that the URL leads to a schema registry, without a redirect to another server",
+                subject=subject,
+            )
+        return RegistryError(
+            f"no TLS with the registry {self.address.shown}: {error}",
+            remedy="Give the CA of the registry (ca), and cert and key if it asks for a client certificate",
+            subject=subject,
+        )
+
+
+def _exchange(address: RegistryAddress, tls: RegistryTls | None, timeout_s: float) -> Exchange:
+    try:
+        import tenacity  # noqa: F401 - part of the same extra as httpx
+    except ImportError as error:
+        raise MissingDependencyError("a schema registry needs httpx and tenacity", extra="avro") from error
+    # the system's CAs, as in Go; httpx would use its own
+    context = (tls or RegistryTls()).context() if address.https else None
+    # the environment's proxy is used, as in Go, but not for this machine
+    return Exchange(address, context, timeout_s=timeout_s, proxies=not address.loopback)

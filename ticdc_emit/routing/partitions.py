@@ -1,0 +1,217 @@
+"""Which partition an event goes to: TiCDC's position-inertia hash.
+
+In: schema and table name, and the columns of a batch that a rule hashes.  Out: an unsigned 32-bit hash, ``partition =
+hash mod partitions``.  The hash is the CRC-32 of schema and table joined, XOR the CRC-32 of each hashed column's name
+and value text joined.
+
+Source: ``pkg/hash/position_inertia.go``, ``cdc/sink/dmlsink/mq/dispatcher/partition/`` and ``ColumnValueString`` of
+``cdc/model/sink.go`` in pingcap/tiflow; semantics 4.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Literal, Protocol, TypeAlias
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.columnar.buffers import null_mask
+from ticdc_emit.columnar.values import plain_text
+from ticdc_emit.config.lineages import RoutingSwitches
+from ticdc_emit.config.options import DispatchRule
+from ticdc_emit.errors import DispatcherError
+from ticdc_emit.schema.model import Column, Index, TableInfo
+from ticdc_emit.sql.words import to_lower
+
+__all__ = ["Hashed", "Kind", "PartitionRule", "RowValues", "partition_of", "partitions_of", "table_hash"]
+
+
+Hashes = npt.NDArray[np.uint32]
+
+
+class RowValues(Protocol):
+    """The rows of a batch, column by column."""
+
+    def values(self, column: Column) -> pa.Array:
+        """Return the accepted values of a column (``columnar.values``)."""
+
+
+def table_hash(schema: str, table: str) -> int:
+    """Return the hash of the ``table`` (and ``default``) dispatcher: CRC-32 (IEEE) of both names joined, as UTF-8."""
+    return crc32((schema + table).encode())
+
+
+def partition_of(hash_value: int, partitions: int) -> int:
+    """Return the partition, ``0 <= partition < partitions``, of an unsigned 32-bit hash."""
+    return hash_value % partitions
+
+
+def partitions_of(
+    rule: PartitionRule,
+    hashed: Hashed,
+    seed: int | Hashes,
+    image: RowValues,
+    commit_ts: pa.Array,
+    count: int,
+    null_text: bytes | None,
+) -> int | pa.Array:
+    """Return the partition of each row of a table (``int32``), or one number if it is the same for all rows.
+
+    ``hashed`` is the rule's for this table version, ``seed`` the :func:`table_hash` of all rows or of each, ``image``
+    the rows after the change (before it for deletes), ``commit_ts`` their TSOs (``uint64``), ``count`` the number of
+    partitions.  ``null_text`` is hashed for NULL; with ``None`` the column's name is not hashed either. Raises the
+    errors of reading a value.
+    """
+    if count == 1:
+        return 0
+    if rule.kind == "ts":
+        return pa.array((commit_ts.to_numpy() % np.uint64(count)).astype(np.int32))
+    if not hashed and isinstance(seed, int):
+        return partition_of(seed, count)
+    hashes: Hashes = np.full(len(commit_ts), seed, np.uint32)
+    for name, column in hashed:
+        hashes ^= _column_hashes(name, column, image.values(column), null_text)
+    return pa.array((hashes % np.uint32(count)).astype(np.int32))
+
+
+def _column_hashes(name: bytes, column: Column, values: pa.Array, null_text: bytes | None) -> Hashes:
+    """Return the contribution of one column to the hash of each row."""
+    nulls = null_mask(values)
+    places: npt.NDArray[np.int64] | None = None
+    if pa.types.is_dictionary(values.type):
+        places = values.indices.fill_null(0).to_numpy().astype(np.int64)
+        values = values.dictionary
+    texts = plain_text(column, values).cast(pa.binary())
+    start = crc32(name)
+    # fill_null: the value under a null has no text
+    hashes = np.fromiter(
+        map(crc32, texts.fill_null(b"").to_numpy(zero_copy_only=False).tolist(), repeat(start)), np.uint32, len(texts)
+    )
+    if places is not None:
+        hashes = hashes[places] if len(hashes) else np.zeros(len(places), np.uint32)
+    if nulls is not None:
+        hashes[nulls] = 0 if null_text is None else crc32(null_text, start)
+    return hashes
+
+
+Kind: TypeAlias = Literal["table", "ts", "index-value", "columns"]
+
+Hashed: TypeAlias = tuple[tuple[bytes, Column], ...]
+"""One input of a row's hash: a name, and the column whose value is hashed after it."""
+
+_KINDS: dict[str, Kind] = {
+    "": "table",
+    "default": "table",
+    "table": "table",
+    "ts": "ts",
+    "index-value": "index-value",
+    "rowid": "index-value",
+    "columns": "columns",
+}
+
+
+@dataclass(frozen=True)
+class PartitionRule:
+    """How rows are spread over a topic's partitions. ``index``: the index of ``index-value``, "" for the handle key."""
+
+    kind: Kind = "table"
+    index: str = ""
+    columns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, rule: DispatchRule) -> PartitionRule:
+        """Return the rule of a dispatcher. An unknown one means ``table``, as in TiCDC; loading the configuration warns
+        about it.
+        """
+        return cls(_KINDS.get(to_lower(rule.partition), "table"), rule.index, rule.columns)
+
+    @property
+    def by_value(self) -> bool:
+        """Whether rows of one table with the same TSO may go to different partitions."""
+        return self.kind in ("index-value", "columns")
+
+    def hashed(self, table: TableInfo, switches: RoutingSwitches) -> Hashed:
+        """Return what is hashed of a table's rows; nothing for ``table``, ``ts`` and a table without handle key.
+
+        Raises :class:`~ticdc_emit.errors.DispatcherError` (CDC:ErrDispatcherFailed) for a column or index that the
+        table lacks, for a virtual one among ``columns``, and where TiCDC crashes (see above).
+        """
+        if not self.by_value:
+            return ()
+        if self.kind == "index-value" and not self.index:
+            whole = [column for column in table.shown_handle_key if not column.is_virtual]  # which are NULL there
+            key = table.handle_key if switches.hashed_columns == "selected" else whole
+            return tuple((column.name.encode(), column) for column in key)
+        wanted = self._listed(table) if self.kind == "columns" else self._indexed(table)
+        in_row = switches.hashed_offsets == "row"
+        pairs = []
+        for column in wanted:
+            if in_row and column.is_virtual:
+                continue  # of an index; its value is NULL
+            hashed_column = column if in_row else _at_table_offset(table, column)
+            # "index" hashes the index's column names, "columns" those of the values that were found
+            name = hashed_column.name if self.kind == "columns" else column.name
+            if switches.hashed_columns == "all" or table.selected is None or hashed_column.name in table.selected:
+                pairs.append((name.encode(), hashed_column))
+        return tuple(pairs)
+
+    def verify(self, table: TableInfo) -> None:
+        """Refuse what TiCDC refuses of the tables that exist when a changefeed is made.
+
+        Raises :class:`~ticdc_emit.errors.DispatcherError`: as :meth:`hashed` does, and for an index that is not unique.
+        Updates of its columns are not split, so two changes of a row could go to different partitions.
+        """
+        if self.kind == "columns":
+            self._listed(table)
+        elif self.kind == "index-value" and self.index:
+            index = self._find_index(table)
+            if index is None or not index.unique:
+                cause = "not found" if index is None else "is not unique"
+                raise _failed(
+                    f"index {cause} when verify the table, table: {table.full_name}, index: {self.index}", table
+                )
+
+    def _find_index(self, table: TableInfo) -> Index | None:
+        return next((index for index in table.indexes if to_lower(index.name) == to_lower(self.index)), None)
+
+    def _indexed(self, table: TableInfo) -> list[Column]:
+        index = self._find_index(table)
+        if index is None:
+            raise _failed(f"index not found when dispatch event, table: {table.name}, index: {self.index}", table)
+        return [table.column(name) for name in index.columns]
+
+    def _listed(self, table: TableInfo) -> list[Column]:
+        by_name = {to_lower(column.name): column for column in table.columns}
+        listed, columns = f"table: {table.name}, columns: [{' '.join(self.columns)}]", []
+        for name in map(to_lower, self.columns):
+            column = by_name.get(name)
+            if column is None:
+                raise _failed(f"columns not found when dispatch event, {listed}, column: {name}", table)
+            if column.is_virtual:
+                raise _failed(f"found virtual generated columns when dispatch event, {listed} column: {name}", table)
+            columns.append(column)
+        return columns
+
+
+def _at_table_offset(table: TableInfo, column: Column) -> Column:
+    """Return the column whose value a row has at the table offset of ``column``."""
+    offset = table.columns.index(column)
+    if offset >= len(table.row_columns):
+        raise _failed(
+            f"column {column.name} stands at offset {offset} of the table, and a row has {len(table.row_columns)} "
+            "values, for virtual columns have none: TiCDC crashes here",
+            table,
+            remedy="Name columns that stand before the virtual ones, or use the profile next",
+        )
+    return table.row_columns[offset]
+
+
+def _failed(
+    cause: str, table: TableInfo, *, remedy: str = "Correct the dispatcher in the changefeed"
+) -> DispatcherError:
+    code = "CDC:ErrDispatcherFailed"
+    return DispatcherError(f"[{code}]{cause}", remedy=remedy, table=table.full_name, code=code)

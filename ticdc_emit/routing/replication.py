@@ -1,0 +1,209 @@
+"""What a changefeed replicates of a catalog: its DDL, and which versions of which tables have rows.
+
+In: the configuration, the tables and databases at the start, then the events of each statement in order. Out: verdicts
+on the events, and the catalog's histories without the versions that TiCDC leaves out, with their time spans and
+reasons. A version of a known table that a discarded DDL made is ignored: rows keep the previous one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.errors import DdlError
+from ticdc_emit.routing.ddl_classic import SnapshotJudge
+from ticdc_emit.routing.ddl_next import StoreJudge
+from ticdc_emit.routing.ddl_verdicts import KEYLESS, KIND, RULES, START_TS, Guards, Verdict
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["LeftOut", "Replication", "TableHistory", "Unreplicated"]
+
+
+TableHistory: TypeAlias = Iterable[tuple[int, "TableInfo | None"]]
+"""Versions of one table name: (commit_ts from which it applies, the schema; ``None`` once dropped), ascending."""
+
+
+class LeftOut(NamedTuple):
+    """Rows with since < commit_ts <= until are left out, and why. ``until`` is ``None`` for no end.
+
+    ``columns``: columns added by a discarded DDL. Rows may have them, and no row is left out. ``physical``: only the
+    rows with such a physical table id; ``shown_as``: the table as whose rows TiCDC sends them, "" if it does not.
+    """
+
+    since: int
+    until: int | None
+    reason: str
+    columns: frozenset[str] = frozenset()
+    physical: frozenset[int] = frozenset()
+    shown_as: str = ""
+
+
+Unreplicated: TypeAlias = Mapping[tuple[str, str], tuple[LeftOut, ...]]
+"""The time spans in which a table's rows are left out, by table name."""
+
+
+class Replication:
+    """Follows a changefeed's DDL. ``filtered_ddl`` counts the DDL that is not sent, by reason."""
+
+    def __init__(self, config: ChangefeedConfig, schemas: Iterable[str], tables: Iterable[TableInfo]) -> None:
+        self._guards = Guards.of(config)
+        self._keyless_is_final = config.profile.filtering.keyless_tables == "unseen"
+        self._judge: SnapshotJudge | StoreJudge
+        if config.profile.filtering.judged_ddl == "by-snapshot":
+            self._judge = SnapshotJudge(self._guards, schemas, tables)
+        else:
+            self._judge = StoreJudge(self._guards, tables)
+        self._accepted: dict[tuple[str, str], bool] = {}  # by name: one table may have thousands of versions
+        self._fates: dict[tuple[int, int, str], str] = {}
+        self._instead: dict[tuple[int, int, str], TableInfo] = {}
+        self._exchanged: list[tuple[int, LeftOut]] = []
+        self.filtered_ddl: Counter[str] = Counter()
+
+    @classmethod
+    def of(cls, config: ChangefeedConfig, catalog: Catalog) -> Replication:
+        """Return the replication of a changefeed that starts with the catalog's current state.
+
+        Raises :class:`~ticdc_emit.errors.ConfigError` for rules that TiCDC refuses at start.
+        """
+        return cls(config, catalog.databases(), catalog.tables())
+
+    def judge(self, events: Sequence[DdlEvent], commit_ts: int, bdr_role: str = "") -> list[Verdict]:
+        """Return the verdicts on the events of the next statement.
+
+        The transaction of a statement begins one tick before its ``commit_ts``; ``bdr_role`` is that of the cluster
+        (``primary``, ``secondary`` or ""). Raises :class:`~ticdc_emit.errors.DdlError` if TiCDC's changefeed fails.
+        """
+        verdicts = self._judge.judge(events, commit_ts - 1, bdr_role)
+        for verdict in verdicts:
+            if not verdict.is_sent:
+                self.filtered_ddl[verdict.reason] += 1
+            self._remember(verdict)
+        return verdicts
+
+    def _remember(self, verdict: Verdict) -> None:
+        if verdict.result == "discarded":
+            for other in verdict.event.others:
+                self._as_before(other, verdict.reason)
+        info, before = verdict.event.table_info, verdict.event.pre_table_info
+        if verdict.result != "discarded" and info is not None:
+            self._exchanged = [_ended(each, verdict.event) for each in self._exchanged]
+        if info is None or verdict.event.action in ("drop table", "drop view"):
+            return
+        if verdict.result == "discarded" and verdict.reason in (KIND, START_TS):
+            if verdict.event.action == "rename table":
+                self._as_before(info, verdict.reason)
+                return
+            if verdict.event.action == "exchange partition":
+                raise DdlError(
+                    "rows after an ignored EXCHANGE PARTITION are not supported",
+                    remedy="Remove its transaction from filter.ignore-txn-start-ts, or filter its tables by rules",
+                    statement=verdict.event.query,
+                    table=info.full_name,
+                )
+            same = before is not None and before.id == info.id
+            self._fates[_version(info)] = _SKIPPED if same else verdict.reason
+        elif verdict.event.action == "exchange partition" and verdict.reason == RULES:
+            self._keep_partitions(verdict, info)
+        elif not self._judge.knows(info) and self._guards.has(info):
+            self._fates[_version(info)] = KEYLESS if self._keyless_is_final else RULES
+
+    def _keep_partitions(self, verdict: Verdict, info: TableInfo) -> None:
+        """Remember a partitioned table whose EXCHANGE PARTITION was not applied.
+
+        TiCDC looks up a row's table by its physical id (``cdc/entry/mounter.go``, ``physicalTableByID`` of
+        ``cdc/entry/schema/snapshot.go``). The exchanged table had the id that the partition has now, so the rows of
+        the partition are its rows; where it is not replicated, nobody reads them until the partitioned table's next
+        DDL.
+        """
+        before = verdict.event.pre_table_info
+        if before is None or not (self._judge.knows(info) and self._guards.has(info)):
+            return
+        self._fates[_version(info)] = _SKIPPED
+        known = self._judge.taken_for(before)
+        shown = "" if known is None else known.full_name
+        since, ids = verdict.event.commit_ts, frozenset([before.id])
+        self._exchanged.append((info.id, LeftOut(since, None, verdict.reason, physical=ids, shown_as=shown)))
+
+    def _as_before(self, info: TableInfo, reason: str) -> None:
+        """Replace a version that a job made by the one that the changefeed knows under its id, if it did not apply the
+        job.
+        """
+        known = None if reason == KIND else self._judge.taken_for(info)
+        if known is None:
+            self._fates[_version(info)] = reason
+        elif known is not info:
+            self._instead[_version(info)] = known
+
+    def histories(
+        self, histories: Mapping[tuple[str, str], TableHistory]
+    ) -> tuple[dict[tuple[str, str], TableHistory], Unreplicated]:
+        """Return a catalog's histories with ``None`` for each version whose rows are left out, and the spans with
+        reasons.
+        """
+        replicated: dict[tuple[str, str], TableHistory] = {}
+        left_out: dict[tuple[str, str], tuple[LeftOut, ...]] = {}
+        for key, history in histories.items():
+            as_replicated = [(since, self._taken(info)) for since, info in history]
+            versions = [(since, info, self._fate(info)) for since, info in as_replicated]
+            unused = _columns(info for _, info, fate in versions if fate == _SKIPPED)
+            versions = [each for each in versions if each[2] != _SKIPPED]
+            unused -= _columns(info for _, info, _ in versions)
+            replicated[key] = [(since, info if fate is None else None) for since, info, fate in versions]
+            ends = [since for since, _, _ in versions[1:]] + [None]
+            spans = tuple(
+                LeftOut(since, end, fate)
+                for (since, _, fate), end in zip(versions, ends, strict=True)
+                if fate is not None
+            )
+            ids = {info.id for _, info in history if info is not None}
+            spans += tuple(span for table_id, span in self._exchanged if table_id in ids)
+            if unused:
+                spans += (LeftOut(0, 0, START_TS, unused),)
+            if spans:
+                left_out[key] = spans
+        return replicated, left_out
+
+    def _taken(self, info: TableInfo | None) -> TableInfo | None:
+        return None if info is None else self._instead.get(_version(info), info)
+
+    def _fate(self, info: TableInfo | None) -> str | None:
+        """Return why a version has no rows in the changefeed; ``None`` if it has rows."""
+        if info is None:
+            return None
+        special = self._fates.get(_version(info))
+        if special is not None:
+            return special
+        name = info.schema, info.name
+        if name not in self._accepted:
+            self._accepted[name] = self._guards.has(info)
+        if not self._accepted[name]:
+            return RULES
+        if info.is_view:
+            return None
+        if self._keyless_is_final:
+            return None if self._judge.knows(info) else KEYLESS
+        return None if self._guards.keys.allows(info) else KEYLESS
+
+
+def _ended(exchanged: tuple[int, LeftOut], event: DdlEvent) -> tuple[int, LeftOut]:
+    """End the span of an exchanged partition that nobody reads at the next DDL of its table, which shows it anew."""
+    table_id, span = exchanged
+    of_table = table_id in (info.id for info in (event.table_info, event.pre_table_info) if info is not None)
+    if not of_table or span.shown_as or span.until is not None:
+        return exchanged
+    return table_id, span._replace(until=event.commit_ts)
+
+
+def _columns(infos: Iterable[TableInfo | None]) -> frozenset[str]:
+    return frozenset(column.name for info in infos if info is not None for column in info.columns)
+
+
+_SKIPPED = "the version before it holds"
+
+
+def _version(info: TableInfo) -> tuple[int, int, str]:
+    return info.id, info.version, info.full_name

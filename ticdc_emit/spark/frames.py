@@ -1,0 +1,271 @@
+"""DataFrames of row changes as the columns that an encoding task reads.
+
+Two public forms (``changes.arrow_input``): **typed**, one DataFrame of one table, and **generic**, one for many. Nothing is
+shuffled, collected or cached here. Rules of order, splitting and routing are elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changes.arrow_input import DDL_OP, GENERIC_NAMES, check_columns, is_generic
+from ticdc_emit.changes.attributes import ATTRIBUTES
+from ticdc_emit.errors import MissingColumnError, UnsupportedTypeError
+from ticdc_emit.pipeline.batch import null_in_ddl
+from ticdc_emit.pipeline.state import DdlStatement
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.types import BLOB_TYPES, MySQLType
+from ticdc_emit.sql.words import quoted
+from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructField
+
+__all__ = [
+    "LONGEST",
+    "RowLengths",
+    "Survey",
+    "are_short",
+    "change_columns",
+    "commit_ts_column",
+    "in_pairs",
+    "named_tables",
+    "refusing_long",
+    "without_ddl",
+]
+
+
+_Part = TypeVar("_Part")
+
+
+def without_ddl(df: DataFrame) -> DataFrame:
+    """Return the row changes of a DataFrame that may hold DDL rows (``op = 'ddl'`` with ``query``)."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return df.filter(~F.lower("op").eqNullSafe(DDL_OP)) if "query" in df.columns else df
+
+
+def change_columns(df: DataFrame, where: str) -> DataFrame:
+    """Return the columns of row changes. ``where``: the table for errors.
+
+    Raises :class:`MissingColumnError`, :class:`~ticdc_emit.errors.SchemaError` and :class:`UnsupportedTypeError`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    check_columns(df.columns, where)
+    names = [*(GENERIC_NAMES if is_generic(df.columns) else ()), *ATTRIBUTES, "before", "after"]
+    others = [name for name in names if name in df.columns]
+    longs = [name for name in ("commit_ts", "seq") if (name, "bigint") in df.dtypes]
+    if "commit_ts" in longs and df.columns == ["op", *longs, *others]:
+        return df  # Spark analyses and compiles each projection anew, for each table
+    seq = [F.col("seq").cast("long").alias("seq")] if "seq" in df.columns else []
+    return df.select("op", commit_ts_column(df).alias("commit_ts"), *seq, *others)
+
+
+def in_pairs(join: Callable[[_Part, _Part], _Part], parts: Sequence[_Part]) -> _Part:
+    """Join parts in their order, neighbours first: a tree of little depth, which Spark walks at each step."""
+    while len(parts) > 1:
+        parts = [reduce(join, parts[place : place + 2]) for place in range(0, len(parts), 2)]
+    return parts[0]
+
+
+def commit_ts_column(df: DataFrame) -> Column:
+    """Return the TSO column; ``commit_time`` is converted like in ``tso.tso_from_micros``."""
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import DecimalType, IntegralType
+
+    if "commit_ts" in df.columns:
+        kind = df.schema["commit_ts"].dataType
+        if not isinstance(kind, IntegralType | DecimalType):
+            raise UnsupportedTypeError(
+                f"commit_ts is {kind.simpleString()}, not a whole number",
+                remedy="Give commit_ts as long, or commit_time as timestamp",
+                column="commit_ts",
+            )
+        return F.col("commit_ts").cast("long")
+    if "commit_time" not in df.columns:
+        raise MissingColumnError(
+            "the changes have neither commit_ts nor commit_time",
+            remedy="Add commit_ts (TSO, long) or commit_time (timestamp)",
+            column="commit_ts",
+        )
+    micros = F.unix_micros(F.col("commit_time").cast("timestamp"))
+    physical = F.floor(micros / F.lit(1000)).cast("long")
+    return physical * F.lit(1 << LOGICAL_BITS) + (micros - physical * F.lit(1000)) * F.lit(LOGICAL_PER_MICROSECOND)
+
+
+logger = logging.getLogger(__name__)
+
+LONGEST = 16 * 1024
+"""Bytes of text and binary values of a row's images."""
+
+_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_UNLIMITED = str((1 << 31) - 1)
+_MOST_ROWS = 10_000
+_MOST_FIELDS = 100
+_LONG_TYPES = {*BLOB_TYPES, MySQLType.GEOMETRY, MySQLType.VECTOR_FLOAT32} - {MySQLType.TINY_BLOB}
+_MARK = "ticdc_emit: a row is long, so the batch runs again and Spark measures its rows"
+_Made = TypeVar("_Made", covariant=True)
+
+
+class _Job(Protocol[_Made]):
+    def __call__(self, *, checks_length: bool) -> _Made: ...
+
+
+class RowLengths:
+    """What one sink knows of the rows that it is given: whether a long one has been among them."""
+
+    def __init__(self) -> None:
+        self._long = False
+
+    def run(self, session: SparkSession, job: _Job[_Made]) -> _Made:
+        """Return what ``job`` returns, without the limit of bytes if it can be lifted and meets no long row.
+
+        ``checks_length`` says whether it must look for one.
+        """
+        from pyspark.errors import PySparkException
+
+        if not self._long and _can_lift(session):
+            try:
+                with _lifted(session):
+                    return job(checks_length=True)
+            except PySparkException as error:
+                if _MARK not in str(error):
+                    raise
+                self._long = True
+                logger.warning(
+                    "a row has more than %d bytes of text or binary data, so Spark's last job failed before it sent "
+                    "anything. This is expected. The batch runs again, and Spark measures this sink's rows from now on",
+                    LONGEST,
+                )
+        return job(checks_length=False)
+
+
+def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:
+    """Return whether the rows of a typed DataFrame are short, as far as types tell: JSON and VARCHAR may be long.
+
+    Rows of many fields are not. The test of :func:`refusing_long` would be too much for Spark's optimizer, which moves
+    it below the projection that makes the images: each text in it becomes a copy of its image with all its fields.
+    """
+    fields = [field for _, field in _fields(df)]
+    return (
+        len(fields) <= _MOST_FIELDS
+        and not any(column.type in _LONG_TYPES for table in versions for column in table)
+        and all(
+            type(field.dataType).__name__ not in ("ArrayType", "MapType", "StructType", "VariantType")
+            for field in fields
+        )
+    )
+
+
+def refusing_long(df: DataFrame) -> DataFrame:
+    """Return the rows of a typed DataFrame; a job that meets one of more than :data:`LONGEST` bytes fails."""
+    lengths = [
+        f"coalesce(octet_length({quoted(image, field.name)}), 0)"
+        for image, field in _fields(df)
+        if field.dataType.typeName() in ("string", "binary")
+    ]
+    if not lengths:
+        return df
+    # as text, because each function of a Column takes a dozen calls into the JVM
+    length = in_pairs(lambda one, other: f"({one} + {other})", lengths)
+    return df.filter(f"if({length} > {LONGEST}, cast(raise_error('{_MARK}') as boolean), true)")
+
+
+def _fields(df: DataFrame) -> Iterator[tuple[str, StructField]]:
+    """Yield the fields of the images, each with the name of its image."""
+    return ((name, field) for name in ("before", "after") if name in df.columns for field in df.schema[name].dataType)
+
+
+def _can_lift(session: SparkSession) -> bool:
+    rows = int(session.conf.get(_ROWS, str(_MOST_ROWS)) or 0)
+    return 0 < rows <= _MOST_ROWS and hasattr(session, "_jsparkSession")
+
+
+@contextmanager
+def _lifted(session: SparkSession) -> Iterator[None]:
+    context = session.sparkContext
+    before = context.getLocalProperty(_BYTES)
+    context.setLocalProperty(_BYTES, _UNLIMITED)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_BYTES, before)
+
+
+_DDL, _TABLE = "ddl", "table"
+_COLUMNS = {"kind": "string", "schema": "string", "table": "string", "commit_ts": "long", "query": "string"}
+
+
+class Survey:
+    """The results of one job. ``frames``: those with DDL. ``named``: those whose tables are wanted."""
+
+    def __init__(self, frames: Sequence[DataFrame], *, named: Iterable[DataFrame] = ()) -> None:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        parts = [_ddl_of(df) for df in frames]
+        parts += [_columns(named_tables(df), kind=F.lit(_TABLE)) for df in named]
+        self._found = in_pairs(lambda one, other: one.union(other), parts).toArrow()
+
+    def ddl(self, database: str) -> list[DdlStatement]:
+        """Return the DDL in order; ``database``: for statements without one."""
+        statements: list[DdlStatement] = []
+        for row in self._of(_DDL).to_pylist():
+            commit_ts, query = row["commit_ts"], row["query"]
+            if commit_ts is None or query is None:
+                raise null_in_ddl(row["table"] if commit_ts is None else "query", commit_ts, query)
+            statements.append((commit_ts, row["schema"] or database, query))
+        return sorted(statements)
+
+    def tables(self) -> list[tuple[str, str]]:
+        """Return the table names in rows."""
+        return [(row["schema"], row["table"]) for row in self._of(_TABLE).to_pylist()]
+
+    def _of(self, kind: str) -> pa.Table:
+        return self._found.filter(pc.equal(self._found.column("kind"), kind))
+
+
+def named_tables(df: DataFrame) -> DataFrame:
+    """Return the names of the tables of rows in the generic form."""
+    return without_ddl(df).select("schema", "table").distinct().dropna()
+
+
+def _ddl_of(df: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    for column in {"schema", "query"} & set(df.columns):
+        _refuse_other_than_text(df, column)
+    schema = F.col("schema") if "schema" in df.columns else F.lit(None)
+    time = "commit_ts" if "commit_ts" in df.columns else "commit_time"
+    ddl = df.filter(F.lower("op") == F.lit(DDL_OP))
+    found = ddl.select(schema.alias("schema"), commit_ts_column(df).alias("commit_ts"), "query")
+    return _columns(found, kind=F.lit(_DDL), table=F.lit(time))
+
+
+def _refuse_other_than_text(df: DataFrame, column: str) -> None:
+    from pyspark.sql.types import CharType, NullType, StringType, VarcharType
+
+    kind = df.schema[column].dataType
+    if not isinstance(kind, StringType | CharType | VarcharType | NullType):
+        raise UnsupportedTypeError(
+            f"the {column} of DDL rows is {kind.simpleString()}, not text",
+            remedy=f"Cast {column} to string first",
+            column=column,
+        )
+
+
+def _columns(df: DataFrame, **others: Any) -> DataFrame:
+    """Return the columns that every branch of the union has."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    held = {name: others.get(name, F.col(name) if name in df.columns else F.lit(None)) for name in _COLUMNS}
+    return df.select(*(column.cast(_COLUMNS[name]).alias(name) for name, column in held.items()))
