@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from ticdc_emit.config import PROFILES, ChangefeedConfig, Protocol
-from ticdc_emit.decode import ReferenceConsumer
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog

@@ -14,7 +14,7 @@ used, so you need pyspark, confluent_kafka and hypothesis only for the names tha
   :class:`MemoryTopics`.
 
 All errors are :class:`TicdcEmitError`; the kinds are in :mod:`ticdc_emit.errors`. These packages export more:
-``ticdc_emit.config``, ``pipeline``, ``decode``, ``delivery``, ``observe``, ``registry``, ``spark``,
+``ticdc_emit.config``, ``pipeline``, ``consume``, ``delivery``, ``observe``, ``registry``, ``spark``,
 ``strategies``, ``testing``, ``traffic.replay``, ``traffic.scenarios``.
 """
 
@@ -26,7 +26,9 @@ from ticdc_emit.exports import lazy
 
 if TYPE_CHECKING:
     from ticdc_emit.config import ChangefeedConfig, load_changefeed
-    from ticdc_emit.decode import ReferenceConsumer, reader_for, verify
+    from ticdc_emit.consume.readers import reader_for
+    from ticdc_emit.consume.reference_consumer import ReferenceConsumer
+    from ticdc_emit.consume.verify import verify
     from ticdc_emit.delivery import Message, messages, to_messages
     from ticdc_emit.encoder import Encoder
     from ticdc_emit.errors import TicdcEmitError
@@ -85,7 +87,7 @@ _HOMES = {
     "History": "traffic",
     "MemoryTopics": "testing",
     "Message": "delivery",
-    "ReferenceConsumer": "decode",
+    "ReferenceConsumer": "consume",
     "RunReport": "pipeline.report",
     "TicdcEmitError": "errors",
     "TicdcSink": "spark",
@@ -100,13 +102,13 @@ _HOMES = {
     "load_changefeed": "config",
     "local_session": "spark",
     "messages": "delivery",
-    "reader_for": "decode",
+    "reader_for": "consume",
     "replay": "traffic.replay",
     "restore_ddl": "pipeline.plan",
     "scenario": "traffic.scenarios",
     "scenarios": "traffic.scenarios",
     "to_messages": "delivery",
-    "verify": "decode",
+    "verify": "consume",
 }
 
 __getattr__, __dir__ = lazy(__name__, _HOMES)

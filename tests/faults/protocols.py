@@ -1,6 +1,6 @@
 """The protocols of a campaign: their sink URI options, and what one of their messages says.
 
-Readers are those of :mod:`ticdc_emit.decode`, which share no code with the encoders; Canal-JSON is plain JSON.
+Readers are those of :mod:`ticdc_emit.consume`, which share no code with the encoders; Canal-JSON is plain JSON.
 """
 
 from __future__ import annotations
@@ -11,19 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
-from ticdc_emit.decode import (
-    AvroReader,
-    DebeziumReader,
-    DebeziumRow,
-    DebeziumWatermark,
-    OpenProtocolReader,
-    OpenRow,
-    OpenWatermark,
-    RegistrySchemas,
-    SimpleReader,
-    SimpleRow,
-    SimpleWatermark,
-)
+from ticdc_emit.protocols.avro.decoder import AvroReader
+from ticdc_emit.protocols.connect.decoder import DebeziumRow, DebeziumWatermark
+from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader, OpenRow, OpenWatermark
+from ticdc_emit.protocols.registered_avro import RegistrySchemas
+from ticdc_emit.protocols.simple.decoder import SimpleReader
+from ticdc_emit.protocols.simple.records import SimpleRow, SimpleWatermark
 
 from .history import key_columns
 

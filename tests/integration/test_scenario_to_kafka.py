@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from ticdc_emit.decode import Verifier
+from ticdc_emit.consume.verify import Verifier
 from ticdc_emit.delivery import KafkaSink
 from ticdc_emit.delivery.kafka_reader import stream_topics
 from ticdc_emit.errors import UnknownTopicError

@@ -8,10 +8,18 @@ from typing import Any
 import pytest
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.decode import BootstrapEvent, DdlEvent, Event, ReferenceConsumer, RowEvent, WatermarkEvent, reader_for
+from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
+from ticdc_emit.protocols.decoded import (
+    BootstrapEvent,
+    DdlEvent,
+    Event,
+    RowEvent,
+    WatermarkEvent,
+)
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.testing.servers import KraftBroker
 

@@ -17,11 +17,12 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.decode import AvroReader, RegistrySchemas
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import IncompatibleSchemaError
+from ticdc_emit.protocols.avro.decoder import AvroReader
+from ticdc_emit.protocols.registered_avro import RegistrySchemas
 from ticdc_emit.registry.factory import registry_for
 from ticdc_emit.registry.http import RegistryTls
 from ticdc_emit.spark import TicdcSink

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis_profiles import examples
 from random_tables import COMMIT_TS
 
-from ticdc_emit.decode import DebeziumReader, DebeziumRow
 from ticdc_emit.errors import InvalidValueError
+from ticdc_emit.protocols.connect.decoder import DebeziumRow
+from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 
 
 def _bits(columns: Mapping[str, OracleColumn], image: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,17 +15,17 @@ from hypothesis_profiles import examples
 from random_tables import COMMIT_TS, Kind, RandomTable, bitwise, random_tables
 
 from ticdc_emit import Encoder, load_changefeed
-from ticdc_emit.decode import (
-    DecodeError,
+from ticdc_emit.protocols import codec_for
+from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.simple.decoder import SimpleReader
+from ticdc_emit.protocols.simple.records import (
     SimpleBootstrap,
     SimpleChecksum,
-    SimpleReader,
     SimpleRow,
     SimpleTableSchema,
     SimpleTimestamp,
     row_values,
 )
-from ticdc_emit.protocols import codec_for
 from ticdc_emit.tso import physical_ms
 
 _OPS = {"c": "INSERT", "u": "UPDATE", "d": "DELETE"}

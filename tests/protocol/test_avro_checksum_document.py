@@ -2,7 +2,7 @@
 
 The document is one consumer program. Its steps stand below (``_document_checksum``), as they are in it; messages that
 the encoder makes are accepted by it, for every TiDB type and every case of ``buildChecksumBytes`` that it has. Where it
-refuses or crashes on what TiCDC really sends, the row says what ``ticdc_emit.decode.verify_checksum`` does instead:
+refuses or crashes on what TiCDC really sends, the row says what ``ticdc_emit.consume.verify_checksum`` does instead:
 
 ====================================================== ============================================== ==================
 the document                                           the bytes                                      seen in
@@ -39,8 +39,9 @@ from vector_files import content_of, load_vector
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.decode import AvroReader, AvroRow, ChecksumMismatchError, verify_checksum
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.protocols.avro.decoder import AvroReader, AvroRow, verify_checksum
+from ticdc_emit.protocols.decoded import ChecksumMismatchError
 from ticdc_emit.registry.memory import MemoryRegistry
 
 _URI = "kafka://127.0.0.1:9092/avro-checksum-test?protocol=avro"

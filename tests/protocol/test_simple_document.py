@@ -53,7 +53,7 @@ from vector_files import load_vector
 
 from ticdc_emit import Encoder, restore_ddl
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.decode import ReferenceConsumer, SimpleBootstrap, SimpleDdl, SimpleReader
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps
@@ -61,6 +61,8 @@ from ticdc_emit.pipeline.encode import prepare
 from ticdc_emit.pipeline.plan import make_plan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.protocols import codec_for
+from ticdc_emit.protocols.simple.decoder import SimpleReader
+from ticdc_emit.protocols.simple.records import SimpleBootstrap, SimpleDdl
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo

@@ -75,7 +75,7 @@ def test_the_wheel_has_the_package_with_its_data_and_nothing_else(distributions:
     package = {f"ticdc_emit/{name}" for name in _files(ROOT / "ticdc_emit")}
     samples = {f"ticdc_emit/traffic/schemas/{name}" for name in _files(ROOT / "schemas")}
     assert names ^ (package | samples) == set()
-    assert {"ticdc_emit/py.typed", "ticdc_emit/decode/simple/simple_message.avsc"} <= names
+    assert {"ticdc_emit/py.typed", "ticdc_emit/protocols/simple/simple_message.avsc"} <= names
     assert f"\nVersion: {ticdc_emit.__version__}\n" in metadata
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
-from ticdc_emit.decode.consumer import ReferenceConsumer
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.replay import (

@@ -10,4 +10,4 @@ def test_the_count_is_the_same_each_time() -> None:
     assert first == second
     assert {"ticdc_emit.pipeline.run", "ticdc_emit.pipeline.encode"} <= first.modules
     assert {"ticdc_emit.pipeline", "ticdc_emit.delivery"} <= first.packages
-    assert not first.packages & {"ticdc_emit.spark", "ticdc_emit.decode", "ticdc_emit.traffic", "ticdc_emit.cli"}
+    assert not first.packages & {"ticdc_emit.spark", "ticdc_emit.consume", "ticdc_emit.traffic", "ticdc_emit.cli"}

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from spark_history import SCHEMA, tso
 
-from ticdc_emit.decode import AvroReader
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import IncompatibleSchemaError
+from ticdc_emit.protocols.avro.decoder import AvroReader
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.spark import TicdcSink, encode
 

@@ -13,7 +13,7 @@ import pytest
 from lawful_fold import violations
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.decode.consumer import ReferenceConsumer
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.pipeline.batch import ArrowBatch

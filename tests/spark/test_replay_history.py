@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.decode.consumer import ReferenceConsumer
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear, messages

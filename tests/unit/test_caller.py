@@ -10,7 +10,7 @@ import pytest
 from ticdc_emit import Encoder, TicdcSink, load_changefeed
 from ticdc_emit.changes.commit_ts import CommitTsWarning
 from ticdc_emit.config import ConfigWarning, LargeMessageHandle, Secret
-from ticdc_emit.decode import ReferenceConsumer
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.pipeline.batch import ArrowBatch

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import ticdc_emit
 from ticdc_emit import Message, load_changefeed, to_messages
 from ticdc_emit.conformance import run_conformance
-from ticdc_emit.decode import Tail
+from ticdc_emit.consume.tail import Tail
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.strategies import changefeeds, changes, ddl, histories, tables
 from ticdc_emit.traffic.generate import generate_arrow

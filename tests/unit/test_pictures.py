@@ -14,11 +14,18 @@ import pytest
 from child import exit_code
 
 from ticdc_emit import Encoder, History, Message, RunReport, scenario, to_messages, verify
-from ticdc_emit.decode import Finding, plot_messages, plot_timeline
-from ticdc_emit.decode.invariants import Verifier
-from ticdc_emit.decode.overview_figure import moment, overview_figure
-from ticdc_emit.decode.points import Point, Points
-from ticdc_emit.decode.timeline_figure import timeline_figure, timeline_figures
+from ticdc_emit.consume.figures import (
+    Point,
+    Points,
+    moment,
+    overview_figure,
+    plot_messages,
+    plot_timeline,
+    timeline_figure,
+    timeline_figures,
+)
+from ticdc_emit.consume.invariants import Finding
+from ticdc_emit.consume.verify import Verifier
 from ticdc_emit.delivery import DeliveryReport, PartitionCount
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 from ticdc_emit.pictures import Page

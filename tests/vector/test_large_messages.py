@@ -15,13 +15,13 @@ from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.produce import load_variant
 from ticdc_emit.conformance.vectors import Case, Variant, read_case
-from ticdc_emit.decode.compression import decompress
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.pipeline.control_events import Announcer, Event, Watermark
 from ticdc_emit.pipeline.encode import prepare
 from ticdc_emit.pipeline.large_messages import FixedName
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
+from ticdc_emit.protocols.whole_messages import decompress
 
 NAME = FixedName("00000000-0000-4000-8000-000000000000")
 CASES = {name: read_case(vector_path(name)) for name in ("large_messages", "claim_objects", "options")}

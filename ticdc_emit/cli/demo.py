@@ -22,7 +22,7 @@ from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.cli.watermarks import sparse_interval
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocols import protocol_document
-from ticdc_emit.decode import Tail
+from ticdc_emit.consume.tail import Tail
 from ticdc_emit.delivery.base import Sink
 from ticdc_emit.hints import counted
 

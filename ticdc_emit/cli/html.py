@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.cli.console import say
 from ticdc_emit.cli.place import messages_of_run
-from ticdc_emit.decode.invariants import INVARIANTS, Finding, Verifier
-from ticdc_emit.decode.points import Point, Points
+from ticdc_emit.consume.figures import Point, Points
+from ticdc_emit.consume.invariants import Finding
+from ticdc_emit.consume.verify import INVARIANTS, Verifier
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.hints import counted
@@ -22,8 +23,8 @@ from ticdc_emit.pictures import Page
 
 if TYPE_CHECKING:
     from ticdc_emit.config import ChangefeedConfig
-    from ticdc_emit.decode.schemas import SchemaSource
     from ticdc_emit.pipeline.report import RunReport
+    from ticdc_emit.protocols.registered_avro import SchemaSource
     from ticdc_emit.testing import EmbeddedKafka
 
 __all__ = ["Pictures"]
@@ -69,8 +70,7 @@ class Pictures:
         """Draw the messages of topics and a timeline of each partition with findings, and list the findings."""
         if self._page is None or not points:
             return
-        from ticdc_emit.decode.overview_figure import overview_figure
-        from ticdc_emit.decode.timeline_figure import timeline_figures
+        from ticdc_emit.consume.figures import overview_figure, timeline_figures
 
         self._page.add_table("Tables and operations", ("table", *_OPERATIONS), _operations(points))
         self._page.add(*timeline_figures(points, findings), overview_figure(points))
@@ -107,7 +107,7 @@ class Pictures:
 
 def _operations(points: Sequence[Point]) -> list[tuple[str, ...]]:
     """Return for each table how many rows and statements of each kind were read, and from when to when."""
-    from ticdc_emit.decode.overview_figure import moment
+    from ticdc_emit.consume.figures import moment
 
     by_table: dict[str, list[Point]] = {}
     for point in points:

@@ -17,14 +17,14 @@ from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.text import Text
 
-from ticdc_emit.decode import TailLine
+from ticdc_emit.consume.tail import TailLine
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.hints import counted
 
 __all__ = ["Reader", "message_dict", "pick_story", "print_messages"]
 
 Reader: TypeAlias = Callable[[Message], Sequence[TailLine]]
-"""Describes a message in lines, like :meth:`ticdc_emit.decode.Tail.lines`."""
+"""Describes a message in lines, like :meth:`ticdc_emit.consume.Tail.lines`."""
 
 _LONGEST_STORY = 3
 _FIRST_PRINTABLE = 0x20

@@ -14,7 +14,7 @@ from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.messages import message_dict
 from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.config.protocols import protocol_document
-from ticdc_emit.decode.tail import Tail
+from ticdc_emit.consume.tail import Tail
 from ticdc_emit.delivery.base import Sink
 from ticdc_emit.delivery.memory import sink_for
 from ticdc_emit.errors import ConfigError

@@ -12,7 +12,7 @@ from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import result_console, say
 from ticdc_emit.cli.topic_source import SourceOptions, open_source
 from ticdc_emit.config.secrets import printable
-from ticdc_emit.decode.tail import Tail, TailLine
+from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["run"]

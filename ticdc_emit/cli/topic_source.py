@@ -18,7 +18,7 @@ from ticdc_emit.cli.console import say
 from ticdc_emit.cli.topic_choice import TopicChoice, missing_topic
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.config.protocols import protocol_document, protocol_parameters
-from ticdc_emit.decode.guess import ProtocolGuess
+from ticdc_emit.consume.readers import ProtocolGuess
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import ConfigError, DeliveryError

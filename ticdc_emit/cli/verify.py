@@ -12,8 +12,9 @@ from ticdc_emit.cli.console import print_json, result_console, step
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.topic_source import SourceOptions, open_source
 from ticdc_emit.config.secrets import printable
-from ticdc_emit.decode.invariants import INVARIANTS, Finding, Verifier
-from ticdc_emit.decode.points import Points
+from ticdc_emit.consume.figures import Points
+from ticdc_emit.consume.invariants import Finding
+from ticdc_emit.consume.verify import INVARIANTS, Verifier
 from ticdc_emit.hints import counted
 
 __all__ = ["run"]

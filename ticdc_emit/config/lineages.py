@@ -34,7 +34,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class CanalJsonSwitches:
-    """The switches of ``protocols/canal_json``."""
+    """The switches of ``protocols/canal_json/encoder``."""
 
     empty_mysql_type: Literal["object", "null"] = "object"
     """``mysqlType`` of a message without columns: ``{}`` or ``null``."""
@@ -50,7 +50,7 @@ class CanalJsonSwitches:
 
 @dataclass(frozen=True)
 class AvroSwitches:
-    """The switches of ``protocols/avro`` and of the registration of its schemas."""
+    """The switches of ``protocols/avro/encoder`` and of the registration of its schemas."""
 
     key_columns: Literal["handle-key", "primary-key"] = "handle-key"
     """The columns of keys. With ``primary-key``, a table whose handle key is a unique index has no keys."""
@@ -74,7 +74,7 @@ class AvroSwitches:
 
 @dataclass(frozen=True)
 class SimpleSwitches:
-    """The switches of ``protocols/simple``."""
+    """The switches of ``protocols/simple/encoder``."""
 
     column_order: Literal["id", "table"] = "id"
     """The order of a table schema's columns."""
@@ -90,7 +90,7 @@ class SimpleSwitches:
 
 @dataclass(frozen=True)
 class DebeziumSwitches:
-    """The switches of ``protocols/debezium``."""
+    """The switches of ``protocols/debezium/encoder``."""
 
     source_schema: Literal["plain", "extended"] = "plain"
     """With ``enable-tidb-extension``: whether the schema of ``source`` has fields ``commit_ts`` and ``cluster_id``."""
@@ -106,7 +106,7 @@ class DebeziumSwitches:
 
 @dataclass(frozen=True)
 class OpenSwitches:
-    """The switches of ``protocols/open_protocol``."""
+    """The switches of ``protocols/open_protocol/encoder``."""
 
     json: Literal["encoding/json", "json-iterator"] = "encoding/json"
     """The library that escapes texts and prints floats."""

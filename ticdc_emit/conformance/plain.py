@@ -10,9 +10,9 @@ import base64
 import json
 
 from ticdc_emit.conformance.vectors import Outcome, Record
-from ticdc_emit.decode.compression import decompress
-from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.pipeline.large_messages import LargeMessages
+from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.whole_messages import decompress
 
 __all__ = ["plain_outcome"]
 

@@ -1,6 +1,6 @@
 """Pictures: what a run or a topic looks like, as plotly figures, and as one HTML file that needs nothing else.
 
-In: figures that the rooms below make of their own records (``pipeline``: reports; ``decode``: messages). Out: a
+In: figures that the rooms below make of their own records (``pipeline``: reports; ``consume``: messages). Out: a
 :class:`Page`. Importing this does not import plotly (extra ``plot``).
 """
 

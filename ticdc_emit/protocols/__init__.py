@@ -18,4 +18,4 @@ def codec_for(changefeed: ChangefeedConfig) -> Codec:
     package = protocol.traits.package
     if package is None:
         raise protocol_not_written(protocol)
-    return cast("Codec", import_module(f"ticdc_emit.protocols.{package}").make_codec(changefeed))
+    return cast("Codec", import_module(f"ticdc_emit.protocols.{package}.encoder").make_codec(changefeed))

@@ -14,9 +14,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.decode import ReferenceConsumer, RowEvent, SchemaSource, reader_for
+from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message, Place
 from ticdc_emit.errors import StrategyError
+from ticdc_emit.protocols.decoded import RowEvent
+from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.strategies.changefeeds import FeedOptions, changefeeds
 from ticdc_emit.strategies.histories import histories
@@ -83,7 +86,7 @@ def redelivered(
 
     ``messages``: those of each partition in their order. ``schemas``: Avro schemas by id; default: the changefeed's
     registry. ``max_restarts``: as for :func:`deliveries`. Raises :class:`~ticdc_emit.errors.StrategyError`, and
-    :class:`~ticdc_emit.decode.DecodeError` for a message that cannot be read.
+    :class:`~ticdc_emit.consume.DecodeError` for a message that cannot be read.
     """
     _check(max_restarts)
     return _runs(_commits(messages, config, schemas), max_restarts)

@@ -8,7 +8,7 @@ import json
 from rich.console import Console
 
 from ticdc_emit.cli.messages import Reader, message_dict, pick_story, print_messages
-from ticdc_emit.decode import TailLine
+from ticdc_emit.consume.tail import TailLine
 from ticdc_emit.delivery.base import Message
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from ticdc_emit.cli.messages import message_dict, pick_story, print_messages
 from ticdc_emit.cli.place import changefeed_at, place
 from ticdc_emit.config.protocols import protocol_document
-from ticdc_emit.decode import Tail
+from ticdc_emit.consume.tail import Tail
 from ticdc_emit.traffic.scenarios import scenario
 
 

@@ -14,7 +14,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.cli.topic_choice import TopicChoice
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import Protocol
-from ticdc_emit.decode.guess import ProtocolGuess
+from ticdc_emit.consume.readers import ProtocolGuess
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import UnknownTopicError
 from ticdc_emit.routing.topics import TopicExpression

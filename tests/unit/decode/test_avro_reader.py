@@ -15,9 +15,10 @@ import pytest
 from recorded import Recorded, recorded, row_messages
 
 import ticdc_emit
-from ticdc_emit.decode import AvroReader, AvroRow, DecodeError
-from ticdc_emit.decode.avro_fields import split_header
 from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.protocols.avro.decoder import AvroReader, AvroRow
+from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.registered_avro import split_header
 
 _SCHEMA = (
     '{"type":"record","name":"t","namespace":"default.test","fields":['
@@ -223,7 +224,7 @@ def test_without_fastavro(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_readers_share_nothing_with_encoders() -> None:
     code = (
-        "import sys, ticdc_emit.decode; print(*sorted(name for name in sys.modules if name.startswith('ticdc_emit')))"
+        "import sys, ticdc_emit.consume; print(*sorted(name for name in sys.modules if name.startswith('ticdc_emit')))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     owners = {name.split(".")[1] for name in loaded if "." in name}

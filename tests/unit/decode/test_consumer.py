@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from delivered import config_of, messages_of
 
-from ticdc_emit.decode.consumer import ReferenceConsumer
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import SchemaError
+from ticdc_emit.protocols.decoded import DecodeError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.history import History
 

@@ -19,8 +19,7 @@ from delivered import (
     ts,
 )
 
-from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.events import RowEvent
+from ticdc_emit.protocols.decoded import DecodeError, RowEvent
 from ticdc_emit.traffic.history import History
 
 EXT = "&enable-tidb-extension=true"

@@ -12,18 +12,18 @@ import pytest
 from debezium_oracle import OracleColumn, connect_type, schema_default, told
 from debezium_recorded import RecordedDebezium, debezium_messages
 
-from ticdc_emit.decode import (
+from ticdc_emit.protocols.connect.decoder import (
     DebeziumColumn,
     DebeziumDdl,
     DebeziumField,
-    DebeziumReader,
     DebeziumRow,
     DebeziumSource,
     DebeziumTable,
     DebeziumTableChange,
     DebeziumWatermark,
-    DecodeError,
 )
+from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+from ticdc_emit.protocols.decoded import DecodeError
 
 _READERS = {has_schema: DebeziumReader(has_schema) for has_schema in (True, False)}
 

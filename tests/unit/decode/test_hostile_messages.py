@@ -15,21 +15,17 @@ import cramjam
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.decode import (
-    AvroReader,
-    CanalJsonReader,
-    DebeziumReader,
-    DecodeError,
-    ReferenceConsumer,
-    SimpleReader,
-    decompress,
-    read_claim,
-    reader_for,
-    verify_checksum,
-)
+from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.json_depth import DEEPEST, parsed
+from ticdc_emit.protocols.avro.decoder import AvroReader, verify_checksum
+from ticdc_emit.protocols.canal_json.decoder import CanalJsonReader
+from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.simple.decoder import SimpleReader
+from ticdc_emit.protocols.whole_messages import decompress, read_claim
 
 READERS: dict[str, Callable[..., Any]] = {
     "canal-json": CanalJsonReader,

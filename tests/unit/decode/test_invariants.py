@@ -8,12 +8,19 @@ from typing import Any
 import pytest
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
-from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, RowEvent, WatermarkEvent
-from ticdc_emit.decode.invariants import INVARIANTS, Finding, Verifier, verify
-from ticdc_emit.decode.readers import reader_for
+from ticdc_emit.consume.invariants import Finding
+from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.consume.verify import INVARIANTS, Verifier, verify
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ClaimCheckError
+from ticdc_emit.protocols.decoded import (
+    BootstrapEvent,
+    DdlEvent,
+    DecodeError,
+    Event,
+    RowEvent,
+    WatermarkEvent,
+)
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios import FEEDS

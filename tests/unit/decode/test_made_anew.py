@@ -15,15 +15,15 @@ import fastavro
 import pytest
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
-from ticdc_emit.decode.consumer import ReferenceConsumer
-from ticdc_emit.decode.invariants import verify
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
+from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.traffic.history import History
 
 AT = 450_000_000_262_144_000
 SECOND = 1000 << 18
 SCHEMA = fastavro.parse_schema(
-    json.loads((files("ticdc_emit.decode.simple") / "simple_message.avsc").read_text(encoding="utf-8"))
+    json.loads((files("ticdc_emit.protocols.simple") / "simple_message.avsc").read_text(encoding="utf-8"))
 )
 AVRO = "protocol=simple&encoding-format=avro"
 CANAL = "protocol=canal-json&enable-tidb-extension=true"

@@ -15,10 +15,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
-from ticdc_emit.decode import DecodeError, RowEvent, Tail, Verifier, reader_for, verify
-from ticdc_emit.decode.errors import MALFORMED, as_decode_error
+from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.consume.tail import Tail
+from ticdc_emit.consume.verify import Verifier, verify
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.protocols.decoded import MALFORMED, DecodeError, RowEvent, as_decode_error
 from ticdc_emit.traffic.scenarios import FEEDS, Scenario, scenario, scenarios
 
 NAMES = ["added-default", "time-zone-extremes", "unsigned-extremes"]

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.decode.avro.reader import AvroReader, AvroRow
-from ticdc_emit.decode.canal_json.reader import CanalJsonReader, CanalRow
-from ticdc_emit.decode.debezium.reader import DebeziumReader
-from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.errors import InvalidValueError
+from ticdc_emit.protocols.avro.decoder import AvroReader, AvroRow
+from ticdc_emit.protocols.canal_json.decoder import CanalJsonReader, CanalRow
+from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+from ticdc_emit.protocols.decoded import DecodeError
 from ticdc_emit.registry.memory import MemoryRegistry
 
 TSO = 450000000262144000

@@ -15,22 +15,22 @@ from typing import Any
 import pytest
 from simple_recorded import RecordedSimple, simple_messages
 
-import ticdc_emit.decode
-from ticdc_emit.decode import (
-    DecodeError,
+import ticdc_emit.protocols.simple
+from ticdc_emit.errors import ConfigError, MissingDependencyError
+from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.simple.decoder import SimpleReader
+from ticdc_emit.protocols.simple.records import (
     SimpleBootstrap,
     SimpleChecksum,
     SimpleColumn,
     SimpleDdl,
     SimpleIndex,
-    SimpleReader,
     SimpleRow,
     SimpleTableSchema,
     SimpleTimestamp,
     SimpleWatermark,
     row_values,
 )
-from ticdc_emit.errors import ConfigError, MissingDependencyError
 
 _READERS = {"json": SimpleReader("json"), "avro": SimpleReader("avro")}
 _TIMES = ("datetime", "timestamp", "time")
@@ -354,6 +354,6 @@ def test_without_the_avro_package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_readers_schema_is_the_published_one() -> None:
-    shipped = Path(ticdc_emit.decode.__file__).parent / "simple" / "simple_message.avsc"
+    shipped = Path(ticdc_emit.protocols.simple.__file__).parent / "simple_message.avsc"
     published = Path(__file__).parents[3] / "schemas" / "simple_message.avsc"
     assert json.loads(shipped.read_text(encoding="utf-8")) == json.loads(published.read_text(encoding="utf-8"))

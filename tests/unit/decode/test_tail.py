@@ -6,7 +6,7 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import traits_of
-from ticdc_emit.decode.tail import Tail, TailLine
+from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.registry.memory import MemoryRegistry

@@ -20,10 +20,16 @@ from ticdc_emit.config.protocols import WRITTEN, Protocol
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.produce import load_variant
 from ticdc_emit.conformance.vectors import DML_KINDS, Case, Record, Variant, read_case
-from ticdc_emit.decode.avro.text import avro_name
-from ticdc_emit.decode.events import DdlEvent, RowEvent, WatermarkEvent, kind_of, table_of
-from ticdc_emit.decode.readers import reader_for
+from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.protocols.avro.decoder import avro_name
+from ticdc_emit.protocols.decoded import (
+    DdlEvent,
+    RowEvent,
+    WatermarkEvent,
+    kind_of,
+    table_of,
+)
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MySQLType

@@ -12,8 +12,9 @@ from zlib import crc32
 import pytest
 from recorded import Recorded, row_messages
 
-from ticdc_emit.decode import AvroReader, ChecksumMismatchError, DecodeError, verify_checksum
 from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.protocols.avro.decoder import AvroReader, verify_checksum
+from ticdc_emit.protocols.decoded import ChecksumMismatchError, DecodeError
 
 _CHECKED = [message for message in row_messages() if message.row and message.row.get("checksum")]
 

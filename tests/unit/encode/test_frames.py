@@ -14,7 +14,7 @@ from ticdc_emit.pipeline.encode import Prepared, prepare, prepare_all
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.row_reader import positioned
-from ticdc_emit.protocols.debezium_avro.rows import DebeziumAvroRows
+from ticdc_emit.protocols.debezium_avro.encoder import DebeziumAvroRows
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 

@@ -231,7 +231,7 @@ def test_a_registry_that_refuses_and_repeats_the_login(registry_server: Callable
 def test_a_registry_of_schemas_that_repeats_the_login(registry_server: Callable[..., Any], status: int) -> None:
     from scripted_server import answer
 
-    from ticdc_emit.decode import RegistrySchemas
+    from ticdc_emit.protocols.registered_avro import RegistrySchemas
 
     said = f'{{"schema": ["not {LOGIN}"]}}'
     onward = f"Location: http://{LOGIN}@127.0.0.1:1/{LOGIN}\r\n" if status == 302 else ""

@@ -14,11 +14,15 @@ from encode_large_messages import CANAL, SIMPLE, SIMPLE_AVRO, TABLE, encode, han
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.decode import DebeziumReader, DebeziumRow, SimpleReader, SimpleRow, decompress
 from ticdc_emit.errors import MessageTooLargeError, MissingDependencyError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.control_events import Announcer, Watermark
 from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.protocols.connect.decoder import DebeziumRow
+from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+from ticdc_emit.protocols.simple.decoder import SimpleReader
+from ticdc_emit.protocols.simple.records import SimpleRow
+from ticdc_emit.protocols.whole_messages import decompress
 from ticdc_emit.schema.catalog import Catalog
 
 DEBEZIUM = "protocol=debezium&enable-tidb-extension=true"

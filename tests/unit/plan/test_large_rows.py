@@ -14,11 +14,11 @@ from encode_large_messages import CANAL, FIRST, REDUCING, SIMPLE, SIMPLE_AVRO, e
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ticdc_emit.decode import SimpleReader
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.pipeline.encode import prepare
 from ticdc_emit.pipeline.large_messages import LargeMessages, SeededNames
 from ticdc_emit.pipeline.python_rows import rows_to_batch
+from ticdc_emit.protocols.simple.decoder import SimpleReader
 
 MIXED = [
     insert(1, 5),

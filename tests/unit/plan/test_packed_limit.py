@@ -6,11 +6,11 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.decode import OpenProtocolReader
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.pipeline.encode import prepare
 from ticdc_emit.pipeline.plan import make_plan
 from ticdc_emit.pipeline.row_batching import packed
+from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 TABLE = "create table s.t (id int primary key, v text)"

@@ -18,8 +18,9 @@ from scripted_server import PROBED, ScriptedServer, answer, slowly
 
 from ticdc_emit.config.options import GlueSchemaRegistry
 from ticdc_emit.config.secrets import Secret
-from ticdc_emit.decode import DecodeError, RegistrySchemas
 from ticdc_emit.errors import ConfigError, RegistryError, TicdcEmitError
+from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.registered_avro import RegistrySchemas
 from ticdc_emit.registry.confluent import ConfluentRegistry
 from ticdc_emit.registry.glue import GlueRegistry
 from ticdc_emit.registry.http import LARGEST_ANSWER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.decode import ReferenceConsumer
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.registry.factory import registry_for
 from ticdc_emit.registry.memory import MemoryRegistry

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.decode import verify
+from ticdc_emit.consume.verify import verify
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.strategies import Delivery, changefeeds, deliveries, histories, names, redelivered
 from ticdc_emit.traffic import History

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_emit.decode.carried import value_in_old_rows
 from ticdc_emit.errors import SchemaError
+from ticdc_emit.protocols.decoded_tables import value_in_old_rows
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.altered import value_of_old_rows
 

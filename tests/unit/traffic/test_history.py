@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis_profiles import examples
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.decode import SimpleReader
 from ticdc_emit.delivery import memory
 from ticdc_emit.errors import (
     ConfigError,
@@ -22,6 +21,7 @@ from ticdc_emit.errors import (
     SchemaError,
     UnknownTableError,
 )
+from ticdc_emit.protocols.simple.decoder import SimpleReader
 from ticdc_emit.strategies import histories
 from ticdc_emit.traffic import History
 

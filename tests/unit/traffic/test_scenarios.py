@@ -12,9 +12,10 @@ import naive_consumer as naive
 import pytest
 
 from ticdc_emit.config.protocols import traits_of
-from ticdc_emit.decode import ChecksumMismatchError, verify
+from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SchemaError, TicdcEmitError
+from ticdc_emit.protocols.decoded import ChecksumMismatchError
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.testing import MemoryTopics
 from ticdc_emit.traffic.scenarios import FEEDS, Difference, Scenario, ScenarioKind, scenario, scenarios

@@ -1,27 +1,187 @@
-"""Avro schemas of tables, as the text that TiCDC registers.
+"""Names in Avro messages: namespaces and subjects.
 
-In: a table version, the columns of a key or a value, options. Out: the schema text, byte for byte. Schemas that goavro
-refuses are refused, because TiCDC parses its own schemas with goavro before it registers them.
-
-Rule sources: protocol document "TiCDC Avro Protocol"; semantics 2.1 "Schema text"; reference ``pingcap/tiflow:
-pkg/sink/codec/avro/avro.go`` (columns2AvroSchema, schemaWithExtension), ``linkedin/goavro: record.go``.
+Rule sources: semantics 2.1 "Naming"; reference ``pingcap/tiflow: pkg/sink/codec/avro/avro.go`` (getAvroNamespace,
+sanitizeTopic).
 """
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
+import numpy as np
+
+from ticdc_emit.changes.model import Op
+from ticdc_emit.columnar.avro import Union
+from ticdc_emit.config.lineages import AvroSwitches
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.avro.defaults import default_text
-from ticdc_emit.protocols.avro.naming import namespace
-from ticdc_emit.protocols.avro.types import AvroOptions, AvroType, avro_type, branches
-from ticdc_emit.protocols.gojson import json_text
+from ticdc_emit.protocols.gojson import float_text, json_text
 from ticdc_emit.protocols.naming import escaped_label, sanitize
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.type_names import UNSPECIFIED_LENGTH, default_length
-from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
+from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, TEMPORAL_TYPES, MySQLType
 
-__all__ = ["key_schema", "value_columns", "value_schema"]
+__all__ = [
+    "AvroOptions",
+    "AvroType",
+    "avro_type",
+    "branches",
+    "default_text",
+    "key_schema",
+    "namespace",
+    "subject",
+    "value_columns",
+    "value_schema",
+]
+
+
+_CHANGEFEED_NAMESPACE = "default"
+
+
+def namespace(schema: str) -> str:
+    """Return the namespace of a record: that of the changefeed, then the database."""
+    return f"{_CHANGEFEED_NAMESPACE}.{sanitize(schema)}"
+
+
+def subject(topic: str, part: str) -> str:
+    """Return the subject of a topic's ``key`` or ``value``; without the topic's dots, which have a meaning for
+    connectors.
+    """
+    return f"{topic.replace('.', '_')}-{part}"
+
+
+AvroType: TypeAlias = Literal["int", "long", "string", "bytes", "float", "double", "decimal"]
+"""A primitive type, or ``decimal``: ``bytes`` of the logical type."""
+
+_FIXED: dict[MySQLType, AvroType] = {
+    MySQLType.FLOAT: "float",
+    MySQLType.DOUBLE: "double",
+    MySQLType.BIT: "bytes",
+    MySQLType.YEAR: "int",
+}
+_TEXTS = TEMPORAL_TYPES | {MySQLType.ENUM, MySQLType.SET, MySQLType.JSON, MySQLType.VECTOR_FLOAT32}
+
+
+@dataclass(frozen=True)
+class AvroOptions:
+    """The options of Avro from the sink URI, the changefeed and its profile."""
+
+    enable_tidb_extension: bool = False
+    enable_row_checksum: bool = False
+    enable_watermark: bool = False
+    include_before_value: bool = False
+    decimal_handling_mode: Literal["precise", "string"] = "precise"
+    bigint_unsigned_handling_mode: Literal["long", "string"] = "long"
+    switches: AvroSwitches = AvroSwitches()
+
+    def key_of(self, table: TableInfo) -> tuple[Column, ...]:
+        """Return the columns of a table's keys, in table order."""
+        return table.handle_key if self.switches.key_columns == "handle-key" else table.primary_key
+
+    @property
+    def marks_deletes(self) -> bool:
+        """Whether a delete has a value of nine bytes with only its commit_ts."""
+        return self.enable_watermark and self.switches.delete_mark and not self.include_before_value
+
+    def has_value(self, op: Op) -> bool:
+        """Return whether messages of this kind have a value of a registered schema."""
+        return op is not Op.DELETE or self.include_before_value
+
+    def has_key(self, table: TableInfo) -> bool:
+        """Return whether messages of the table have keys. A key without columns after selectors has no valid schema."""
+        return bool(self.key_of(table) or (self.switches.empty_keys == "failing" and table.whole_primary_key))
+
+
+def avro_type(column: Column, options: AvroOptions) -> AvroType:
+    """Return the Avro type of a column's values; :class:`SchemaError` for a type that no row change carries."""
+    kind = column.type
+    if kind is MySQLType.LONGLONG:
+        as_text = column.unsigned and options.bigint_unsigned_handling_mode == "string"
+        return "string" if as_text else "long"
+    if kind in INTEGER_TYPES:
+        return "long" if kind is MySQLType.LONG and column.unsigned else "int"
+    if kind is MySQLType.NEWDECIMAL:
+        return "decimal" if options.decimal_handling_mode == "precise" else "string"
+    if kind in STRING_TYPES:
+        return "bytes" if column.is_binary else "string"
+    if kind in _TEXTS:
+        return "string"
+    if kind in _FIXED:
+        return _FIXED[kind]
+    raise SchemaError(
+        f"the type {kind.name} has no Avro type",
+        remedy="Leave the column out with a column selector",
+        column=column.name,
+    )
+
+
+def branches(column: Column, kind: AvroType) -> Union | None:
+    """Return the union of a nullable column: a schema's default belongs to the first branch, and decimals have none."""
+    if not column.nullable:
+        return None
+    return Union.null_at(0 if column.default is None or kind == "decimal" else 1)
+
+
+_INTEGER = re.compile(r"[-+]?[0-9]+", re.ASCII)
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+_LONG_LIMIT = 1 << 63
+
+
+def default_text(column: Column, kind: AvroType, options: AvroOptions) -> str | None:
+    """Return the default as JSON text; ``None`` if the schema has none; :class:`SchemaError` for an invalid one."""
+    default = column.default
+    if default is None:
+        return None
+    if column.type is MySQLType.VECTOR_FLOAT32 and options.switches.vector_default == "refused":
+        raise _refused(column, "a VECTOR default has no Avro value")
+    if kind == "decimal":
+        _parsed(column, _NUMBER)
+        return None
+    if kind == "bytes":
+        raw = default if isinstance(default, bytes) else default.encode()
+        return json_text(base64.b64encode(raw).decode())
+    if kind == "string":
+        return json_text(default if isinstance(default, str) else default.decode("utf-8", "replace"))
+    if kind in ("float", "double"):
+        return float_text(_float(column, single=kind == "float"))
+    return str(_integer(column, kind))
+
+
+def _parsed(column: Column, form: re.Pattern[str]) -> str:
+    text = column.default
+    if not isinstance(text, str) or not form.fullmatch(text):
+        raise _refused(column, f"the default {text!r} is not a {column.type.name} value")
+    return text
+
+
+def _float(column: Column, *, single: bool) -> float:
+    text = _parsed(column, _NUMBER)
+    with np.errstate(over="ignore"):
+        value = float(np.float32(text)) if single else float(text)
+    if value in (float("inf"), float("-inf")):
+        raise _refused(column, f"the default {text} is out of range")
+    return value
+
+
+def _integer(column: Column, kind: AvroType) -> int:
+    number = int(_parsed(column, _INTEGER))
+    if kind == "int":
+        return number
+    limit = _LONG_LIMIT * 2 if column.unsigned else _LONG_LIMIT
+    if number >= limit:
+        raise _refused(column, f"the default {number} is out of range")
+    wrapped = number - 2 * _LONG_LIMIT if number >= _LONG_LIMIT else number
+    if column.nullable and float(wrapped) >= _LONG_LIMIT:
+        raise _refused(column, f"the default {number} of a nullable column loses its value as a double")
+    return wrapped
+
+
+def _refused(column: Column, why: str) -> SchemaError:
+    return SchemaError(why, remedy="Change the column's DEFAULT", column=column.name)
+
 
 _TIDB_TYPES = {
     MySQLType.LONGLONG: "BIGINT",

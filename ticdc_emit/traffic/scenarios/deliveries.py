@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from ticdc_emit.decode.events import RowEvent, WatermarkEvent
+from ticdc_emit.protocols.decoded import RowEvent, WatermarkEvent
 from ticdc_emit.traffic.scenarios.disturb import Sent, again, by_place, in_step, mixed, rows_between_watermarks
 from ticdc_emit.traffic.scenarios.feeds import FEEDS, WITH_DDL
 from ticdc_emit.traffic.scenarios.model import ScenarioKind, Script

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import merge
 from typing import NamedTuple
 
-from ticdc_emit.decode.events import Event, RowEvent, WatermarkEvent
 from ticdc_emit.delivery.base import Message, Place
+from ticdc_emit.protocols.decoded import Event, RowEvent, WatermarkEvent
 
 __all__ = [
     "Deliver",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 
 from ticdc_emit.config import Profile
-from ticdc_emit.decode.readers import reader_for
+from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.registry.base import SchemaRegistry

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.decode.consumer import ReferenceConsumer
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.hints import counted

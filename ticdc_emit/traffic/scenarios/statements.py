@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from ticdc_emit.decode.events import DdlEvent
+from ticdc_emit.protocols.decoded import DdlEvent
 from ticdc_emit.traffic.scenarios.disturb import Sent, again, by_place, mixed
 from ticdc_emit.traffic.scenarios.feeds import WITH_DDL, WITH_DEFAULTS
 from ticdc_emit.traffic.scenarios.model import ScenarioKind, Script

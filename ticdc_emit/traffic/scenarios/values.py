@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from ticdc_emit.decode.errors import ChecksumMismatchError
-from ticdc_emit.decode.events import RowEvent
+from ticdc_emit.protocols.decoded import ChecksumMismatchError, RowEvent
 from ticdc_emit.traffic.scenarios.disturb import Sent
 from ticdc_emit.traffic.scenarios.feeds import FEEDS, WITH_CHECKSUMS
 from ticdc_emit.traffic.scenarios.model import ScenarioKind, Script

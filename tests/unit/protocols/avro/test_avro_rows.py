@@ -16,9 +16,8 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.changes.model import Op
 from ticdc_emit.errors import InvalidValueError, RegistryError, SchemaError
-from ticdc_emit.protocols.avro import Avro
-from ticdc_emit.protocols.avro.layout import AvroRows
-from ticdc_emit.protocols.avro.types import AvroOptions
+from ticdc_emit.protocols.avro.encoder import Avro, AvroRows
+from ticdc_emit.protocols.avro.schema import AvroOptions
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 

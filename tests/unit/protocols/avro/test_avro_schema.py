@@ -11,9 +11,8 @@ import pytest
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config.lineages import AvroSwitches
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.avro import Avro
-from ticdc_emit.protocols.avro.naming import namespace, subject
-from ticdc_emit.protocols.avro.types import AvroOptions
+from ticdc_emit.protocols.avro.encoder import Avro
+from ticdc_emit.protocols.avro.schema import AvroOptions, namespace, subject
 from ticdc_emit.protocols.gojson import float_text
 from ticdc_emit.protocols.naming import sanitize
 from ticdc_emit.schema.catalog import catalog_from_sql

@@ -11,8 +11,7 @@ from ticdc_emit.pipeline.encode import Prepared, prepare
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
-from ticdc_emit.protocols.debezium import Debezium
-from ticdc_emit.protocols.debezium.options import DebeziumOptions
+from ticdc_emit.protocols.debezium.encoder import Debezium, DebeziumOptions
 from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import TableInfo

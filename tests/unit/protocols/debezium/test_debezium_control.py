@@ -13,8 +13,7 @@ from debezium_messages import BUILD_TS, COMMIT_TS, codec_of, described, describe
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.debezium import Debezium, make_codec
-from ticdc_emit.protocols.debezium.options import DebeziumOptions
+from ticdc_emit.protocols.debezium.encoder import Debezium, DebeziumOptions, make_codec
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import ACTION_CODES, DdlEvent
 

@@ -12,7 +12,7 @@ from debezium_messages import codec_of, inserted, prepared_rows, row_messages, t
 from ticdc_emit import Encoder
 from ticdc_emit.config.lineages import DebeziumSwitches
 from ticdc_emit.errors import InvalidValueError
-from ticdc_emit.protocols.debezium.rows import DebeziumRows
+from ticdc_emit.protocols.debezium.encoder import DebeziumRows
 
 SMALL = "create table test.t (id int primary key, name varchar(10))"
 SOURCE = (

@@ -9,7 +9,7 @@ import pytest
 from debezium_messages import codec_of, row_messages, table_of
 
 from ticdc_emit.config import NEXT
-from ticdc_emit.protocols.debezium.connect import field_schema
+from ticdc_emit.protocols.debezium.encoder import field_schema
 
 TIME = "io.debezium.time."
 DATA = "io.debezium.data."

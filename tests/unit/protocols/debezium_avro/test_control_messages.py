@@ -21,10 +21,12 @@ from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.vectors import read_case
-from ticdc_emit.decode import DebeziumAvroReader, DecodeError, ReferenceConsumer
-from ticdc_emit.decode.connect.records import DebeziumDdl, DebeziumWatermark
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.errors import RegistryError
-from ticdc_emit.protocols.debezium_avro import DebeziumAvro, make_codec
+from ticdc_emit.protocols.connect.decoder import DebeziumDdl, DebeziumWatermark
+from ticdc_emit.protocols.debezium_avro.decoder import DebeziumAvroReader
+from ticdc_emit.protocols.debezium_avro.encoder import DebeziumAvro, make_codec
+from ticdc_emit.protocols.decoded import DecodeError
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.traffic import History

@@ -14,8 +14,10 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.decode import DebeziumAvroReader, DecodeError, reader_for
+from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError
+from ticdc_emit.protocols.debezium_avro.decoder import DebeziumAvroReader
+from ticdc_emit.protocols.decoded import DecodeError
 from ticdc_emit.registry.memory import MemoryRegistry
 
 TS = 450_000_000_262_144_000

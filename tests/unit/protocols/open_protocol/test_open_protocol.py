@@ -10,13 +10,16 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.decode import DecodeError, OpenProtocolReader, OpenRow, OpenWatermark, Tail, reader_for, verify
-from ticdc_emit.decode.open_protocol.text import unquoted
+from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.consume.tail import Tail
+from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, MessageTooLargeError, SchemaError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
+from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader, OpenRow, OpenWatermark, unquoted
 
 TS = 450_000_000_262_144_000
 SECOND = 1000 << 18

@@ -16,8 +16,8 @@ from ticdc_emit.pipeline.encode import Prepared, prepare
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
-from ticdc_emit.protocols.simple import Simple
-from ticdc_emit.protocols.simple.options import SimpleOptions
+from ticdc_emit.protocols.simple.encoder import Simple
+from ticdc_emit.protocols.simple.schema import SimpleOptions
 from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import TableInfo

@@ -12,7 +12,7 @@ from simple_messages import BUILD_TS, COMMIT_TS, avro_message, codec_of, table_o
 
 from ticdc_emit.config import NEXT, load_changefeed
 from ticdc_emit.config.lineages import SimpleSwitches
-from ticdc_emit.protocols.simple import make_codec
+from ticdc_emit.protocols.simple.encoder import make_codec
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 

@@ -1,0 +1,124 @@
+"""Readers of the messages, for round trips and for consumers. They share no code with the encoders.
+
+Nothing here imports ``protocols``, ``columnar`` or ``pipeline``, so an error in one is not repeated in the other.
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.consume.figures import plot_messages, plot_timeline
+from ticdc_emit.consume.invariants import Finding
+from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
+from ticdc_emit.consume.tail import Tail, TailLine
+from ticdc_emit.consume.verify import Verifier, verify
+from ticdc_emit.protocols.avro.decoder import AvroReader, AvroRow, verify_checksum
+from ticdc_emit.protocols.canal_json.decoder import CanalDdl, CanalJsonReader, CanalMessage, CanalRow, CanalWatermark
+from ticdc_emit.protocols.connect.decoder import (
+    DebeziumColumn,
+    DebeziumDdl,
+    DebeziumField,
+    DebeziumMessage,
+    DebeziumRow,
+    DebeziumSource,
+    DebeziumTable,
+    DebeziumTableChange,
+    DebeziumWatermark,
+)
+from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+from ticdc_emit.protocols.debezium_avro.decoder import DebeziumAvroReader
+from ticdc_emit.protocols.decoded import (
+    BootstrapEvent,
+    ChecksumMismatchError,
+    DdlEvent,
+    DecodeError,
+    Event,
+    RowEvent,
+    WatermarkEvent,
+)
+from ticdc_emit.protocols.decoder import EventReader
+from ticdc_emit.protocols.open_protocol.decoder import (
+    OpenColumn,
+    OpenDdl,
+    OpenMessage,
+    OpenProtocolReader,
+    OpenRow,
+    OpenWatermark,
+)
+from ticdc_emit.protocols.registered_avro import RegistrySchemas, SchemaSource
+from ticdc_emit.protocols.simple.decoder import SimpleReader
+from ticdc_emit.protocols.simple.records import (
+    SimpleBootstrap,
+    SimpleChecksum,
+    SimpleColumn,
+    SimpleDdl,
+    SimpleIndex,
+    SimpleMessage,
+    SimpleRow,
+    SimpleTableSchema,
+    SimpleTimestamp,
+    SimpleWatermark,
+    row_values,
+)
+from ticdc_emit.protocols.whole_messages import ClaimedMessage, decompress, read_claim
+
+__all__ = [
+    "AvroReader",
+    "AvroRow",
+    "BootstrapEvent",
+    "CanalDdl",
+    "CanalJsonReader",
+    "CanalMessage",
+    "CanalRow",
+    "CanalWatermark",
+    "ChecksumMismatchError",
+    "ClaimedMessage",
+    "DdlEvent",
+    "DebeziumAvroReader",
+    "DebeziumColumn",
+    "DebeziumDdl",
+    "DebeziumField",
+    "DebeziumMessage",
+    "DebeziumReader",
+    "DebeziumRow",
+    "DebeziumSource",
+    "DebeziumTable",
+    "DebeziumTableChange",
+    "DebeziumWatermark",
+    "DecodeError",
+    "Event",
+    "EventReader",
+    "Finding",
+    "OpenColumn",
+    "OpenDdl",
+    "OpenMessage",
+    "OpenProtocolReader",
+    "OpenRow",
+    "OpenWatermark",
+    "ReferenceConsumer",
+    "RegistrySchemas",
+    "RowEvent",
+    "SchemaSource",
+    "SimpleBootstrap",
+    "SimpleChecksum",
+    "SimpleColumn",
+    "SimpleDdl",
+    "SimpleIndex",
+    "SimpleMessage",
+    "SimpleReader",
+    "SimpleRow",
+    "SimpleTableSchema",
+    "SimpleTimestamp",
+    "SimpleWatermark",
+    "Tail",
+    "TailLine",
+    "Verifier",
+    "WatermarkEvent",
+    "decompress",
+    "plot_messages",
+    "plot_timeline",
+    "read_claim",
+    "reader_for",
+    "row_values",
+    "verify",
+    "verify_checksum",
+]

@@ -1,0 +1,436 @@
+"""The row of a message, identified by the message itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.delivery.base import Message, Place
+from ticdc_emit.errors import ClaimCheckError
+from ticdc_emit.protocols.avro.decoder import AvroRow
+from ticdc_emit.protocols.decoded import (
+    BootstrapEvent,
+    DdlEvent,
+    DecodeError,
+    Event,
+    RowEvent,
+    WatermarkEvent,
+    as_decode_error,
+    table_of,
+)
+from ticdc_emit.protocols.decoder import EventReader
+from ticdc_emit.protocols.whole_messages import read_claim
+
+__all__ = [
+    "Checksums",
+    "ClaimChecks",
+    "DdlPartitions",
+    "Duplicates",
+    "Finding",
+    "Invariant",
+    "KeyColumns",
+    "KeyOrder",
+    "SchemaFirst",
+    "SchemaIds",
+    "Seen",
+    "Stream",
+    "Watermarks",
+    "row_key",
+]
+
+
+def row_key(event: RowEvent, names: tuple[str, ...]) -> tuple[tuple[str, Any], ...] | None:
+    """Return the values of these handle key columns; ``None`` if the message lacks some of them."""
+    image: Mapping[str, Any] = event.key or event.after or event.before or {}
+    if not names or not image.keys() >= set(names):
+        return None
+    return tuple((name, image[name]) for name in names)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One message, or one partition (``offset`` is ``None``), that breaks an invariant.
+
+    ``table``: ``schema.table``; ``key``: the row's handle key as text (``id=1``). Both are empty if unknown.
+    """
+
+    invariant: str
+    text: str
+    topic: str
+    partition: int
+    offset: int | None = None
+    table: str = ""
+    key: str = ""
+
+    @property
+    def place(self) -> str:
+        """Topic, partition and offset, as ``orders/0@17``."""
+        return f"{self.topic}/{self.partition}" + ("" if self.offset is None else f"@{self.offset}")
+
+    def __str__(self) -> str:
+        row = " ".join(part for part in (self.table, self.key) if part)
+        return f"{self.place} {row + ': ' if row else ''}{self.text} ({self.invariant})"
+
+
+@dataclass(slots=True)
+class Seen:
+    """A message that could be read. Do not change it.
+
+    ``key``: names and wire values of a row's handle key; ``None`` if it is unknown or the table has none. ``number``:
+    the number of the key in its partition, 0 without one. ``commit``: TSO, or physical ms if messages have only that.
+    ``content``: a hash of the message without the parts that TiCDC makes new each time. ``first``: whether this
+    partition has not had the message before.
+    """
+
+    message: Message
+    event: Event
+    key: tuple[tuple[str, Any], ...] | None = None
+    commit: int | None = None
+    number: int = 0
+    content: int = 0
+    first: bool = True
+
+    @property
+    def place(self) -> Place:
+        """Topic and partition."""
+        return self.message.topic, self.message.partition
+
+    @property
+    def table(self) -> str:
+        """``schema.table``, empty for a watermark."""
+        return table_of(self.event)
+
+    @property
+    def row(self) -> RowEvent | None:
+        """The event, if it is a row's."""
+        return self.event if isinstance(self.event, RowEvent) else None
+
+    def finding(self, invariant: str, text: str) -> Finding:
+        """Return a finding at this message."""
+        key = ", ".join(f"{name}={value}" for name, value in self.key or ())
+        return Finding(invariant, text, *self.place, self.message.offset, self.table, key)
+
+
+class Invariant(Protocol):
+    """A rule that every stream obeys."""
+
+    name: str
+
+    def see(self, seen: Seen) -> Iterable[Finding]:
+        """Take the next message of its partition."""
+
+    def end(self, stream: Stream) -> Iterable[Finding]:
+        """Return findings about the whole stream; no message follows."""
+
+
+@dataclass
+class Stream:
+    """What is known about the topics. ``firsts``: the first offset seen in each partition."""
+
+    partitions: dict[str, int] = field(default_factory=dict)
+    firsts: dict[Place, int] = field(default_factory=dict)
+
+    def places(self, topic: str) -> Iterator[Place]:
+        """All partitions of a topic."""
+        return ((topic, number) for number in range(self.partitions.get(topic, 0)))
+
+    def begins(self, place: Place) -> bool:
+        """Return whether a partition was read from its beginning."""
+        return self.firsts.get(place, 0) == 0
+
+
+class Checksums:
+    """Avro, Simple: a row with a checksum matches it, and is not marked as corrupted."""
+
+    name = "checksum"
+
+    def __init__(self, reader: EventReader) -> None:
+        self._reader = reader
+
+    def see(self, seen: Seen) -> Iterable[Finding]:
+        """Compute the row's checksum."""
+        row = seen.row
+        if row is None:
+            return
+        try:
+            self._reader.check(row)
+        except DecodeError as fault:
+            yield seen.finding(self.name, fault.message)
+            return
+        stated = getattr(row.message, "checksum", None)
+        if getattr(row.message, "corrupted", False) or getattr(stated, "corrupted", False):
+            yield seen.finding(self.name, "TiCDC has marked the row as corrupted")
+
+    def end(self, stream: Stream) -> Iterable[Finding]:
+        """Nothing to add."""
+        return ()
+
+
+class KeyColumns:
+    """A row has its handle key; if the message also has a key (Avro, Debezium), both are equal."""
+
+    name = "key-columns"
+
+    def __init__(self, config: ChangefeedConfig, reader: EventReader) -> None:
+        self._reader = reader
+        self._compares = config.codec.protocol.traits.registers_schemas
+
+    def see(self, seen: Seen) -> Iterable[Finding]:
+        """Compare the row's columns with the key's."""
+        row = seen.row
+        if row is None:
+            return
+        image = row.after if row.after is not None else row.before or {}
+        names = self._reader.key_names(row)
+        missing = [name for name in names if name not in image]
+        if missing:
+            yield seen.finding(self.name, f"the row lacks columns of its key: {', '.join(missing)}")
+        elif self._compares and row.key is not None:
+            other = [name for name in names if image[name] != row.key[name]]
+            if other:
+                yield seen.finding(self.name, f"key and value differ in {', '.join(other)}")
+
+    def end(self, stream: Stream) -> Iterable[Finding]:
+        """Nothing to add."""
+        return ()
+
+
+class ClaimChecks:
+    """The object that a message names exists, and has the whole message.
+
+    ``claims``: returns an object's bytes by its location.
+    """
+
+    name = "claim-check"
+
+    def __init__(self, config: ChangefeedConfig, reader: EventReader, claims: Callable[[str], bytes]) -> None:
+        self._claims = claims
+        self._reader = reader
+        self._raw = config.codec.large_message_handle.claim_check_raw_value
+
+    def see(self, seen: Seen) -> Iterable[Finding]:
+        """Read the object."""
+        row = seen.row
+        if row is None or row.claim_check is None:
+            return
+        try:
+            stored = read_claim(row.claim_check, self._claims, raw_value=self._raw)
+            with as_decode_error:
+                whole = self._reader.read(stored.key, stored.value)
+        except (ClaimCheckError, DecodeError) as fault:
+            yield seen.finding(self.name, f"{row.claim_check}: {fault.message}")
+            return
+        if not isinstance(whole, RowEvent) or _of(whole) != _of(row) or whole.handle_key_only:
+            yield seen.finding(self.name, f"{row.claim_check} holds another message")
+
+    def end(self, stream: Stream) -> Iterable[Finding]:
+        """Nothing to add."""
+        return ()
+
+
+def _of(row: RowEvent) -> tuple[object, ...]:
+    return row.schema, row.table, row.op, row.commit_ts
+
+
+class KeyOrder:
+    """Within a partition, a new row of a key has no lower commit_ts than the key's previous rows."""
+
+    name = "key-order"
+
+    def __init__(self) -> None:
+        self._newest: dict[int, tuple[int, int]] = {}
+        self._behind: dict[int, Seen] = {}
+
+    def see(self, seen: Seen) -> Iterable[Finding]:
+        """Compare with the key's previous rows."""
+        if seen.key is None or seen.commit is None:
+            return ()
+        known = self._newest.get(seen.number)
+        if known is None or seen.commit >= known[0]:
+            self._newest[seen.number] = seen.commit, seen.message.offset
+            self._behind.pop(seen.number, None)
+            return ()
+        if not seen.first:
+            self._behind[seen.number] = seen
+            return ()
+        return (seen.finding(self.name, f"commit_ts {seen.commit} comes after {known[0]} (offset {known[1]})"),)
+
+    def end(self, stream: Stream) -> Iterable[Finding]:
+        """Find repetitions that do not continue to the newest change."""
+        for number, last in self._behind.items():
+            commit, offset = self._newest[number]
+            text = f"commit_ts {last.commit} comes again, but {commit} (offset {offset}) does not come after it"
+            yield last.finding(self.name, text)
+
+
+class Duplicates:
+    """Two messages of the same key, commit and operation have the same content."""
+
+    name = "duplicates"
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[int, int]] = {}
+
+    def see(self, seen: Seen) -> Iterable[Finding]:
+        """Compare with the earlier message of the same commit."""
+        row = seen.row
+        if row is None or row.commit_ts is None or seen.key is None:
+            return ()
+        number = hash((seen.number, row.commit_ts, row.op))
+        content, offset = self._known.setdefault(number, (seen.content, seen.message.offset))
+        if content == seen.content:
+            return ()
+        text = f"the {row.op} of commit_ts {row.commit_ts} is not that of offset {offset}"
+        return (seen.finding(self.name, text),)
+
+    def end(self, stream: Stream) -> Iterable[Finding]:
+        """Nothing to add."""
+        return ()
+
+
+class Watermarks:
+    """A watermark is not lower than the previous one, unless it is a repetition. Nothing new at or below it comes after
+    it.
+
+    If a topic has watermarks, each of its partitions has them.
+    """
+
+    name = "watermark"
+
+    def __init__(self) -> None:
+        self._highest: dict[Place, tuple[int, int]] = {}
+        self._known: set[tuple[Place, int]] = set()
+        self._statements: set[tuple[Place, int | None, str]] = set()
+
+    def see(self, seen: Seen) -> Iterable[Finding]:
+        """Compare with the partition's highest watermark."""
+        event, place = seen.event, seen.place
+        highest, offset = self._highest.get(place, (-1, -1))
+        if isinstance(event, WatermarkEvent):
+            new = (place, event.commit_ts) not in self._known
+            self._known.add((place, event.commit_ts))
+            if event.commit_ts > highest:
+                self._highest[place] = event.commit_ts, seen.message.offset
+            elif new:
+                yield seen.finding(self.name, f"watermark {event.commit_ts} comes after {highest} (offset {offset})")
+            return
+        first = seen.first
+        if isinstance(event, DdlEvent):
+            statement = place, event.commit_ts, event.query
+            first = statement not in self._statements
+            self._statements.add(statement)
+        if first and event.commit_ts is not None and event.commit_ts <= highest:
+            text = f"commit_ts {event.commit_ts} is new after watermark {highest} (offset {offset})"
+            yield seen.finding(self.name, text)
+
+    def end(self, stream: Stream) -> Iterable[Finding]:
+        """Find partitions that lack watermarks."""
+        for topic in sorted({topic for topic, _ in self._highest}):
+            for place in stream.places(topic):
+                if place not in self._highest:
+                    yield Finding(self.name, "the partition has no watermark, others of the topic do", *place)
+
+
+_Version = tuple[str, str, int]
+
+
+class SchemaFirst:
+    """Simple: DDL or BOOTSTRAP has shown a table's version before the first row of it.
+
+    With ``send-bootstrap-to-all-partition`` this holds in every partition, else somewhere in the topic. For a table
+    that moved to this topic by RENAME TABLE, the statement in the previous topic counts. Not checked if a partition's
+    first messages are missing.
+    """
+
+    name = "schema-first"
+
+    def __init__(self, *, everywhere: bool) -> None:
+        self._everywhere = everywhere
+        self._shown: dict[Place, set[_Version]] = {}
+        self._stated: set[tuple[str, _Version]] = set()
+        self._missing: dict[tuple[Place, _Version], Seen] = {}
+
+    def see(self, seen: Seen) -> Iterable[Finding]:
+        """Remember versions, and rows of versions that are not known yet."""
+        shown = self._shown.setdefault(seen.place, set())
+        event = seen.event
+        if isinstance(event, BootstrapEvent):
+            shown.add((event.schema, event.table, event.version))
+        elif isinstance(event, DdlEvent):
+            for table in (event.message.table_schema, event.message.pre_table_schema):
+                if table is not None:
+                    version = table.schema, table.table, table.version
+                    shown.add(version)
+                    self._stated.add((seen.place[0], version))
+        elif seen.row is not None:
+            version = seen.row.schema, seen.row.table, seen.row.schema_version or 0
+            if version not in shown:
+                self._missing.setdefault((seen.place, version), seen)
+        return ()
+
+    def end(self, stream: Stream) -> Iterable[Finding]:
+        """Return the first row of each version that was not known."""
+        anywhere = {version for shown in self._shown.values() for version in shown}
+        for (place, version), seen in self._missing.items():
+            moved = any(version == stated for topic, stated in self._stated if topic != place[0])
+            if stream.begins(place) and not moved and (self._everywhere or version not in anywhere):
+                text = f"no DDL or BOOTSTRAP has shown version {version[2]} of the table before its first row"
+                yield seen.finding(self.name, text)
+
+
+class SchemaIds:
+    """Avro: the schemas of key and value belong to the same table. (Reading has shown that they exist.)"""
+
+    name = "schema-id"
+
+    def see(self, seen: Seen) -> Iterable[Finding]:
+        """Compare the two schemas."""
+        record = None if seen.row is None else seen.row.message
+        if not isinstance(record, AvroRow) or record.schema is None or record.key_schema is None:
+            return
+        value, key = (
+            f"{schema.get('namespace', '')}.{schema.get('name', '')}" for schema in (record.schema, record.key_schema)
+        )
+        if value != key:
+            yield seen.finding(self.name, f"the value's schema is of {value}, the key's of {key}")
+
+    def end(self, stream: Stream) -> Iterable[Finding]:
+        """Nothing to add."""
+        return ()
+
+
+class DdlPartitions:
+    """A statement is in every partition of its topic; in Canal-JSON only in partition 0."""
+
+    name = "ddl-partitions"
+
+    def __init__(self, config: ChangefeedConfig) -> None:
+        self._only_first = not config.codec.protocol.traits.ddl_everywhere
+        self._seen: dict[tuple[str, int | None, str], dict[int, Seen]] = {}
+
+    def see(self, seen: Seen) -> Iterable[Finding]:
+        """Remember the partitions of statements."""
+        event = seen.event
+        if not isinstance(event, DdlEvent):
+            return
+        topic, partition = seen.place
+        if self._only_first and partition:
+            yield seen.finding(self.name, f"DDL belongs to partition 0: {event.query:.80}")
+        self._seen.setdefault((topic, event.commit_ts, event.query), {}).setdefault(partition, seen)
+
+    def end(self, stream: Stream) -> Iterable[Finding]:
+        """Find partitions without a statement that others of the topic have."""
+        if self._only_first:
+            return
+        for (topic, commit_ts, query), places in self._seen.items():
+            lacking = [
+                number for place in stream.places(topic) if (number := place[1]) not in places and stream.begins(place)
+            ]
+            if lacking:
+                seen = places[min(places)]
+                numbers = ", ".join(map(str, lacking))
+                yield seen.finding(
+                    self.name, f"the DDL of commit_ts {commit_ts} is not in partition {numbers}: {query:.80}"
+                )

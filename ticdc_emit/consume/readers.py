@@ -1,0 +1,95 @@
+"""Guess a message's protocol, to distinguish a wrong protocol from damaged messages.
+
+In: a record. Out: the protocol's name in options, or nothing if that is not clear (a tombstone, a compressed value,
+anything else).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import cast
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.protocols import WRITTEN, Protocol
+from ticdc_emit.delivery.base import Message
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, ReaderPackage, Recognizer
+from ticdc_emit.protocols.registered_avro import RegistrySchemas, SchemaSource
+from ticdc_emit.protocols.whole_messages import MAX_DECOMPRESSED_BYTES
+
+__all__ = ["EventReader", "ProtocolGuess", "package_of", "reader_for"]
+
+
+class ProtocolGuess:
+    """Tries the readers of all protocols, at most one of which can read a message."""
+
+    def __init__(self) -> None:
+        self._recognizers: dict[str, list[Recognizer]] = {}
+        # frames first, then schema ids: frames may look like an id, and the bytes after an id like Simple in Avro
+        for protocol in sorted(WRITTEN, key=_told_from):
+            self._recognizers |= package_of(protocol).recognizers()
+
+    def of(self, message: Message) -> str | None:
+        """Return the protocol's name, ``None`` if no reader takes the message."""
+        for name, recognizers in self._recognizers.items():
+            if any(_takes(read, message) for read in recognizers):
+                return name
+        return None
+
+
+def _told_from(protocol: Protocol) -> tuple[bool, bool]:
+    return not protocol.traits.packs_rows, not protocol.traits.registers_schemas
+
+
+def _takes(read: Recognizer, message: Message) -> bool:
+    try:
+        read(message.key, message.value)
+    except DecodeError:
+        return False
+    return True
+
+
+def reader_for(
+    config: ChangefeedConfig,
+    *,
+    schemas: SchemaSource | None = None,
+    claims: Callable[[str], bytes] | None = None,
+    max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
+) -> EventReader:
+    """Return the reader of a changefeed's messages.
+
+    ``schemas``: Avro schema texts by id; default: the changefeed's own registry. ``claims``: a function that returns
+    the object of a message's ``claimCheckLocation``; without it, an event has only the handle key, and the location of
+    the rest. ``max_decompressed_bytes``: the limit of a key or value.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` for a protocol without a reader, for Avro without schemas, and
+    :class:`~ticdc_emit.errors.MissingDependencyError` if decoding needs a missing package.
+    """
+    protocol = config.codec.protocol
+    if not protocol.traits.is_written:
+        raise ConfigError(
+            f"messages of the protocol {protocol} are not read here",
+            remedy=f"Use one of {', '.join(each.value for each in WRITTEN)}",
+            option="protocol",
+        )
+    if schemas is None and protocol.traits.registers_schemas:
+        schemas = _own_registry(config)
+    return package_of(protocol).make_reader(ReaderInputs(config, schemas, claims, max_decompressed_bytes))
+
+
+def package_of(protocol: Protocol) -> ReaderPackage:
+    """Return the package that reads a protocol, which must have one."""
+    return cast("ReaderPackage", import_module(f"ticdc_emit.protocols.{protocol.traits.package}.decoder"))
+
+
+def _own_registry(config: ChangefeedConfig) -> SchemaSource:
+    url = config.codec.schema_registry
+    if url is None:
+        raise ConfigError(
+            "reading Avro needs its schemas",
+            remedy="Give schemas=, or the changefeed a schema-registry",
+            option="schema-registry",
+        )
+    return RegistrySchemas(url.reveal())

@@ -1,0 +1,251 @@
+"""A reference consumer. In: messages of all topics and partitions of a changefeed. Out: tables.
+
+It does what a correct consumer of TiCDC's messages must: it holds rows and DDL until the watermarks of all partitions
+have passed them and applies them by commit_ts, so neither redelivery nor the order between partitions matters. Where a
+configuration sends no watermarks (Canal-JSON and Debezium without TiDB extension, Avro) it applies messages as they
+arrive, and a row does not overwrite one of a later commit. docs/consumer.md lists what no consumer can know.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+from collections.abc import Callable, Iterable, Mapping
+from heapq import heappop, heappush
+from operator import itemgetter
+
+from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.delivery.base import Message, Place
+from ticdc_emit.delivery.claims import ClaimStore
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.protocols.decoded import DdlEvent, DecodeError, Event, RowEvent, WatermarkEvent, as_decode_error
+from ticdc_emit.protocols.decoded_tables import Lookup, Outcome, Redelivery, Row, RowKey, TableName
+from ticdc_emit.protocols.registered_avro import SchemaSource
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.tso import LOGICAL_BITS
+
+__all__ = ["ReferenceConsumer", "Row", "RowKey", "TableName"]
+
+
+class ReferenceConsumer:
+    """Folds messages into tables.
+
+    ``config``: the changefeed that sends, or its sink URI. ``catalog``: the tables of the consumer's database before
+    the first message, as a :class:`Catalog` (it is copied) or DDL text; DDL messages change it. Simple needs none,
+    because its messages show the tables. ``partitions``: the partition count of each topic by name, or one for every
+    topic. With a mapping, rows wait for all its partitions from the beginning. ``schemas``: Avro schema texts by id;
+    default: the changefeed's registry. ``claims``: a function that returns the object of a message's
+    ``claimCheckLocation``; default: the changefeed's storage. ``lookup``: a function that returns the whole row, in
+    canonical text, of an event with the handle key only.
+
+    ``duplicates``: the number of repeated rows, DDL and watermarks. ``skipped``: the number of tombstones, and of rows
+    of tables or columns that no DDL has shown. ``watermarks``: the highest of each (topic, partition), a TSO.
+    """
+
+    def __init__(
+        self,
+        config: ChangefeedConfig | str,
+        catalog: Catalog | str = "",
+        *,
+        partitions: Mapping[str, int] | int = 1,
+        schemas: SchemaSource | None = None,
+        claims: Callable[[str], bytes] | None = None,
+        lookup: Lookup | None = None,
+    ) -> None:
+        config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
+        zone = config.time_zone
+        own_catalog = catalog_from_sql(catalog, time_zone=zone) if isinstance(catalog, str) else copy.deepcopy(catalog)
+        store = ClaimStore.of(config.codec.large_message_handle)
+        if claims is None and store is not None:
+            claims = store.get
+        self._reader = reader_for(config, schemas=schemas, claims=claims)
+        self._tables = self._reader.make_tables(own_catalog, zone, lookup)
+        self._check = self._reader.check if config.integrity.enabled else None
+        self._tombstones = config.codec.protocol.traits.registers_schemas
+        self._waits = config.codec.sends_watermarks
+        self._partitions = partitions
+        self._places = set() if isinstance(partitions, int) else _places(partitions)
+        self._floor = -1
+        self._pending: list[tuple[int, bool, int, RowEvent | DdlEvent, Place]] = []
+        self._early: list[tuple[int, DdlEvent]] = []
+        self._parked: list[tuple[RowEvent, int | None, Place]] = []
+        self._statements: set[tuple[int | None, str, str, str]] = set()
+        self._redelivery: dict[Place, dict[TableName, Redelivery]] = {}
+        self._arrived = 0
+        self.duplicates = 0
+        self.skipped = 0
+        self.watermarks: dict[Place, int] = {}
+
+    @property
+    def tables(self) -> dict[TableName, dict[RowKey, Row]]:
+        """The tables by (schema, table). Each maps handle keys (their texts in table order) to rows in canonical text.
+
+        In a table without a handle key, the key is the texts of all columns, and the number of the row among equal
+        ones.
+        """
+        return self._tables.rows()
+
+    def take_all(self, messages: Iterable[Message]) -> None:
+        """Take messages one after the other. Those of one partition must be in order."""
+        collects = gc.isenabled()
+        gc.disable()  # folding makes no reference cycles, and searching for them takes a third of the time
+        try:
+            for message in messages:
+                self.take(message)
+        finally:
+            if collects:
+                gc.enable()
+
+    def take(self, message: Message) -> None:
+        """Take the next message of its partition.
+
+        Raises :class:`DecodeError` for a message that cannot be read or applied, and for a partition that the topic
+        does not have. With integrity checks on, raises :class:`~ticdc_emit.protocols.decoded.ChecksumMismatchError` for a
+        row that differs from its checksum. Raises :class:`~ticdc_emit.errors.SchemaError` for DDL that does not
+        fit the tables.
+        """
+        place = message.topic, message.partition
+        if place not in self._places:
+            self._meet(*place)
+        if message.value is None and not (self._tombstones and message.key):
+            self.skipped += 1
+            return
+        with as_decode_error:
+            parts = self._reader.parts(message.key, message.value)
+            events = [self._reader.read(key, value) for key, value in parts]
+        for event in events:
+            self._take(event, place)
+
+    def finish(self) -> None:
+        """Apply everything that still waits for watermarks. No message will follow."""
+        self._fold_until(None)
+        for commit, statement in sorted(self._early, key=itemgetter(0)):
+            self._tables.ddl(statement, commit)
+        self._early.clear()
+        left, self._parked = self._parked, []
+        for event, stamp, place in left:
+            self._apply(event, stamp, place, last=True)
+        self._tables.finish()
+
+    # -- messages ------------------------------------------------------------------------------------------------
+
+    def _meet(self, topic: str, partition: int) -> None:
+        count = self._partitions if isinstance(self._partitions, int) else self._partitions.get(topic, 0)
+        if not 0 <= partition < count:
+            raise DecodeError(
+                f"the topic has {count} partitions", remedy="Give partitions=", topic=topic, partition=partition
+            )
+        self._places |= _places({topic: count})
+
+    def _take(self, event: Event, place: Place) -> None:
+        if isinstance(event, RowEvent):
+            if self._check is not None:
+                self._check(event)
+            self._row(event, place)
+        elif isinstance(event, WatermarkEvent):
+            self._watermark(event.commit_ts, place)
+        elif isinstance(event, DdlEvent):
+            self._ddl(event, place)
+
+    def _row(self, event: RowEvent, place: Place) -> None:
+        commit = _commit_of(event)
+        if commit is not None and self._is_repeated(event, commit, place):
+            self.duplicates += 1
+        elif not self._waits or commit is None or commit <= self._floor:
+            # at or below the floor: from a partition that was unknown when the others were already further
+            self._apply(event, commit, place)
+        else:
+            self._arrived += 1
+            heappush(self._pending, (commit, False, self._arrived, event, place))
+
+    def _is_repeated(self, event: RowEvent, commit: int, place: Place) -> bool:
+        if self._waits and commit <= self.watermarks.get(place, -1):
+            for redelivery in self._redelivery.get(place, {}).values():
+                redelivery.begin_again()
+            return True
+        if self._tables.has_handle_key(event):
+            return False
+        known = self._redelivery.setdefault(place, {}).setdefault((event.schema, event.table), Redelivery())
+        return known.is_repeated(event, commit)
+
+    def _ddl(self, event: DdlEvent, place: Place) -> None:
+        commit = _commit_of(event)
+        statement = commit, event.schema, event.table, event.query
+        if statement in self._statements:  # every partition has it, perhaps several times
+            self.duplicates += 1
+            return
+        self._statements.add(statement)
+        if self._waits and commit is not None and commit > self._floor:
+            self._arrived += 1
+            heappush(self._pending, (commit, True, self._arrived, event, place))  # after the rows of its commit
+        else:
+            self._follow(event, commit, parks=True)
+
+    def _watermark(self, commit_ts: int, place: Place) -> None:
+        known = self.watermarks.get(place, -1)
+        if commit_ts <= known:
+            self.duplicates += 1
+            return
+        self.watermarks[place] = commit_ts
+        for redelivery in self._redelivery.get(place, {}).values():
+            if self._waits:
+                redelivery.forget(commit_ts)
+        if known > self._floor or len(self.watermarks) < len(self._places):
+            return
+        floor = min(self.watermarks.values())
+        if floor > self._floor:
+            self._floor = floor
+            self._fold_until(floor)
+
+    # -- folding -------------------------------------------------------------------------------------------------
+
+    def _fold_until(self, commit: int | None) -> None:
+        pending = self._pending
+        while pending and (commit is None or pending[0][0] <= commit):
+            stamp, _, _, event, place = heappop(pending)
+            if isinstance(event, RowEvent):
+                self._apply(event, stamp, place)
+            else:
+                self._follow(event, stamp)
+
+    def _follow(self, event: DdlEvent, commit: int | None, *, parks: bool = False) -> None:
+        """Apply a statement, then the rows that waited for one. ``parks``: it may come before that of another topic."""
+        try:
+            self._tables.ddl(event, commit)
+        except SchemaError:
+            if not parks:
+                raise
+            self._early.append((commit or 0, event))
+            return
+        early, self._early = self._early, []
+        for stamp, statement in sorted(early, key=itemgetter(0)):
+            self._follow(statement, stamp, parks=True)
+        left, self._parked = self._parked, []
+        for row in left:
+            self._apply(*row)
+
+    def _apply(self, event: RowEvent, commit: int | None, place: Place, *, last: bool = False) -> None:
+        outcome = self._tables.row(event, commit, place)
+        if outcome is Outcome.REPEATED:
+            self.duplicates += 1
+        elif outcome is Outcome.UNKNOWN:
+            if last:
+                self.skipped += 1
+            else:
+                self._parked.append((event, commit, place))
+
+
+def _places(partitions: Mapping[str, int]) -> set[Place]:
+    return {(topic, number) for topic, count in partitions.items() for number in range(count)}
+
+
+def _commit_of(event: RowEvent | DdlEvent) -> int | None:
+    """Return the TSO of a commit; if only its millisecond is known, a TSO of that millisecond.
+
+    A row counts as the last of its millisecond, so it comes after a DDL in the same one.
+    """
+    if event.commit_ts is not None or event.commit_ms is None:
+        return event.commit_ts
+    first = event.commit_ms << LOGICAL_BITS
+    return first if isinstance(event, DdlEvent) else first + (1 << LOGICAL_BITS) - 1

@@ -1,0 +1,244 @@
+"""The content of a topic, one line per row, statement or watermark, for people and for programs that filter.
+
+In: messages and the changefeed that sent them. Out: the selected :class:`TailLine` records. Values are in canonical
+text as far as the message alone defines their types (docs/consumer.md).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.delivery.base import Message
+from ticdc_emit.errors import ClaimCheckError, ConfigError, UnknownTableError
+from ticdc_emit.hints import did_you_mean, names
+from ticdc_emit.protocols.decoded import (
+    BootstrapEvent,
+    DdlEvent,
+    DecodeError,
+    Event,
+    Image,
+    RowEvent,
+    as_decode_error,
+    kind_of,
+    table_of,
+)
+from ticdc_emit.protocols.registered_avro import SchemaSource
+from ticdc_emit.tso import physical_ms
+
+__all__ = ["OPERATIONS", "Tail", "TailLine"]
+
+
+OPERATIONS = ("insert", "update", "delete", "ddl", "watermark", "bootstrap", "unreadable")
+_LONGEST_VALUE = 60
+_ABSENT = object()
+
+
+@dataclass(frozen=True)
+class TailLine:
+    """The content of one message, or of one row in it. ``op``: one of :data:`OPERATIONS`.
+
+    ``time_ms``: the physical time of the commit, ``None`` if the message does not have it, like ``commit_ts`` (TSO).
+    ``key``: the handle key. ``old`` and ``new``: for an update the changed columns, if the message has both images;
+    else all columns outside the key. ``text``: a statement, or why the message cannot be read.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    op: str
+    commit_ts: int | None = None
+    time_ms: int | None = None
+    table: str = ""
+    key: Mapping[str, Any] = field(default_factory=dict)
+    old: Mapping[str, Any] = field(default_factory=dict)
+    new: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+    @property
+    def place(self) -> str:
+        """``topic/partition@offset``."""
+        return f"{self.topic}/{self.partition}@{self.offset}"
+
+    @property
+    def time(self) -> str:
+        """The commit's time in UTC to the millisecond, ``-`` if it is not known."""
+        if self.time_ms is None:
+            return "-"
+        moment = dt.datetime(1970, 1, 1) + dt.timedelta(milliseconds=self.time_ms)
+        return f"{moment:%Y-%m-%d %H:%M:%S}.{self.time_ms % 1000:03d}Z"
+
+    @property
+    def said(self) -> str:
+        """The row's columns, the statement or the fault, in one line; long values are cut."""
+        if self.text:
+            return " ".join(self.text.split())
+        if self.op == "delete":
+            return ""
+        return " ".join(_change(name, self.old.get(name, _ABSENT), value) for name, value in self.new.items())
+
+    def __str__(self) -> str:
+        key = " ".join(f"{name}={value}" for name, value in self.key.items())
+        parts = (self.place, self.time, self.op, self.table, key, self.said)
+        return " ".join(part for part in parts if part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a dict for JSON, without unknown and empty members."""
+        members = {name: getattr(self, name) for name in ("topic", "partition", "offset", "op", "commit_ts")}
+        members["time"] = None if self.time_ms is None else self.time
+        members |= {name: getattr(self, name) for name in ("table", "key", "old", "new", "text")}
+        return {name: value for name, value in members.items() if value not in (None, "", {})}
+
+
+class Tail:
+    """Makes lines of messages.
+
+    ``tables``: patterns of ``schema.table`` with ``*`` and ``?``, ``ops``: some of :data:`OPERATIONS`; empty: all. A
+    pattern leaves out watermarks and messages that cannot be read. ``schemas``: Avro schema texts by id; default: the
+    changefeed's registry. ``claims``: a function that returns the object of a ``claimCheckLocation``; without it, a
+    line shows the handle key and the location of the rest. ``earlier``: for Simple, a function that returns messages
+    from before the first line; it is called once, for the first row whose table no message has shown.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown operation, or a protocol without a reader.
+    """
+
+    def __init__(
+        self,
+        config: ChangefeedConfig,
+        *,
+        tables: str | Collection[str] = (),
+        ops: str | Collection[str] = (),
+        schemas: SchemaSource | None = None,
+        claims: Callable[[str], bytes] | None = None,
+        earlier: Callable[[], Iterable[Message]] | None = None,
+    ) -> None:
+        operations = names(ops)
+        wrong = sorted(set(operations) - set(OPERATIONS))
+        if wrong:
+            raise ConfigError(
+                f"{wrong[0]!r} is not an operation",
+                remedy=f"{did_you_mean(wrong[0], OPERATIONS)}Use some of {', '.join(OPERATIONS)}",
+                option="op",
+            )
+        self._reader = reader_for(config, schemas=schemas, claims=claims)
+        self._tables = names(tables)
+        self._ops = frozenset(operations)
+        self._earlier = earlier
+
+    def line(self, message: Message) -> TailLine | None:
+        """Return the line of a message, or of its first row; ``None`` if it is not selected."""
+        return next(iter(self.lines(message)), None)
+
+    def lines(self, message: Message) -> list[TailLine]:
+        """Return the selected lines of a message, one per row."""
+        try:
+            with as_decode_error:
+                parts = self._reader.parts(message.key, message.value)
+                lines = [self._line(message._replace(key=key, value=value)) for key, value in parts]
+        except DecodeError as fault:
+            lines = [TailLine(*message[:3], "unreadable", text=str(fault))]
+        return [line for line in lines if self._wants(line)]
+
+    def _line(self, message: Message) -> TailLine:
+        try:
+            with as_decode_error:
+                event = self._reader.read(message.key, message.value)
+                return self._row(message, event) if isinstance(event, RowEvent) else _control(message, event)
+        except (DecodeError, ClaimCheckError) as fault:
+            return TailLine(*message[:3], "unreadable", text=str(fault))
+
+    def _wants(self, line: TailLine) -> bool:
+        if self._ops and line.op not in self._ops:
+            return False
+        if not self._tables or line.op == "unreadable":
+            return True
+        return any(fnmatchcase(line.table, pattern) for pattern in self._tables)
+
+    def _learn(self, event: RowEvent) -> None:
+        """Let the reader see the schemas of earlier messages if it lacks the row's."""
+        if self._earlier is None or self._reader.knows(event):
+            return
+        earlier, self._earlier = self._earlier(), None
+        for message in earlier:
+            with suppress(DecodeError), as_decode_error:
+                self._reader.learn(message.key, message.value)
+
+    def _row(self, message: Message, event: RowEvent) -> TailLine:
+        self._learn(event)
+        names = self._reader.likely_key_names(event)
+        before, after, own = (self._text(event, image) for image in (event.before, event.after, event.key))
+        shown = after if after is not None else before or {}
+        key = own or {name: shown[name] for name in names if name in shown}
+        old, new = before or {}, after or {}
+        if event.op == "update" and before is not None and not key:
+            old = {name: old[name] for name in new if name in old and old[name] != new[name]}  # all columns are shown
+        elif event.op == "update" and before is not None:
+            changed = [name for name in new if name in old and old[name] != new[name]]
+            old, new = {name: old[name] for name in changed}, {name: new[name] for name in changed}
+        else:
+            old, new = _without(old, key), _without(new, key)
+        if event.op == "delete":
+            new = {}
+        return TailLine(
+            *message[:3],
+            event.op,
+            event.commit_ts,
+            _time_of(event),
+            table_of(event),
+            key,
+            old,
+            new,
+            _where_the_rest_is(event),
+        )
+
+    def _text(self, event: RowEvent, image: Image | None) -> dict[str, Any] | None:
+        try:
+            values: dict[str, Any] | None = self._reader.image(event, image, None)
+        except UnknownTableError:  # Simple: no message has shown the types yet
+            return (
+                None
+                if image is None
+                else {name: value if value is None else str(value) for name, value in image.items()}
+            )
+        return values
+
+
+def _control(message: Message, event: Event) -> TailLine:
+    text = event.query if isinstance(event, DdlEvent) else ""
+    if isinstance(event, BootstrapEvent):
+        text = f"version {event.version}"
+    return TailLine(*message[:3], kind_of(event), event.commit_ts, _time_of(event), table_of(event), text=text)
+
+
+def _time_of(event: Event) -> int | None:
+    if event.commit_ts is not None:
+        return physical_ms(event.commit_ts)
+    commit_ms: int | None = getattr(event, "commit_ms", None)
+    return commit_ms
+
+
+def _where_the_rest_is(event: RowEvent) -> str:
+    if not event.handle_key_only:
+        return ""
+    return f"(handle key only; the rest is in {event.claim_check})" if event.claim_check else "(handle key only)"
+
+
+def _without(image: Mapping[str, Any], key: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in image.items() if name not in key}
+
+
+def _change(name: str, old: Any, new: Any) -> str:
+    return f"{name}={_shown(new)}" if old is _ABSENT else f"{name}: {_shown(old)} -> {_shown(new)}"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}\u2026"

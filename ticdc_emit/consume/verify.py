@@ -1,0 +1,209 @@
+"""A stream of messages against every invariant.
+
+In: messages, those of one partition in their order, and the changefeed that sent them. Out: findings. It remembers a
+hash of every row, so memory grows with the stream (about 400 bytes a row).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.consume.invariants import (
+    Checksums,
+    ClaimChecks,
+    DdlPartitions,
+    Duplicates,
+    Finding,
+    Invariant,
+    KeyColumns,
+    KeyOrder,
+    SchemaFirst,
+    SchemaIds,
+    Seen,
+    Stream,
+    Watermarks,
+    row_key,
+)
+from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.delivery.base import Message
+from ticdc_emit.protocols.decoded import DecodeError, RowEvent, as_decode_error, kind_of
+from ticdc_emit.protocols.decoder import EventReader
+from ticdc_emit.protocols.registered_avro import SchemaSource
+
+__all__ = ["INVARIANTS", "Finding", "Verifier", "verify"]
+
+
+READABLE = "readable"
+INVARIANTS: Mapping[str, str] = {
+    READABLE: "every message can be read",
+    KeyOrder.name: "a key's new changes are in commit order, and repetitions continue to the newest one",
+    Duplicates.name: "messages of one key, commit and operation have the same content",
+    Watermarks.name: "watermarks do not fall, nothing new at or below one comes after it, and all partitions have them",
+    SchemaFirst.name: "Simple: DDL or BOOTSTRAP has a table's version before its first row",
+    SchemaIds.name: "Avro: the schemas that messages name exist and fit their bytes and table",
+    DdlPartitions.name: "a statement is only in partition 0 (Canal-JSON), or in every partition",
+    Checksums.name: "Avro, Simple: a row with a checksum matches it",
+    KeyColumns.name: "a row has its handle key, equal to the message's key",
+    ClaimChecks.name: "the objects that messages name exist (if checked)",
+}
+"""The text of each invariant, by name."""
+
+
+class Verifier:
+    """Checks messages one by one; ``finish()`` returns the findings.
+
+    ``config``: the changefeed that sent them, or its sink URI; Avro checksums need its time zone. ``schemas``: Avro
+    schema texts by id; default: the changefeed's registry. ``claims``: a function that returns the object of a
+    ``claimCheckLocation``; ``None``: stored objects are not checked. ``most``: how many findings of one invariant are
+    kept. ``watch``: called with each message and each row or control message in it, ``None`` if it cannot be read.
+
+    ``counts``: messages by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``unreadable``), ``found``: the number
+    of findings by invariant.
+    """
+
+    def __init__(
+        self,
+        config: ChangefeedConfig | str,
+        *,
+        schemas: SchemaSource | None = None,
+        claims: Callable[[str], bytes] | None = None,
+        most: int = 1000,
+        watch: Callable[[Message, Seen | None], object] | None = None,
+    ) -> None:
+        config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
+        self._reader = reader_for(config, schemas=schemas)
+        self._avro = config.codec.protocol.traits.registers_schemas
+        self._invariants = _invariants_of(config, self._reader, claims)
+        self._stream = Stream()
+        self._least = config.kafka.partition_num or 1
+        self._rows: set[int] = set()
+        self._most = most
+        self._watch = watch
+        self._findings: list[Finding] = []
+        self.counts: Counter[str] = Counter()
+        self.found: Counter[str] = Counter()
+
+    def see(self, message: Message) -> None:
+        """Take the next message of its partition.
+
+        Raises :class:`DecodeError` if a schema registry does not answer.
+        """
+        place = message.topic, message.partition
+        self._stream.firsts.setdefault(place, message.offset)
+        known = self._stream.partitions.get(message.topic, self._least)
+        self._stream.partitions[message.topic] = max(known, message.partition + 1)
+        try:
+            with as_decode_error:
+                parts = self._reader.parts(message.key, message.value)
+        except DecodeError as fault:
+            self._unreadable(message, fault)
+            return
+        for key, value in parts:
+            self._part(message, key, value)
+
+    def finish(self, partitions: Mapping[str, int] | int | None = None) -> list[Finding]:
+        """Return all findings by topic, partition and offset. No message may follow.
+
+        ``partitions``: the partition count of each topic by name, or one for all; a partition with messages counts
+        in any case. Default: the partitions with messages, at least the changefeed's ``partition-num``.
+        """
+        if isinstance(partitions, int):
+            partitions = dict.fromkeys(self._stream.partitions, partitions)
+        self._stream.partitions |= partitions or {}
+        for topic, partition in self._stream.firsts:
+            self._stream.partitions[topic] = max(self._stream.partitions[topic], partition + 1)
+        for invariant in self._invariants:
+            self._keep(invariant.end(self._stream))
+        return sorted(self._findings, key=_position)
+
+    def _part(self, message: Message, key: bytes | None, value: bytes | None) -> None:
+        try:
+            with as_decode_error:
+                event = self._reader.read(key, value)
+                seen = Seen(message, event)
+                if isinstance(event, RowEvent):
+                    seen = self._row(message, event, hash(self._reader.content(event, key, value)))
+        except DecodeError as fault:
+            self._unreadable(message, fault)
+            return
+        self.counts[kind_of(event)] += 1
+        if self._watch is not None:
+            self._watch(message, seen)
+        for invariant in self._invariants:
+            if findings := invariant.see(seen):
+                self._keep(findings)
+
+    def _row(self, message: Message, event: RowEvent, content: int) -> Seen:
+        key = row_key(event, self._reader.key_names(event))
+        table = message.topic, message.partition, event.schema, event.table
+        whole = hash((table, content))
+        first = whole not in self._rows
+        self._rows.add(whole)
+        commit = event.commit_ts if event.commit_ts is not None else event.commit_ms
+        return Seen(message, event, key, commit, 0 if key is None else hash((table, key)), content, first)
+
+    def _unreadable(self, message: Message, fault: DecodeError) -> None:
+        place: dict[str, Any] = fault.context
+        if "registry" in place and place.get("status") != 404:
+            raise fault
+        self.counts["unreadable"] += 1
+        if self._watch is not None:
+            self._watch(message, None)
+        name = SchemaIds.name if self._avro and "schema_id" in place else READABLE
+        where = f" in the {place['part']}" if "part" in place else ""
+        number = f", schema id {place['schema_id']}" if "schema_id" in place else ""
+        text = f"{fault.message}{where}{number}"
+        self._keep([Finding(name, text, message.topic, message.partition, message.offset)])
+
+    def _keep(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            self.found[finding.invariant] += 1
+            if self.found[finding.invariant] <= self._most:
+                self._findings.append(finding)
+
+
+def _invariants_of(
+    config: ChangefeedConfig, reader: EventReader, claims: Callable[[str], bytes] | None
+) -> tuple[Invariant, ...]:
+    """Return the invariants that the protocol's messages can break."""
+    invariants: list[Invariant] = [
+        KeyOrder(),
+        Duplicates(),
+        Watermarks(),
+        DdlPartitions(config),
+        KeyColumns(config, reader),
+    ]
+    if config.bootstrap_enabled:
+        invariants.append(SchemaFirst(everywhere=config.send_bootstrap_to_all_partition))
+    if config.codec.protocol.traits.registers_schemas:
+        invariants.append(SchemaIds())
+    if config.codec.protocol.traits.row_checksums:
+        invariants.append(Checksums(reader))
+    if claims is not None:
+        invariants.append(ClaimChecks(config, reader, claims))
+    return tuple(invariants)
+
+
+def verify(
+    messages: Iterable[Message],
+    config: ChangefeedConfig | str,
+    *,
+    schemas: SchemaSource | None = None,
+    claims: Callable[[str], bytes] | None = None,
+    partitions: Mapping[str, int] | int | None = None,
+) -> list[Finding]:
+    """Check messages against every invariant and return the findings, if any. The arguments are those of
+    :class:`Verifier`.
+    """
+    verifier = Verifier(config, schemas=schemas, claims=claims)
+    for message in messages:
+        verifier.see(message)
+    return verifier.finish(partitions)
+
+
+def _position(finding: Finding) -> tuple[str, int, float, str]:
+    offset = float("inf") if finding.offset is None else finding.offset
+    return finding.topic, finding.partition, offset, finding.invariant

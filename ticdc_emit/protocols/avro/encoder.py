@@ -1,0 +1,354 @@
+"""The layout of Avro row messages: header, columns in the order of the schema, extension fields.
+
+In: changes and the headers of the registered schemas. Out: keys (the handle key's columns) and values. The message of
+an update has only the after image; a delete has a key and a null value. With ``avro-include-before-value``, values end
+with the row before the change, which a delete has twice. Rule sources: semantics 2.1; reference ``pingcap/tiflow:
+pkg/sink/codec/avro/avro.go`` (encodeKey, encodeValue, nativeValueWithExtension).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import ClassVar, Literal, NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changes.codec import ControlMessage, Encoded
+from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.model import Changes, Op
+from ticdc_emit.columnar.avro import (
+    Union,
+    bit_pieces,
+    decimal_pieces,
+    flag_pieces,
+    float_pieces,
+    label_pieces,
+    long_pieces,
+    refuse_enum_zero,
+    text_pieces,
+)
+from ticdc_emit.columnar.buffers import fixed_values
+from ticdc_emit.columnar.epochs import commit_times
+from ticdc_emit.columnar.packed_fields import Cell, Piece, join_pieces, share_pieces
+from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.values import plain_text
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.errors import InvalidValueError, SharedSubjectError
+from ticdc_emit.protocols.avro.schema import (
+    AvroOptions,
+    AvroType,
+    avro_type,
+    branches,
+    key_schema,
+    subject,
+    value_columns,
+    value_schema,
+)
+from ticdc_emit.protocols.binary_rows import value_pieces
+from ticdc_emit.protocols.gojson import json_text
+from ticdc_emit.protocols.registered import SchemaTexts, header_of
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.types import LABEL_TYPES, MySQLType
+
+__all__ = ["Avro", "AvroRows", "ddl_message", "make_codec", "watermark_message"]
+
+
+_FORM = "avro"
+_CELL = 128  # maximum bytes of a fixed-width value, also as decimal text
+_EXTENSION_BYTES = 128
+_OPERATIONS = {Op.INSERT: b"\x02c", Op.UPDATE: b"\x02u", Op.DELETE: b"\x02d"}
+_NO_BEFORE, _BEFORE = b"\x00", b"\x02"  # the branches of the union
+_DELETE_MARK, _STAMP_BYTES = b"\x03", 8
+
+
+class _Field(NamedTuple):
+    column: Column
+    kind: AvroType
+    union: Union | None
+
+
+@dataclass(frozen=True)
+class AvroRows:
+    """The row encoder of one table version (see ``changes.codec.RegisteredRows``)."""
+
+    table: TableInfo
+    options: AvroOptions
+    headers: Mapping[str, bytes] = field(default_factory=dict)
+    borrowed: frozenset[str] = frozenset()
+    refuses_large: ClassVar[bool] = True
+    registers_refused: ClassVar[bool] = True
+    names_records: ClassVar[bool] = False
+
+    @property
+    def reads_old(self) -> bool:
+        """Whether messages of updates have the previous row."""
+        return self.options.include_before_value
+
+    @cached_property
+    def overhead(self) -> int:
+        """Bytes besides the values: labels, lengths and fixed widths, for key and value."""
+        cells = sum(_CELL + sum(len(label.encode()) for label in column.elems) for column in self.table.columns)
+        return (3 if self.options.include_before_value else 2) * cells + _EXTENSION_BYTES
+
+    @cached_property
+    def _key(self) -> tuple[_Field, ...]:
+        return self._fields(self.options.key_of(self.table))
+
+    @cached_property
+    def _value(self) -> tuple[_Field, ...]:
+        return self._fields(value_columns(self.table, self.options))
+
+    def _fields(self, columns: tuple[Column, ...]) -> tuple[_Field, ...]:
+        kinds = [avro_type(column, self.options) for column in columns]
+        return tuple(_Field(c, kind, branches(c, kind)) for c, kind in zip(columns, kinds, strict=True))
+
+    def schemas(self, op: Op) -> Mapping[str, str]:
+        """Return the schema texts that messages of this kind refer to, by part, in the order of registration.
+
+        Reading the text of an invalid one raises :class:`~ticdc_emit.errors.SchemaError`.
+        """
+        texts: dict[str, Callable[[], str]] = {}
+        if self.options.has_key(self.table):
+            texts["key"] = lambda: key_schema(self.table, self.options)
+        if self.options.has_value(op):
+            texts["value"] = lambda: value_schema(self.table, self.options)
+        return SchemaTexts(texts)
+
+    def subject(self, topic: str, part: str) -> str:
+        """Return the subject under which the schema of a part is registered."""
+        return subject(topic, part)
+
+    def with_headers(self, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> AvroRows:
+        """Return the encoder with these additional headers by part, some of them ``borrowed``."""
+        return replace(self, headers={**self.headers, **headers}, borrowed=(self.borrowed - headers.keys()) | borrowed)
+
+    def check(self, changes: Changes) -> None:
+        """Refuse accepted values that Avro cannot represent.
+
+        Raises :class:`InvalidValueError` for the ENUM value 0, and for a TIMESTAMP without a checksum.
+        """
+        has_value = self.options.has_value(changes.op)
+        if self.options.enable_row_checksum and has_value:
+            _ = changes.checksums  # kept for the messages
+        if has_value:
+            self._refuse_virtual(changes)
+        images = [changes.current]
+        if self.reads_old and changes.op is Op.UPDATE:
+            images.append(changes.old)
+        for shown in self._value if has_value else self._key:
+            if shown.column.type is MySQLType.ENUM and not shown.column.is_virtual:
+                for image in images:
+                    _refuse_zero(image, shown.column)
+
+    def _refuse_virtual(self, changes: Changes) -> None:
+        for shown in self._value:
+            if shown.column.is_virtual and shown.union is None:
+                fault = ValueFault(
+                    0,
+                    "a virtual column that is NOT NULL has no value in Avro: TiCDC fails here",
+                    "Make the column nullable or STORED, or drop it with a column selector",
+                )
+                image = changes.current
+                error = partial(_refused_at, image, shown.column, fault)
+                raise image.refused(np.arange(len(changes)), error)
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return one message per change.
+
+        Raises :class:`RegistryError` if one of their schemas is not registered, :class:`SharedSubjectError` for a
+        previous row in the schema of another table, and the errors of :meth:`check`.
+        """
+        count, image = len(changes), changes.current
+        pieces: dict[str, Sequence[Piece]] = {}  # key columns have no union, so their pieces serve the value too
+
+        def entries(fields: tuple[_Field, ...]) -> list[Sequence[Piece]]:
+            for shown in fields:
+                if shown.column.name not in pieces:
+                    pieces[shown.column.name] = self._pieces(shown, image)
+            return [pieces[shown.column.name] for shown in fields]
+
+        def record(part: str, *entries: Sequence[Piece]) -> pa.Array:
+            header = changes.constant(self, lambda encoder: encoder._header(part))
+            return join_pieces([header, *(piece for entry in entries for piece in entry)], count)
+
+        keys = record("key", *entries(self._key)) if self.options.has_key(self.table) else None
+        extension = self._extension(changes)
+        if self.options.include_before_value:
+            return Encoded(record("value", *self._with_before(changes, entries(self._value)), extension), keys)
+        if changes.op is not Op.DELETE:
+            return Encoded(record("value", *entries(self._value), extension), keys)
+        if self.options.marks_deletes:
+            stamps = Cell(fixed_values(changes.commit_ts, np.uint64).byteswap(), _STAMP_BYTES)
+            return Encoded(join_pieces([_DELETE_MARK, stamps], count), keys)
+        return Encoded(pa.nulls(count, pa.binary()), keys)
+
+    def _with_before(self, changes: Changes, shown: list[Sequence[Piece]]) -> list[Sequence[Piece]]:
+        """Return the entries of a value and, for updates and deletes, those of the previous row."""
+        if changes.op is Op.INSERT:
+            return [*shown, [_NO_BEFORE]]
+        self._refuse_borrowed(changes)
+        if changes.op is Op.DELETE:
+            whole = [join_pieces([piece for entry in shown for piece in entry], len(changes))]
+            return [whole, [_BEFORE], whole]
+        before = [self._pieces(each, changes.old) for each in self._value]
+        old, new = share_pieces(before, shown, len(changes))
+        return [new, [_BEFORE], old]
+
+    def _refuse_borrowed(self, changes: Changes) -> None:
+        """Refuse previous rows where the schema names their record after another table: goavro does, too."""
+        peers = changes.peers
+        places = () if peers is None else np.unique(peers.codes)
+        for encoder in (self,) if peers is None else (peers.encoders[place] for place in places):
+            if isinstance(encoder, AvroRows) and "value" in encoder.borrowed:
+                raise SharedSubjectError(
+                    "the subject's schema names the table's previous rows after another table of the same version: "
+                    "TiCDC sends inserts here, and fails at this update or delete",
+                    remedy=SharedSubjectError.REMEDY,
+                    table=encoder.table.full_name,
+                )
+
+    def _header(self, part: str) -> bytes:
+        return header_of(self.headers, part, self.table)
+
+    def _pieces(self, shown: _Field, image: Image) -> Sequence[Piece]:
+        if shown.column.is_virtual and shown.union is not None:
+            return [bytes([shown.union.null])]
+        make = partial(self._value_pieces, shown.kind, shown.union)
+        if shown.column.type is not MySQLType.ENUM:
+            return value_pieces(image, shown.column, _FORM, make)
+        with _placed(image, shown.column):
+            return value_pieces(image, shown.column, _FORM, make)
+
+    def _value_pieces(self, kind: AvroType, union: Union | None, column: Column, values: pa.Array) -> list[Piece]:
+        if column.type in LABEL_TYPES:
+            refuse_enum_zero(column, values)
+            return label_pieces(column, values, union)
+        if kind in ("int", "long"):
+            return long_pieces(values, union)
+        if kind in ("float", "double"):
+            return float_pieces(values, union)
+        if kind == "decimal":
+            return decimal_pieces(values, union)
+        if column.type is MySQLType.BIT:
+            width = -(-max(column.flen, 1) // 8) if self.options.switches.bit_bytes == "fixed" else None
+            return bit_pieces(values, union, width=width)
+        return text_pieces(plain_text(column, values), union)
+
+    def _extension(self, changes: Changes) -> list[Piece]:
+        if not self.options.enable_tidb_extension:
+            return [_OPERATIONS[changes.op]] if self.options.include_before_value else []
+        laid = [_OPERATIONS[changes.op], *changes.commit_pieces(_FORM, _stamps)]
+        return [*laid, *self._checksum(changes)] if self.options.enable_row_checksum else laid
+
+    def _checksum(self, changes: Changes) -> list[Piece]:
+        """Lay out the checksum of the current or last row; empty, false and 0 if there is none."""
+        sums = changes.checksums
+        present = sums.present
+        numbers = sums.previous if changes.op is Op.DELETE else sums.current
+        text = pc.if_else(pa.array(present), pa.array(numbers, pa.uint32()).cast(pa.string()), "")
+        versions = pa.array(np.where(present, sums.version, 0).astype(np.int64))
+        return [*text_pieces(text), *flag_pieces(present & sums.corrupted), *long_pieces(versions)]
+
+
+def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
+    """Return ``_tidb_commit_ts`` and ``_tidb_commit_physical_time``."""
+    return [*long_pieces(stamps), *long_pieces(commit_times(stamps))]
+
+
+@contextmanager
+def _placed(image: Image, column: Column) -> Iterator[None]:
+    """Add the place to the error of a value that Avro cannot represent."""
+    try:
+        yield
+    except ValueFault as fault:
+        raise _refused(image, column, fault, image.row_key(fault.index)) from None
+
+
+def _refuse_zero(image: Image, column: Column) -> None:
+    values = image.values(column)
+
+    def check(part: pa.Array) -> None:
+        refuse_enum_zero(column, part)
+
+    try:
+        check(values)
+    except ValueFault as fault:
+        raise image.refusal(fault, values, check, lambda own, row: _refused(image, column, own, row)) from None
+
+
+def _refused_at(image: Image, column: Column, fault: ValueFault, index: int) -> InvalidValueError:
+    return _refused(image, column, fault, image.row_key(index))
+
+
+def _refused(image: Image, column: Column, fault: ValueFault, row: dict[str, object]) -> InvalidValueError:
+    return InvalidValueError(
+        fault.reason, remedy=fault.remedy, table=image.table.full_name, column=column.name, row=row
+    )
+
+
+_DDL, _WATERMARK = b"\x01", b"\x02"
+
+
+def ddl_message(event: DdlEvent) -> ControlMessage:
+    """Return a DDL's message. The statement is printed as given."""
+    members = {
+        "query": json_text(event.query),
+        "type": event.action_code,
+        "schema": json_text(event.schema),
+        "table": json_text(event.table),
+        "commitTs": event.commit_ts,
+    }
+    text = ",".join(f'"{name}":{value}' for name, value in members.items())
+    return ControlMessage(None, _DDL + f"{{{text}}}".encode(), event.commit_ts)
+
+
+def watermark_message(ts: int) -> ControlMessage:
+    """Return the watermark for the TSO ``ts``."""
+    return ControlMessage(None, _WATERMARK + ts.to_bytes(8, "big"), ts)
+
+
+@dataclass(frozen=True)
+class Avro:
+    """The codec (see ``changes.codec.Codec``)."""
+
+    options: AvroOptions
+    ddl_to_all_partitions: bool = True
+    compressed_parts: tuple[str, ...] = ()
+    refuses_large_schemas: bool = False
+
+    def rows(self, table: TableInfo) -> AvroRows:
+        """Return the row encoder of one table version, without headers."""
+        return AvroRows(table, self.options)
+
+    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
+        """Return the message of a DDL, without a wall-clock time; ``None`` without ``avro-enable-watermark``."""
+        return ddl_message(event) if self.options.enable_watermark else None
+
+    def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
+        """Return the watermark message, without a wall-clock time; ``None`` without ``avro-enable-watermark``."""
+        return watermark_message(ts) if self.options.enable_watermark else None
+
+    def bootstrap(self, table: TableInfo, build_ts: int) -> None:
+        """Return nothing: the protocol has no schema messages."""
+
+
+def make_codec(changefeed: ChangefeedConfig) -> Avro:
+    """Return the codec that a changefeed configures; its modes are validated there."""
+    codec = changefeed.codec
+    return Avro(
+        AvroOptions(
+            enable_tidb_extension=codec.enable_tidb_extension,
+            enable_row_checksum=codec.enable_row_checksum,
+            enable_watermark=codec.avro_enable_watermark,
+            include_before_value=codec.avro_include_before_value,
+            decimal_handling_mode=cast('Literal["precise", "string"]', codec.avro_decimal_handling_mode),
+            bigint_unsigned_handling_mode=cast('Literal["long", "string"]', codec.avro_bigint_unsigned_handling_mode),
+            switches=changefeed.profile.avro,
+        )
+    )

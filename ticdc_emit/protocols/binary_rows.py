@@ -1,0 +1,113 @@
+"""The images of rows in binary formats; of updates, what changed nowhere is laid out once.
+
+In: changes, and what lays out one column's values. Out: entries of the images, in the columns' order. Where few rows of
+many tables are made together, the values of a column are joined with those of its kind, rather than table by table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.model import Changes
+from ticdc_emit.columnar.avro import long_pieces, zigzag_bytes
+from ticdc_emit.columnar.epochs import commit_times
+from ticdc_emit.columnar.packed_fields import Piece, elements_of, join_pieces
+from ticdc_emit.columnar.small_batches import Pieces
+from ticdc_emit.schema.model import Column
+
+__all__ = ["BinaryImages", "build_time_pieces", "commit_ts_pieces", "value_pieces"]
+
+
+_MOSTLY = 0.5  # share of changed rows from which a column's both images are packed rather than gathered
+
+
+def value_pieces(image: Image, column: Column, form: str, make: Pieces) -> Sequence[Piece]:
+    """Return what ``make`` makes of an image's column, ``form`` being its name: joined, where the rows are few."""
+    if not image.is_pooled:
+        return image.pieces(column, form, make)
+
+    def join(column: Column, values: pa.Array) -> pa.Array:
+        return join_pieces(make(column, values), len(values))
+
+    return [image.rendered(column, _joined_form(form), join)]
+
+
+def _joined_form(form: str) -> str:
+    return f"{form}, joined"
+
+
+class BinaryImages:
+    """``form`` names the pieces that ``value`` makes; ``leads``: the bytes before each value, by column name."""
+
+    def __init__(self, form: str, value: Pieces, leads: Mapping[str, bytes] | None = None) -> None:
+        self._form, self._joined_form = form, _joined_form(form)
+        self._value = value
+        self._leads = {} if leads is None else leads
+
+    def entry(self, column: Column, image: Image) -> list[Piece]:
+        """Lay out one column of an image."""
+        if image.is_pooled:
+            return self.joined(column, image)
+        return self._led(column, image.pieces(column, self._form, self._value))
+
+    def entries(self, columns: Sequence[Column], image: Image) -> list[Piece]:
+        """Lay out columns of an image, one after the other."""
+        if not image.is_pooled:
+            return [piece for column in columns for piece in self.entry(column, image)]
+        if not self._leads:
+            return [*image.rendered_rows(columns, self._joined_form, self._join, self._lay)]
+        joined = image.rendered_all(columns, self._joined_form, self._join)
+        return [piece for column, each in zip(columns, joined, strict=True) for piece in self._led(column, [each])]
+
+    def joined(self, column: Column, image: Image) -> list[Piece]:
+        """Lay out one column of an image as an array that the image keeps."""
+        return self._led(column, [image.rendered(column, self._joined_form, self._join)])
+
+    def _led(self, column: Column, pieces: Sequence[Piece]) -> list[Piece]:
+        lead = self._leads.get(column.name)
+        return [lead, *pieces] if lead else [*pieces]
+
+    def _join(self, column: Column, values: pa.Array) -> pa.Array:
+        return join_pieces(self._value(column, values), len(values))
+
+    def _lay(self, column: Column, values: pa.Array) -> list[pa.Array]:
+        return elements_of(self._value(column, values), len(values))
+
+    def both(self, changes: Changes, columns: Sequence[Column]) -> tuple[list[list[Piece]], list[list[Piece]]]:
+        """Lay out after and before of updates; an entry of both is the same object where nothing of it changed."""
+        data: list[list[Piece]] = []
+        old: list[list[Piece]] = []
+        after, before = changes.current, changes.old
+        for column in columns:
+            changed = before.differs(column)
+            if changed is None:
+                data.append(self.entry(column, after))
+                old.append(data[-1])
+                continue
+            lay = self.entry if changed.mean() > _MOSTLY else self.joined
+            data.append(lay(column, after))
+            old.append(lay(column, before))
+        return data, old
+
+
+def commit_ts_pieces(changes: Changes) -> Sequence[Piece]:
+    """Return the TSO of each change as a ``long``."""
+    return changes.commit_pieces("binary commit_ts", _stamps)
+
+
+def build_time_pieces(changes: Changes) -> Sequence[Piece]:
+    """Return the time, in ms, at which the messages are made; by default each change's commit time."""
+    if changes.build_ts is not None:
+        return [zigzag_bytes(changes.build_ts)]
+    return changes.commit_pieces("binary build times", _times)
+
+
+def _times(column: Column, stamps: pa.Array) -> list[Piece]:
+    return long_pieces(commit_times(stamps))
+
+
+def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
+    return long_pieces(stamps)

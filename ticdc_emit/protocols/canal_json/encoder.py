@@ -1,0 +1,420 @@
+"""Java SQL type codes of ``sqlType`` (protocol document, "SQL Type"; ``pingcap/tiflow:
+pkg/sink/codec/internal/java.go``).
+
+The code of an unsigned integer depends on the row's value: a value beyond the signed type of the same size takes the
+next larger Java type. MEDIUMINT is never promoted, and NULL keeps the base code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_emit.changes.codec import ControlMessage, Encoded, refuse_empty
+from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.model import Changes, Op, json_overhead
+from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, blank_where, gather, join, share
+from ticdc_emit.columnar.binary_text import base64_text
+from ticdc_emit.columnar.buffers import fixed_values, null_mask
+from ticdc_emit.columnar.escape import EASYJSON, quoted
+from ticdc_emit.columnar.values import json_content
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.lineages import CanalJsonSwitches
+from ticdc_emit.errors import ColumnSelectorError
+from ticdc_emit.protocols.ddl_kinds import ddl_kind
+from ticdc_emit.protocols.json_members import Members
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.type_names import mysql_type_name, type_desc
+from ticdc_emit.sql.types import MySQLType
+from ticdc_emit.tso import physical_ms
+
+__all__ = [
+    "CanalJson",
+    "CanalJsonOptions",
+    "CanalJsonRows",
+    "Promotion",
+    "ddl_message",
+    "java_type",
+    "json_string",
+    "make_codec",
+    "promotion",
+    "watermark_message",
+]
+
+
+_TINYINT, _BIGINT, _BIT = -6, -5, -7
+_CHAR, _DECIMAL, _INTEGER, _SMALLINT, _REAL, _DOUBLE, _VARCHAR = 1, 3, 4, 5, 7, 8, 12
+_DATE, _TIME, _TIMESTAMP, _BLOB, _CLOB = 91, 92, 93, 2004, 2005
+
+_CODES = {
+    MySQLType.TINY: _TINYINT,
+    MySQLType.SHORT: _SMALLINT,
+    MySQLType.INT24: _INTEGER,
+    MySQLType.LONG: _INTEGER,
+    MySQLType.LONGLONG: _BIGINT,
+    MySQLType.FLOAT: _REAL,
+    MySQLType.DOUBLE: _DOUBLE,
+    MySQLType.NEWDECIMAL: _DECIMAL,
+    MySQLType.STRING: _CHAR,
+    MySQLType.VARCHAR: _VARCHAR,
+    MySQLType.VAR_STRING: _VARCHAR,
+    MySQLType.TINY_BLOB: _CLOB,
+    MySQLType.BLOB: _CLOB,
+    MySQLType.MEDIUM_BLOB: _CLOB,
+    MySQLType.LONG_BLOB: _CLOB,
+    MySQLType.DATE: _DATE,
+    MySQLType.NEWDATE: _DATE,
+    MySQLType.DATETIME: _TIMESTAMP,
+    MySQLType.TIMESTAMP: _TIMESTAMP,
+    MySQLType.DURATION: _TIME,
+    MySQLType.YEAR: _VARCHAR,
+    MySQLType.ENUM: _INTEGER,
+    MySQLType.SET: _BIT,
+    MySQLType.BIT: _BIT,
+    MySQLType.JSON: _VARCHAR,
+    MySQLType.VECTOR_FLOAT32: _VARCHAR,
+}
+
+
+def java_type(column: Column) -> int:
+    """Return the code of a column, before any promotion."""
+    return _BLOB if column.is_binary else _CODES[column.type]
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """Values above ``limit`` get the Java type ``code``."""
+
+    limit: int
+    code: int
+
+    def mask(self, values: pa.Array) -> Mask:
+        """Return where the ``uint64`` values are above the limit; null is not."""
+        above: Mask = fixed_values(values, np.uint64) > np.uint64(self.limit)
+        nulls = null_mask(values)
+        return above if nulls is None else above & ~nulls
+
+
+_PROMOTIONS = {
+    MySQLType.TINY: Promotion((1 << 7) - 1, _SMALLINT),
+    MySQLType.SHORT: Promotion((1 << 15) - 1, _INTEGER),
+    MySQLType.LONG: Promotion((1 << 31) - 1, _BIGINT),
+    MySQLType.LONGLONG: Promotion((1 << 63) - 1, _DECIMAL),
+}
+
+
+def promotion(column: Column) -> Promotion | None:
+    """Return the promotion rule of a column; ``None`` for all but unsigned integers."""
+    return _PROMOTIONS.get(column.type) if column.unsigned else None
+
+
+_FORM, _JAVA_TYPES = "canal-json", "canal-json Java types"
+_ROW_KEY_BYTES = 1024  # of a row key, but for its texts
+_BYTES_OF_KEY_CHARACTER = 6  # four bytes, in groups of nine for eight, in base64
+
+
+@dataclass(frozen=True)
+class CanalJsonOptions:
+    """The options of Canal-JSON from the sink URI and the changefeed."""
+
+    enable_tidb_extension: bool = False
+    only_output_updated_columns: bool = False
+    content_compatible: bool = False
+    delete_only_output_handle_key_columns: bool = False
+    output_row_key: bool = False
+    switches: CanalJsonSwitches = CanalJsonSwitches()
+
+    @property
+    def shows_row_keys(self) -> bool:
+        """Whether rows have their keys in TiKV, in the extension."""
+        return self.output_row_key and self.enable_tidb_extension
+
+
+def json_string(text: str) -> bytes:
+    """Return ``text`` as a JSON string with quotes, as easyjson and goccy/go-json write it."""
+    return quoted(text, EASYJSON)
+
+
+def _content(column: Column, values: pa.Array) -> pa.Array:
+    return json_content(column, values, EASYJSON)
+
+
+def _quotes(column: Column) -> tuple[bytes, bytes]:
+    return b'"', b'"'
+
+
+@dataclass(frozen=True)
+class _Members:
+    """The columns of one kind of message, with every constant that depends only on them."""
+
+    columns: tuple[Column, ...]
+    options: CanalJsonOptions
+
+    @cached_property
+    def object(self) -> Members:
+        names = tuple(json_string(column.name) + b":" for column in self.columns)
+        return Members(self.columns, names, _FORM, _content, _quotes)
+
+    @cached_property
+    def mysql_type(self) -> bytes:
+        name = type_desc if self.options.content_compatible else mysql_type_name
+        types = (json_string(column.name) + b":" + json_string(name(column)) for column in self.columns)
+        if not self.columns and self.options.switches.empty_mysql_type == "null":
+            return b"null"
+        return b"{" + b",".join(types) + b"}"
+
+    def sql_type(self, image: Image) -> list[Fragment]:
+        """Lay out the Java types; those of unsigned integers depend on the row's value."""
+        if image.is_pooled:
+            return [part if isinstance(part, bytes) else _pooled_java_type(part[0], image) for part in self._sql_type]
+        return [part if isinstance(part, bytes) else _java_type(*part, image) for part in self._sql_type]
+
+    @cached_property
+    def _sql_type(self) -> tuple[bytes | tuple[Column, Promotion], ...]:
+        """Java types with their names, and the columns whose type depends on the row."""
+        if not self.columns:
+            return (b"null",)
+        parts: list[bytes | tuple[Column, Promotion]] = []
+        constant = b"{"
+        for place, column in enumerate(self.columns):
+            constant += (b"," if place else b"") + self.object.names[place]
+            promoted = promotion(column)
+            if promoted is None:
+                constant += b"%d" % java_type(column)
+            else:
+                parts += [constant, (column, promoted)]
+                constant = b""
+        return (*parts, constant + b"}")
+
+
+def _java_type(column: Column, promoted: Promotion, image: Image) -> Fragment:
+    base = b"%d" % java_type(column)
+    above = promoted.mask(image.values(column))
+    if not above.any():
+        return base
+    larger = b"%d" % promoted.code
+    return larger if above.all() else gather([base, larger], above.view(np.uint8))
+
+
+def _pooled_java_type(column: Column, image: Image) -> pa.Array:
+    return image.rendered(column, _JAVA_TYPES, _java_types)
+
+
+def _java_types(column: Column, values: pa.Array) -> pa.Array:
+    promoted = promotion(column)
+    assert promoted is not None
+    forms = pa.array([b"%d" % java_type(column), b"%d" % promoted.code])
+    return forms.take(pa.array(promoted.mask(values).view(np.uint8)))
+
+
+@dataclass(frozen=True)
+class CanalJsonRows:
+    """The row encoder of one table version (see ``changes.codec.RowEncoder``)."""
+
+    table: TableInfo
+    options: CanalJsonOptions
+    reads_old: ClassVar[bool] = True
+    refuses_large: ClassVar[bool] = True
+    reduces_by_any_option: ClassVar[bool] = False
+
+    @cached_property
+    def overhead(self) -> int:
+        """Bytes besides the values: a column's name is in sqlType, mysqlType, old and data."""
+        texts = sum(max(column.flen, 0) for column in self.table.whole_primary_key)
+        row_key = _ROW_KEY_BYTES + _BYTES_OF_KEY_CHARACTER * texts if self.options.output_row_key else 0
+        return json_overhead(self.table, name_uses=4) + row_key
+
+    @cached_property
+    def _all(self) -> _Members:
+        return _Members(self.table.data_columns, self.options)
+
+    @cached_property
+    def _handle_key(self) -> _Members:
+        return _Members(self.table.handle_key, self.options)
+
+    @cached_property
+    def _prefix(self) -> bytes:
+        whole = self.options.switches.pk_names == "whole"
+        key = self.table.whole_primary_key if whole else self.table.primary_key
+        names = b",".join(json_string(column.name) for column in key)
+        return b'{"id":0,"database":%s,"table":%s,"pkNames":[%s],"isDdl":false,"type":"' % (
+            json_string(self.table.schema),
+            json_string(self.table.name),
+            names,
+        )
+
+    def check(self, changes: Changes) -> None:
+        """Refuse updates at which TiCDC crashes, and rows without a key in TiKV; every accepted value has a text.
+
+        Raises :class:`~ticdc_emit.errors.ColumnSelectorError`, :class:`~ticdc_emit.errors.SchemaError` for rows without
+        columns, and the errors of ``Changes.row_keys``.
+        """
+        refuse_empty(self.table)
+        if self.options.shows_row_keys:
+            _ = changes.row_keys  # kept for the messages
+        dropped = self.table.selected is not None and self.options.switches.selected_updates == "failing"
+        if dropped and changes.op is Op.UPDATE and self.options.only_output_updated_columns:
+            raise ColumnSelectorError(
+                "only-output-updated-columns compares every column of an update, and a column selector drops some: "
+                "TiCDC crashes here",
+                remedy="Turn off only-output-updated-columns and content-compatible, or keep all columns",
+                table=self.table.full_name,
+            )
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return one message per change; the key of a Canal-JSON row is always empty."""
+        handle_key_only = changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns
+        members = self._handle_key if handle_key_only else self._all
+        return Encoded(join(self._fragments(changes, members, []), len(changes), NULL))
+
+    def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
+        """Return messages with only the handle key's columns, and the location of each stored whole message."""
+        marks: list[Fragment] = [b',"onlyHandleKey":true']
+        if locations is not None:
+            marks = [
+                b',"claimCheckLocation":',
+                pa.array([json_string(location) for location in locations], pa.binary()),
+            ]
+        return Encoded(join(self._fragments(changes, self._handle_key, marks), len(changes), NULL))
+
+    def _fragments(self, changes: Changes, members: _Members, marks: list[Fragment]) -> list[Fragment]:
+        """Lay out messages with ``members``, and with ``marks`` at the end of the extension."""
+        laid: list[Fragment] = [changes.constant(self, lambda encoder: encoder._prefix)]
+        laid += [changes.op.value.upper().encode(), b'","es":']
+        laid += [changes.commit_ms_text, b',"ts":', changes.build_ms_text, b',"sql":"","sqlType":']
+        laid += members.sql_type(changes.current)
+        old, data = self._images(members, changes)
+        laid += [b',"mysqlType":', members.mysql_type, b',"old":', *old, b',"data":[', *data, b"]"]
+        if self.options.enable_tidb_extension:
+            if self.options.shows_row_keys:
+                marks = [*marks, b',"rowkey":"', base64_text(changes.row_keys), b'"']
+            laid += [b',"_tidb":{"commitTs":', changes.commit_ts_text, *marks, b"}"]
+        return [*laid, b"}"]
+
+    def _images(self, members: _Members, changes: Changes) -> tuple[list[Fragment], list[Fragment]]:
+        """Lay out ``old`` (null except for updates) and the object of ``data``."""
+        data = members.object.laid(changes.current)
+        if changes.op is not Op.UPDATE:
+            return [b"null"], list(data)
+        if self.options.only_output_updated_columns:
+            return [b"[", *self._updated(members, changes), b"]"], list(data)
+        before = members.object.laid(changes.old, data)
+        old, new = share(list(before), list(data), len(changes), NULL)
+        return [b"[", *old, b"]"], new
+
+    def _updated(self, members: _Members, changes: Changes) -> list[Fragment]:
+        texts: list[pa.Array] = []
+        shown: list[Mask] = []
+        for column in members.columns:
+            mask = changes.old.changed(column, _FORM, _content, by_text=self.options.switches.compared_values == "text")
+            texts.append(blank_where(changes.old.rendered(column, _FORM, _content), ~mask))
+            shown.append(mask)
+        return members.object.layout.sparse_fragments(texts, shown)
+
+
+def ddl_message(event: DdlEvent, build_ts: int, *, extension: bool) -> ControlMessage:
+    """Return a DDL's message. The statement is printed as given."""
+    return ControlMessage(
+        None,
+        _envelope(
+            event.schema,
+            event.table,
+            is_ddl=True,
+            kind=ddl_kind(event.action),
+            ts=event.commit_ts,
+            build_ts=build_ts,
+            sql=event.query,
+            extension=b'"commitTs":%d' % event.commit_ts if event.commit_ts else b"",
+            with_extension=extension,
+        ),
+        event.commit_ts,
+    )
+
+
+def watermark_message(ts: int, build_ts: int) -> ControlMessage:
+    """Return the watermark for the TSO ``ts`` (sent with ``enable-tidb-extension`` only)."""
+    value = _envelope(
+        "",
+        "",
+        is_ddl=False,
+        kind="TIDB_WATERMARK",
+        ts=ts,
+        build_ts=build_ts,
+        sql="",
+        extension=b'"watermarkTs":%d' % ts if ts else b"",
+        with_extension=True,
+    )
+    return ControlMessage(None, value, ts)
+
+
+def _envelope(
+    database: str,
+    table: str,
+    *,
+    is_ddl: bool,
+    kind: str,
+    ts: int,
+    build_ts: int,
+    sql: str,
+    extension: bytes,
+    with_extension: bool,
+) -> bytes:
+    return (
+        b'{"id":0,"database":%s,"table":%s,"pkNames":null,"isDdl":%s,"type":"%s","es":%d,"ts":%d,"sql":%s,'
+        b'"sqlType":null,"mysqlType":null,"data":null,"old":null%s}'
+    ) % (
+        json_string(database),
+        json_string(table),
+        b"true" if is_ddl else b"false",
+        kind.encode(),
+        physical_ms(ts),
+        build_ts,
+        json_string(sql),
+        b',"_tidb":{%s}' % extension if with_extension else b"",
+    )
+
+
+@dataclass(frozen=True)
+class CanalJson:
+    """The codec (see ``changes.codec.Codec``)."""
+
+    options: CanalJsonOptions
+    ddl_to_all_partitions: bool = False
+    compressed_parts: tuple[str, ...] = ("value",)
+    refuses_large_schemas: bool = False
+
+    def rows(self, table: TableInfo) -> CanalJsonRows:
+        """Return the row encoder of one table version."""
+        return CanalJsonRows(table, self.options)
+
+    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
+        """Return the message of a DDL."""
+        return ddl_message(event, build_ts, extension=self.options.enable_tidb_extension)
+
+    def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
+        """Return the watermark message, ``None`` without ``enable-tidb-extension``."""
+        return watermark_message(ts, build_ts) if self.options.enable_tidb_extension else None
+
+    def bootstrap(self, table: TableInfo, build_ts: int) -> None:
+        """Return nothing: the protocol has no schema messages."""
+
+
+def make_codec(changefeed: ChangefeedConfig) -> CanalJson:
+    """Return the codec that a changefeed configures."""
+    codec = changefeed.codec
+    return CanalJson(
+        CanalJsonOptions(
+            enable_tidb_extension=codec.enable_tidb_extension,
+            only_output_updated_columns=codec.only_output_updated_columns,
+            content_compatible=codec.content_compatible,
+            delete_only_output_handle_key_columns=codec.delete_only_output_handle_key_columns,
+            output_row_key=codec.output_row_key,
+            switches=changefeed.profile.canal_json,
+        )
+    )

@@ -1,0 +1,351 @@
+"""Row values of Debezium messages, by their schema.
+
+In: a schema's ``fields`` and an image of JSON values. Out: a mapping from column to value:
+
+==================================== ================================================================================
+BIT(1)                               bool
+BIT(n)                               int: the bytes are little-endian
+TINYINT to BIGINT, YEAR              int; a BIGINT UNSIGNED from 2**63 on is negative without ``tidb_type``
+FLOAT, DOUBLE, DECIMAL               float (FLOAT without scale: the one that 32 bits hold)
+DATE, DATETIME                       date, datetime without zone
+TIMESTAMP                            datetime in UTC
+TIME                                 timedelta
+CHAR, TEXT, JSON, VECTOR, ENUM, SET  str: labels with commas between
+BINARY, VARBINARY, BLOB              bytes; base64 text without ``tidb_type``, for nothing else tells them from text
+==================================== ================================================================================
+
+A NULL in a column with a DEFAULT arrives as that default, a date that does not exist as NULL or 1970-01-01. The
+messages do not distinguish them. Rule sources: "TiCDC Debezium Protocol" (data types); reference ``pingcap/tiflow:
+pkg/sink/codec/debezium/codec.go`` (``writeDebeziumFieldValue``).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import struct
+from base64 import b64decode
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from ticdc_emit.protocols.connect.decoder import (
+    DebeziumField,
+    DebeziumMessage,
+    DebeziumRow,
+    DebeziumSource,
+    DebeziumWatermark,
+    ddl_record,
+    debezium_column,
+    debezium_convert,
+    event_of,
+    nullable,
+    source_of,
+)
+from ticdc_emit.protocols.decoded import (
+    DecodeError,
+    Event,
+    Image,
+    RowEvent,
+    check_image,
+    document,
+    in_any_order,
+    member,
+    objects,
+    tso,
+)
+from ticdc_emit.protocols.decoded_text import Convert, by_column, converted, per_object
+from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
+from ticdc_emit.protocols.whole_messages import MAX_DECOMPRESSED_BYTES, decompressor
+from ticdc_emit.schema.model import Column, TableInfo
+
+__all__ = ["DebeziumEvents", "DebeziumReader", "make_reader", "recognizers", "typed_image"]
+
+
+_INTEGER_BITS = {"int16": 16, "int32": 32, "int64": 64}
+_BINARY = {"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"}
+_DAY_ZERO = dt.date(1970, 1, 1)
+_EPOCH = dt.datetime(1970, 1, 1)
+
+
+def typed_image(image: Mapping[str, Any], fields: Sequence[DebeziumField], part: str) -> dict[str, Any]:
+    """Return the columns of an image as Python values; ``part``: ``key`` or ``value``, for errors.
+
+    Raises :class:`DecodeError` for a column that the schema does not have, and for a value that is not of its type.
+    """
+    by_name = {field.name: field for field in fields}
+    values = {}
+    for name, value in image.items():
+        field = by_name.get(name)
+        if field is None:
+            raise DecodeError("the schema has no such column", part=part, field=name)
+        try:
+            values[name] = _typed(value, field)
+        except (ValueError, OverflowError, struct.error) as fault:
+            raise DecodeError(
+                f"{value!r:.100} is not a value of the type {field.semantic_type or field.type}", part=part, field=name
+            ) from fault
+    return values
+
+
+def _typed(value: Any, field: DebeziumField) -> Any:
+    if value is None:
+        if not field.optional:
+            raise ValueError
+        return None
+    if field.semantic_type in _SEMANTIC:
+        kind, convert = _SEMANTIC[field.semantic_type]
+        if kind != field.type:
+            raise ValueError
+        return convert(value)
+    return _plain(value, field)
+
+
+def _plain(value: Any, field: DebeziumField) -> Any:
+    if field.type == "boolean" and isinstance(value, bool):
+        return value
+    if field.type in _INTEGER_BITS:
+        number = _integer(value, _INTEGER_BITS[field.type])
+        return number + (1 << 64) if number < 0 and field.tidb_type == "bigint unsigned" else number
+    if field.type == "string":
+        text = _text(value)
+        return b64decode(text, validate=True) if field.tidb_type in _BINARY else text
+    if field.type in ("float", "double") and isinstance(value, int | float) and not isinstance(value, bool):
+        return struct.unpack("<f", struct.pack("<f", value))[0] if field.type == "float" else float(value)
+    raise ValueError
+
+
+def _integer(value: Any, bits: int) -> int:
+    limit = 1 << (bits - 1)
+    if not isinstance(value, int) or isinstance(value, bool) or not -limit <= value < limit:
+        raise ValueError
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError
+    return value
+
+
+def _year(value: Any) -> int:
+    # the default that replaces a NULL is text
+    return int(value) if isinstance(value, str) and value.isdecimal() else _integer(value, 32)
+
+
+def _timestamp(value: Any) -> dt.datetime:
+    text = _text(value)
+    shape = "%Y-%m-%dT%H:%M:%S.%fZ" if "." in text else "%Y-%m-%dT%H:%M:%SZ"
+    return dt.datetime.strptime(text, shape).replace(tzinfo=dt.timezone.utc)
+
+
+_SEMANTIC: Mapping[str | None, tuple[str, Callable[[Any], Any]]] = {
+    "io.debezium.data.Bits": (
+        "bytes",
+        lambda value: int.from_bytes(b64decode(_text(value), validate=True), "little"),
+    ),
+    "io.debezium.data.Enum": ("string", _text),
+    "io.debezium.data.EnumSet": ("string", _text),
+    "io.debezium.data.Json": ("string", _text),
+    "io.debezium.data.TiDBVectorFloat32": ("string", _text),
+    "io.debezium.time.Date": ("int32", lambda value: _DAY_ZERO + dt.timedelta(days=_integer(value, 32))),
+    "io.debezium.time.Timestamp": ("int64", lambda value: _EPOCH + dt.timedelta(milliseconds=_integer(value, 64))),
+    "io.debezium.time.MicroTimestamp": ("int64", lambda value: _EPOCH + dt.timedelta(microseconds=_integer(value, 64))),
+    "io.debezium.time.ZonedTimestamp": ("string", _timestamp),
+    "io.debezium.time.MicroTime": ("int64", lambda value: dt.timedelta(microseconds=_integer(value, 64))),
+    "io.debezium.time.Year": ("int32", _year),
+}
+
+
+_IMAGES = {"c": ("after",), "u": ("before", "after"), "d": ("before",)}
+
+
+class DebeziumReader:
+    """Reads the records of a topic.
+
+    ``has_schema``: false with the changefeed's ``debezium-disable-schema``. ``compression``: its
+    ``large-message-handle-compression``, of keys and values. Raises :class:`~ticdc_emit.errors.ConfigError` for an
+    unknown compression, :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam. ``typed``: whether values
+    become Python values if there is a schema; otherwise they stay JSON values. ``max_decompressed_bytes``: the limit of
+    a key or value.
+    """
+
+    def __init__(
+        self,
+        has_schema: bool = True,
+        compression: str = "none",
+        *,
+        typed: bool = True,
+        max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
+    ) -> None:
+        self._has_schema = has_schema
+        self._typed = typed
+        self._unpacked = decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)
+
+    def read(self, key: bytes | None, value: bytes | None) -> DebeziumMessage:
+        """Return the message in a record. Raises :class:`DecodeError` if it is not a Debezium message of TiCDC."""
+        (key_payload, key_schema), (payload, schema) = self._part("key", key), self._part("value", value)
+        source = _source(member(payload, "source", dict))
+        ts_ms = member(payload, "ts_ms", int)
+        if "ddl" in payload:
+            return ddl_record(payload, source, ts_ms)
+        op = member(payload, "op", str)
+        if op == "m":
+            return DebeziumWatermark(source, ts_ms)
+        if op not in _IMAGES:
+            raise DecodeError(f"{op!r} is not an op of Debezium messages", part="value")
+        before, after = _images(op, payload)
+        if not (self._typed and self._has_schema):
+            for part, image in (("key", key_payload), ("value", before or {}), ("value", after or {})):
+                check_image(image, part)
+        if key_schema is None or schema is None:
+            return DebeziumRow(op, source, ts_ms, key_payload, before, after)
+        key_fields, fields = _fields(key_schema, "key"), _row_fields(schema)
+        if not self._typed:
+            return DebeziumRow(op, source, ts_ms, key_payload, before, after, key_fields, fields)
+        return DebeziumRow(
+            op,
+            source,
+            ts_ms,
+            typed_image(key_payload, key_fields, "key"),
+            None if before is None else typed_image(before, fields, "value"),
+            None if after is None else typed_image(after, fields, "value"),
+            key_fields,
+            fields,
+        )
+
+    def _part(self, part: str, data: bytes | None) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
+        """Return payload and schema."""
+        if not data:
+            raise DecodeError(f"a Debezium message has a {part}", part=part)
+        hooks = {"object_pairs_hook": _first_of_each, "parse_int": _whole, "parse_constant": _no_number}
+        members = document(self._unpacked(data), part, **hooks)
+        if ("schema" in members) != self._has_schema:
+            raise DecodeError(
+                f"the {part} has {'no' if self._has_schema else 'a'} schema",
+                remedy=f"Read it with has_schema={not self._has_schema}",
+                part=part,
+            )
+        schema = member(members, "schema", dict, part=part) if self._has_schema else None
+        return member(members, "payload", dict, part=part), schema
+
+
+def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Keep the first of two members with the same name: a NULL in a VARBINARY with DEFAULT has it in base64, then as
+    text.
+    """
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        members.setdefault(name, value)
+    return members
+
+
+def _whole(text: str) -> int | float:
+    """Keep the sign of a float's negative zero, which is printed as an integer."""
+    return -0.0 if text == "-0" else int(text)
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a number")
+
+
+def _source(members: Mapping[str, Any]) -> DebeziumSource:
+    return source_of(
+        members,
+        snapshot=member(members, "snapshot", str),
+        server_id=member(members, "server_id", int),
+        gtid=nullable(members, "gtid", str),
+        thread=member(members, "thread", int),
+        query=nullable(members, "query", str),
+        start_ts=tso(members, "start_ts") if "start_ts" in members else None,
+    )
+
+
+def _images(op: str, payload: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
+    """Return the row before and after; an update without old values has no member ``before`` at all."""
+    before = None if op == "u" and "before" not in payload else nullable(payload, "before", dict)
+    after = nullable(payload, "after", dict)
+    for name, image in (("before", before), ("after", after)):
+        if (image is not None) != (name in _IMAGES[op]) and (op, name) != ("u", "before"):
+            raise DecodeError(f"a change with op {op!r} has {'no' if image is None else 'a'} row {name}", part="value")
+    return before, after
+
+
+def _row_fields(schema: Mapping[str, Any]) -> tuple[DebeziumField, ...]:
+    """Return the columns in the schema of a value, which both images share."""
+    images = [each for each in objects(schema, "fields") if each.get("field") in ("before", "after")]
+    field_lists = [_fields(image, "value") for image in images]
+    if len(field_lists) != 2 or field_lists[0] != field_lists[1]:
+        raise DecodeError("the schema does not have one row for before and after", part="value", member="fields")
+    return field_lists[0]
+
+
+def _fields(schema: Mapping[str, Any], part: str) -> tuple[DebeziumField, ...]:
+    return tuple(_field(members, part) for members in objects(schema, "fields", part=part))
+
+
+def _field(members: Mapping[str, Any], part: str) -> DebeziumField:
+    return DebeziumField(
+        name=member(members, "field", str, part=part),
+        type=member(members, "type", str, part=part),
+        optional=member(members, "optional", bool, part=part),
+        semantic_type=member(members, "name", str, part=part) if "name" in members else None,
+        parameters=member(members, "parameters", dict, part=part) if "parameters" in members else {},
+        default=members.get("default"),
+        tidb_type=member(members, "tidb_type", str, part=part) if "tidb_type" in members else None,
+    )
+
+
+class DebeziumEvents(EventReader):
+    """A reader of Debezium messages with and without schema.
+
+    Without a schema and without a table, values stay as JSON prints them.
+    """
+
+    def __init__(self, inputs: ReaderInputs) -> None:
+        codec = inputs.config.codec
+        has_schema = not codec.debezium_disable_schema
+        self._reader = DebeziumReader(
+            has_schema,
+            codec.large_message_handle.compression,
+            typed=False,
+            max_decompressed_bytes=inputs.max_decompressed_bytes,
+        )
+        self._zone = inputs.config.time_zone
+        self._converts = per_object(self._converts_of_table)
+
+    def read(self, key: bytes | None, value: bytes | None) -> Event:
+        """Return the event of a record."""
+        return event_of(self._reader.read(key, value))
+
+    def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
+        """Return the content of the row, without the time of encoding."""
+        row: DebeziumRow = event.message
+        images = in_any_order(row.key), in_any_order(row.before), in_any_order(row.after)
+        return repr((row.op, row.source, images))
+
+    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
+        """Return one image of the event in canonical text."""
+        if image is None:
+            return None
+        if table is not None:
+            return converted(image, self._converts(table), table=event.table)
+        message: DebeziumRow = event.message
+        if message.fields is None:
+            return {name: None if value is None else str(value) for name, value in image.items()}
+        columns = [debezium_column(field) for field in message.fields if field.name in image]
+        return converted(image, self._converts_of(columns), table=event.table)
+
+    def _converts_of_table(self, table: TableInfo) -> dict[str, Convert]:
+        return self._converts_of(table.columns)
+
+    def _converts_of(self, columns: Iterable[Column]) -> dict[str, Convert]:
+        return by_column(columns, lambda column: debezium_convert(column, self._zone))
+
+
+def make_reader(inputs: ReaderInputs) -> EventReader:
+    """Return the reader of a changefeed's messages."""
+    return DebeziumEvents(inputs)
+
+
+def recognizers() -> Mapping[str, list[Recognizer]]:
+    """Return functions that accept only these messages, with and without schema."""
+    return {"debezium": [DebeziumReader(schema, typed=False).read for schema in (True, False)]}

@@ -1,0 +1,418 @@
+"""Names of Kafka Connect schemas: ``<cluster>.<database>.<table>.Envelope`` and others.
+
+Rule sources: protocol document "Schema"; reference ``pingcap/tiflow: pkg/sink/codec/common/helper.go`` (SanitizeName,
+SanitizeTopicName), ``pkg/sink/codec/debezium/helper.go`` (getSchemaTopicName).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias
+
+import pyarrow as pa
+
+from ticdc_emit.changes.codec import ControlMessage, Encoded
+from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.model import Changes, Op, json_overhead
+from ticdc_emit.columnar.assemble import NULL, Fragment, join, share
+from ticdc_emit.columnar.buffers import to_text
+from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.lineages import DebeziumSwitches
+from ticdc_emit.errors import InvalidValueError, RowError
+from ticdc_emit.protocols.connect.defaults import Json, Reading, json_object, json_string
+from ticdc_emit.protocols.connect.schema_changes import (
+    KEY_SCHEMA,
+    OP,
+    TRANSACTION,
+    TS_MS,
+    change_value_schema,
+    ddl_payloads,
+    leaf,
+    message,
+    source_parts,
+    watermark_payloads,
+)
+from ticdc_emit.protocols.connect.types import around, connect_type, content, schema_default
+from ticdc_emit.protocols.connect.types import tidb_type as type_of_tidb
+from ticdc_emit.protocols.json_members import Members
+from ticdc_emit.protocols.naming import sanitize
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.types import MOMENT_TYPES, MySQLType
+
+__all__ = [
+    "Debezium",
+    "DebeziumOptions",
+    "DebeziumRows",
+    "ddl_message",
+    "envelope_schema",
+    "field_schema",
+    "key_schema",
+    "make_codec",
+    "source_schema",
+    "table_prefix",
+    "watermark_message",
+    "watermark_prefix",
+    "watermark_schema",
+]
+
+
+_NO_TOPIC_CHARACTER = re.compile(r"[^A-Za-z0-9_.]")
+
+
+def table_prefix(cluster_id: str, table: TableInfo) -> str:
+    """Return the prefix of a table's schema names; the table's name keeps its dots and leading digits."""
+    return f"{sanitize(cluster_id)}.{sanitize(table.schema)}.{_NO_TOPIC_CHARACTER.sub('_', table.name)}"
+
+
+def watermark_prefix(cluster_id: str) -> str:
+    """Return the prefix of a watermark's schema names."""
+    return f"{sanitize(cluster_id)}.watermark"
+
+
+@dataclass(frozen=True)
+class DebeziumOptions:
+    """``cluster_id``: TiCDC's own, the first part of every schema's name. ``zone``: the time zone of TIMESTAMP
+    values.
+    """
+
+    cluster_id: str = "default"
+    zone: str = "UTC"
+    enable_tidb_extension: bool = False
+    disable_schema: bool = False
+    output_old_value: bool = True
+    include_start_ts: bool = False
+    switches: DebeziumSwitches = DebeziumSwitches()
+
+    @cached_property
+    def reading(self) -> Reading:
+        """How values are read."""
+        return Reading(self.zone, self.switches)
+
+    @property
+    def extends_source_schema(self) -> bool:
+        """Whether the schema of ``source`` has the fields of the TiDB extension."""
+        return self.enable_tidb_extension and self.switches.source_schema == "extended"
+
+
+_Member: TypeAlias = "tuple[str, Json]"
+
+
+_SOURCE = (
+    leaf("string", False, "version"),
+    leaf("string", False, "connector"),
+    leaf("string", False, "name"),
+    leaf("int64", False, "ts_ms"),
+    json_object(
+        ("type", "string"),
+        ("optional", True),
+        ("name", "io.debezium.data.Enum"),
+        ("version", 1),
+        ("parameters", {"allowed": "true,last,false,incremental"}),
+        ("default", "false"),
+        ("field", "snapshot"),
+    ),
+    leaf("string", False, "db"),
+    leaf("string", True, "sequence"),
+    leaf("string", True, "table"),
+    leaf("int64", False, "server_id"),
+    leaf("string", True, "gtid"),
+    leaf("string", False, "file"),
+    leaf("int64", False, "pos"),
+    leaf("int32", False, "row"),
+    leaf("int64", True, "thread"),
+    leaf("string", True, "query"),
+)
+_SOURCE_EXTENSION = (leaf("int64", False, "commit_ts"), leaf("string", False, "cluster_id"))
+
+
+def source_schema(options: DebeziumOptions, *, start_ts: bool = False) -> bytes:
+    """Return the schema of ``source``. ``start_ts``: with that field, as in rows."""
+    extension = _SOURCE_EXTENSION if options.extends_source_schema else ()
+    return json_object(
+        ("type", "struct"),
+        ("fields", [*_SOURCE, *extension, *([leaf("int64", False, "start_ts")] if start_ts else ())]),
+        ("optional", False),
+        ("name", "io.debezium.connector.mysql.Source"),
+        ("field", "source"),
+    )
+
+
+def key_schema(prefix: str, fields: Iterable[bytes]) -> bytes:
+    """Return the schema of a key; ``prefix`` begins its name (``protocols.debezium.encoder``)."""
+    return json_object(("type", "struct"), ("name", f"{prefix}.Key"), ("optional", False), ("fields", list(fields)))
+
+
+def envelope_schema(prefix: str, table: TableInfo, options: DebeziumOptions) -> bytes:
+    """Return the schema of row messages, including hidden virtual columns."""
+    virtual = [column for column in table.columns if column.is_virtual]
+    first = table.data_columns if options.switches.virtual_columns == "last" else table.shown_columns
+    fields = [field_schema(column, tidb_type=options.enable_tidb_extension) for column in (*first, *virtual)]
+    before, after = (
+        json_object(
+            ("type", "struct"), ("optional", True), ("name", f"{prefix}.Value"), ("field", image), ("fields", fields)
+        )
+        for image in ("before", "after")
+    )
+    source = source_schema(options, start_ts=options.include_start_ts)
+    return _envelope(prefix, before, after, source, OP, TS_MS, TRANSACTION)
+
+
+def watermark_schema(prefix: str, options: DebeziumOptions) -> bytes:
+    """Return the schema of watermark messages."""
+    return _envelope(prefix, source_schema(options), OP, TS_MS, TRANSACTION)
+
+
+def _envelope(prefix: str, *fields: bytes) -> bytes:
+    return json_object(
+        ("type", "struct"), ("optional", False), ("name", f"{prefix}.Envelope"), ("version", 1), ("fields", fields)
+    )
+
+
+def field_schema(column: Column, *, tidb_type: bool) -> bytes:
+    """Return the schema of one column; ``tidb_type``: with the TiDB extension's own member."""
+    members: list[_Member] = [("tidb_type", type_of_tidb(column))] if tidb_type else []
+    if column.type is MySQLType.BIT and column.default in ("", b""):
+        return json_object(*members)  # TiCDC stops writing the field after a default without bits
+    kind = connect_type(column)
+    members += [("type", kind.type), ("optional", column.nullable)]
+    if kind.name is not None:
+        members.append(("name", kind.name))
+    if kind.version is not None:
+        members.append(("version", kind.version))
+    if kind.parameters:
+        members.append(("parameters", kind.parameters))
+    members.append(("field", column.name))
+    default = schema_default(column)
+    if default is not None:
+        members.append(("default", default))
+    return json_object(*members)
+
+
+_FORM = "debezium"
+_IMAGES = {Op.INSERT: b'"c","before":null,"after":', Op.UPDATE: b'"u",', Op.DELETE: b'"d","after":null,"before":'}
+_NUMBERS = 128  # bytes of the three times in a message, at most
+_DEFAULT_USES = 3  # key, before, after
+
+
+@dataclass(frozen=True)
+class DebeziumRows:
+    """The row encoder of one table version (see ``changes.codec.RowEncoder``)."""
+
+    table: TableInfo
+    options: DebeziumOptions
+    reads_old: bool = True
+    refuses_large: ClassVar[bool] = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out derived values: a schema can be larger than its table."""
+        return {"table": self.table, "options": self.options, "reads_old": self.reads_old}
+
+    @cached_property
+    def overhead(self) -> int:
+        """Bytes besides the values: names and labels in every image, defaults that replace NULL, the schemas."""
+        defaults = sum(len(column.default or "") * 8 * _DEFAULT_USES for column in self.table.data_columns)
+        constants = len(self._key_ends[1]) + len(self._value_end) + sum(map(len, self._source))
+        return json_overhead(self.table, name_uses=6, label_uses=3) + defaults + constants + _NUMBERS
+
+    @cached_property
+    def _object(self) -> Members:
+        return self._members(self.table.data_columns)
+
+    @cached_property
+    def _key_object(self) -> Members | None:
+        """The members of keys, or ``None``: virtual columns are null, and stand with the names of those behind them."""
+        columns: list[Column] = []
+        names: list[bytes] = []
+        nulls = b""
+        for column in self._key_columns:
+            name = nulls + json_string(column.name) + b":"
+            if column.is_virtual:
+                nulls = name + b"null,"
+            else:
+                columns.append(column)
+                names.append(name)
+                nulls = b""
+        if nulls and not columns:
+            return None
+        last = b"," + nulls[:-1] if nulls else b""
+        return Members(tuple(columns), tuple(names), _FORM, self._content, around, last=last)
+
+    @cached_property
+    def _key_columns(self) -> tuple[Column, ...]:
+        return self.table.handle_key if self.options.switches.key_columns == "selected" else self.table.shown_handle_key
+
+    def _members(self, columns: tuple[Column, ...]) -> Members:
+        names = tuple(json_string(column.name) + b":" for column in columns)
+        return Members(columns, names, _FORM, self._content, around)
+
+    @cached_property
+    def _prefix(self) -> str:
+        return table_prefix(self.options.cluster_id, self.table)
+
+    @cached_property
+    def _source(self) -> tuple[bytes, bytes, bytes]:
+        return source_parts(self.options.cluster_id, self.table.schema, self.table.name)
+
+    @cached_property
+    def _key_ends(self) -> tuple[bytes, bytes]:
+        if self.options.disable_schema:
+            return b'{"payload":', b"}"
+        tidb_type = self.options.enable_tidb_extension
+        fields = [field_schema(column, tidb_type=tidb_type) for column in self._key_columns]
+        return b'{"payload":', b',"schema":%s}' % key_schema(self._prefix, fields)
+
+    @cached_property
+    def _value_end(self) -> bytes:
+        if self.options.disable_schema:
+            return b"}}"
+        return b'},"schema":%s}' % envelope_schema(self._prefix, self.table, self.options)
+
+    @cached_property
+    def _refusable(self) -> tuple[Column, ...]:
+        """The columns with accepted values that the protocol cannot represent."""
+        return tuple(
+            column
+            for column in self.table.data_columns
+            if column.type in MOMENT_TYPES or (column.nullable and column.default is not None)
+        )
+
+    def check(self, changes: Changes) -> None:
+        """Refuse local times that do not exist, and NULL if the default that replaces it is not a value.
+
+        Raises :class:`~ticdc_emit.errors.InvalidValueError`.
+        """
+        if self.options.include_start_ts:
+            _ = changes.start_tsos  # kept for the messages
+        images = [changes.current]
+        if changes.op is Op.UPDATE and self.reads_old:
+            images.append(changes.old)
+        for image in images:
+            for column in self._refusable:
+                try:
+                    self._object.text(image, column)
+                except ValueFault:
+                    raise self._refusal(column, image) from None
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return key and value of each change."""
+        count = len(changes)
+        values, keys = join(self._value(changes), count, NULL), join(self._key(changes), count, NULL)
+        if self.options.disable_schema:
+            return Encoded(values, keys)
+        return Encoded(values, keys, ends=changes.long_constant(self, lambda encoder: encoder._value_end))
+
+    def _key(self, changes: Changes) -> list[Fragment]:
+        start, end = self._key_ends[0], changes.constant(self, lambda encoder: encoder._key_ends[1])
+        if self._key_object is None:
+            return [
+                start,
+                b"{%s}" % b",".join(json_string(column.name) + b":null" for column in self._key_columns),
+                end,
+            ]
+        return [start, *self._key_object.laid(changes.current), end]
+
+    def _value(self, changes: Changes) -> list[Fragment]:
+        first, _, third = self._source
+        second = changes.constant(self, lambda encoder: encoder._source[1])
+        laid: list[Fragment] = [b'{"payload":', first, changes.commit_ms_text, second, changes.commit_ts_text]
+        if self.options.include_start_ts:
+            laid += [b',"start_ts":', to_text(changes.start_tsos)]
+        laid += [third, changes.build_ms_text, b',"transaction":null,"op":', _IMAGES[changes.op]]
+        return [*laid, *self._images(changes), *([self._value_end] if self.options.disable_schema else ())]
+
+    def _images(self, changes: Changes) -> list[Fragment]:
+        shown = self._object.laid(changes.current)
+        if changes.op is not Op.UPDATE:
+            return list(shown)
+        if not self.reads_old:
+            return [b'"after":', *shown]
+        old = self._object.laid(changes.old, shown)
+        before, after = share(list(old), list(shown), len(changes), NULL)
+        return [b'"before":', *before, b',"after":', *after]
+
+    def _content(self, column: Column, values: pa.Array) -> pa.Array:
+        return content(column, values, self.options.reading)
+
+    def _refusal(self, column: Column, image: Image) -> RowError:
+        """Return the error of a column that was refused, by the row's place in the whole batch."""
+        values = image.values(column)
+
+        def error(fault: ValueFault, row: dict[str, object]) -> InvalidValueError:
+            return InvalidValueError(
+                fault.reason, remedy=fault.remedy, table=self.table.full_name, column=column.name, row=row
+            )
+
+        try:
+            self._content(column, values)
+        except ValueFault as fault:
+            return image.refusal(fault, values, lambda part: self._content(column, part), error)
+        raise AssertionError("a value is refused wherever it stands")
+
+
+def ddl_message(event: DdlEvent, build_ts: int, options: DebeziumOptions) -> ControlMessage | None:
+    """Return the message of a DDL, ``None`` if its kind is not sent; ``build_ts`` is the wall clock in ms.
+
+    Raises :class:`~ticdc_emit.errors.SchemaError` where TiCDC fails at the statement.
+    """
+    payloads = ddl_payloads(event, build_ts, options.cluster_id)
+    if payloads is None:
+        return None
+    schemas = (None, None) if options.disable_schema else (KEY_SCHEMA, change_value_schema(source_schema(options)))
+    return ControlMessage(message(payloads[0], schemas[0]), message(payloads[1], schemas[1]), event.commit_ts)
+
+
+def watermark_message(ts: int, build_ts: int, options: DebeziumOptions) -> ControlMessage:
+    """Return the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms."""
+    prefix = watermark_prefix(options.cluster_id)
+    key, value = watermark_payloads(ts, build_ts, options.cluster_id)
+    schemas = (None, None) if options.disable_schema else (key_schema(prefix, []), watermark_schema(prefix, options))
+    return ControlMessage(message(key, schemas[0]), message(value, schemas[1]), ts)
+
+
+@dataclass(frozen=True)
+class Debezium:
+    """The codec (see ``changes.codec.Codec``)."""
+
+    options: DebeziumOptions
+    ddl_to_all_partitions: bool = True
+    compressed_parts: tuple[str, ...] = ("key", "value")
+    refuses_large_schemas: bool = False
+
+    def rows(self, table: TableInfo) -> DebeziumRows:
+        """Return the row encoder of one table version."""
+        return DebeziumRows(table, self.options, reads_old=self.options.output_old_value)
+
+    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
+        """Return the message of a DDL, ``None`` for the kinds that the protocol does not send.
+
+        Raises :class:`~ticdc_emit.errors.SchemaError` for a statement at which TiCDC fails.
+        """
+        return ddl_message(event, build_ts, self.options)
+
+    def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
+        """Return the watermark message, ``None`` without ``enable-tidb-extension``."""
+        return watermark_message(ts, build_ts, self.options) if self.options.enable_tidb_extension else None
+
+    def bootstrap(self, table: TableInfo, build_ts: int) -> None:
+        """Return nothing: rows contain their schema."""
+
+
+def make_codec(changefeed: ChangefeedConfig) -> Debezium:
+    """Return the codec that a changefeed configures."""
+    codec = changefeed.codec
+    return Debezium(
+        DebeziumOptions(
+            cluster_id=changefeed.cluster_id,
+            zone=changefeed.time_zone,
+            enable_tidb_extension=codec.enable_tidb_extension,
+            disable_schema=codec.debezium_disable_schema,
+            output_old_value=codec.output_old_value,
+            include_start_ts=codec.debezium_include_start_ts,
+            switches=changefeed.profile.debezium,
+        )
+    )

@@ -1,0 +1,496 @@
+"""The schemas of Debezium's messages in Avro: an envelope with two images of one row and its source, or a flat key.
+
+In: a schema text, as a registry has it. Out: the columns, and the schema that fastavro reads by. A message's schema is
+foreign input and could nest without limit, so any other schema is refused before decoding. Rule source: reference
+``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (toAvroSchema).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+from ticdc_emit.json_depth import parsed
+from ticdc_emit.protocols.connect.decoder import (
+    DebeziumField,
+    DebeziumMessage,
+    DebeziumRow,
+    DebeziumSource,
+    DebeziumWatermark,
+    ddl_record,
+    debezium_column,
+    debezium_convert,
+    event_of,
+    source_of,
+)
+from ticdc_emit.protocols.decoded import OTHER_SCHEMAS, DdlEvent, DecodeError, Event, Image, RowEvent, member
+from ticdc_emit.protocols.decoded_tables import Lookup, Outcome, TableName, TableRows, Tables
+from ticdc_emit.protocols.decoded_text import Convert, converted, decimal_text, raw_text
+from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
+from ticdc_emit.protocols.registered_avro import (
+    SchemaId,
+    SchemaSource,
+    check_field,
+    decimal_scales,
+    decimals,
+    fastavro_module,
+    known_schema,
+    only_type,
+    plain_type,
+    read_record,
+    schema_text,
+    split_header,
+    split_known,
+)
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.types import DATE_TYPES, FLOAT_TYPES, INTEGER_TYPES, MOMENT_TYPES, ColumnFlag, MySQLType
+
+__all__ = [
+    "ControlSchema",
+    "DebeziumAvroEvents",
+    "DebeziumAvroReader",
+    "DebeziumAvroTables",
+    "RowSchema",
+    "control_schema",
+    "make_reader",
+    "read_schema",
+    "recognizers",
+]
+
+
+_ENVELOPE = ["before", "after", "source", "op", "ts_ms"]
+_KEY, _VALUE = "Key", "Envelope"
+_CONNECT = {"int": "int32", "long": "int64"}
+
+
+@dataclass(frozen=True)
+class RowSchema:
+    """The content of a registered schema.
+
+    ``table``: namespace and name of the table, in Avro's form. ``names``: the column of each field. ``plain``: the
+    schema that a decoder reads by. ``scales``: the decimals' digits after the point, by field.
+    """
+
+    table: str
+    columns: tuple[DebeziumField, ...]
+    names: Mapping[str, str]
+    plain: Mapping[str, Any] = field(repr=False)
+    scales: Mapping[str, int] = field(repr=False)
+
+
+def read_schema(text: str, part: str) -> RowSchema:
+    """Return the schema of a part, ``key`` or ``value``. Raises :class:`DecodeError` for one that is not TiCDC's."""
+    try:
+        record = _record(parsed(text.encode()))
+        full, end = _full_name(record), _KEY if part == "key" else _VALUE
+        if not full.endswith(end):
+            raise ValueError(f"its name does not end in {end}")
+        table = full[: -len(end)]
+        if part == "key":
+            return _made(table, record, _plain_record(record))
+        fields = {each["name"]: each for each in record["fields"]}
+        if list(fields) != _ENVELOPE:
+            raise ValueError("it is not an envelope")
+        row, source = _record(only_type(fields["before"]["type"])), _record(fields["source"]["type"])
+        if _full_name(row) != table or only_type(fields["after"]["type"]) not in (table, row["name"]):
+            raise ValueError("its images belong to another table")
+        kinds: list[Any] = [["null", _plain_record(row)], ["null", "row"], _plain_record(source, "source")]
+        kinds += [plain_type(fields[name]["type"]) for name in _ENVELOPE[3:]]
+        members = [{"name": name, "type": kind} for name, kind in zip(_ENVELOPE, kinds, strict=True)]
+        return _made(table, row, {"type": "record", "name": "envelope", "fields": members})
+    except ValueError as fault:
+        raise DecodeError(
+            f"the schema does not describe Debezium's rows: {fault}", remedy=OTHER_SCHEMAS, part=part
+        ) from fault
+
+
+def _made(table: str, row: Mapping[str, Any], plain: Mapping[str, Any]) -> RowSchema:
+    columns = tuple(map(_column, row["fields"]))
+    names = {each["name"]: column.name for each, column in zip(row["fields"], columns, strict=True)}
+    return RowSchema(table, columns, names, plain, decimal_scales(row))
+
+
+def _record(schema: Any) -> Mapping[str, Any]:
+    if not isinstance(schema, Mapping) or schema.get("type") != "record" or not isinstance(schema.get("fields"), list):
+        raise ValueError("it is not a record")
+    if not isinstance(schema.get("name"), str) or not isinstance(schema.get("namespace", ""), str):
+        raise ValueError("it has no name")
+    for each in schema["fields"]:
+        if not isinstance(each, Mapping) or not isinstance(each.get("name"), str):
+            raise ValueError("a field has no name")
+    return schema
+
+
+def _full_name(record: Mapping[str, Any]) -> str:
+    return f"{record.get('namespace', '')}.{record['name']}"
+
+
+def _plain_record(record: Mapping[str, Any], name: str = "row") -> dict[str, Any]:
+    for each in record["fields"]:
+        check_field(each)
+    fields = [{"name": each["name"], "type": plain_type(each["type"])} for each in record["fields"]]
+    return {"type": "record", "name": name, "fields": fields}
+
+
+def _column(described: Mapping[str, Any]) -> DebeziumField:
+    """Return a column. ``type`` is Kafka Connect's, except ``bytes`` for base64 text."""
+    kind = only_type(described["type"])
+    told: Mapping[str, Any] = kind if isinstance(kind, Mapping) else {"type": kind}
+    name, tidb_type = described.get("connect.field", described["name"]), described.get("tidb_type")
+    semantic, parameters = told.get("connect.name"), told.get("connect.parameters", {})
+    texts = [name, semantic or "", tidb_type or ""]
+    if not all(isinstance(text, str) for text in texts) or not isinstance(parameters, Mapping):
+        raise ValueError(f"the field {described['name']!r:.100} has a property of the wrong type")
+    connect = told.get("connect.type") or _CONNECT.get(told["type"], told["type"])
+    return DebeziumField(name, connect, isinstance(described["type"], list), semantic, parameters, None, tidb_type)
+
+
+class ControlSchema(Enum):
+    """The kind of a message that is not a row."""
+
+    DDL = "DDL"
+    WATERMARK = "watermark"
+
+
+_NAMES = {
+    "key": {"SchemaChangeKey": ControlSchema.DDL, "Key": ControlSchema.WATERMARK},
+    "value": {"SchemaChangeValue": ControlSchema.DDL, "Envelope": ControlSchema.WATERMARK},
+}
+"""The last parts of record names. For rows, they are Key and Envelope after the table name."""
+
+
+def _members(text: str) -> dict[str, Any]:
+    """Return a record's members by name from ``name:type``; a type with ``?`` is nullable."""
+    pairs = (entry.split(":") for entry in text.split())
+    return {name: ["null", kind.rstrip("?")] if kind.endswith("?") else kind for name, kind in pairs}
+
+
+_CONTROL_SOURCE = _members(
+    "version:string connector:string name:string ts_ms:long snapshot:string? db:string table:string server_id:long "
+    "gtid:string? file:string pos:long row:int thread:long? query:string? commit_ts:long cluster_id:string"
+)
+_TEXTS = ["array", "string"]
+_COLUMN = {
+    **_members(
+        "name:string jdbcType:int nativeType:int? typeName:string typeExpression:string? charsetName:string? "
+        "length:int? scale:int? position:int optional:boolean? autoIncremented:boolean? generated:boolean? "
+        "comment:string? defaultValueExpression:string?"
+    ),
+    "enumValues": ["null", _TEXTS],
+}
+_TABLE = {
+    "defaultCharsetName": ["null", "string"],
+    "primaryKeyColumnNames": ["null", _TEXTS],
+    "columns": ["array", _COLUMN],
+    "comment": ["null", "string"],
+}
+_CHANGE = {**_members("type:string id:string"), "table": ["null", _TABLE]}
+_SHAPES: Mapping[tuple[ControlSchema, str], Any] = {
+    (ControlSchema.DDL, "key"): _members("databaseName:string"),
+    (ControlSchema.DDL, "value"): {
+        "source": _CONTROL_SOURCE,
+        **_members("ts_ms:long databaseName:string? schemaName:string? ddl:string?"),
+        "tableChanges": ["array", _CHANGE],
+    },
+    (ControlSchema.WATERMARK, "key"): {},
+    (ControlSchema.WATERMARK, "value"): {
+        "source": _CONTROL_SOURCE,
+        **_members("op:string ts_ms:long?"),
+        "transaction": ["null", _members("id:string total_order:long data_collection_order:long")],
+    },
+}
+"""A record is a mapping of its members, an array or a union with null a list of two."""
+
+
+def control_schema(text: str, part: str) -> tuple[ControlSchema, Mapping[str, Any]] | None:
+    """Return the kind of a control message's schema, and the schema without logical types; ``None`` for a row's schema.
+
+    Raises :class:`DecodeError` for one with the right name and another shape.
+    """
+    try:
+        given = parsed(text.encode())
+    except ValueError:
+        return None
+    kind = _NAMES[part].get(str(given.get("name"))) if isinstance(given, Mapping) else None
+    if kind is None:
+        return None
+    shape = _SHAPES[kind, part]
+    if json.dumps(_shape(given)) != json.dumps(shape):  # the order of members matters
+        raise DecodeError(f"the schema does not describe a {kind.value}", remedy=OTHER_SCHEMAS, part=part)
+    return kind, _plain(shape, [0])
+
+
+def _shape(given: Any) -> Any:
+    """Return a schema in the form of :data:`_SHAPES`; any other value for a schema without such a form."""
+    if isinstance(given, list):
+        return [_shape(each) for each in given]
+    if not isinstance(given, Mapping):
+        return given
+    if given.get("type") == "array":
+        return ["array", _shape(given.get("items"))]
+    fields = given.get("fields")
+    if given.get("type") != "record" or not isinstance(fields, list):
+        return None
+    named = [each if isinstance(each, Mapping) else {} for each in fields]
+    return {str(each.get("name")): _shape(each.get("type")) for each in named}
+
+
+def _plain(shape: Any, count: list[int]) -> Any:
+    """Return a schema of this shape with unique record names."""
+    if isinstance(shape, Mapping):
+        count[0] += 1
+        name = f"record{count[0]}"
+        fields = [{"name": each, "type": _plain(kind, count)} for each, kind in shape.items()]
+        return {"type": "record", "name": name, "fields": fields}
+    if isinstance(shape, list):
+        first, second = shape
+        return (
+            {"type": "array", "items": _plain(second, count)} if first == "array" else ["null", _plain(second, count)]
+        )
+    return shape
+
+
+_SHOWN = {"c": (False, True), "u": (None, True), "d": (True, False)}
+"""By kind of change, whether ``before`` and ``after`` exist; an update has ``before`` unless ``output-old-value`` is
+off.
+"""
+
+
+class DebeziumAvroReader:
+    """Reads the records of a topic. ``schemas``: a mapping or callable from schema id to schema text.
+
+    Values are fastavro's: int, float, bool, text, ``bytes`` of binary data and of BIT (little-endian), ``Decimal``.
+    Dates and times are numbers in Debezium's units; TIMESTAMP is text in UTC.
+    """
+
+    def __init__(self, schemas: SchemaSource) -> None:
+        self._schemas = schemas
+        self._known: dict[tuple[SchemaId, str], tuple[RowSchema | ControlSchema, Any]] = {}
+
+    def read(self, key: bytes | None, value: bytes | None) -> DebeziumMessage:
+        """Return the message in a record: a row change, or the DDL and watermarks of ``avro-enable-watermark``.
+
+        Raises :class:`DecodeError` for other bytes, for bytes that do not fit the schema they name, and
+        :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro.
+        """
+        key_schema, handle = self._part("key", key)
+        schema, payload = self._part("value", value)
+        if isinstance(schema, ControlSchema) or isinstance(key_schema, ControlSchema):
+            if schema != key_schema:
+                raise DecodeError("the key and the value belong to different kinds of messages")
+            source, ts_ms = _source(payload["source"]), member(payload, "ts_ms", int)
+            if schema is ControlSchema.DDL:
+                return ddl_record(payload, source, ts_ms)
+            return DebeziumWatermark(source, ts_ms)
+        if schema.table != key_schema.table:
+            raise DecodeError(f"the value's schema is of {schema.table}, the key's of {key_schema.table}")
+        op = member(payload, "op", str)
+        images = payload["before"], payload["after"]
+        if op not in _SHOWN:
+            raise DecodeError(f"{op!r:.20} is not an op of Debezium messages", part="value", field="op")
+        for shown, image in zip(_SHOWN[op], images, strict=True):
+            if shown is not None and shown is not (image is not None):
+                raise DecodeError(f"a change with op {op!r} and the wrong images", part="value")
+        before, after = (None if image is None else _columns(image, schema) for image in images)
+        return DebeziumRow(
+            op,
+            _source(payload["source"]),
+            member(payload, "ts_ms", int),
+            _columns(handle, key_schema),
+            before,
+            after,
+            key_schema.columns,
+            schema.columns,
+        )
+
+    def _part(self, part: str, data: bytes | None) -> tuple[RowSchema | ControlSchema, dict[str, Any]]:
+        if not data:
+            raise DecodeError(f"the record has no {part}", part=part)
+        number, body, (schema, parsed) = split_known(part, data, lambda number: self._schema(number, part))
+
+        def finish(fields: dict[str, Any]) -> None:
+            if isinstance(schema, ControlSchema):
+                return
+            for record in [fields] if part == "key" else [fields["before"], fields["after"]]:
+                if record is not None:
+                    decimals(record, schema.scales)
+
+        return schema, read_record(part, number, body, parsed, finish)
+
+    def _schema(self, number: SchemaId, part: str) -> tuple[RowSchema | ControlSchema, Any]:
+        place = number, part
+        if place not in self._known:
+            text = schema_text(self._schemas, number)
+            self._known[place] = known_schema(number, "Debezium's rows", lambda: _known(text, part))
+        return self._known[place]
+
+
+def _known(text: str, part: str) -> tuple[RowSchema | ControlSchema, Any]:
+    control = control_schema(text, part)
+    if control is not None:
+        return control[0], fastavro_module().parse_schema(dict(control[1]))
+    schema = read_schema(text, part)
+    return schema, fastavro_module().parse_schema(dict(schema.plain))
+
+
+def _columns(record: Mapping[str, Any], schema: RowSchema) -> dict[str, Any]:
+    return {schema.names[name]: value for name, value in record.items()}
+
+
+def _source(members: Mapping[str, Any]) -> DebeziumSource:
+    return source_of(members, **{name: members.get(name) for name in ("snapshot", "gtid", "thread", "query")})
+
+
+_DECIMAL = "org.apache.kafka.connect.data.Decimal"
+_ALIKE = (INTEGER_TYPES, DATE_TYPES, FLOAT_TYPES)
+
+
+class DebeziumAvroEvents(EventReader):
+    """A reader of Debezium's messages in Avro."""
+
+    def __init__(self, schemas: SchemaSource, zone: str = "UTC") -> None:
+        self._reader = DebeziumAvroReader(schemas)
+        self._zone = zone
+        self._converts: dict[tuple[int, int], tuple[object, object, dict[str, Convert]]] = {}
+
+    def read(self, key: bytes | None, value: bytes | None) -> Event:
+        """Return the event of a record."""
+        return event_of(self._reader.read(key, value))
+
+    def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
+        """Return the content of the row, without the time of encoding."""
+        row: DebeziumRow = event.message
+        return repr((row.op, row.source, row.key, row.before, row.after))
+
+    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
+        """Return one image of the event in canonical text."""
+        if image is None:
+            return None
+        message: DebeziumRow = event.message
+        fields = message.key_fields if image is message.key else message.fields
+        return converted(image, self._converts_of(fields or (), table), table=event.table)
+
+    def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
+        """Return tables that learn from the rows' schemas."""
+        return DebeziumAvroTables(catalog, self, zone, lookup)
+
+    def _converts_of(self, fields: tuple[DebeziumField, ...], table: TableInfo | None) -> dict[str, Convert]:
+        place = id(fields), id(table)
+        if place not in self._converts:
+            own = {} if table is None else {column.name: column for column in table.columns}
+            converts = {field.name: _convert(field, own.get(field.name), self._zone) for field in fields}
+            known = {name: convert for name, convert in converts.items() if convert is not None}
+            self._converts[place] = fields, table, known  # an object that is kept alive keeps its id
+        return self._converts[place][2]
+
+
+def _convert(field: DebeziumField, own: Column | None, zone: str) -> Convert | None:
+    if field.semantic_type == _DECIMAL:
+        scale = int(field.parameters["scale"])
+        return lambda value: decimal_text(value, scale)
+    if field.type == "bytes":
+        return _bits if field.semantic_type else raw_text
+    if field.semantic_type is None and field.type == "string":
+        return None  # also DECIMAL and BIGINT UNSIGNED in text modes
+    shown = debezium_column(field)
+    return debezium_convert(shown if own is None or not _is_alike(shown, own) else own, zone)
+
+
+def _is_alike(shown: Column, own: Column) -> bool:
+    kind = own.type
+    if kind in MOMENT_TYPES or kind is MySQLType.DURATION:
+        return kind is shown.type and own.decimal <= shown.decimal
+    return kind is shown.type or any(kind in kinds and shown.type in kinds for kinds in _ALIKE)
+
+
+def _bits(value: Any) -> str:
+    return str(int.from_bytes(value, "little"))
+
+
+_KEYED = ColumnFlag.PRIMARY_KEY | ColumnFlag.NOT_NULL
+
+
+class DebeziumAvroTables(Tables):
+    """``catalog``: the tables before the first message."""
+
+    def __init__(self, catalog: Catalog, reader: EventReader, zone: str, lookup: Lookup | None = None) -> None:
+        super().__init__(catalog, reader, zone, lookup)
+        self._newest: dict[TableName, tuple[int, frozenset[str]]] = {}
+
+    def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
+        """Apply a row event. One without a key is :attr:`Outcome.UNKNOWN`."""
+        if not event.key:
+            return Outcome.UNKNOWN
+        name = event.schema, event.table
+        if name not in self._tables:
+            self._tables[name] = TableRows(_described(event))
+        table = self._tables[name]
+        key_row = self._reader.image(event, event.key, table.info) or {}
+        before = self._reader.image(event, event.before, table.info)
+        after = self._reader.image(event, event.after, table.info)
+        try:
+            key = table.key(key_row)
+            old_key = key if before is None else table.key({**key_row, **before})
+        except KeyError as fault:
+            raise DecodeError(
+                "the message does not show the handle key", table=table.info.full_name, field=fault.args[0]
+            ) from None
+        self._note(event, commit or 0)
+        return self._write(event.op, table, (old_key, before or key_row), (key, after), commit, place)
+
+    def ddl(self, event: DdlEvent, commit: int | None) -> None:
+        """Apply a statement, which only ``avro-enable-watermark`` sends."""
+        super().ddl(event, commit)
+        self._newest.clear()
+
+    def finish(self) -> None:
+        """Remove columns that the newest schema of a table lacks."""
+        for name, (_, shape) in self._newest.items():
+            rows = self._tables[name].rows
+            for key, row in rows.items():
+                if not row.keys() <= shape:
+                    rows[key] = {column: value for column, value in row.items() if column in shape}
+
+    def _note(self, event: RowEvent, stamp: int) -> None:
+        image = event.after if event.after is not None else event.before
+        name = event.schema, event.table
+        known = self._newest.get(name)
+        if image is not None and (known is None or stamp >= known[0]):
+            self._newest[name] = stamp, frozenset(image)
+
+
+def _described(event: RowEvent) -> TableInfo:
+    """Return the table that a message describes."""
+    message: DebeziumRow = event.message
+    made = map(debezium_column, message.fields or ())
+    columns = tuple(
+        replace(column, id=number, flags=column.flags | (_KEYED if column.name in message.key else ColumnFlag.NONE))
+        for number, column in enumerate(made, 1)
+    )
+    return TableInfo(event.schema, event.table, 0, columns)
+
+
+_SOURCE = b"\x162.4.0.Final\nTiCDC"
+"""``version`` and ``connector`` of every message, each after its length."""
+
+
+def make_reader(inputs: ReaderInputs) -> EventReader:
+    """Return the reader of a changefeed's messages."""
+    assert inputs.schemas is not None  # ensured by readers.reader_for
+    return DebeziumAvroEvents(inputs.schemas, inputs.config.time_zone)
+
+
+def recognizers() -> Mapping[str, list[Recognizer]]:
+    """Return a function that accepts these messages by their schema ids and their producer, without the schemas."""
+    return {"debezium-avro": [_with_source]}
+
+
+def _with_source(key: bytes | None, value: bytes | None) -> None:
+    for part in (key, value):
+        split_header(part or b"")
+    if _SOURCE not in (value or b""):
+        raise DecodeError("nothing in the message shows that TiCDC wrote it")

@@ -1,0 +1,432 @@
+"""The layout of row messages: header, images, ``source``, the kind of change, the time of the message.
+
+In: changes and the headers of the registered schemas. Out: keys (the handle key's columns) and values::
+
+    before after source op ts_ms
+
+Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (buildDebeziumAvroValueMessage,
+buildDebeziumAvroSourcePayload).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from typing import Any, ClassVar, Literal, cast
+
+import pyarrow as pa
+
+from ticdc_emit.changes.codec import ControlMessage, Encoded
+from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.model import Changes, Op
+from ticdc_emit.columnar.avro import long_pieces, zigzag_bytes
+from ticdc_emit.columnar.epochs import commit_times
+from ticdc_emit.columnar.packed_fields import Piece, join_pieces, share_pieces
+from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.errors import InvalidValueError, RegistryError, RowError
+from ticdc_emit.protocols.binary_rows import BinaryImages
+from ticdc_emit.protocols.connect.schema_changes import (
+    CHANGE_FIELDS,
+    CHANGE_KEY,
+    CHANGE_VALUE,
+    KEY_FIELDS,
+    OP,
+    TRANSACTION,
+    TS_MS,
+    ddl_payloads,
+    is_sent,
+    watermark_payloads,
+)
+from ticdc_emit.protocols.debezium_avro.schema import (
+    AVRO,
+    NULL,
+    VALUE,
+    DebeziumAvroOptions,
+    can_fail,
+    field_of,
+    key_schema,
+    record_of,
+    refuse_beyond_long,
+    row_columns,
+    source_field,
+    value_pieces,
+    value_schema,
+)
+from ticdc_emit.protocols.gojson import any_text
+from ticdc_emit.protocols.naming import sanitize
+from ticdc_emit.protocols.registered import SchemaTexts, header_of
+from ticdc_emit.schema.defaults import go_utf8
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.types import MySQLType
+
+__all__ = [
+    "DebeziumAvro",
+    "DebeziumAvroRows",
+    "Headers",
+    "control_schemas",
+    "ddl_message",
+    "make_codec",
+    "watermark_message",
+]
+
+
+_FORM = "debezium-avro"
+_CELL = 256  # maximum bytes of a fixed-width value, also as decimal text
+_USES = 3  # key, before, after
+_SOURCE_BYTES = 256
+_OPS = {Op.INSERT: b"\x02c", Op.UPDATE: b"\x02u", Op.DELETE: b"\x02d"}
+
+
+def _text(text: str) -> bytes:
+    raw = text.encode()
+    return zigzag_bytes(len(raw)) + raw
+
+
+@dataclass(frozen=True)
+class DebeziumAvroRows:
+    """The row encoder of one table version (see ``changes.codec.RegisteredRows``)."""
+
+    table: TableInfo
+    options: DebeziumAvroOptions
+    reads_old: bool = True
+    headers: Mapping[str, bytes] = field(default_factory=dict)
+    borrowed: frozenset[str] = frozenset()
+    refuses_large: ClassVar[bool] = False
+    registers_refused: ClassVar[bool] = False
+    names_records: ClassVar[bool] = True
+
+    @cached_property
+    def overhead(self) -> int:
+        """Bytes besides the values: labels, defaults that replace NULL, lengths and fixed widths, in every image."""
+        cells = sum(
+            _CELL + sum(len(label.encode()) for label in column.elems) + 4 * len(column.default or "")
+            for column in self.table.columns
+        )
+        return _USES * cells + sum(map(len, self._source)) + _SOURCE_BYTES
+
+    @cached_property
+    def _laid(self) -> BinaryImages:
+        return BinaryImages(_FORM, self._value)
+
+    @cached_property
+    def _columns(self) -> tuple[Column, ...]:
+        return tuple(column for column in row_columns(self.table) if not column.is_virtual)
+
+    @cached_property
+    def _key_columns(self) -> tuple[Column, ...]:
+        return tuple(column for column in self.table.shown_handle_key if not column.is_virtual)
+
+    @cached_property
+    def _refusable(self) -> tuple[Column, ...]:
+        return tuple(column for column in self._columns if can_fail(column))
+
+    @cached_property
+    def _longs(self) -> tuple[Column, ...]:
+        if self.options.bigint_unsigned_handling_mode == "string":
+            return ()
+        whole = (*self._columns, *(c for c in self._key_columns if c not in self._columns))
+        return tuple(column for column in whole if column.type is MySQLType.LONGLONG and column.unsigned)
+
+    @cached_property
+    def _source(self) -> tuple[bytes, bytes, bytes]:
+        """The parts of ``source`` before the commit time, before the TSO, and after it."""
+        cluster = _text(self.options.cluster_id)
+        table = NULL + _text(self.table.schema) + _text(self.table.name)
+        rest = zigzag_bytes(0) + NULL + _text("") + zigzag_bytes(0) + zigzag_bytes(0) + NULL + NULL
+        return _text("2.4.0.Final") + _text("TiCDC") + cluster, table + rest, cluster
+
+    def schemas(self, op: Op) -> Mapping[str, str]:
+        """Return the schema texts that messages refer to, by part, in the order of registration.
+
+        Reading the text of an invalid one raises :class:`~ticdc_emit.errors.SchemaError`.
+        """
+        made: dict[str, Callable[[], str]] = {
+            "key": lambda: key_schema(self.table, self.options),
+            "value": lambda: value_schema(self.table, self.options),
+        }
+        return SchemaTexts(made)
+
+    def subject(self, topic: str, part: str) -> str:
+        """Return the subject under which the schema of a part is registered; unlike Avro's, a topic keeps its dots."""
+        return f"{topic}-{part}"
+
+    def with_headers(self, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> DebeziumAvroRows:
+        """Return the encoder with these additional headers by part, some of them ``borrowed``."""
+        return replace(self, headers={**self.headers, **headers}, borrowed=(self.borrowed - headers.keys()) | borrowed)
+
+    def check(self, changes: Changes) -> None:
+        """Refuse a BIGINT UNSIGNED beyond ``long``, what means no moment in UTC, and NULL where the default shown in
+        its place is no value.
+
+        Raises :class:`~ticdc_emit.errors.InvalidValueError`.
+        """
+        images = [changes.current]
+        if changes.op is Op.UPDATE and self.reads_old:
+            images.append(changes.old)
+        for image in images:
+            for column in self._longs:
+                self._checked(column, image, lambda column, image: refuse_beyond_long(image.values(column)))
+            for column in self._refusable:
+                self._checked(column, image, self._laid.joined if changes.op is Op.UPDATE else self._laid.entry)
+
+    def _checked(self, column: Column, image: Image, make: Callable[[Column, Image], object]) -> None:
+        try:
+            make(column, image)
+        except ValueFault:
+            raise self._refusal(column, image) from None
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return key and value of each change.
+
+        Raises :class:`~ticdc_emit.errors.RegistryError` if one of their schemas is not registered.
+        """
+        return self.framed(changes, *self.shown(changes))
+
+    def shown(self, changes: Changes) -> tuple[list[Piece], list[Piece]]:
+        """Return what keys and values show of columns (see ``changes.codec.FramedRows``)."""
+        return self._key(changes.current), self._images(changes)
+
+    def framed(self, changes: Changes, key: Sequence[Piece], value: Sequence[Piece]) -> Encoded:
+        """Return the messages with these contents.
+
+        Raises :class:`~ticdc_emit.errors.RegistryError` as :meth:`encode`.
+        """
+        count = len(changes)
+        before, behind = self._around(changes.op)
+        whole = [*self._header(changes, "value"), before, *value, behind, *self._told(changes)]
+        return Encoded(join_pieces(whole, count), join_pieces([*self._header(changes, "key"), *key], count))
+
+    def _around(self, op: Op) -> tuple[bytes, bytes]:
+        """Return what stands before and behind the images that are shown."""
+        if op is Op.DELETE:
+            return VALUE, NULL
+        return (VALUE if op is Op.UPDATE and self.reads_old else NULL + VALUE), b""
+
+    def _key(self, image: Image) -> list[Piece]:
+        """Lay out the handle key; its virtual columns are null."""
+        if len(self._key_columns) == len(self.table.shown_handle_key):
+            return self._laid.entries(self._key_columns, image)
+        laid = {column.name: self._laid.entries((column,), image) for column in self._key_columns}
+        return [piece for column in self.table.shown_handle_key for piece in laid.get(column.name, [NULL])]
+
+    def _header(self, changes: Changes, part: str) -> list[Piece]:
+        return changes.constant_pieces(self, lambda encoder: header_of(encoder.headers, part, encoder.table))
+
+    def _images(self, changes: Changes) -> list[Piece]:
+        """Lay out before and after, or the one of them that there is."""
+        if changes.op is Op.UPDATE and self.reads_old:
+            after, before = share_pieces(*self._laid.both(changes, self._columns), len(changes))
+            return [*before, *self._virtual, VALUE, *after, *self._virtual]
+        return [*self._laid.entries(self._columns, changes.current), *self._virtual]
+
+    @cached_property
+    def _virtual(self) -> Sequence[bytes]:
+        """Virtual columns, which a row of theirs shows as null; only those that a selector drops are listed once."""
+        return [NULL] * sum(column.is_virtual for column in row_columns(self.table))
+
+    def _told(self, changes: Changes) -> list[Piece]:
+        """Lay out ``source``, ``op`` and ``ts_ms``."""
+        first, _, third = self._source
+        second = changes.constant_pieces(self, lambda encoder: encoder._source[1])
+        times = long_pieces(commit_times(changes.commit_ts))
+        built = times if changes.build_ts is None else [zigzag_bytes(changes.build_ts)]
+        return [first, *times, *second, *long_pieces(changes.commit_ts), third + _OPS[changes.op], *built]
+
+    def _value(self, column: Column, values: pa.Array) -> list[Piece]:
+        return value_pieces(column, values, self.options)
+
+    def _refusal(self, column: Column, image: Image) -> RowError:
+        """Return the error of a column that was refused, by the row's place in the whole batch."""
+        values = image.values(column)
+
+        def error(fault: ValueFault, row: dict[str, object]) -> InvalidValueError:
+            return InvalidValueError(
+                fault.reason, remedy=fault.remedy, table=self.table.full_name, column=column.name, row=row
+            )
+
+        def check(part: pa.Array) -> None:
+            if column in self._longs:
+                refuse_beyond_long(part)
+            self._value(column, part)
+
+        try:
+            check(values)
+        except ValueFault as fault:
+            return image.refusal(fault, values, check, error)
+        raise AssertionError("a value is refused wherever it stands")
+
+
+Headers = Mapping[str, bytes]
+_WATERMARK = "watermark"
+_LIMIT = 1 << 63
+"""From here on, a TSO that Go reads from JSON is a double beyond int64."""
+
+
+@dataclass(frozen=True)
+class _Schema:
+    """``subject``: the subject under which the ``text`` of the ``record`` is registered."""
+
+    subject: str
+    record: Mapping[str, Any]
+    text: str
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> _Schema:
+        return cls(record["connect.name"], record, any_text(record))
+
+    def message(self, payload: bytes, headers: Headers) -> bytes:
+        header = headers.get(self.text)
+        if header is None:
+            raise RegistryError(
+                "the schema of a control message is not registered",
+                remedy="Register the schemas of DDL and watermarks before their messages are made",
+                subject=self.subject,
+            )
+        return header + _encoded(self.record, json.loads(go_utf8(payload)))
+
+
+def control_schemas(event: DdlEvent | None, cluster_id: str) -> Mapping[str, str]:
+    """Return the schema texts of a DDL or a watermark (``None``) by their subjects, in order of registration."""
+    if event is None:
+        schemas: Sequence[_Schema] = _of_watermarks(cluster_id)
+    else:
+        schemas = _of_ddl(cluster_id, event.schema) if is_sent(event) else ()
+    return {schema.subject: schema.text for schema in schemas}
+
+
+def ddl_message(event: DdlEvent, build_ts: int, cluster_id: str, headers: Headers) -> ControlMessage | None:
+    """Return the message of a DDL, ``None`` if its kind is not sent; ``build_ts`` is the wall clock in ms.
+
+    Raises :class:`~ticdc_emit.errors.SchemaError` where TiCDC fails at the statement, and :class:`RegistryError`
+    where a schema has no header.
+    """
+    made = ddl_payloads(event, build_ts, cluster_id)
+    return None if made is None else _message(_of_ddl(cluster_id, event.schema), made, headers, event.commit_ts)
+
+
+def watermark_message(ts: int, build_ts: int, cluster_id: str, headers: Headers) -> ControlMessage:
+    """Return the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms.
+
+    Raises :class:`RegistryError` where a schema has no header.
+    """
+    return _message(_of_watermarks(cluster_id), watermark_payloads(ts, build_ts, cluster_id), headers, ts)
+
+
+def _message(
+    schemas: tuple[_Schema, _Schema], payloads: tuple[bytes, bytes], headers: Headers, ts: int
+) -> ControlMessage:
+    key, value = (schema.message(payload, headers) for schema, payload in zip(schemas, payloads, strict=True))
+    return ControlMessage(key, value, ts)
+
+
+@cache
+def _of_watermarks(cluster_id: str) -> tuple[_Schema, _Schema]:
+    space = f"{sanitize(cluster_id)}.{_WATERMARK}"
+    fields = [source_field(space), *map(_field, (OP, TS_MS, TRANSACTION))]
+    envelope = {**record_of(space, "Envelope", fields), "connect.version": 1}
+    return _Schema.of(record_of(space, "Key", [])), _Schema.of(envelope)
+
+
+@cache
+def _of_ddl(cluster_id: str, database: str) -> tuple[_Schema, _Schema]:
+    source = source_field(f"{sanitize(cluster_id)}.{sanitize(database)}")
+    key, value = _named(CHANGE_KEY, list(map(_field, KEY_FIELDS))), [source, *map(_field, CHANGE_FIELDS)]
+    return _Schema.of(key), _Schema.of(_named(CHANGE_VALUE, value))
+
+
+def _named(name: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
+    space, _, own = name.rpartition(".")
+    return {**record_of(space, own, fields), "connect.version": 1}
+
+
+def _field(schema: bytes) -> dict[str, Any]:
+    return _member(json.loads(schema))
+
+
+def _member(described: Mapping[str, Any]) -> dict[str, Any]:
+    return field_of(described["field"], _kind(described), nullable=described["optional"])
+
+
+def _kind(described: Mapping[str, Any]) -> Any:
+    """Return the Avro type of a Connect schema."""
+    if described["type"] == "struct":
+        return _named(described["name"], list(map(_member, described["fields"])))
+    if described["type"] == "array":
+        return {"type": "array", "items": _kind(described["items"])}
+    return AVRO[described["type"]]
+
+
+def _encoded(kind: Any, value: Any) -> bytes:
+    """Return a value in Avro's form."""
+    if isinstance(kind, list):
+        return b"\0" if value is None else b"\2" + _encoded(kind[1], value)
+    if isinstance(kind, Mapping) and kind["type"] == "record":
+        return b"".join(_encoded(field["type"], value.get(field["connect.field"])) for field in kind["fields"])
+    if isinstance(kind, Mapping):
+        items = b"".join(_encoded(kind["items"], item) for item in value)
+        return (zigzag_bytes(len(value)) + items if value else b"") + b"\0"
+    if kind == "string":
+        raw: bytes = value.encode()
+        return zigzag_bytes(len(raw)) + raw
+    number = int(value)
+    return bytes([number]) if kind == "boolean" else zigzag_bytes(number if number < _LIMIT else -_LIMIT)
+
+
+@dataclass(frozen=True)
+class DebeziumAvro:
+    """The codec (see ``changes.codec.RegisteredControls``)."""
+
+    options: DebeziumAvroOptions
+    headers: Mapping[str, bytes] = field(default_factory=dict)
+    ddl_to_all_partitions: bool = True
+    compressed_parts: tuple[str, ...] = ()
+    refuses_large_schemas: bool = False
+
+    def rows(self, table: TableInfo) -> DebeziumAvroRows:
+        """Return the row encoder of one table version, without headers."""
+        return DebeziumAvroRows(table, self.options, reads_old=self.options.output_old_value)
+
+    def control_schemas(self, event: DdlEvent | None) -> Mapping[str, str]:
+        """Return the schema texts of a control message by subject; none without ``avro-enable-watermark``."""
+        return control_schemas(event, self.options.cluster_id) if self.options.enable_watermark else {}
+
+    def with_headers(self, headers: Mapping[str, bytes]) -> DebeziumAvro:
+        """Return the codec with these additional headers by schema text."""
+        return replace(self, headers={**self.headers, **headers})
+
+    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
+        """Return the message of a DDL, ``None`` without ``avro-enable-watermark`` and for kinds that are not sent.
+
+        Raises :class:`~ticdc_emit.errors.SchemaError` for a statement at which TiCDC fails.
+        """
+        own = self.options
+        return ddl_message(event, build_ts, own.cluster_id, self.headers) if own.enable_watermark else None
+
+    def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
+        """Return the watermark message, ``None`` without ``avro-enable-watermark``."""
+        own = self.options
+        return watermark_message(ts, build_ts, own.cluster_id, self.headers) if own.enable_watermark else None
+
+    def bootstrap(self, table: TableInfo, build_ts: int) -> None:
+        """Return nothing: the registry has the schemas."""
+
+
+def make_codec(changefeed: ChangefeedConfig) -> DebeziumAvro:
+    """Return the codec that a changefeed configures; its modes are validated there."""
+    codec = changefeed.codec
+    return DebeziumAvro(
+        DebeziumAvroOptions(
+            cluster_id=changefeed.cluster_id,
+            zone=changefeed.time_zone,
+            enable_tidb_extension=codec.enable_tidb_extension,
+            enable_watermark=codec.avro_enable_watermark,
+            output_old_value=codec.output_old_value,
+            decimal_handling_mode=cast('Literal["precise", "string"]', codec.avro_decimal_handling_mode),
+            bigint_unsigned_handling_mode=cast('Literal["long", "string"]', codec.avro_bigint_unsigned_handling_mode),
+            switches=changefeed.profile.debezium,
+        )
+    )

@@ -1,0 +1,571 @@
+"""Convert rows from one version of a table to another, in canonical text.
+
+In: two versions of a table, rows of the first. Out: the same rows with the columns of the second. A column is the same
+if it has the same id or, if MODIFY COLUMN gave it a new id, the same name. A new column has its DEFAULT; without one,
+NULL or its type's zero. A value that only TiDB knows (DEFAULT CURRENT_TIMESTAMP, a DEFAULT that is not UTF-8, MODIFY
+COLUMN to another kind of type) is missing in the row until the row changes. Rule sources: reference ``pingcap/tidb:
+pkg/ddl/column.go`` (generateOriginDefaultValue), ``pkg/table/column.go`` (GetZeroValue).
+"""
+
+from __future__ import annotations
+
+import struct
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from ticdc_emit.errors import SchemaError, UnknownTableError
+from ticdc_emit.protocols.decoded import (
+    FAULTS,
+    OTHER_TABLES,
+    PARTITIONS_UNKNOWN,
+    DdlEvent,
+    DecodeError,
+    Image,
+    RowEvent,
+    RowOp,
+)
+from ticdc_emit.protocols.decoded_text import clock_text, decimal_text, fsp_of, in_zone, raw_text
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.defaults import float_text
+from ticdc_emit.schema.events import DdlEvent as SchemaEvent
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.types import (
+    DATE_TYPES,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    MOMENT_TYPES,
+    STRING_TYPES,
+    MySQLType,
+)
+from ticdc_emit.sql.words import to_lower
+
+if TYPE_CHECKING:
+    from ticdc_emit.protocols.decoder import EventReader
+
+__all__ = [
+    "Carrier",
+    "Change",
+    "Lookup",
+    "Outcome",
+    "Redelivery",
+    "Row",
+    "RowKey",
+    "TableName",
+    "TableRows",
+    "Tables",
+    "value_in_old_rows",
+]
+
+
+_CLOCKS = MOMENT_TYPES | {MySQLType.DURATION}
+_REPLACEMENT = "\ufffd"  # TiDB's replacement in a default that is not UTF-8
+_ZERO_MOMENT = "0000-00-00 00:00:00"
+_UNKNOWN = object()
+
+
+class Carrier:
+    """Converts rows from the version ``before`` to the version ``after``. ``zone``: the time zone of TIMESTAMP
+    values.
+    """
+
+    def __init__(self, before: TableInfo, after: TableInfo, zone: str) -> None:
+        self._kept: list[tuple[str, str, bool, Callable[[str], str] | None]] = []
+        self._added: Row = {}
+        self._table = after.full_name
+        self._order = [column.name for column in after.row_columns]
+        lost = {column.id for column in before.columns} - {column.id for column in after.columns}
+        for column in after.row_columns:
+            old = _source(column, before, lost)
+            if old is None:
+                value = value_in_old_rows(column, zone)
+                if value is None or isinstance(value, str):
+                    self._added[column.name] = value
+                continue
+            self._kept.append((old.name, column.name, *_conversion(old, column)))
+
+    def row(self, row: Mapping[str, str | None]) -> Row:
+        """Return a whole row, its columns in table order."""
+        values = self._added | self.part(row)
+        return {name: values[name] for name in self._order if name in values}
+
+    def part(self, row: Mapping[str, str | None]) -> Row:
+        """Return some columns of a row. Raises :class:`DecodeError` for text that is not a value of its column."""
+        values: Row = {}
+        for old, new, known, convert in self._kept:
+            if old in row:
+                text = row[old]
+                if text is None or known:
+                    values[new] = text if text is None or convert is None else self._converted(text, new, convert)
+        return values
+
+    def _converted(self, text: str, name: str, convert: Callable[[str], str]) -> str:
+        try:
+            return convert(text)
+        except FAULTS as fault:
+            raise DecodeError(
+                f"{text!r:.100} is not a value of the column: {type(fault).__name__}",
+                remedy=OTHER_TABLES,
+                table=self._table,
+                field=name,
+            ) from fault
+
+
+def value_in_old_rows(column: Column, zone: str) -> object:
+    """Return the value of a new column in existing rows: text or ``None``; otherwise only TiDB knows it.
+
+    ``zone``: the changefeed's, for TIMESTAMP.
+    """
+    default, kind = column.default, column.type
+    if default is None:
+        return None if column.nullable else _zero(column)
+    if isinstance(default, bytes):
+        return str(int.from_bytes(default, "big")) if kind is MySQLType.BIT else raw_text(default)
+    if kind is MySQLType.BIT:
+        return str(int.from_bytes(default.encode(), "big"))
+    if kind in STRING_TYPES:
+        if not column.is_binary:
+            return default
+        return _UNKNOWN if _REPLACEMENT in default else raw_text(default.encode())
+    if kind in LABEL_TYPES or kind is MySQLType.JSON:
+        return default
+    try:
+        return _number_or_time(column, default, zone)
+    except (ValueError, ArithmeticError):
+        return _UNKNOWN  # an expression
+
+
+def _number_or_time(column: Column, text: str, zone: str) -> str | object:
+    kind = column.type
+    if kind in INTEGER_TYPES:
+        return str(int(text))
+    if kind in FLOAT_TYPES:
+        return float_text(float(text), single=kind is MySQLType.FLOAT)
+    if kind is MySQLType.NEWDECIMAL:
+        return decimal_text(text.strip(), fsp_of(column))
+    if kind is MySQLType.YEAR:
+        year = int(text)
+        return str(year + (2000 if year < 70 else 1900) if 0 < year < 100 or (year == 0 and len(text) != 4) else year)
+    if not text.lstrip("-")[:1].isdigit():
+        return _UNKNOWN  # an expression
+    return in_zone(text, "UTC", zone) if kind is MySQLType.TIMESTAMP else text
+
+
+def _zero(column: Column) -> str | object:
+    kind, fraction = column.type, "." + "0" * fsp_of(column) if fsp_of(column) else ""
+    if kind in INTEGER_TYPES or kind in FLOAT_TYPES or kind in (MySQLType.BIT, MySQLType.YEAR):
+        return "0"
+    if kind is MySQLType.NEWDECIMAL:
+        return decimal_text("0", fsp_of(column))
+    if kind in STRING_TYPES:
+        return raw_text(bytes(column.flen)) if column.is_binary and kind is MySQLType.STRING else ""
+    if kind in DATE_TYPES:
+        return _ZERO_MOMENT[:10]
+    if kind in MOMENT_TYPES:
+        return _ZERO_MOMENT + fraction
+    if kind is MySQLType.DURATION:
+        return clock_text(0, fsp_of(column))
+    if kind is MySQLType.ENUM:
+        return column.elems[0]
+    return {MySQLType.SET: "", MySQLType.JSON: "null"}.get(kind, _UNKNOWN)
+
+
+def _source(column: Column, before: TableInfo, lost: set[int]) -> Column | None:
+    named = None
+    for old in before.row_columns:
+        if old.id == column.id:
+            return old
+        if old.id in lost and old.name.lower() == column.name.lower():
+            named = old
+    return named
+
+
+def _conversion(old: Column, new: Column) -> tuple[bool, Callable[[str], str] | None]:
+    """Return whether values of ``old`` are known in ``new``, and the conversion if their text changes."""
+    kind = new.type
+    if old.type in INTEGER_TYPES and (kind in INTEGER_TYPES or (kind in STRING_TYPES and not new.is_binary)):
+        return True, None
+    if old.type in STRING_TYPES and kind in STRING_TYPES:
+        return _characters(old, new)
+    if kind in FLOAT_TYPES and old.type in FLOAT_TYPES:
+        if kind is old.type:
+            return True, None
+        single = MySQLType.FLOAT in (old.type, kind)
+        return True, lambda text: float_text(_single(text) if single else float(text), single=kind is MySQLType.FLOAT)
+    if kind is MySQLType.NEWDECIMAL and old.type in INTEGER_TYPES | {kind} and fsp_of(new) >= max(fsp_of(old), 0):
+        return True, lambda text: decimal_text(text, fsp_of(new))
+    if kind is not old.type:
+        return False, None
+    if kind in _CLOCKS:
+        return fsp_of(new) >= fsp_of(old), None if fsp_of(new) == fsp_of(old) else _finer(fsp_of(new))
+    if kind is MySQLType.NEWDECIMAL:
+        return False, None
+    return kind not in LABEL_TYPES or new.elems[: len(old.elems)] == old.elems, None
+
+
+def _single(text: str) -> float:
+    return float(struct.unpack("<f", struct.pack("<f", float(text)))[0])
+
+
+def _finer(fsp: int) -> Callable[[str], str]:
+    def finer(text: str) -> str:
+        whole, _, fraction = text.partition(".")
+        return f"{whole}.{fraction.ljust(fsp, '0')}"
+
+    return finer
+
+
+def _characters(old: Column, new: Column) -> tuple[bool, Callable[[str], str] | None]:
+    """BINARY is padded with zero bytes; CHAR loses trailing blanks."""
+    if not new.is_binary:
+        return not old.is_binary, (lambda text: text.rstrip(" ")) if new.type is MySQLType.STRING else None
+    width = new.flen if new.type is MySQLType.STRING else 0
+    if old.is_binary:
+        return True, (lambda text: raw_text(b64decode(text).ljust(width, b"\0"))) if width else None
+    return True, lambda text: raw_text(text.encode().ljust(width, b"\0"))
+
+
+class Redelivery:
+    """Knows the rows of a table that one partition has sent."""
+
+    def __init__(self) -> None:
+        self._sent: dict[int, Counter[Any]] = {}
+        self._run: dict[int, Counter[Any]] = {}
+        self._newest = -1
+
+    def is_repeated(self, event: RowEvent, commit: int) -> bool:
+        """Return whether the partition has sent the next row before."""
+        if commit < self._newest:
+            self._run = {}
+        self._newest = commit
+        row = event.op, _items(event.before), _items(event.after)
+        run, sent = self._run.setdefault(commit, Counter()), self._sent.setdefault(commit, Counter())
+        run[row] += 1
+        if run[row] <= sent[row]:
+            return True
+        sent[row] = run[row]
+        return False
+
+    def begin_again(self) -> None:
+        """Treat the next row as the first of a run: the partition went back with messages that are not passed here."""
+        self._run = {}
+
+    def forget(self, commit: int) -> None:
+        """Forget commits up to this one: later rows at or below it are known repetitions."""
+        for known in (self._sent, self._run):
+            for old in [each for each in known if each <= commit]:
+                del known[old]
+
+
+def _items(image: Any) -> Any:
+    """Return a comparable form: a repetition may have the columns in another order (Simple Avro)."""
+    return None if image is None else frozenset(image.items())
+
+
+Row: TypeAlias = "dict[str, str | None]"
+RowKey: TypeAlias = "tuple[Any, ...]"
+
+
+class Change(NamedTuple):
+    """The last change of a row: its commit, the rank of its kind in the commit, its partition."""
+
+    commit: int
+    rank: int
+    place: tuple[str, int]
+
+
+class TableRows:
+    """``info``: the version of the table that the rows have; ``since``: the commit_ts (TSO) of the DDL that made it.
+
+    ``handle``: the names of the handle key's columns.
+    """
+
+    def __init__(self, info: TableInfo, since: int = 0) -> None:
+        self.info = info
+        self.since = since
+        self.rows: dict[RowKey, Row] = {}
+        self.handle = tuple(column.name for column in info.whole_handle_key)
+        self.names = frozenset(column.name for column in info.columns)
+        self._columns = tuple(column.name for column in info.row_columns)
+        self._equal: dict[RowKey, int] = {}
+        self._last: dict[RowKey, Change] = {}
+
+    def key(self, row: Mapping[str, Any]) -> RowKey:
+        """Return the handle key of a row; ``KeyError`` if the row does not show it."""
+        return tuple([row[name] for name in self.handle])
+
+    def last(self, key: RowKey) -> Change | None:
+        """Return the last change of the row of a handle key, including deletes."""
+        return self._last.get(key)
+
+    def put(self, row: Row, key: RowKey, change: Change | None = None) -> None:
+        """Add a row, or replace that of its handle key (``()`` in a table without)."""
+        if not self.handle:
+            texts = self._texts(row)
+            number = self._equal.get(texts, 0)
+            self._equal[texts] = number + 1
+            place = (*texts, number)
+            self.rows[place] = row
+            return
+        self.rows[key] = row
+        if change is not None:
+            self._last[key] = change
+
+    def remove(self, row: Mapping[str, Any] | None, key: RowKey, change: Change | None = None) -> None:
+        """Remove a row; one from before the beginning does not exist."""
+        if not self.handle:
+            texts = self._texts(row or {})
+            number = self._equal.get(texts, 0)
+            if number:
+                self._equal[texts] = number - 1
+                place = (*texts, number - 1)
+                del self.rows[place]
+            return
+        self.rows.pop(key, None)
+        if change is not None:
+            self._last[key] = change
+
+    def refilled(self, info: TableInfo, since: int, rows: Iterable[Row], *, same_keys: bool) -> TableRows:
+        """Return the rows under another version. ``same_keys``: whether its handle keys are those of this one."""
+        refilled_rows = TableRows(info, since)
+        for row in rows:
+            refilled_rows.put(row, tuple([row.get(name) for name in refilled_rows.handle]))
+        if same_keys and refilled_rows.handle:
+            refilled_rows._last = self._last
+        return refilled_rows
+
+    def _texts(self, row: Mapping[str, Any]) -> RowKey:
+        return tuple([row.get(name) for name in self._columns])
+
+
+TableName: TypeAlias = tuple[str, str]
+Lookup: TypeAlias = Callable[[RowEvent], "Mapping[str, str | None]"]
+
+_RANKS = {"delete": 0, "update": 1, "insert": 2}  # inside a commit, deletes make room for inserts
+_LOSES_ROWS = frozenset({"drop partition", "truncate partition", "exchange partition"})
+_EMPTIES = frozenset({"create table", "truncate table"})
+
+
+class Outcome(Enum):
+    """The outcome of a row event: done, done before, or of a table or column that no DDL has shown yet."""
+
+    APPLIED = "applied"
+    REPEATED = "repeated"
+    UNKNOWN = "unknown"
+
+
+class Tables:
+    """``catalog``: the tables before the first event; it is changed. ``zone``: the changefeed's."""
+
+    def __init__(self, catalog: Catalog, reader: EventReader, zone: str, lookup: Lookup | None = None) -> None:
+        self._catalog = catalog
+        self._reader = reader
+        self._zone = zone
+        self._lookup = lookup
+        self._tables = {(info.schema, info.name): TableRows(info) for info in catalog.tables() if not info.is_view}
+        self._carriers: dict[tuple[int, int], tuple[TableInfo, TableInfo, Carrier]] = {}
+
+    def rows(self) -> dict[TableName, dict[RowKey, Row]]:
+        """Return the rows by table and key; later events change these objects."""
+        return {name: table.rows for name, table in self._tables.items()}
+
+    def has_handle_key(self, event: RowEvent) -> bool:
+        """Return whether the row's table is known to have a handle key."""
+        table = self._tables.get((event.schema, event.table))
+        return table is None or bool(table.handle)
+
+    # -- rows ----------------------------------------------------------------------------------------------------
+
+    def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
+        """Apply a row event. ``commit``: its TSO, or the last one of its millisecond; ``None`` if it is not known.
+
+        Raises :class:`DecodeError` for a message with only the handle key, unless the row is deleted or can be looked
+        up, and for values that do not fit their columns.
+        """
+        table = self._tables.get((event.schema, event.table))
+        version = None if table is None else table.info
+        if commit is not None and (table is None or commit <= table.since):
+            version = self._version(event, commit)
+            table = None if version is None else self._with_id(version.id)
+        if version is None:
+            return Outcome.UNKNOWN
+        if table is None:
+            return Outcome.REPEATED  # the table is gone
+        if not table.handle and not _says_which(event):
+            return Outcome.UNKNOWN
+        current = version is table.info
+        shown = event.after if event.after is not None else event.before or {}
+        if not shown.keys() <= (table.names if current else {column.name for column in version.columns}):
+            return Outcome.UNKNOWN
+        return self._apply(
+            event, table, version, None if current else self._carrier(version, table.info), commit, place
+        )
+
+    def _version(self, event: RowEvent, commit: int) -> TableInfo | None:
+        """Return the version of the table for rows of a commit; a DDL takes effect after its own commit."""
+        try:
+            return self._catalog.at(event.schema, event.table, commit - 1)
+        except UnknownTableError:
+            return None
+
+    def _with_id(self, number: int) -> TableRows | None:
+        return next((table for table in self._tables.values() if table.info.id == number), None)
+
+    def _carrier(self, before: TableInfo, after: TableInfo) -> Carrier:
+        place = id(before), id(after)
+        if place not in self._carriers:
+            self._carriers[place] = before, after, Carrier(before, after, self._zone)
+        return self._carriers[place][2]
+
+    def _apply(
+        self,
+        event: RowEvent,
+        table: TableRows,
+        version: TableInfo,
+        carrier: Carrier | None,
+        commit: int | None,
+        place: tuple[str, int],
+    ) -> Outcome:
+        def text(image: Image) -> Row:
+            shown = self._reader.image(event, image, version) or {}
+            return shown if carrier is None else carrier.part(shown)
+
+        after = None
+        if event.after is not None:
+            after = self._whole(event) or self._reader.image(event, event.after, version) or {}
+            after = after if carrier is None else carrier.row(after)
+        before = after if event.before is None else None
+        if event.before is not None:
+            before = text(_needed(event, table, version))
+        try:
+            key = table.key(before if after is None else after)  # type: ignore[arg-type]
+            old_key = key if before is None else table.key({**(after or {}), **before})
+        except KeyError as fault:
+            raise DecodeError(
+                "the message does not show the handle key",
+                remedy=OTHER_TABLES,
+                table=version.full_name,
+                field=fault.args[0],
+            ) from None
+        return self._write(event.op, table, (old_key, before), (key, after), commit, place)
+
+    def _write(
+        self,
+        op: RowOp,
+        table: TableRows,
+        old: tuple[RowKey, Row | None],
+        new: tuple[RowKey, Row | None],
+        commit: int | None,
+        place: tuple[str, int],
+    ) -> Outcome:
+        """Replace the row ``old`` by ``new``, unless a later commit has changed it."""
+        (old_key, before), (key, after) = old, new
+        rank = _RANKS[op]
+        change = None if commit is None else Change(commit, rank, place)
+        repeated = False
+        if change is not None and table.handle:
+            last = table.last(key)
+            if last is not None and last.commit >= change.commit:
+                if last.commit > change.commit or (last.rank > rank and last.place != place):
+                    return Outcome.REPEATED
+                repeated = last == change
+        if after is None:
+            table.remove(before, key, change)
+            return Outcome.REPEATED if repeated else Outcome.APPLIED
+        if op == "update" and (old_key != key or not table.handle):
+            table.remove(before, old_key, change)
+        table.put(after, key, change)
+        return Outcome.REPEATED if repeated else Outcome.APPLIED
+
+    def _whole(self, event: RowEvent) -> Row | None:
+        """Return the row of a message that was too large, ``None`` for any other message."""
+        if not event.handle_key_only:
+            return None
+        if self._lookup is None:
+            raise DecodeError(
+                "the message has only the handle key of its row",
+                remedy="Give claims= for a claim check, or lookup= to read the row from its source",
+                table=f"{event.schema}.{event.table}",
+                claim_check=event.claim_check,
+            )
+        return dict(self._lookup(event))
+
+    def finish(self) -> None:
+        """Complete the tables when no event follows."""
+
+    # -- DDL -----------------------------------------------------------------------------------------------------
+
+    def ddl(self, event: DdlEvent, commit: int | None) -> None:
+        """Apply a statement. Raises :class:`~ticdc_emit.errors.SchemaError` for one that the tables do not allow, and
+        :class:`DecodeError` for one that removes rows which the messages do not name.
+        """
+        for change in self._made(event, commit or 0):
+            self._follow(change, commit or 0)
+        self._carriers.clear()
+
+    def _made(self, event: DdlEvent, commit: int) -> tuple[SchemaEvent, ...]:
+        try:
+            return self._catalog.apply(event.query, schema=event.schema or None, commit_ts=commit)
+        except SchemaError as fault:
+            try:  # a table that moves to another database: the message names the new one
+                return self._catalog.apply(event.query, commit_ts=commit)
+            except SchemaError:
+                raise fault from None
+
+    def _follow(self, event: SchemaEvent, commit: int) -> None:
+        info, before = event.table_info, event.pre_table_info
+        if event.action == "drop schema":
+            schema = to_lower(event.schema)  # after RENAME a table may name its database in lower case
+            self._tables = {name: table for name, table in self._tables.items() if to_lower(name[0]) != schema}
+        if info is None or info.is_view:
+            return
+        name = info.schema, info.name
+        source = name if before is None else (before.schema, before.name)
+        if event.action in _LOSES_ROWS:
+            self._change_partitions(event, {name, source}, commit)
+            return
+        table = self._tables.pop(source, None)
+        if event.action == "drop table":
+            return
+        if table is None or event.action in _EMPTIES:
+            self._tables[name] = TableRows(info, commit)
+            return
+        carrier = Carrier(table.info, info, self._zone)
+        rows = map(carrier.row, table.rows.values())
+        self._tables[name] = table.refilled(info, commit, rows, same_keys=_same_keys(table.info, info))
+
+    def _change_partitions(self, event: SchemaEvent, names: set[TableName], commit: int) -> None:
+        """Apply DROP, TRUNCATE or EXCHANGE PARTITION, which would need the partition of each row."""
+        if any(name in self._tables and self._tables[name].rows for name in names):
+            raise DecodeError(
+                "the messages do not show which rows are in a partition",
+                remedy=PARTITIONS_UNKNOWN,
+                table=f"{event.schema}.{event.table}",
+                sql=event.query,
+            )
+        self._tables |= {name: TableRows(self._catalog.table(*name), commit) for name in names}
+
+
+def _says_which(event: RowEvent) -> bool:
+    """Return whether a message has the whole previous row; an update without columns has changed none."""
+    return event.op == "insert" or (event.before is not None if event.op == "update" else bool(event.before))
+
+
+def _needed(event: RowEvent, table: TableRows, version: TableInfo) -> Image:
+    """Return the needed part of the previous row: its handle key, or all of it in a table without one.
+
+    Messages with only the changed columns do not repeat the others.
+    """
+    assert event.before is not None
+    if not table.handle:
+        return {**(event.after or {}), **event.before}
+    if version is not table.info:
+        return event.before
+    return {name: event.before[name] for name in table.handle if name in event.before}
+
+
+def _same_keys(before: TableInfo, after: TableInfo) -> bool:
+    return [column.id for column in before.whole_handle_key] == [column.id for column in after.whole_handle_key]

@@ -1,0 +1,427 @@
+"""The options of Open Protocol from a sink URI and a changefeed, and the escaping of its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntFlag
+from functools import cached_property, partial, reduce
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changes.codec import ControlMessage, Encoded, Starts, refuse_empty
+from ticdc_emit.changes.model import Changes, Op, json_overhead
+from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, ObjectLayout, blank_where, join, share
+from ticdc_emit.columnar.binary_text import base64_text, go_quoted_json
+from ticdc_emit.columnar.buffers import null_mask
+from ticdc_emit.columnar.escape import GO_STD, JSONITER, JsonWriter, quoted
+from ticdc_emit.columnar.integers import integer_text
+from ticdc_emit.columnar.jsoniter import number_text
+from ticdc_emit.columnar.packed_fields import LENGTH_BYTES, beyond, framed, joined
+from ticdc_emit.columnar.values import json_content
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.lineages import OpenSwitches
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.protocols.json_members import Members
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import Column, Index, TableInfo
+from ticdc_emit.sql.types import BINARY_CHARSET, BLOB_TYPES, FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MySQLType
+
+__all__ = [
+    "MEMBER_BEGIN",
+    "MEMBER_END",
+    "Flag",
+    "OpenOptions",
+    "OpenPacking",
+    "OpenProtocol",
+    "OpenRows",
+    "column_flags",
+    "ddl_message",
+    "framed_key",
+    "framed_value",
+    "json_string",
+    "make_codec",
+    "members_of",
+    "name_members",
+    "updated_columns",
+    "watermark_message",
+    "writer_of",
+]
+
+
+@dataclass(frozen=True)
+class OpenOptions:
+    """The options, resolved."""
+
+    output_old_value: bool = True
+    only_output_updated_columns: bool = False
+    delete_only_output_handle_key_columns: bool = False
+    switches: OpenSwitches = OpenSwitches()
+
+
+def writer_of(switches: OpenSwitches) -> JsonWriter:
+    """Return the characters that the lineage's JSON library escapes."""
+    return GO_STD if switches.json == "encoding/json" else JSONITER
+
+
+def json_string(text: str, switches: OpenSwitches) -> bytes:
+    """Return ``text`` as a JSON string with quotes."""
+    return quoted(text, writer_of(switches))
+
+
+class Flag(IntFlag):
+    """The flags of a column."""
+
+    NONE = 0
+    BINARY = 1
+    HANDLE_KEY = 2
+    GENERATED = 4
+    PRIMARY_KEY = 8
+    UNIQUE_KEY = 16
+    MULTIPLE_KEY = 32
+    NULLABLE = 64
+    UNSIGNED = 128
+
+
+def column_flags(table: TableInfo, column: Column, *, marks_generated: bool) -> int:
+    """Return a column's flags.
+
+    ``marks_generated``: whether TiCDC also marks generated columns, or keeps TiDB's marks.
+    """
+    of_tidb = column.generated is not None and not marks_generated
+    flags = Flag.NONE
+    if column.charset == BINARY_CHARSET:
+        flags |= Flag.BINARY
+    if column.generated is not None:
+        flags |= Flag.GENERATED
+    if column.is_primary_key:
+        flags |= Flag.PRIMARY_KEY
+    if column in table.shown_handle_key and not (of_tidb and not table.pk_is_handle):
+        flags |= Flag.HANDLE_KEY
+    if column.nullable:
+        flags |= Flag.NULLABLE
+    if column.unsigned:
+        flags |= Flag.UNSIGNED
+    for index in table.indexes:
+        flags |= _of_first(index, column)
+        if not of_tidb:
+            flags |= _of_any(index, column)
+    return int(flags)
+
+
+def _of_first(index: Index, column: Column) -> Flag:
+    """Return TiDB's marks: the first column of an index."""
+    if index.primary or not index.marks or index.columns[0] != column.name:
+        return Flag.NONE
+    return Flag.UNIQUE_KEY if index.unique and len(index.columns) == 1 else Flag.MULTIPLE_KEY
+
+
+def _of_any(index: Index, column: Column) -> Flag:
+    """Return TiCDC's marks: every column of an index."""
+    if column.name not in index.columns:
+        return Flag.NONE
+    flags = Flag.UNIQUE_KEY if index.unique and not index.primary else Flag.NONE
+    return flags | Flag.MULTIPLE_KEY if len(index.columns) > 1 else flags
+
+
+MEMBER_BEGIN, MEMBER_END = b"{", b"}"
+"""The bytes around a column's members."""
+
+_BARE = INTEGER_TYPES | FLOAT_TYPES | LABEL_TYPES | {MySQLType.YEAR, MySQLType.BIT}
+
+
+def members_of(table: TableInfo, columns: tuple[Column, ...], switches: OpenSwitches) -> Members:
+    """Return these columns of a table as the members of objects, in the lineage's order."""
+    if switches.column_order == "name":
+        columns = tuple(sorted(columns, key=lambda column: column.name.encode()))
+    names = tuple(_opening(table, column, switches) for column in columns)
+    digits = 1 if switches.json == "encoding/json" else 2
+    content = partial(_content, writer=writer_of(switches), exponent_digits=digits)
+    return Members(columns, names, f"open-protocol, {switches.json}", content, _around, behind=MEMBER_END)
+
+
+def _opening(table: TableInfo, column: Column, switches: OpenSwitches) -> bytes:
+    """Return the bytes before a column's value."""
+    flags = column_flags(table, column, marks_generated=switches.generated_columns == "marked")
+    handle = b',"h":true' if column in table.shown_handle_key else b""
+    return b'%s:%s"t":%d%s,"f":%d,"v":' % (
+        json_string(column.name, switches),
+        MEMBER_BEGIN,
+        column.type,
+        handle,
+        flags,
+    )
+
+
+def _around(column: Column) -> tuple[bytes, bytes]:
+    return (b"", b"") if column.type in _BARE else (b'"', b'"')
+
+
+def _content(column: Column, values: pa.Array, *, writer: JsonWriter, exponent_digits: int) -> pa.Array:
+    if column.type in BLOB_TYPES:
+        return base64_text(values.view(pa.binary()))
+    if column.is_binary:
+        return go_quoted_json(values, writer)
+    if column.type in FLOAT_TYPES:
+        return number_text(values, exponent_digits=exponent_digits)
+    return json_content(column, values, writer)
+
+
+class _Shown(NamedTuple):
+    """A member, the rows that show it, and its text in them."""
+
+    name: bytes
+    around: tuple[bytes, bytes]
+    behind: bytes
+    text: pa.Array
+    rows: Mask
+
+
+def updated_columns(changes: Changes, members: Members, switches: OpenSwitches) -> list[Fragment]:
+    """Lay out ``p`` with what comes before it; what of it is empty is shown or left out."""
+    members_shown: list[_Shown] = []
+    for name, column in zip(members.names, members.columns, strict=True):
+        text, rows = _rendered(changes, members, column), _changed(changes, members, column, switches)
+        around = members.around(column)
+        nulled = _nulled(changes, column, rows) if switches.nulled_columns == "nameless" else None
+        if nulled is not None:
+            members_shown.append(_Shown(name.split(MEMBER_BEGIN)[-1], around, b"", blank_where(text, ~nulled), nulled))
+            rows = rows & ~nulled
+        members_shown.append(_Shown(name, around, MEMBER_END, blank_where(text, ~rows), rows))
+    names, arounds, behinds, texts, shown = zip(*members_shown, strict=True)
+    laid = [b',"p":', *ObjectLayout(names, arounds, behinds).sparse_fragments(texts, shown)]
+    shows_any = reduce(np.logical_or, shown)
+    if shows_any.all() or switches.empty_before == "shown":
+        return laid
+    return [blank_where(join(laid, len(changes), NULL), ~shows_any)]
+
+
+def _rendered(changes: Changes, members: Members, column: Column) -> pa.Array:
+    return changes.old.rendered(column, members.form, members.content)
+
+
+def _changed(changes: Changes, members: Members, column: Column, switches: OpenSwitches) -> Mask:
+    by_text = column.type is MySQLType.VECTOR_FLOAT32 and switches.compared_vectors == "text"
+    return changes.old.changed(column, members.form, members.content, by_text=by_text)
+
+
+def _nulled(changes: Changes, column: Column, rows: Mask) -> Mask | None:
+    """Return the rows in which a changed column is NULL now, ``None`` if there are none."""
+    nulls = null_mask(changes.current.values(column))
+    if nulls is None or not (rows & nulls).any():
+        return None
+    return rows & nulls
+
+
+_VERSION = (1).to_bytes(LENGTH_BYTES, "big")
+
+
+@dataclass(frozen=True)
+class OpenPacking:
+    """See ``changes.codec.Packing``. ``max_rows``: ``max-batch-size``."""
+
+    max_rows: int
+    shared: int = len(_VERSION)
+
+    def changed(self, values: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+        """Return values with what is in their frames changed; an empty one is that of a watermark."""
+        if len(values) and pc.max(pc.binary_length(values)).as_py() == LENGTH_BYTES:
+            return values
+        return framed([change(beyond(values, LENGTH_BYTES))], len(values))
+
+    def joined(self, keys: pa.Array, values: pa.Array, starts: Starts) -> tuple[pa.Array, pa.Array]:
+        """Return the frames of each message's rows, after one version."""
+        return joined(keys, starts, _VERSION), joined(values, starts)
+
+
+def framed_key(key: bytes) -> bytes:
+    """Return one key in its frame."""
+    return _VERSION + framed_value(key)
+
+
+def framed_value(value: bytes) -> bytes:
+    """Return one value in its frame."""
+    return len(value).to_bytes(LENGTH_BYTES, "big") + value
+
+
+_KEY_BYTES = 256  # of a key, but for the names and a location
+
+
+@dataclass(frozen=True)
+class OpenRows:
+    """The row encoder of one table version (see ``changes.codec.ReducibleRows``)."""
+
+    table: TableInfo
+    options: OpenOptions
+    refuses_large: ClassVar[bool] = True
+    reduces_by_any_option: ClassVar[bool] = False
+
+    @property
+    def reads_old(self) -> bool:
+        """Whether updates show what was before."""
+        return self.options.output_old_value
+
+    @cached_property
+    def overhead(self) -> int:
+        """Bytes besides the values: a column's name is in both images."""
+        return json_overhead(self.table, name_uses=2, label_uses=0) + len(self._names) + _KEY_BYTES
+
+    @cached_property
+    def _all(self) -> Members:
+        return members_of(self.table, self.table.data_columns, self.options.switches)
+
+    @cached_property
+    def _handle_key(self) -> Members:
+        return members_of(self.table, self.table.handle_key, self.options.switches)
+
+    @cached_property
+    def _names(self) -> bytes:
+        return name_members(self.table.schema, self.table.name, self.options.switches)
+
+    @cached_property
+    def _shown_handle(self) -> Column | None:
+        """The column whose text is that of the rows' handles."""
+        key = self.table.whole_primary_key
+        return key[0] if self.table.pk_is_handle and not key[0].unsigned and key[0] in self.table.handle_key else None
+
+    def check(self, changes: Changes) -> None:
+        """Refuse what would show no column, and what :attr:`Changes.row_ids` refuses.
+
+        Raises :class:`~ticdc_emit.errors.SchemaError` and the :class:`~ticdc_emit.errors.RowError` family.
+        """
+        refuse_empty(self.table)
+        if changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns:
+            self._refuse_keyless()
+        if self.options.switches.row_ids:
+            _ = changes.row_ids
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return key and value of each change."""
+        reduces = changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns
+        return self._encoded(changes, self._handle_key if reduces else self._all, [])
+
+    def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
+        """Return messages with the handle key's columns only, and where each whole message is stored, if it is.
+
+        Raises :class:`~ticdc_emit.errors.SchemaError` where these are none.
+        """
+        self._refuse_keyless()
+        marks: list[Fragment] = [b',"ohk":true']
+        if locations is not None:
+            stored = [json_string(location, self.options.switches) for location in locations]
+            flags = b',"ohk":true,"ohk":false' if self.options.switches.claims == "flagged" else b""
+            marks = [flags + b',"ccl":', pa.array(stored, pa.binary())]
+        return self._encoded(changes, self._handle_key, marks)
+
+    def _refuse_keyless(self) -> None:
+        if not self.table.handle_key:
+            raise SchemaError(
+                "messages with the handle key alone would show no column",
+                remedy="Keep the handle key's columns, or give the table a key",
+                code="CDC:ErrOpenProtocolCodecInvalidData",
+                table=self.table.full_name,
+            )
+
+    def _encoded(self, changes: Changes, members: Members, marks: list[Fragment]) -> Encoded:
+        count = len(changes)
+        key = self._key(changes, members, marks)
+        return Encoded(framed(self._value(changes, members), count, NULL), framed(key, count))
+
+    def _key(self, changes: Changes, members: Members, marks: list[Fragment]) -> list[Fragment]:
+        names = changes.constant(self, lambda encoder: encoder._names)
+        partition: list[Fragment] = []
+        if self.table.partitions:
+            partition = [b',"ptn":', integer_text(changes.physical_table_ids)]
+        row_id = self._row_id(changes, members) if self.options.switches.row_ids else []
+        behind = [b',"t":1', *marks, *partition, b"}"]
+        if self.options.switches.partition == "before-type":
+            behind = [*partition, b',"t":1', *marks, b"}"]
+        return [b'{"ts":', changes.commit_ts_text, names, *row_id, *behind]
+
+    def _row_id(self, changes: Changes, members: Members) -> list[Fragment]:
+        """Lay out ``rid``, nothing where it is 0 or not known."""
+        numbers = changes.row_ids
+        if numbers.null_count == len(numbers):
+            return []
+        known = (numbers.fill_null(0) if numbers.null_count else numbers).to_numpy()
+        if known.all():
+            column = self._shown_handle
+            return [b',"rid":', integer_text(numbers) if column is None else members.text(changes.current, column)]
+        texts = pc.binary_join_element_wise(
+            pa.scalar(b',"rid":'), integer_text(numbers).view(pa.binary()), pa.scalar(b"")
+        )
+        return [blank_where(texts, known == 0)]
+
+    def _value(self, changes: Changes, members: Members) -> list[Fragment]:
+        shown = members.laid(changes.current)
+        if changes.op is Op.DELETE:
+            return [b'{"d":', *shown, b"}"]
+        if changes.op is Op.INSERT or not self.options.output_old_value:
+            return [b'{"u":', *shown, b"}"]
+        if self.options.only_output_updated_columns:
+            return [b'{"u":', *shown, *updated_columns(changes, members, self.options.switches), b"}"]
+        new, old = share(list(shown), list(members.laid(changes.old, shown)), len(changes), NULL)
+        return [b'{"u":', *new, b',"p":', *old, b"}"]
+
+
+def name_members(schema: str, table: str, switches: OpenSwitches) -> bytes:
+    """Return a key's members with the names of schema and table."""
+    names = ((b"scm", schema), (b"tbl", table))
+    return b"".join(
+        b',"%s":%s' % (member, json_string(name, switches))
+        for member, name in names
+        if name or switches.empty_names == "shown"
+    )
+
+
+def ddl_message(event: DdlEvent, switches: OpenSwitches) -> ControlMessage:
+    """Return a DDL's message. The statement is printed as given."""
+    key = b'{"ts":%d%s,"t":2}' % (event.commit_ts, name_members(event.schema, event.table, switches))
+    value = b'{"q":%s,"t":%d}' % (json_string(event.query, switches), event.action_code)
+    return ControlMessage(framed_key(key), framed_value(value), event.commit_ts)
+
+
+def watermark_message(ts: int) -> ControlMessage:
+    """Return the watermark for the TSO ``ts``."""
+    return ControlMessage(framed_key(b'{"ts":%d,"t":3}' % ts), framed_value(b""), ts)
+
+
+@dataclass(frozen=True)
+class OpenProtocol:
+    """The codec (see ``changes.codec.PackingCodec``)."""
+
+    options: OpenOptions
+    packing: OpenPacking
+    ddl_to_all_partitions: bool = True
+    compressed_parts: tuple[str, ...] = ("value",)
+    refuses_large_schemas: bool = False
+
+    def rows(self, table: TableInfo) -> OpenRows:
+        """Return the row encoder of one table version."""
+        return OpenRows(table, self.options)
+
+    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
+        """Return the message of a DDL."""
+        return ddl_message(event, self.options.switches)
+
+    def watermark(self, ts: int, build_ts: int) -> ControlMessage:
+        """Return the watermark message."""
+        return watermark_message(ts)
+
+    def bootstrap(self, table: TableInfo, build_ts: int) -> None:
+        """Return nothing: the protocol has no schema messages."""
+
+
+def make_codec(changefeed: ChangefeedConfig) -> OpenProtocol:
+    """Return the codec that a changefeed configures."""
+    codec = changefeed.codec
+    options = OpenOptions(
+        output_old_value=codec.output_old_value,
+        only_output_updated_columns=codec.only_output_updated_columns,
+        delete_only_output_handle_key_columns=codec.delete_only_output_handle_key_columns,
+        switches=changefeed.profile.open_protocol,
+    )
+    return OpenProtocol(options, OpenPacking(codec.max_batch_size))
