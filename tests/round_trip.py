@@ -33,7 +33,7 @@ from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.strategies import TYPES, FeedOptions, changefeeds, histories, names
 from ticdc_emit.traffic import History
-from ticdc_emit.traffic.truth import Rows, TableFold, Tables
+from ticdc_emit.traffic.expected_tables import Rows, TableFold, Tables
 from ticdc_emit.tso import physical_ms
 
 PROTOCOLS = {

@@ -3,7 +3,7 @@
 Sphinx roles (``:class:`~a.b.C```) become links; a name without a page stays a name. A paragraph that explains one
 argument after the other (````rows``: how many. ``seed``: ...``) becomes a list.
 
-What a package exports is shown as such where a module has the same name: ``strategies.tables`` is the function. A
+What a package exports is shown as such where a module has the same name: ``strategies.columns`` is the function. A
 private constant that is a default is shown by its value.
 """
 

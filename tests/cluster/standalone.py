@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 
 from ticdc_emit.java import java_env
-from ticdc_emit.testing.servers import Server, ServerProcess, free_ports
+from ticdc_emit.testing.kraft import Server, ServerProcess, free_ports
 
 __all__ = ["StandaloneCluster"]
 

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_emit.encoder import Encoder
-from ticdc_emit.testing.servers import KafkaCluster
+from ticdc_emit.testing.kraft import KafkaCluster
 
 from .driver import Driver
 from .expected import Expected, expected_messages

@@ -21,7 +21,7 @@ from typing import Any
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.java import find_java
 from ticdc_emit.testing import EmbeddedRegistry
-from ticdc_emit.testing.servers import KafkaCluster, kafka_jars
+from ticdc_emit.testing.kraft import KafkaCluster, kafka_jars
 
 from .campaign import Stage, run_under_faults
 from .history import History

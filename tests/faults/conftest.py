@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.errors import JarsMissingError, MissingDependencyError
 from ticdc_emit.java import find_java
-from ticdc_emit.testing.servers import JarsMissingError, KafkaCluster, kafka_jars
+from ticdc_emit.testing.kraft import KafkaCluster, kafka_jars
 
 from .campaign import Stage
 from .history import History

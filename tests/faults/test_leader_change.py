@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.delivery import KafkaSink
-from ticdc_emit.testing.servers import KafkaCluster
+from ticdc_emit.testing.kraft import KafkaCluster
 
 from .topic_log import messages_of
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from unpacking import unpack
 
 from ticdc_emit.java import short_lived_jvm
-from ticdc_emit.testing.servers import ServerProcess, free_ports
+from ticdc_emit.testing.kraft import ServerProcess, free_ports
 
 __all__ = ["Apicurio", "ServerCertificate", "unpacked"]
 

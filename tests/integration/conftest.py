@@ -12,10 +12,9 @@ from apicurio import Apicurio, ServerCertificate, unpacked
 from connect_json import can_compile, connected
 from missing_parts import java_and_jars, missing
 
-from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.errors import JarsMissingError, MissingDependencyError
 from ticdc_emit.java import find_java
-from ticdc_emit.testing.servers import (
-    JarsMissingError,
+from ticdc_emit.testing.kraft import (
     KafkaCluster,
     KraftBroker,
     kafka_jars,

@@ -10,7 +10,7 @@ import pytest
 
 from ticdc_emit.errors import JarsMissingError, MissingDependencyError
 from ticdc_emit.java import find_java
-from ticdc_emit.testing.servers import locked_jars
+from ticdc_emit.testing.kraft import locked_jars
 
 __all__ = ["java_and_jars", "missing"]
 

@@ -14,7 +14,7 @@ import trustme
 from cryptography.hazmat.primitives import serialization
 from oidc import IdentityProvider
 
-from ticdc_emit.testing.servers import Listener
+from ticdc_emit.testing.kraft import Listener
 
 __all__ = ["PASSWORD", "USER", "Identity", "security"]
 

@@ -13,7 +13,7 @@ import pytest
 from ticdc_emit.delivery import DeliveryReport, KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import BrokerUnreachableError, ConfigError, DeliveryError
-from ticdc_emit.testing.servers import KafkaCluster
+from ticdc_emit.testing.kraft import KafkaCluster
 
 pytestmark = pytest.mark.integration
 

@@ -14,7 +14,7 @@ import pytest
 from ticdc_emit.delivery import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import BrokerUnreachableError, ConfigError, MessageTooLargeError
-from ticdc_emit.testing.servers import KraftBroker
+from ticdc_emit.testing.kraft import KraftBroker
 
 pytestmark = pytest.mark.integration
 

@@ -24,7 +24,7 @@ from ticdc_emit.delivery import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.delivery.memory import sink_for
 from ticdc_emit.errors import AuthenticationError, BrokerUnreachableError, ConfigError, TicdcEmitError
-from ticdc_emit.testing.servers import KafkaCluster
+from ticdc_emit.testing.kraft import KafkaCluster
 
 pytestmark = pytest.mark.integration
 

@@ -21,7 +21,7 @@ from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, 
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.memory import MemoryRegistry
-from ticdc_emit.testing.servers import KraftBroker
+from ticdc_emit.testing.kraft import KraftBroker
 from ticdc_emit.tso import compose
 
 pytestmark = pytest.mark.integration

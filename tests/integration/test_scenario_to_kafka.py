@@ -10,7 +10,7 @@ from ticdc_emit.consume.verify import Verifier
 from ticdc_emit.delivery import KafkaSink
 from ticdc_emit.delivery.kafka_reader import stream_topics
 from ticdc_emit.errors import UnknownTopicError
-from ticdc_emit.testing.servers import KraftBroker
+from ticdc_emit.testing.kraft import KraftBroker
 from ticdc_emit.traffic.scenarios import scenario
 
 pytestmark = pytest.mark.integration

@@ -14,8 +14,8 @@ import pytest
 
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import DeliveryError
-from ticdc_emit.testing.forwarder import require_free_port
-from ticdc_emit.testing.servers import free_ports
+from ticdc_emit.testing.embedded_kafka import require_free_port
+from ticdc_emit.testing.kraft import free_ports
 
 
 def _has_messages(port: int) -> bool:

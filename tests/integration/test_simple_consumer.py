@@ -21,7 +21,7 @@ from ticdc_emit.protocols.decoded import (
     WatermarkEvent,
 )
 from ticdc_emit.spark import TicdcSink
-from ticdc_emit.testing.servers import KraftBroker
+from ticdc_emit.testing.kraft import KraftBroker
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

@@ -15,7 +15,7 @@ from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.routing.partitions import partition_of, table_hash
 from ticdc_emit.spark import TicdcSink
-from ticdc_emit.testing.servers import KraftBroker
+from ticdc_emit.testing.kraft import KraftBroker
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

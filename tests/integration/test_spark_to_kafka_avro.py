@@ -26,7 +26,7 @@ from ticdc_emit.protocols.registered_avro import RegistrySchemas
 from ticdc_emit.registry.factory import registry_for
 from ticdc_emit.registry.http import RegistryTls
 from ticdc_emit.spark import TicdcSink
-from ticdc_emit.testing.servers import KraftBroker
+from ticdc_emit.testing.kraft import KraftBroker
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

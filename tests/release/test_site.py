@@ -104,7 +104,7 @@ def test_a_resource_of_another_server_is_seen(
 @pytest.mark.parametrize(
     ("html", "shown"),
     [
-        ('<span class="doc doc-object-name doc-module-name">ticdc_emit.strategies.tables</span>', "as a module"),
+        ('<span class="doc doc-object-name doc-module-name">ticdc_emit.strategies.columns</span>', "as a module"),
         ('<span class="o">=</span> <span class="n"><span title="a._TOPIC">_TOPIC</span></span>', "_TOPIC is a default"),
         ('<span class="doc doc-object-name doc-module-name">ticdc_emit.errors</span>', ""),
         ('<span class="n">_topic</span> <span class="o">=</span> <span class="mi">4</span>', ""),

@@ -30,7 +30,7 @@ from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.java import find_java
 from ticdc_emit.spark import local_session
 from ticdc_emit.testing import EmbeddedRegistry
-from ticdc_emit.testing.servers import KafkaCluster, kafka_jars
+from ticdc_emit.testing.kraft import KafkaCluster, kafka_jars
 
 PROTOCOLS = {
     "canal-json": "protocol=canal-json&enable-tidb-extension=true",

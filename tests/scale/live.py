@@ -23,7 +23,7 @@ from typing import Any
 from confluent_kafka import Consumer
 
 from ticdc_emit.java import find_java
-from ticdc_emit.testing.servers import KafkaCluster, kafka_jars
+from ticdc_emit.testing.kraft import KafkaCluster, kafka_jars
 from ticdc_emit.tso import physical_ms
 
 _BAR_S = 1.5

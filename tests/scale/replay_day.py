@@ -179,7 +179,7 @@ def main() -> int:
     from ticdc_emit.delivery.kafka_reader import read_topic
     from ticdc_emit.java import find_java
     from ticdc_emit.spark import local_session
-    from ticdc_emit.testing.servers import KafkaCluster, kafka_jars
+    from ticdc_emit.testing.kraft import KafkaCluster, kafka_jars
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticdc_emit.testing.servers import locked_jars
+from ticdc_emit.testing.kraft import locked_jars
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

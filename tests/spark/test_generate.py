@@ -20,10 +20,10 @@ from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate import Traffic, generate, generate_stream
-from ticdc_emit.traffic.generate.canonical import canonical_text
-from ticdc_emit.traffic.generate.frame import changes_of_stream
-from ticdc_emit.traffic.generate.plan import plan_traffic
+from ticdc_emit.traffic.generate.changes import plan_traffic
+from ticdc_emit.traffic.generate.on_spark import changes_of_stream
 from ticdc_emit.traffic.generate.settings import Settings
+from ticdc_emit.traffic.generate.sql import canonical_text
 from ticdc_emit.traffic.generate.tables import source_tables
 from ticdc_emit.traffic.generate.values import Moment, realistic
 from ticdc_emit.traffic.history import History

@@ -31,8 +31,8 @@ from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.report import RunReport, RunTotal
 from ticdc_emit.spark.session import MOST_WARM_UP_S
 from ticdc_emit.traffic.generate import ArrowTraffic, Traffic, TrafficStream
-from ticdc_emit.traffic.generate.make import stream_on_spark, traffic_here, traffic_on_spark
-from ticdc_emit.traffic.generate.plan import check_columns
+from ticdc_emit.traffic.generate.changes import check_columns
+from ticdc_emit.traffic.generate.results import stream_on_spark, traffic_here, traffic_on_spark
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.tso import compose
@@ -78,7 +78,7 @@ class Wanted:
 
         Raises :class:`ConfigError` for a text that is not a moment.
         """
-        from ticdc_emit.traffic.replay.ddl_file import parse_moment
+        from ticdc_emit.traffic.replay.ddl_history import parse_moment
 
         text = self.start or (_NOW if self.live else None)
         if text is None:

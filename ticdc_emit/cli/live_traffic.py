@@ -17,7 +17,7 @@ from ticdc_emit.delivery.base import Sink
 from ticdc_emit.pipeline.report import RunTotal
 from ticdc_emit.spark.batch import SparkBatch, in_micro_batch
 from ticdc_emit.spark.session import warm_up_stream
-from ticdc_emit.traffic.generate.make import stream_on_spark
+from ticdc_emit.traffic.generate.results import stream_on_spark
 from ticdc_emit.traffic.generate.settings import Settings
 
 if TYPE_CHECKING:

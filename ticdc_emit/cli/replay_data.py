@@ -22,9 +22,8 @@ from ticdc_emit.traffic.replay import (
     snapshot_diff,
     snapshot_inserts,
 )
-from ticdc_emit.traffic.replay.backfill import Versions
-from ticdc_emit.traffic.replay.ddl_file import parse_moment
-from ticdc_emit.traffic.replay.moments import Moment, TimeUnit
+from ticdc_emit.traffic.replay.ddl_history import Versions, parse_moment
+from ticdc_emit.traffic.replay.rows import Moment, TimeUnit
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ def run(
     :class:`~ticdc_emit.errors.ServerError` for a broker that does not start.
     """
     from ticdc_emit.testing import EmbeddedRegistry
-    from ticdc_emit.testing.forwarder import require_free_port
+    from ticdc_emit.testing.embedded_kafka import require_free_port
 
     signals.endless()
     registry = EmbeddedRegistry(port=registry_port)
@@ -87,7 +87,7 @@ def _start_kafka(stack: ExitStack, broker: str, port: int) -> None:
         stack.enter_context(EmbeddedKafka(port=port))
         return
     from ticdc_emit.java import find_java
-    from ticdc_emit.testing.servers import KraftBroker, kafka_jars
+    from ticdc_emit.testing.kraft import KraftBroker, kafka_jars
 
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True)))
     own = {"auto.create.topics.enable": "true"}  # a consumer may come before the first message

@@ -7,8 +7,7 @@ when they are first needed.
 
 from __future__ import annotations
 
-from ticdc_emit.observe.lines import log_report, report_line
-from ticdc_emit.observe.metrics import ChangefeedMetrics
+from ticdc_emit.observe.lines import ChangefeedMetrics, log_report, report_line
 from ticdc_emit.pipeline.report import report_table
 
 __all__ = ["ChangefeedMetrics", "log_report", "report_line", "report_table"]

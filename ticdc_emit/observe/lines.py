@@ -6,11 +6,18 @@ In: a report. Out: text; what is zero or unknown is left out.
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING, Any
 
+from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.report import RunReport, RunTotal, shown_lag, shown_watermark
+from ticdc_emit.tso import physical_ms
 
-__all__ = ["log_report", "report_line"]
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+__all__ = ["ChangefeedMetrics", "log_report", "report_line"]
+
 
 logger = logging.getLogger("ticdc_emit.pipeline")
 
@@ -38,3 +45,108 @@ def report_line(report: RunReport | RunTotal) -> str:
 def log_report(report: RunReport) -> None:
     """Log the line of a report (``on_report=log_report``): logger ``ticdc_emit.pipeline``, level INFO."""
     logger.info("%s", report_line(report))
+
+
+_SINK_TYPE = "RowSink"  # TiCDC's word for every sink of messages
+_FEED = ("namespace", "changefeed")
+_BATCH_ROWS = tuple(2.0**power for power in range(18))
+_LAGS = (
+    *(step / 2 for step in range(1, 21)),
+    *(float(second) for second in range(11, 21)),
+    *(float(second) for second in range(21, 592, 30)),
+    *(float(second) for second in range(900, 3601, 300)),
+    *(4000.0, 8000.0, 16000.0, 32000.0),
+)
+
+
+class ChangefeedMetrics:
+    """``TicdcSink(..., on_report=ChangefeedMetrics("orders"))``: metrics that each finished batch updates.
+
+    ``pipeline`` and ``namespace`` are the labels that TiCDC gives its metrics. ``registry``: prometheus_client's
+    default one unless given. Several changefeeds of one registry share one object each by :meth:`labelled`. Raises
+    :class:`~ticdc_emit.errors.MissingDependencyError` without prometheus_client.
+    """
+
+    def __init__(
+        self, changefeed: str, *, namespace: str = "default", registry: CollectorRegistry | None = None
+    ) -> None:
+        self._metrics = _registered(registry)
+        self._feed = (namespace, changefeed)
+
+    def labelled(self, changefeed: str, *, namespace: str = "default") -> ChangefeedMetrics:
+        """Return the same metrics for another changefeed, because a registry accepts each name once."""
+        other = object.__new__(ChangefeedMetrics)
+        other._metrics, other._feed = self._metrics, (namespace, changefeed)
+        return other
+
+    def __call__(self, report: RunReport) -> None:
+        """Add a report."""
+        metrics, feed = self._metrics, self._feed
+        metrics["rows"].labels(*feed).inc(report.rows)
+        metrics["batch"].labels(*feed, _SINK_TYPE).observe(report.rows)
+        metrics["bytes"].labels(*feed, _SINK_TYPE).inc(report.bytes)
+        metrics["ddl"].labels(*feed, _SINK_TYPE).inc(report.ddl_events)
+        metrics["claims"].labels(*feed).inc(report.claims)
+        metrics["retries"].labels(*feed).set(report.retries)
+        metrics["late"].labels(*feed).inc(report.late_rows)
+        metrics["skipped"].labels(*feed).inc(report.skipped_rows)
+        for rule, count in report.filtered.items():
+            metrics["filtered"].labels(*feed, rule).inc(count)
+        metrics["seconds"].labels(*feed).inc(report.seconds)
+        for kind, count in report.messages_by_kind.items():
+            metrics["messages"].labels(*feed, kind).inc(count)
+        if report.watermark is not None:
+            reached = physical_ms(report.watermark)
+            lag = (report.finished_ms - reached) / 1000
+            metrics["checkpoint"].labels(*feed).set(reached)
+            metrics["checkpoint_lag"].labels(*feed).set(lag)
+            metrics["checkpoint_lags"].labels(*feed).observe(lag)
+
+
+def _registered(registry: CollectorRegistry | None) -> dict[str, Any]:
+    try:
+        from prometheus_client import REGISTRY, Counter, Gauge, Histogram
+    except ImportError:
+        raise MissingDependencyError("metrics need prometheus_client", extra="metrics") from None
+    place = registry if registry is not None else REGISTRY
+
+    def counted(name: str, text: str, *labels: str) -> Gauge:
+        # prometheus_client would append _total to a counter's name, which TiCDC's dashboards do not ask for.
+        return Gauge(name, text, [*_FEED, *labels], registry=place)
+
+    def counter(name: str, text: str, *labels: str) -> Counter:
+        return Counter(name, text, [*_FEED, *labels], registry=place)
+
+    def gauge(name: str, text: str) -> Gauge:
+        return Gauge(name, text, _FEED, registry=place)
+
+    return {
+        "rows": counted("ticdc_sink_table_sink_total_rows_count", "Row changes sent."),
+        "batch": Histogram(
+            "ticdc_sink_batch_row_count",
+            "Row changes of a batch.",
+            [*_FEED, "type"],
+            buckets=_BATCH_ROWS,
+            registry=place,
+        ),
+        "bytes": counter("ticdc_sink_write_bytes_total", "Bytes of keys and values sent.", "type"),
+        "ddl": counted("ticdc_sink_ddl_exec_count", "DDL events sent.", "type"),
+        "claims": counted(
+            "ticdc_sink_mq_claim_check_send_message_count", "Messages stored in the claim-check storage."
+        ),
+        "retries": gauge("ticdc_sink_kafka_producer_retry_count", "Connections tried again in the last batch."),
+        "checkpoint": gauge("ticdc_owner_checkpoint_ts", "The watermark, in ms since the epoch."),
+        "checkpoint_lag": gauge("ticdc_owner_checkpoint_ts_lag", "Wall clock less the watermark, in seconds."),
+        "checkpoint_lags": Histogram(
+            "ticdc_owner_checkpoint_lag_histogram",
+            "Wall clock less the watermark, in seconds.",
+            _FEED,
+            buckets=_LAGS,
+            registry=place,
+        ),
+        "late": counter("ticdc_emit_late_rows_total", "Row changes dropped because a watermark had passed them."),
+        "skipped": counter("ticdc_emit_skipped_rows_total", "Bad row changes that were skipped."),
+        "filtered": counter("ticdc_emit_filtered_rows_total", "Row changes that are not replicated, by rule.", "rule"),
+        "seconds": counter("ticdc_emit_batch_seconds_total", "Seconds spent on batches."),
+        "messages": counter("ticdc_emit_messages_total", "Messages sent, by what they say.", "kind"),
+    }

@@ -20,14 +20,10 @@ except ImportError:
     ) from None
 
 from ticdc_emit.strategies.changefeeds import PROTOCOLS, FeedOptions, changefeeds
-from ticdc_emit.strategies.changes import changes
-from ticdc_emit.strategies.columns import TYPES
+from ticdc_emit.strategies.columns import TYPES, names, tables
 from ticdc_emit.strategies.ddl import DDL_KINDS, ddl
 from ticdc_emit.strategies.deliveries import Delivery, deliveries, redelivered
-from ticdc_emit.strategies.histories import histories
-from ticdc_emit.strategies.names import names
-from ticdc_emit.strategies.rows import rows
-from ticdc_emit.strategies.tables import tables
+from ticdc_emit.strategies.histories import changes, histories, rows
 from ticdc_emit.strategies.values import values
 
 __all__ = [

@@ -24,7 +24,7 @@ from ticdc_emit.config.protocols import (
     traits_of,
 )
 from ticdc_emit.errors import StrategyError
-from ticdc_emit.strategies.names import chosen
+from ticdc_emit.strategies.columns import chosen
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

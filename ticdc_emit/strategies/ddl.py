@@ -19,9 +19,15 @@ from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.type_names import type_desc
 from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
 from ticdc_emit.sql.words import quoted
-from ticdc_emit.strategies.columns import ColumnType, literal
-from ticdc_emit.strategies.names import chosen, same_name
-from ticdc_emit.strategies.tables import TableShape, column_clause, named_tables
+from ticdc_emit.strategies.columns import (
+    ColumnType,
+    TableShape,
+    chosen,
+    column_clause,
+    literal,
+    named_tables,
+    same_name,
+)
 
 __all__ = ["DDL_KINDS", "applicable", "ddl"]
 
@@ -63,7 +69,7 @@ def ddl(
 
     ``kinds``: some of :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all; the last table is not dropped.
     ``types``, ``names``, ``max_columns``, ``allow_keyless`` and ``allow_defaults``: of new tables and columns, as in
-    :func:`~ticdc_emit.strategies.tables`. Raises :class:`~ticdc_emit.errors.StrategyError` for unknown kinds, and if
+    :func:`~ticdc_emit.strategies.columns`. Raises :class:`~ticdc_emit.errors.StrategyError` for unknown kinds, and if
     none of them applies to the catalog.
     """
     shape = TableShape.of(types, names, max_columns, allow_keyless, allow_defaults)

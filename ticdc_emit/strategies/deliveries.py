@@ -22,8 +22,8 @@ from ticdc_emit.protocols.decoded import RowEvent
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.strategies.changefeeds import FeedOptions, changefeeds
+from ticdc_emit.strategies.columns import names
 from ticdc_emit.strategies.histories import histories
-from ticdc_emit.strategies.names import names
 from ticdc_emit.traffic.history import History
 
 __all__ = ["Delivery", "deliveries", "redelivered"]

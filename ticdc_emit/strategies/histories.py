@@ -1,33 +1,115 @@
-"""Histories: rows that are inserted, updated and deleted in transactions, with DDL between them, as one changefeed sees
-it.
-
-Every history is possible in TiDB: a row is inserted before it changes, keys are unique at any moment, a transaction
-changes a row once, each row has the columns of its table's version.
-"""
+"""Single row changes of a table in the generic form, and commit timestamps."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
+from ticdc_emit.changes.model import Op
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.charsets import collation_key
 from ticdc_emit.sql.types import FLOAT_TYPES, STRING_TYPES
-from ticdc_emit.strategies.changes import FIRST_TSO, Change, change
+from ticdc_emit.strategies.columns import TableShape, chosen, named_tables, same_name, told_of
 from ticdc_emit.strategies.ddl import DDL_KINDS, applicable
-from ticdc_emit.strategies.names import chosen, same_name
-from ticdc_emit.strategies.rows import Row, rows
-from ticdc_emit.strategies.tables import TableShape, named_tables, told_of
+from ticdc_emit.strategies.values import values
+from ticdc_emit.traffic.expected_tables import TableFold
 from ticdc_emit.traffic.history import History
-from ticdc_emit.traffic.truth import TableFold
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["histories"]
+__all__ = ["FIRST_TSO", "Change", "Row", "change", "changes", "histories", "rows", "table_of"]
+
+
+Change: TypeAlias = "dict[str, Any]"
+
+FIRST_TSO = 1_700_000_000_000 << LOGICAL_BITS
+"""14 November 2023, the first time that strategies draw."""
+
+_YEARS_MS = 10 * 365 * 86_400_000
+_OPS = tuple(op.value for op in Op)
+
+
+def changes(
+    table: str | TableInfo,
+    *,
+    ops: str | Collection[str] = ("insert", "update", "delete"),
+    allow_key_updates: bool = True,
+    time_zone: str = "UTC",
+    allow_zero_dates: bool = True,
+) -> st.SearchStrategy[Change]:
+    """Return single changes of ``table``: ``schema``, ``table``, ``op``, ``commit_ts``, ``before``, ``after``.
+
+    ``ops``: some of insert, update and delete. ``allow_key_updates``: also updates that change the handle key. The
+    other arguments are those of :func:`~ticdc_emit.strategies.histories`. For changes that follow from each other, use
+    :func:`~ticdc_emit.strategies.histories`. Raises :class:`~ticdc_emit.errors.StrategyError`.
+    """
+    kinds = chosen(ops, _OPS, what="operations", argument="ops")
+    info = table_of(table, time_zone)
+    images = rows(info, time_zone=time_zone, allow_zero_dates=allow_zero_dates)
+    return _changes(info, images, sorted(kinds, key=_OPS.index), allow_key_updates)
+
+
+@st.composite
+def _changes(
+    draw: st.DrawFn, info: TableInfo, images: st.SearchStrategy[Row], ops: list[str], allow_key_updates: bool
+) -> Change:
+    op = draw(st.sampled_from(ops))
+    commit_ts = FIRST_TSO + draw(st.integers(0, _YEARS_MS << LOGICAL_BITS))
+    before = None if op == Op.INSERT else draw(images)
+    after = None if op == Op.DELETE else draw(images)
+    if before and after and not (allow_key_updates and draw(st.booleans())):
+        after |= {column.name: before[column.name] for column in info.whole_handle_key}
+    return change(info, op, commit_ts, before, after)
+
+
+def change(info: TableInfo, op: str, commit_ts: int, before: Row | None, after: Row | None) -> Change:
+    """Return a change in the generic form."""
+    return {
+        "schema": info.schema, "table": info.name, "op": op, "commit_ts": commit_ts, "before": before, "after": after,
+    }  # fmt: skip
+
+
+Row: TypeAlias = "dict[str, str | None]"
+
+
+def rows(table: str | TableInfo, *, time_zone: str = "UTC", allow_zero_dates: bool = True) -> st.SearchStrategy[Row]:
+    """Return rows of ``table``: the CREATE TABLE of one table, or a version of one from a catalog.
+
+    Each is a mapping from the columns of row changes (without virtual ones) to values of
+    :func:`~ticdc_emit.strategies.values`. Raises :class:`~ticdc_emit.errors.StrategyError` for SQL that does not make
+    exactly one table, and :class:`~ticdc_emit.errors.DdlError` for SQL that cannot be read.
+    """
+    return _rows(table_of(table, time_zone), time_zone, allow_zero_dates)
+
+
+@lru_cache(maxsize=1024)
+def _rows(info: TableInfo, time_zone: str, allow_zero_dates: bool) -> st.SearchStrategy[Row]:
+    names = [column.name for column in info.row_columns]
+    texts = [values(column, time_zone=time_zone, allow_zero_dates=allow_zero_dates) for column in info.row_columns]
+    return st.tuples(*texts).map(lambda row: dict(zip(names, row, strict=True)))
+
+
+def table_of(table: str | TableInfo, time_zone: str) -> TableInfo:
+    """Return the only table that SQL makes; a :class:`TableInfo` is returned as it is."""
+    return table if isinstance(table, TableInfo) else _parsed(table, time_zone)
+
+
+@lru_cache(maxsize=256)
+def _parsed(sql: str, time_zone: str) -> TableInfo:
+    tables = [info for info in catalog_from_sql(sql, time_zone=time_zone).tables() if not info.is_view]
+    if len(tables) != 1:
+        raise StrategyError(
+            f"the SQL makes {len(tables)} tables, not one",
+            remedy="Give one CREATE TABLE, or a TableInfo: catalog_from_sql(sql).table(schema, name)",
+            argument="table",
+        )
+    return tables[0]
+
 
 _SCHEMAS = ("test", "shop")
 _MOST_CHANGES = 6
@@ -75,7 +157,7 @@ def histories(
     """Return histories (:class:`ticdc_emit.traffic.History`) of the tables that ``schema`` makes, or of drawn ones.
 
     ``schema``: SQL text. Without it, up to ``max_tables`` tables of at most ``max_columns`` columns (``types``,
-    ``names``, ``allow_keyless``, ``allow_defaults``, ``allow_virtual``: as in :func:`~ticdc_emit.strategies.tables`).
+    ``names``, ``allow_keyless``, ``allow_defaults``, ``allow_virtual``: as in :func:`~ticdc_emit.strategies.columns`).
     ``allow_backslashes``: in labels of ENUM and SET; DDL as a running TiCDC prints it loses them (``ddl_text``).
     ``max_commits``: the number of transactions and statements. ``ddl_kinds``: some of
     :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all, ``()`` for no DDL. ``allow_key_updates``: updates that

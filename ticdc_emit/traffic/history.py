@@ -39,7 +39,7 @@ from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.types import INTEGER_TYPES, MySQLType
-from ticdc_emit.traffic.truth import TableFold, Tables, shown_tables
+from ticdc_emit.traffic.expected_tables import TableFold, Tables, shown_tables
 
 __all__ = ["History"]
 

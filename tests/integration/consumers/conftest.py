@@ -8,7 +8,7 @@ import pytest
 from comparison import Comparison, Result, results_of_page
 from cookbook_send import Measured, Send, sender
 
-from ticdc_emit.testing.servers import KraftBroker
+from ticdc_emit.testing.kraft import KraftBroker
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ticdc_emit.java import short_lived_jvm
-from ticdc_emit.testing.servers import ServerProcess, free_ports
+from ticdc_emit.testing.kraft import ServerProcess, free_ports
 
 __all__ = ["ConnectWorker", "properties"]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ticdc_emit.testing.servers import ServerProcess, free_ports
+from ticdc_emit.testing.kraft import ServerProcess, free_ports
 
 __all__ = ["Postgres", "find_postgres"]
 

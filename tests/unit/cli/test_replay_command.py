@@ -18,7 +18,7 @@ from ticdc_emit.cli.replay_data import ColumnOptions
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.report import RunTotal
-from ticdc_emit.traffic.replay.report import ReplayReport
+from ticdc_emit.traffic.replay.run import ReplayReport
 
 SCHEMA = "create table shop.orders (id int primary key, total decimal(8,2) not null)"
 DDL = "-- at 2026-01-05T12:00:00Z\nalter table shop.orders add column paid tinyint(1) not null default 1"

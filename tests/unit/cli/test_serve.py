@@ -22,8 +22,8 @@ from ticdc_emit.cli.consumer_settings import EMBEDDED_LIMITS, Served, print_sett
 from ticdc_emit.cli.generate import Wanted
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.pipeline.plan import catalog_for
-from ticdc_emit.testing.forwarder import require_free_port
-from ticdc_emit.testing.servers import free_ports
+from ticdc_emit.testing.embedded_kafka import require_free_port
+from ticdc_emit.testing.kraft import free_ports
 
 pytest.importorskip("confluent_kafka")
 

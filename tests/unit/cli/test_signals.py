@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from vector_files import VECTORS
 
-from ticdc_emit.testing.servers import free_ports
+from ticdc_emit.testing.kraft import free_ports
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 

@@ -14,7 +14,7 @@ from hypothesis_profiles import examples
 
 from ticdc_emit.columnar.floats import fixed_text
 from ticdc_emit.columnar.json_text import normalise
-from ticdc_emit.strategies.printed import document_text, single_text
+from ticdc_emit.strategies.values import document_text, single_text
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
 NUMBERS = st.integers(-(1 << 63), (1 << 64) - 1) | st.floats(allow_nan=False, allow_infinity=False)

@@ -6,7 +6,7 @@ import pytest
 
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.testing import EmbeddedKafka
-from ticdc_emit.testing.servers import free_ports
+from ticdc_emit.testing.kraft import free_ports
 
 pytest.importorskip("confluent_kafka")
 

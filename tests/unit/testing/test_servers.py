@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ticdc_emit.errors import JarsMissingError, ServerError
-from ticdc_emit.testing.servers import ServerProcess, locked_jars
+from ticdc_emit.testing.kraft import ServerProcess, locked_jars
 
 
 def _locked(folder: Path, content: bytes) -> Path:

@@ -11,8 +11,7 @@ import pytest
 
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.traffic.generate import generate_arrow
-from ticdc_emit.traffic.generate.arrow.evaluate import Layer
-from ticdc_emit.traffic.generate.arrow.parse import Parser
+from ticdc_emit.traffic.generate.arrow_evaluator import Layer, Parser
 from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
 ROWS = pa.record_batch(

@@ -10,13 +10,12 @@ import pytest
 
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.catalog import catalog_from_sql
-from ticdc_emit.traffic.generate.column_options import controls_of
-from ticdc_emit.traffic.generate.control import Control, pattern_parts
-from ticdc_emit.traffic.generate.controlled import controlled
-from ticdc_emit.traffic.generate.plan import TrafficPlan, plan_traffic
+from ticdc_emit.traffic.generate.changes import TrafficPlan, plan_traffic
+from ticdc_emit.traffic.generate.column_options import Control, controls_of, pattern_parts
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.sql import Alternating
 from ticdc_emit.traffic.generate.tables import source_tables
+from ticdc_emit.traffic.generate.values import controlled
 
 SQL = """
 create table shop.orders (

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_emit.traffic.generate.layout import HOT_SPAN, Lives, Shape, lay_out
+from ticdc_emit.traffic.generate.cycle import (
+    HOT_SPAN,
+    Lives,
+    Shape,
+    lay_out,
+)
 
 SHAPES = [Shape(60, anchors=8), Shape(40, depth=1), Shape(16, depth=1, still=True)]
 

@@ -9,8 +9,8 @@ import pytest
 
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.traffic.generate.changes import TrafficPlan, plan_traffic
 from ticdc_emit.traffic.generate.keys import Digit, Fixed, Follows, Serial, plan_keys
-from ticdc_emit.traffic.generate.plan import TrafficPlan, plan_traffic
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.tables import source_tables
 from ticdc_emit.traffic.generate.texts import meaning, tokens

@@ -11,7 +11,7 @@ import pytest
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.traffic.generate import Traffic
-from ticdc_emit.traffic.generate.plan import plan_traffic
+from ticdc_emit.traffic.generate.changes import plan_traffic
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.tso import tso_from_datetime
 

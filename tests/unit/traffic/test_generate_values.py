@@ -8,10 +8,10 @@ import pytest
 
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import Column
-from ticdc_emit.traffic.generate.amounts import RANGES
 from ticdc_emit.traffic.generate.keys import plan_keys
 from ticdc_emit.traffic.generate.sql import Alternating, between, units
 from ticdc_emit.traffic.generate.tables import source_tables
+from ticdc_emit.traffic.generate.texts import RANGES
 from ticdc_emit.traffic.generate.values import Moment, realistic, restless_one, varies
 
 AT = Moment("_k", "_s", "_b", "_t")

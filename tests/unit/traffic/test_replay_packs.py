@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.traffic.replay.packs import (
+from ticdc_emit.traffic.replay.cached_history import (
     PACK_SCHEMA,
     ROW_HASH,
     ROWS_PER_PACK,

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.traffic.replay.pacing import Pace
-from ticdc_emit.traffic.replay.slices import Slices, slice_ms
+from ticdc_emit.traffic.replay.slices import Pace, Slices, slice_ms
 from ticdc_emit.tso import compose
 
 HOUR = 3_600_000

@@ -9,11 +9,10 @@ import pytest
 from ticdc_emit.config import Secret
 from ticdc_emit.errors import ConfigError, DdlError, StateError, UnknownTableError
 from ticdc_emit.schema.catalog import catalog_from_sql
-from ticdc_emit.traffic.replay.backfill import versions_of
-from ticdc_emit.traffic.replay.ddl_file import read_ddl
-from ticdc_emit.traffic.replay.moments import tso_of
-from ticdc_emit.traffic.replay.operations import operation_of, unknown_operations
-from ticdc_emit.traffic.replay.record import ReplayRecord
+from ticdc_emit.traffic.replay.cached_history import ReplayRecord
+from ticdc_emit.traffic.replay.ddl_history import read_ddl, versions_of
+from ticdc_emit.traffic.replay.history_forms import operation_of, unknown_operations
+from ticdc_emit.traffic.replay.rows import tso_of
 from ticdc_emit.traffic.replay.sources import format_of
 from ticdc_emit.tso import compose
 

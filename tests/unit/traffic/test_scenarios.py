@@ -18,10 +18,10 @@ from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SchemaError,
 from ticdc_emit.protocols.decoded import ChecksumMismatchError
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.testing import MemoryTopics
+from ticdc_emit.traffic.expected_tables import Tables
 from ticdc_emit.traffic.scenarios import FEEDS, Difference, Scenario, ScenarioKind, scenario, scenarios
-from ticdc_emit.traffic.scenarios.compare import differences
-from ticdc_emit.traffic.scenarios.registries import RecordingRegistry
-from ticdc_emit.traffic.truth import Tables
+from ticdc_emit.traffic.scenarios.comparison import differences
+from ticdc_emit.traffic.scenarios.model import RecordingRegistry
 
 CASES = [(kind.name, protocol) for kind in scenarios() for protocol in kind.protocols]
 IN_NEXT = [(*case, "next") for case in CASES if traits_of(case[1]).lineages[0] != "next"]

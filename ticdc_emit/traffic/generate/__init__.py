@@ -13,8 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticdc_emit.traffic.generate.column_options import Columns
-from ticdc_emit.traffic.generate.make import stream_on_spark, traffic_here, traffic_on_spark
-from ticdc_emit.traffic.generate.results import ArrowTraffic, Traffic, TrafficStream
+from ticdc_emit.traffic.generate.results import (
+    ArrowTraffic,
+    Traffic,
+    TrafficStream,
+    stream_on_spark,
+    traffic_here,
+    traffic_on_spark,
+)
 from ticdc_emit.traffic.generate.settings import Settings
 
 if TYPE_CHECKING:

@@ -7,25 +7,39 @@ layers exist so that a value used twice is computed once; Spark merges them wher
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.hints import names
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import Column
+from ticdc_emit.sql.script import refuse_path
 from ticdc_emit.sql.types import INTEGER_TYPES
-from ticdc_emit.traffic.generate.canonical import canonical_text
-from ticdc_emit.traffic.generate.clock import Clock
-from ticdc_emit.traffic.generate.computed import add_computed
-from ticdc_emit.traffic.generate.control import Control, Controls
-from ticdc_emit.traffic.generate.ddl import AddedColumn
-from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys
-from ticdc_emit.traffic.generate.layout import Cycle
-from ticdc_emit.traffic.generate.natives import native_type
-from ticdc_emit.traffic.generate.numbered import from_number
-from ticdc_emit.traffic.generate.sql import hashed, not_in_whole_stage, numbers, salt_of, text_of, units
-from ticdc_emit.traffic.generate.tables import Name
+from ticdc_emit.sql.words import split_name
+from ticdc_emit.traffic.generate.column_options import Columns, Control, Controls, controls_of
+from ticdc_emit.traffic.generate.cycle import Clock, Cycle, gap_of, lay_out
+from ticdc_emit.traffic.generate.ddl import AddedColumn, plan_ddl
+from ticdc_emit.traffic.generate.generated_columns import add_computed
+from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, plan_keys
+from ticdc_emit.traffic.generate.settings import Settings
+from ticdc_emit.traffic.generate.sql import (
+    canonical_text,
+    hashed,
+    native_type,
+    not_in_whole_stage,
+    numbers,
+    salt_of,
+    text_of,
+    units,
+)
+from ticdc_emit.traffic.generate.tables import Name, SourceTable, source_tables
+from ticdc_emit.traffic.generate.texts import capacity, from_number
 from ticdc_emit.traffic.generate.values import Moment, lasts, realistic, restless_one
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["TableChanges"]
+__all__ = ["TableChanges", "TrafficPlan", "check_columns", "plan_traffic"]
+
 
 _BACK = 8
 """How many cycles back, including its own, the rows are that a foreign key can refer to."""
@@ -262,3 +276,100 @@ class TableChanges:
 
 def _micros(stamp: str) -> str:
     return f"shiftrightunsigned({stamp}, {LOGICAL_BITS}) * 1000L"
+
+
+_TSO_PER_SECOND = 1000 << LOGICAL_BITS
+_ENDLESS = 1 << 31
+
+
+@dataclass(frozen=True)
+class TrafficPlan:
+    """``typed``: there is one table, whose changes are in the typed form."""
+
+    schema: str
+    tables: tuple[TableChanges, ...]
+    cycle: Cycle
+    ddl: tuple[tuple[int, str], ...]
+    rows: int | None
+    clock: Clock
+
+    @property
+    def typed(self) -> bool:
+        return len(self.tables) == 1
+
+
+def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
+    """Return the plan for the tables of SQL text.
+
+    Raises the family of :class:`SchemaError` for what cannot be generated: a start that is not a moment, unique or
+    foreign keys that cannot be satisfied, generated columns that cannot be translated; and
+    :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
+    """
+    refuse_path(schema)
+    catalog = catalog_from_sql(schema, time_zone=settings.time_zone)
+    tables = source_tables(catalog, schema, _wanted(catalog, settings.tables))
+    if not tables:
+        raise SchemaError("the schema has no tables", remedy="Give at least one CREATE TABLE")
+    for table in tables:
+        _generable(table)
+    controls = controls_of(settings.columns, tables)
+    keys = plan_keys(tables, controls)
+    cycle = lay_out([each.shape for each in keys.values()], settings.lives, settings.seed)
+    for each in keys.values():
+        _fits(each, cycle, settings.rows)
+    rate = settings.changes_per_second
+    clock = Clock(settings.first_commit, round(_TSO_PER_SECOND / rate), gap_of(rate, settings.ddl_rate))
+    changes = plan_ddl(catalog, tables, clock.schema_changes(settings.rows or 0))
+    planned = tuple(
+        TableChanges(
+            number, keys, cycle, clock, settings.seed, changes.added.get(name, ()), settings.time_zone, controls
+        )
+        for number, name in enumerate(keys)
+    )
+    return TrafficPlan(schema, planned, cycle, changes.statements, settings.rows, clock)
+
+
+def check_columns(schema: str, columns: Columns | None, tables: str | Iterable[str] | None = None) -> None:
+    """Raise the errors of :func:`plan_traffic` for options of columns, without planning changes."""
+    if columns is not None:
+        catalog = catalog_from_sql(schema)
+        sources = source_tables(catalog, schema, _wanted(catalog, names(tables or ())))
+        plan_keys(sources, controls_of(columns, sources))
+
+
+def _wanted(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:
+    if not names:
+        return None
+    known = [(info.schema, info.name) for info in catalog.tables()]
+    chosen = (catalog.table(*split_name(name, known)) for name in names)
+    return {(info.schema, info.name) for info in chosen}
+
+
+def _generable(table: SourceTable) -> None:
+    if not table.info.row_columns:
+        raise SchemaError(
+            "the table has no columns that rows hold",
+            remedy="Give it a column that is not virtual, or leave the table out",
+            table=table.info.full_name,
+        )
+    if table.partitioning is not None and table.partitioning.method == "list":
+        raise SchemaError(
+            "the values of LIST partitions are not known here",
+            remedy="Partition by HASH, KEY or RANGE, or leave the partitions out",
+            table=table.info.full_name,
+        )
+
+
+def _fits(keys: TableKeys, cycle: Cycle, rows: int | None) -> None:
+    """Refuse a key with fewer values than rows."""
+    needed = _ENDLESS - 1 if rows is None else keys.rows(rows // cycle.size + 1)
+    for name, role in keys.roles.items():
+        column = keys.table.column(name)
+        if isinstance(role, Serial) and capacity(column, role.width) <= needed:
+            what = "a stream without end" if rows is None else f"{rows:,} changes"
+            raise SchemaError(
+                f"{what} can need more than the {capacity(column, role.width):,} values of a key",
+                remedy="Give the column a larger type, or make fewer rows",
+                table=keys.table.info.full_name,
+                column=name,
+            )

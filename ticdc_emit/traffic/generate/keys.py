@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import INTEGER_TYPES
-from ticdc_emit.traffic.generate.control import Controls
-from ticdc_emit.traffic.generate.layout import Shape
-from ticdc_emit.traffic.generate.numbered import capacity
+from ticdc_emit.traffic.generate.column_options import Controls
+from ticdc_emit.traffic.generate.cycle import Shape
 from ticdc_emit.traffic.generate.tables import Name, Reference, SourceTable, UniqueKey
+from ticdc_emit.traffic.generate.texts import capacity
 from ticdc_emit.traffic.generate.values import lasts, varies
 
 __all__ = ["ANCHORS", "SLOTS", "Digit", "Fixed", "Follows", "Role", "Serial", "TableKeys", "plan_keys"]

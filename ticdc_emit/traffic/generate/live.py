@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from ticdc_emit.traffic.generate.clock import Clock
+    from ticdc_emit.traffic.generate.cycle import Clock
 
 __all__ = ["LiveNumbers", "live_numbers"]
 

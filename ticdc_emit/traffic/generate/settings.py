@@ -14,8 +14,8 @@ from typing import Any
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import names as names_of
 from ticdc_emit.traffic.generate.column_options import Columns
-from ticdc_emit.traffic.generate.layout import Lives
-from ticdc_emit.traffic.replay.moments import tso_of
+from ticdc_emit.traffic.generate.cycle import Lives
+from ticdc_emit.traffic.replay.rows import tso_of
 
 __all__ = ["Settings"]
 

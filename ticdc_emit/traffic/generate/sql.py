@@ -8,18 +8,28 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from ticdc_emit.errors import UnsupportedTypeError
+from ticdc_emit.schema.model import Column
+from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, STRING_TYPES, MySQLType
+
 __all__ = [
     "EPOCH",
     "Alternating",
     "between",
+    "canonical_text",
     "hashed",
     "listed",
+    "moment",
+    "native_type",
     "numbers",
+    "padded",
     "pick",
     "salt_of",
+    "scaled",
     "text_of",
     "units",
 ]
+
 
 EPOCH = "timestamp_ntz'1970-01-01 00:00:00'"
 _DIVIDERS = ("|", ";", "~", "\x01")
@@ -99,3 +109,96 @@ def numbers(values: Sequence[int], index: str) -> str:
 def text_of(text: str) -> str:
     """Return a string literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+_MAX_NATIVE_DIGITS = 38
+
+
+def native_type(column: Column) -> str:
+    """Return the Spark type of a column's values; :class:`UnsupportedTypeError` for a type that has none."""
+    kind = column.type
+    if kind in INTEGER_TYPES:
+        return "bigint" if kind is MySQLType.LONGLONG or (kind is MySQLType.LONG and column.unsigned) else "int"
+    if kind is MySQLType.NEWDECIMAL:
+        return f"decimal({column.flen},{max(column.decimal, 0)})" if column.flen <= _MAX_NATIVE_DIGITS else "string"
+    if kind in STRING_TYPES:
+        return "binary" if column.is_binary else "string"
+    named = {
+        MySQLType.FLOAT: "float",
+        MySQLType.DOUBLE: "double",
+        MySQLType.YEAR: "int",
+        MySQLType.BIT: "bigint",
+        MySQLType.DATE: "date",
+        MySQLType.DATETIME: "timestamp_ntz",
+        MySQLType.TIMESTAMP: "timestamp",
+        MySQLType.DURATION: "string",
+        MySQLType.ENUM: "string",
+        MySQLType.SET: "string",
+        MySQLType.JSON: "string",
+        MySQLType.VECTOR_FLOAT32: "string",
+    }
+    if kind not in named:
+        raise UnsupportedTypeError(
+            f"cannot generate values for type {kind.name}", remedy="Leave the column out", column=column.name
+        )
+    return named[kind]
+
+
+def scaled(column: Column, unscaled: str, varied: int) -> str:
+    """Return a decimal from a bigint, with the last ``varied`` digits after the point."""
+    scale = max(column.decimal, 0)
+    if column.flen <= _MAX_NATIVE_DIGITS:
+        point = f"{10**varied}BD" if varied else ""
+        exact = f"cast({unscaled} as decimal(20,0))"
+        shifted = f"{exact} * 0.{'1'.rjust(varied, '0')}BD" if point else exact
+        return f"cast({shifted} as {native_type(column)})"
+    digits = (
+        f"lpad(cast(abs({unscaled}) as string), {varied + 1}, '0')" if varied else f"cast(abs({unscaled}) as string)"
+    )
+    whole = f"cast({unscaled} div {10**varied}L as string)"
+    sign = f"if({unscaled} < 0L and {unscaled} > -{10**varied}L, '-', '')"
+    if not scale:
+        return whole
+    return f"concat({sign}, {whole}, '.', rpad(right({digits}, {varied}), {scale}, '0'))"
+
+
+def padded(column: Column, value: str, width: int) -> str:
+    """Pad a BINARY with zero bytes, as TiDB stores it."""
+    short = column.type is MySQLType.STRING and column.flen > width
+    return f"rpad({value}, {column.flen}, X'00')" if short else value
+
+
+def moment(column: Column, micros: str) -> str:
+    """Return DATETIME or TIMESTAMP of a moment, cut to the column's fraction digits."""
+    fsp = max(column.decimal, 0)
+    unit = 10 ** (6 - fsp)
+    cut = micros if unit == 1 else f"({micros} div {unit}L * {unit}L)"
+    if column.type is MySQLType.TIMESTAMP:
+        return f"timestamp_micros({cut})"
+    return f"timestampadd(MICROSECOND, {cut}, {EPOCH})"
+
+
+def canonical_text(column: Column, value: str, time_zone: str) -> str:
+    """Return the text; TIMESTAMP as the wall clock in ``time_zone``."""
+    kind = column.type
+    if kind in STRING_TYPES:
+        return f"base64({value})" if column.is_binary else value
+    if kind in FLOAT_TYPES:
+        whole = f"cast(cast({value} as bigint) as string)"
+        return f"if({value} = floor({value}), {whole}, cast({value} as string))"
+    if kind is MySQLType.DATETIME:
+        return _clock(column, value)
+    if kind is MySQLType.TIMESTAMP:
+        utc = f"timestampadd(MICROSECOND, unix_micros({value}), {EPOCH})"
+        local = utc if time_zone == "UTC" else f"convert_timezone('UTC', {text_of(time_zone)}, {utc})"
+        return _clock(column, local)
+    if kind in (MySQLType.ENUM, MySQLType.SET, MySQLType.JSON, MySQLType.DURATION, MySQLType.VECTOR_FLOAT32):
+        return value
+    return f"cast({value} as string)"
+
+
+def _clock(column: Column, value: str) -> str:
+    """Return a timestamp_ntz with all its fraction digits; a cast drops trailing zeros."""
+    fsp = max(column.decimal, 0)
+    text = f"cast({value} as string)"
+    return text if fsp == 0 else f"rpad(if(length({text}) = 19, concat({text}, '.'), {text}), {20 + fsp}, '0')"

@@ -7,17 +7,18 @@ In: DataFrames, files or tables that Spark reads, event times, DDL. Out: row cha
 
 from __future__ import annotations
 
-from ticdc_emit.traffic.replay.backfill import backfilled, versions_of
-from ticdc_emit.traffic.replay.ddl_file import read_ddl
-from ticdc_emit.traffic.replay.moments import commit_ts_of
-from ticdc_emit.traffic.replay.operations import from_operations
-from ticdc_emit.traffic.replay.pacing import Pace
-from ticdc_emit.traffic.replay.report import ReplayReport, SliceReport
-from ticdc_emit.traffic.replay.run import replay
-from ticdc_emit.traffic.replay.snapshots import from_snapshots, snapshot_diff, snapshot_inserts
+from ticdc_emit.traffic.replay.ddl_history import backfilled, read_ddl, versions_of
+from ticdc_emit.traffic.replay.history_forms import (
+    from_operations,
+    from_snapshots,
+    from_validity,
+    snapshot_diff,
+    snapshot_inserts,
+)
+from ticdc_emit.traffic.replay.rows import commit_ts_of, keep_transactions
+from ticdc_emit.traffic.replay.run import ReplayReport, SliceReport, replay
+from ticdc_emit.traffic.replay.slices import Pace
 from ticdc_emit.traffic.replay.sources import read_source
-from ticdc_emit.traffic.replay.transactions import keep_transactions
-from ticdc_emit.traffic.replay.validity import from_validity
 
 __all__ = [
     "Pace",

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.tso import compose, physical_ms
 
-__all__ = ["MAX_SLICES", "Slice", "Slices", "slice_ms"]
+__all__ = ["MAX_SLICES", "Pace", "Slice", "Slices", "slice_ms"]
+
 
 MAX_SLICES = 1_000_000
 _WALL_SECONDS = 2.0  # default wall time of a slice; if it is much shorter, Spark's overhead per batch dominates
@@ -90,3 +93,58 @@ def slice_ms(width: dt.timedelta | float | None, speed: float | None) -> int | N
     if not 0.001 <= seconds < math.inf:
         raise ConfigError(f"a slice of {seconds} seconds", remedy="Give 0.001 seconds or more", option="slice")
     return round(seconds * 1000)
+
+
+_NAP_S = 0.2  # the longest time until a request to stop is noticed
+
+
+class Pace:
+    """A schedule that starts when the first slice is waited for, at that slice's event time.
+
+    ``clock`` returns seconds and never goes back, ``sleep`` waits that many. Raises :class:`ConfigError` for a speed
+    that is not above 0.
+    """
+
+    def __init__(
+        self,
+        speed: float | None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if speed is not None and not 0 < speed < math.inf:
+            raise ConfigError(
+                f"speed={speed!r} is not a speed",
+                remedy="Give seconds of history per second (1440: a day in a minute), or None for no waiting",
+                option="speed",
+            )
+        self._speed = speed
+        self._clock = clock
+        self._sleep = sleep
+        self._zero: float | None = None  # when the event time of offset 0 is due
+
+    def wait(self, offset_ms: int, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Wait until the event time ``offset_ms`` after the beginning is due; return ``False`` if ``stop`` returned
+        true.
+
+        The first call does not wait: the schedule begins at its offset.
+        """
+        if self._speed is None:
+            return not stop()
+        ahead = offset_ms / 1000 / self._speed
+        if self._zero is None:
+            self._zero = self._clock() - ahead
+        while not stop():
+            left = self._zero + ahead - self._clock()
+            if left <= 0:
+                return True
+            self._sleep(min(left, _NAP_S))
+        return False
+
+    def lag(self, offset_ms: int) -> float | None:
+        """Return how many seconds ago the event time ``offset_ms`` after the beginning was due; ``None`` without a
+        speed.
+        """
+        if self._speed is None or self._zero is None:
+            return None
+        return self._clock() - self._zero - offset_ms / 1000 / self._speed

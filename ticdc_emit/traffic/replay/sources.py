@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FILE_FORMATS", "csv_options", "format_of", "read_source", "unknown_format"]
 
+
 _SUFFIXES = {
     ".parquet": "parquet",
     ".csv": "csv",

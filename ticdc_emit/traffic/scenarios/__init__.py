@@ -5,9 +5,8 @@ In: a name, a protocol, a seed. Out: messages in the order of arrival, and the e
 
 from __future__ import annotations
 
-from ticdc_emit.traffic.scenarios.compare import Difference
-from ticdc_emit.traffic.scenarios.feeds import FEEDS, feed_of
+from ticdc_emit.traffic.scenarios.comparison import Difference
 from ticdc_emit.traffic.scenarios.library import scenario, scenarios
-from ticdc_emit.traffic.scenarios.model import Scenario, ScenarioKind
+from ticdc_emit.traffic.scenarios.model import FEEDS, Scenario, ScenarioKind, feed_of
 
 __all__ = ["FEEDS", "Difference", "Scenario", "ScenarioKind", "feed_of", "scenario", "scenarios"]

@@ -13,15 +13,20 @@ from ticdc_emit.errors import ConfigError, IncompatibleSchemaError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.traffic.expected_tables import Tables, fold_tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.deliveries import DELIVERIES
-from ticdc_emit.traffic.scenarios.disturb import Sent, renumbered
-from ticdc_emit.traffic.scenarios.feeds import feed_name, load_feed
-from ticdc_emit.traffic.scenarios.model import Scenario, ScenarioKind
-from ticdc_emit.traffic.scenarios.registries import BackwardRegistry, RecordingRegistry
+from ticdc_emit.traffic.scenarios.delivery_order import Sent, renumbered
+from ticdc_emit.traffic.scenarios.model import (
+    BackwardRegistry,
+    RecordingRegistry,
+    Scenario,
+    ScenarioKind,
+    feed_name,
+    load_feed,
+)
 from ticdc_emit.traffic.scenarios.statements import STATEMENTS
 from ticdc_emit.traffic.scenarios.values import VALUES
-from ticdc_emit.traffic.truth import Tables, fold_tables
 
 __all__ = ["scenario", "scenarios"]
 

@@ -1,8 +1,4 @@
-"""Scenarios: a script, and its result for one protocol and seed.
-
-In: a :class:`Script` (a small history and how its messages arrive). Out: a :class:`Scenario`: messages, the expected
-tables of a correct consumer, and a comparison with a consumer's tables.
-"""
+"""Schema registries of scenarios: one that records its schemas, one that enforces BACKWARD compatibility."""
 
 from __future__ import annotations
 
@@ -10,22 +6,143 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 import pyarrow as pa
 
-from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config import ChangefeedConfig, Profile, load_changefeed
+from ticdc_emit.config.protocols import FORMS, form_of, parse_protocol_name, protocol_parameters, traits_of
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
-from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, TicdcEmitError
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures.shown import facts_html
+from ticdc_emit.registry.base import RegisteredSchema, SchemaRegistry, confluent_schema
+from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
+from ticdc_emit.traffic.expected_tables import Tables
 from ticdc_emit.traffic.history import History
-from ticdc_emit.traffic.scenarios.compare import Difference, differences
-from ticdc_emit.traffic.scenarios.disturb import Deliver, in_order
-from ticdc_emit.traffic.scenarios.given import GivenTables
-from ticdc_emit.traffic.truth import Tables
+from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
+from ticdc_emit.traffic.scenarios.delivery_order import Deliver, in_order
 
-__all__ = ["Scenario", "ScenarioKind", "Script"]
+__all__ = [
+    "FEEDS",
+    "WITH_CHECKSUMS",
+    "WITH_DDL",
+    "WITH_DEFAULTS",
+    "BackwardRegistry",
+    "RecordingRegistry",
+    "Scenario",
+    "ScenarioKind",
+    "Script",
+    "feed_name",
+    "feed_of",
+    "load_feed",
+]
+
+
+_INCOMPATIBLE = 409
+
+
+class RecordingRegistry:
+    """Forwards to another registry. ``schemas``: the registered texts by id."""
+
+    def __init__(self, registry: SchemaRegistry) -> None:
+        self._registry = registry
+        self.schemas: dict[int | str, str] = {}
+
+    def register(self, subject: str, schema: str) -> RegisteredSchema:
+        """Register with the other registry, and record the schema."""
+        registered = self._registry.register(subject, schema)
+        self.schemas[registered.id] = schema
+        return registered
+
+    def close(self) -> None:
+        """Close the other registry."""
+        self._registry.close()
+
+
+class BackwardRegistry:
+    """A registry in memory that accepts a schema only if it can read data of the subject's last schema.
+
+    Needs the extra ``registry``.
+    """
+
+    def __init__(self) -> None:
+        self._store = RegistryStore("BACKWARD")
+
+    def register(self, subject: str, schema: str) -> RegisteredSchema:
+        """Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` for a schema that cannot."""
+        try:
+            return confluent_schema(self._store.register(subject, schema))
+        except Refusal as refusal:
+            kind = IncompatibleSchemaError if refusal.status == _INCOMPATIBLE else RegistryError
+            raise kind(refusal.message, subject=subject, status=refusal.status) from None
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+_REGISTRY = "http://127.0.0.1:8081"  # never used: scenarios come with their schemas
+
+FEEDS = FORMS
+"""The forms of scenarios: a protocol, for Simple with its encoding."""
+
+WITH_DDL = tuple(name for name in FEEDS if traits_of(name).ddl)
+"""Feeds that send DDL and watermarks."""
+
+WITH_DEFAULTS = tuple(name for name in FEEDS if traits_of(name).tells_defaults)
+"""Feeds that show the value of a new column in old rows."""
+
+WITH_CHECKSUMS = tuple(name for name in FEEDS if traits_of(name).row_checksums)
+"""Feeds whose rows can have checksums."""
+
+
+def load_feed(
+    feed: str,
+    topic: str,
+    partitions: int,
+    changefeed: Mapping[str, Any],
+    *,
+    profile: str | Profile | None,
+    time_zone: str,
+    schema_registry: str | None,
+) -> tuple[str, ChangefeedConfig]:
+    """Return the sink URI and configuration of a feed. ``pipeline``: the changefeed file, as a mapping.
+
+    ``profile``: default the first lineage that has the protocol.
+    """
+    traits = traits_of(feed)
+    parameters = {**protocol_parameters(feed), **dict(traits.lossless), "partition-num": str(partitions)}
+    if traits.extension:
+        parameters["enable-tidb-extension"] = "true"
+    if traits.packs_rows:
+        parameters["max-batch-size"] = "1"
+    uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"
+    registry = (schema_registry or _REGISTRY) if traits.registers_schemas else None
+    (lineage, *_) = traits.lineages
+    return uri, load_changefeed(
+        uri, changefeed, profile=profile or lineage, time_zone=time_zone, schema_registry=registry
+    )
+
+
+def feed_name(protocol: str) -> str:
+    """Return the feed for the protocol in an option; :class:`~ticdc_emit.errors.ConfigError` if there is none."""
+    return form_of(*parse_protocol_name(protocol))
+
+
+def feed_of(config: ChangefeedConfig) -> str:
+    """Return the feed of a configuration.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` for a protocol without scenarios.
+    """
+    form = config.codec.form
+    if form not in FEEDS:
+        raise ConfigError(
+            f"no scenario has the protocol {form}",
+            remedy=f"Use one of {', '.join(FEEDS)}",
+            option="protocol",
+        )
+    return form
 
 
 @dataclass(frozen=True)

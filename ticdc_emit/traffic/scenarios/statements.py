@@ -6,10 +6,19 @@ import random
 from collections.abc import Sequence
 
 from ticdc_emit.protocols.decoded import DdlEvent
-from ticdc_emit.traffic.scenarios.disturb import Sent, again, by_place, mixed
-from ticdc_emit.traffic.scenarios.feeds import WITH_DDL, WITH_DEFAULTS
-from ticdc_emit.traffic.scenarios.model import ScenarioKind, Script
-from ticdc_emit.traffic.scenarios.story import ORDERS, Story, order, order_lives
+from ticdc_emit.traffic.scenarios.deliveries import (
+    ORDERS,
+    Story,
+    order,
+    order_lives,
+)
+from ticdc_emit.traffic.scenarios.delivery_order import (
+    Sent,
+    again,
+    by_place,
+    mixed,
+)
+from ticdc_emit.traffic.scenarios.model import WITH_DDL, WITH_DEFAULTS, ScenarioKind, Script
 
 __all__ = ["STATEMENTS"]
 

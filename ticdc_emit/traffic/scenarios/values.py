@@ -6,10 +6,14 @@ import random
 from collections.abc import Sequence
 
 from ticdc_emit.protocols.decoded import ChecksumMismatchError, RowEvent
-from ticdc_emit.traffic.scenarios.disturb import Sent
-from ticdc_emit.traffic.scenarios.feeds import FEEDS, WITH_CHECKSUMS
-from ticdc_emit.traffic.scenarios.model import ScenarioKind, Script
-from ticdc_emit.traffic.scenarios.story import ORDERS, Story, order, order_lives
+from ticdc_emit.traffic.scenarios.deliveries import (
+    ORDERS,
+    Story,
+    order,
+    order_lives,
+)
+from ticdc_emit.traffic.scenarios.delivery_order import Sent
+from ticdc_emit.traffic.scenarios.model import FEEDS, WITH_CHECKSUMS, ScenarioKind, Script
 
 __all__ = ["VALUES"]
 

@@ -1,7 +1,7 @@
 """The changes of a plan as record batches, which are made as they are read, without Spark.
 
-In: a :class:`~ticdc_emit.traffic.generate.plan.TrafficPlan` with an end. Out: for each table its changes in the typed
-form, the same as :func:`~ticdc_emit.traffic.generate.frame.changes_of_tables` gives as DataFrames.
+In: a :class:`~ticdc_emit.traffic.generate.changes.TrafficPlan` with an end. Out: for each table its changes in the typed
+form, the same as :func:`~ticdc_emit.traffic.generate.on_spark.changes_of_tables` gives as DataFrames.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from functools import cached_property, reduce
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.traffic.generate.arrow.evaluate import Layer
-from ticdc_emit.traffic.generate.arrow.parse import Parser
-from ticdc_emit.traffic.generate.plan import TrafficPlan
+from ticdc_emit.traffic.generate.arrow_evaluator import Layer, Parser
+from ticdc_emit.traffic.generate.changes import TrafficPlan
 from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
 __all__ = ["ArrowChanges", "arrow_changes"]
+
 
 _BATCH_ROWS = 5_000
 

@@ -1,18 +1,15 @@
-"""Event time as TSO: commit times of rows from a table's own columns.
+"""Images of rows as structs, and their comparison; shared by all kinds of history.
 
-In: a DataFrame and a moment: a datetime, a TSO, or the name of a column (timestamp, date, text, or a number in a given
-unit, as digits in text too). Out: a column of TSO, a long. A wall clock (date, timestamp without zone, text without
-offset) is in the time zone of the Spark session. Microseconds keep their order (``tso.tso_from_micros``). A value that
-is not a moment fails in Spark when the column is computed; :func:`refusing_rows` recognises that error, and the one of
-:func:`twice`.
+In: DataFrames with one column per column of the table. Out: struct columns of the typed form of row changes.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ticdc_emit.errors import (
@@ -23,13 +20,123 @@ from ticdc_emit.errors import (
     UnsupportedTypeError,
 )
 from ticdc_emit.hints import did_you_mean
+from ticdc_emit.hints import names as names_of
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, tso_from_datetime
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType, StructType
 
-__all__ = ["Moment", "TimeUnit", "commit_ts_of", "end_ts_of", "named", "refusing_rows", "require", "tso_of", "twice"]
+__all__ = [
+    "TRANSACTION",
+    "Moment",
+    "TimeUnit",
+    "change",
+    "commit_ts_of",
+    "comparable",
+    "differs",
+    "end_ts_of",
+    "exploded",
+    "image",
+    "image_columns",
+    "keep_transactions",
+    "named",
+    "refusing_rows",
+    "require",
+    "tso_of",
+    "twice",
+]
+
+
+def image_columns(df: DataFrame, columns: str | Iterable[str] | None, but: Collection[str | None]) -> list[str]:
+    """Return the names of the table's columns: the given ones, else all of ``df`` except ``but``."""
+    if columns is not None:
+        columns = list(names_of(columns))
+        require(df, columns)
+        return columns
+    names = [name for name in df.columns if name not in but]
+    if not names:
+        raise MissingColumnError("the input has no column of a table", remedy="Give columns=")
+    return names
+
+
+def image(columns: Sequence[str]) -> Column:
+    """Return a row's image: a struct of these columns."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.struct(*(named(name).alias(name) for name in columns))
+
+
+def change(op: Column, stamp: str, before: Column, after: Column) -> Column:
+    """Return a row change as a struct; ``stamp``: the column with its commit_ts."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.struct(op.alias("op"), F.col(stamp).alias("commit_ts"), before.alias("before"), after.alias("after"))
+
+
+def exploded(rows: DataFrame, *changes: Column) -> DataFrame:
+    """Return the row changes of each row; a NULL is none."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    one_each = rows.select(F.explode(F.array(*changes)).alias("_change"))
+    return one_each.filter(F.col("_change").isNotNull()).select("_change.*")
+
+
+def differs(one: Column, other: Column, kind: StructType) -> Column:
+    """Return whether two images (structs of ``kind``) differ in any column, where NULL equals only NULL."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    unequal = (
+        ~comparable(one[field.name], field.dataType).eqNullSafe(comparable(other[field.name], field.dataType))
+        for field in kind.fields
+    )
+    return reduce(lambda left, right: left | right, unequal, F.lit(False))
+
+
+def comparable(value: Column, kind: DataType) -> Column:
+    """Return a comparable form of the value: text for floats, because -0 is not 0; entries for maps."""
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import DecimalType, FractionalType, MapType, VariantType
+
+    if isinstance(kind, FractionalType) and not isinstance(kind, DecimalType):
+        return value.cast("string")
+    if isinstance(kind, MapType):
+        return F.sort_array(F.map_entries(value))
+    return F.to_json(value) if isinstance(kind, VariantType) else value
+
+
+TRANSACTION = "transaction"
+
+
+def keep_transactions(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+    """Return the changes of each table with one commit_ts per transaction; tables without the column stay unchanged. A
+    row whose ``transaction`` is NULL is a transaction of its own.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    marked = {name: df for name, df in tables.items() if TRANSACTION in df.columns}
+    if not marked:
+        return dict(tables)
+    rows = [df.select(F.col(TRANSACTION).cast("string").alias(TRANSACTION), "commit_ts") for df in marked.values()]
+    commits = (
+        reduce(lambda one, other: one.unionByName(other), rows)
+        .filter(F.col(TRANSACTION).isNotNull())
+        .groupBy(TRANSACTION)
+        .agg(F.max("commit_ts").alias("_commit"))
+    )
+
+    def kept(df: DataFrame) -> DataFrame:
+        inside = [F.col("_own").asc(), *([F.col("seq").asc_nulls_first()] if "seq" in df.columns else [])]
+        joined = df.withColumn(TRANSACTION, F.col(TRANSACTION).cast("string")).join(commits, TRANSACTION, "left")
+        joined = joined.withColumn("_own", F.col("commit_ts"))
+        joined = joined.withColumn("commit_ts", F.coalesce("_commit", "commit_ts"))
+        ranked = F.rank().over(Window.partitionBy("commit_ts").orderBy(*inside)).cast("long")
+        return joined.withColumn("seq", ranked).drop(TRANSACTION, "_commit", "_own")
+
+    return {name: kept(df) if name in marked else df for name, df in tables.items()}
+
 
 Moment: TypeAlias = "dt.datetime | int | str"
 """An aware datetime, a TSO, or the name of a column that holds the moment of each row."""

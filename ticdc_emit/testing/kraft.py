@@ -1,25 +1,222 @@
-"""Real Kafka brokers: KRaft nodes, each with its own folder and ports, alone or as a cluster."""
+"""The jars of real servers: fetched once with Maven, used only if they match a lock file byte for byte.
+
+In: a folder with ``pom.xml`` and ``{name}.lock.toml``, which lists coordinates and SHA-256 sums. Out: a folder with the
+jars, below ``~/.cache/ticdc-emit/jars``.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import importlib
+import shutil
+import socket
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar
 
-from ticdc_emit.errors import ServerError
+from ticdc_emit.errors import JarsMissingError, ServerError
 from ticdc_emit.hints import names
-from ticdc_emit.java import short_lived_jvm
-from ticdc_emit.testing.servers.server_process import Server, ServerProcess, free_ports
+from ticdc_emit.java import short_lived_jvm, user_cache
 
 if TYPE_CHECKING:
-    from confluent_kafka.admin import ClusterMetadata  # type: ignore[attr-defined]  # it is there
+    from confluent_kafka.admin import ClusterMetadata
 
-__all__ = ["KafkaCluster", "KraftBroker", "Listener"]
+__all__ = [
+    "JarsMissingError",
+    "KafkaCluster",
+    "KraftBroker",
+    "Listener",
+    "Server",
+    "ServerProcess",
+    "free_ports",
+    "kafka_jars",
+    "locked_archive",
+    "locked_jars",
+]
+
+
+_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+
+def locked_jars(server: Path) -> Path:
+    """Return the folder with the jars that ``{server}/{name}.lock.toml`` lists, fetched by ``{server}/pom.xml`` if
+    necessary.
+    """
+    return _locked(server, "jar", lambda work, libs: _fetch(server / "pom.xml", work, libs))
+
+
+def locked_archive(server: Path) -> Path:
+    """Return the archive that ``{server}/{name}.lock.toml`` names by ``group:artifact:version:type:classifier``."""
+    text = (server / f"{server.name}.lock.toml").read_text()
+    (archive,) = _toml.loads(text)["archive"]
+    options = [f"-Dartifact={archive['coordinates']}"]
+    folder = _locked(server, "archive", lambda work, libs: _maven(work, libs, "dependency:copy", *options))
+    return folder / _file_name(archive["coordinates"])
+
+
+def _locked(server: Path, kind: str, fetch: Callable[[Path, Path], None]) -> Path:
+    lock_text = (server / f"{server.name}.lock.toml").read_bytes()
+    wanted = {_file_name(one["coordinates"]): one["sha256"] for one in _toml.loads(lock_text.decode())[kind]}
+    folder = user_cache() / "jars" / f"{server.name}-{hashlib.sha256(lock_text).hexdigest()[:16]}"
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as fresh:
+            libs = Path(fresh, "libs")
+            fetch(Path(fresh), libs)
+            _verify(libs, wanted)
+            try:
+                libs.rename(folder)
+            except OSError:
+                # another process was faster; its files are verified below
+                if not folder.is_dir():
+                    raise
+    _verify(folder, wanted)
+    return folder
+
+
+def _file_name(coordinates: str) -> str:
+    """``group:artifact:version[:type[:classifier]]`` as Maven names the file."""
+    _, artifact, version, kind, classifier = [*coordinates.split(":"), "jar", ""][:5]
+    return f"{artifact}-{version}{'-' if classifier else ''}{classifier}.{kind}"
+
+
+def _fetch(pom: Path, work: Path, libs: Path) -> None:
+    # Maven writes a target folder next to the given pom
+    shutil.copy(pom, work / "pom.xml")
+    _maven(work, libs, "-f", work / "pom.xml", "dependency:copy-dependencies", "-DincludeScope=runtime")
+
+
+def _maven(work: Path, libs: Path, *arguments: str | Path) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise JarsMissingError(
+            "the server's jars are not in the cache, and Maven, which fetches them, is not installed",
+            remedy="Install Maven (apt install maven, brew install maven)",
+        )
+    command = [maven, "-B", "-q", *arguments, f"-DoutputDirectory={libs}"]
+    answer = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False, timeout=600)
+    if answer.returncode:
+        output = f"{answer.stdout[-2000:]}{answer.stderr[-2000:]}".strip()
+        raise JarsMissingError(
+            f"Maven could not fetch the server's jars: {output}", remedy="Check that this machine reaches Maven Central"
+        )
+
+
+def _verify(folder: Path, wanted: dict[str, str]) -> None:
+    sums = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
+    wrong = sorted(name for name in sums.keys() | wanted.keys() if sums.get(name) != wanted.get(name))
+    if wrong:
+        raise JarsMissingError(
+            f"jars differ from the lock file: {', '.join(wrong)}",
+            remedy="Remove the folder, and they are fetched again",
+            folder=str(folder),
+        )
+
+
+_START_TIMEOUT_S = 90.0
+_STOP_TIMEOUT_S = 15.0
+_Self = TypeVar("_Self", bound="Server")
+_Process = TypeVar("_Process", bound="ServerProcess")
+
+
+class Server:
+    """A process between :meth:`start` and :meth:`stop`, as a context manager."""
+
+    def start(self: _Self) -> _Self:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self: _Self) -> _Self:
+        try:
+            return self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class ServerProcess(Server):
+    """:meth:`kill` and :meth:`start` keep folder and ports, as a crash and a restart do; :meth:`stop` removes them."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self._name = name
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self: _Process) -> _Process:
+        """Returns once the server answers."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._prepare()
+        with self._log.open("ab") as log:
+            # only the parent process handles Ctrl-C; it stops this one when it is no longer used
+            self._process = subprocess.Popen(
+                self._command(), stdout=log, stderr=subprocess.STDOUT, cwd=self._folder, start_new_session=True
+            )
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while time.monotonic() < deadline and self._process.poll() is None:
+            if self._answers():
+                return self
+            time.sleep(0.1)
+        raise ServerError(f"the {self._name} did not come up:\n{self._log.read_text(errors='replace')[-4000:]}")
+
+    @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        """The running process."""
+        return self._process
+
+    def kill(self) -> None:
+        """SIGKILL, as a crash does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def stop(self) -> None:
+        """Stop, by force after a while, and remove the folder."""
+        if self._process is not None:
+            self._process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_STOP_TIMEOUT_S)
+            self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "server.log"
+
+    def _prepare(self) -> None:
+        """Preparations before each start of the process."""
+
+    def _command(self) -> Sequence[str]:
+        raise NotImplementedError
+
+    def _answers(self) -> bool:
+        raise NotImplementedError
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that were free a moment ago, all different."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
 
 _CLUSTER_ID = "dGljZGMtZW1pdC10ZXN0cw"
 _FORMAT_TIMEOUT_S = 90.0
@@ -259,3 +456,11 @@ def _until(look: Callable[[], int | None], what: str) -> int:
             raise ServerError(f"not within {_SETTLE_TIMEOUT_S} s: {what}")
         time.sleep(0.1)
     return result
+
+
+def kafka_jars() -> Path:
+    """Return the folder with the jars of a Kafka broker, fetched by Maven if necessary.
+
+    Raises :class:`JarsMissingError` if they are not in the cache and cannot be fetched.
+    """
+    return locked_jars(Path(__file__).parent / "kafka")

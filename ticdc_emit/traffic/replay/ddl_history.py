@@ -1,0 +1,183 @@
+"""DDL with times, as a file: SQL with comments ``-- at <moment>`` that give the time of the following statements.
+
+    -- at 2026-01-05T08:00:00Z
+    ALTER TABLE shop.orders ADD COLUMN tip decimal(8,2) NOT NULL DEFAULT 0;
+
+A moment is ISO time with an offset, ``Z`` or ``UTC``, or a TSO. Statements of one moment are one logical tick apart.
+Every comment line that begins with ``at`` is such a mark. One without a valid moment is refused, because its statements
+would otherwise get the previous time. Other comments before a statement are not part of it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError
+from ticdc_emit.hints import did_you_mean
+from ticdc_emit.pipeline.planning import current_database, ddl_statements
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.model import Column as TableColumn
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.script import split_statements
+from ticdc_emit.sql.words import split_name
+from ticdc_emit.traffic.expected_tables import value_of_old_rows
+from ticdc_emit.traffic.replay.rows import Moment, TimeUnit, commit_ts_of, named
+from ticdc_emit.tso import MAX_LONG_TSO, tso_from_datetime
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["Versions", "backfilled", "parse_moment", "read_ddl", "versions_of"]
+
+
+_MARK = r"(?:-{2,}|#)[ \t]*at(?![A-Za-z_])"
+_AT = re.compile(rf"^[ \t]*{_MARK}(.*)$", re.MULTILINE | re.IGNORECASE)
+_MISPLACED = re.compile(_MARK, re.IGNORECASE)
+_COMMENT = re.compile(r"\s*(?:(?:--|#)[^\n]*(?:\n|$)|/\*(?![!+]|T!).*?\*/\s*)", re.DOTALL)
+_UTC = re.compile(r"\s*(?:z|utc)$", re.IGNORECASE)
+_FRACTION = re.compile(r"\.(\d+)")
+
+
+def read_ddl(text: str) -> tuple[tuple[int, str], ...]:
+    """Return (commit_ts, statement) in order; :class:`~ticdc_emit.errors.DdlError` for a statement without a time."""
+    marks = list(_AT.finditer(text))
+    before = text[: marks[0].start()] if marks else text
+    for statement in split_statements(before):
+        raise DdlError(
+            "a statement has no time",
+            remedy="Write -- at <ISO time or TSO> on the line above it",
+            statement=statement,
+            place=_line(text, text.find(_without_comments(statement, "line 1").lstrip())),
+        )
+    statements: list[tuple[int, str]] = []
+    for place, mark in enumerate(marks):
+        end = marks[place + 1].start() if place + 1 < len(marks) else len(text)
+        try:
+            commit_ts = parse_moment(mark[1])
+        except DdlError as error:
+            remedy = f"{error.remedy}. If the line is an ordinary comment, begin it with another word than 'at'"
+            raise DdlError(error.message, remedy=remedy, place=_line(text, mark.start())) from None
+        for number, statement in enumerate(split_statements(text[mark.end() : end])):
+            line = _line(text, text.find(statement, mark.end()))
+            statements.append((commit_ts + number, _without_comments(statement, line)))
+    return tuple(sorted(statements))
+
+
+def _line(text: str, position: int) -> str:
+    return f"line {text.count(chr(10), 0, max(position, 0)) + 1}"
+
+
+def _without_comments(statement: str, place: str) -> str:
+    """Return the statement without the comments before it; those that TiDB executes are part of it."""
+    while comment := _COMMENT.match(statement):
+        if _MISPLACED.match(comment[0].strip()):
+            raise DdlError(
+                "a time comes after another statement on the same line",
+                remedy="Write -- at <ISO time or TSO> on a line of its own",
+                statement=statement,
+                place=place,
+            )
+        statement = statement[comment.end() :]
+    return statement
+
+
+def parse_moment(text: str) -> int:
+    """Return the TSO of ISO time with an offset, ``Z`` or ``UTC``, or of digits; :class:`DdlError` for other text."""
+    given = text.strip()
+    if given.isascii() and given.isdigit() and 0 < int(given) <= MAX_LONG_TSO:
+        return int(given)
+    # Python 3.10 accepts only three or six fraction digits, and no blank before an offset
+    exact = _FRACTION.sub(lambda digits: f".{digits[1][:6]:0<6}", _UTC.sub("+00:00", given), count=1)
+    try:
+        moment = dt.datetime.fromisoformat(re.sub(r"\s+(?=[+-]\d\d:)", "", exact))
+        if moment.tzinfo is None:
+            whole = given if ":" in given else f"{given} 00:00:00"
+            raise DdlError(f"{given!r} has no time zone", remedy=f"Add Z or an offset: {whole}Z or {whole}+02:00")
+        return tso_from_datetime(moment)
+    except ValueError as error:
+        if isinstance(error, DdlError):
+            raise
+        raise DdlError(
+            f"{given!r} is not a time",
+            remedy="Give ISO time with Z or an offset (2026-01-05T08:00:00Z), or a TSO",
+        ) from None
+
+
+Versions = tuple[tuple[int, TableInfo], ...]
+"""A table's versions with the TSO since which each is valid."""
+
+
+def versions_of(
+    catalog: Catalog, ddl: Iterable[tuple[Any, ...]], table: str, *, database: str | None = None
+) -> Versions:
+    """Return the versions of ``schema.name``; the catalog gets the DDL applied, as a changefeed of its tables does.
+
+    ``ddl``: (commit_ts, statement) or (commit_ts, statement, schema). ``database``: for statements without one; by
+    default the database of all tables, else ``test``, as in a replay of several tables (a replay of one table uses that
+    table's). Raises the family of :class:`~ticdc_emit.errors.SchemaError` for DDL that does not apply or an unknown
+    table.
+    """
+    for commit_ts, schema, query in sorted(ddl_statements(ddl, database or current_database(None, catalog))):
+        catalog.apply(query, schema=schema, commit_ts=commit_ts)
+    histories = catalog.histories()
+    versions = tuple((since, info) for since, info in histories.get(split_name(table, []), ()) if info is not None)
+    if not versions:
+        known = [".".join(name) for name in histories]
+        alike = [name for name in known if name.rpartition(".")[2] == table.rpartition(".")[2]]
+        hint = f"Did you mean {alike[0]}? " if len(alike) == 1 else did_you_mean(table, known)
+        raise UnknownTableError(
+            "the schema has no such table",
+            remedy=f"{hint}Name it as schema.name, or add its CREATE TABLE to the schema",
+            table=table,
+        )
+    return versions
+
+
+def backfilled(
+    df: DataFrame, versions: Versions, at: Moment, *, unit: TimeUnit = "tso", zone: str = "UTC"
+) -> DataFrame:
+    """Return the rows with the values of older rows in columns that a later version added or renamed.
+
+    ``at``: each row's time (a row at a DDL's own TSO is older). A column that ``df`` lacks is added if a later version
+    gives old rows a value. Raises :class:`SchemaError` for a default that only TiDB knows.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    stamp = commit_ts_of(df, at, unit)
+    for (_, before), (since, after) in pairwise(versions):
+        columns: dict[str, Column] = {}
+        for column in after.row_columns:
+            old = next((other for other in before.row_columns if other.id == column.id), None)
+            if old is not None and (old.name == column.name or old.name not in df.columns):
+                continue
+            same_name = any(other.name == column.name for other in before.row_columns)
+            if old is None and same_name:  # MODIFY COLUMN may give a new id
+                continue
+            value = named(old.name) if old is not None else _default(df, column, zone)
+            if column.name in df.columns:
+                kind = df.schema[column.name].dataType
+                columns[column.name] = F.when(stamp <= F.lit(since), value.cast(kind)).otherwise(named(column.name))
+            elif old is not None:
+                columns[column.name] = value
+            else:
+                columns[column.name] = F.when(stamp <= F.lit(since), value)
+        df = df.withColumns(columns) if columns else df
+    return df
+
+
+def _default(df: DataFrame, column: TableColumn, zone: str) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import BinaryType
+
+    try:
+        value = F.lit(value_of_old_rows(column, zone))
+    except SchemaError as error:
+        if column.name in df.columns:  # the source may have the value that only TiDB knows
+            return named(column.name)
+        raise error
+    kind = df.schema[column.name].dataType if column.name in df.columns else None
+    return F.unbase64(value) if isinstance(kind, BinaryType) and column.is_binary else value

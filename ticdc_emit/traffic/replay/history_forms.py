@@ -1,0 +1,468 @@
+"""Snapshots as row changes: one as inserts, two as the changes from the first to the second, or a series of them.
+
+In: DataFrames with one column per column of the table, one row per row (of each version). Out: row changes in the typed
+form, all in one commit unless a column has each row's time; of a series, one commit per version.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from ticdc_emit.errors import ConfigError, InvalidValueError
+from ticdc_emit.hints import names as names_of
+from ticdc_emit.spark.frames import in_pairs
+from ticdc_emit.traffic.replay.rows import (
+    Moment,
+    TimeUnit,
+    change,
+    commit_ts_of,
+    differs,
+    end_ts_of,
+    exploded,
+    image,
+    image_columns,
+    named,
+    refusing_rows,
+    require,
+    tso_of,
+    twice,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = [
+    "OPERATIONS",
+    "from_operations",
+    "from_snapshots",
+    "from_validity",
+    "operation_of",
+    "snapshot_diff",
+    "snapshot_inserts",
+    "unknown_operations",
+]
+
+
+_MOST_VERSIONS = 100_000  # more are times of rows
+_VERSION = "_version_ts"
+
+
+def snapshot_inserts(
+    df: DataFrame, at: Moment, *, columns: str | Iterable[str] | None = None, unit: TimeUnit = "tso"
+) -> DataFrame:
+    """Return the rows as inserts. ``at``: the time of all rows, or the column with each row's time.
+
+    ``columns``: the table's; default: all but the time column, so give them if that one belongs to the table too.
+    Raises :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    names = image_columns(df, columns, [at if isinstance(at, str) else None])
+    return df.select(F.lit("c").alias("op"), commit_ts_of(df, at, unit).alias("commit_ts"), image(names).alias("after"))
+
+
+def snapshot_diff(
+    before: DataFrame, after: DataFrame, keys: str | Iterable[str], at: Moment, *, unit: TimeUnit = "tso"
+) -> DataFrame:
+    """Return the inserts, updates and deletes that turn one snapshot of a table into the next.
+
+    ``keys``: the columns that identify a row. ``at``: the time of all changes; or the column of ``after`` with the time
+    at which a row was last written. In that case deletes have the latest of these times. Rows are compared column by
+    column, NULL equal to NULL; a column that ``before`` lacks was NULL, one that ``after`` lacks is left out. Values of
+    ``before`` are cast to the types of ``after``.
+
+    ``unit``: of whole numbers. Raises :class:`ConfigError` without keys, or if ``at`` is a column and no row of
+    ``after`` has a time for the deletes; and the errors of :func:`snapshot_inserts`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import StructType
+
+    keys = names_of(keys)
+    if not keys:
+        raise ConfigError("a difference needs keys", remedy="Name the columns that identify a row", option="keys")
+    require(before, keys)
+    require(after, keys)
+    about = [at] if isinstance(at, str) and at not in before.columns else []
+    names = image_columns(after, None, about)
+    kinds = {name: after.schema[name].dataType for name in names}
+    old_values = [
+        (named(name) if name in before.columns else F.lit(None)).cast(kind).alias(name) for name, kind in kinds.items()
+    ]
+    stamp = commit_ts_of(after, at, unit)
+    old = before.select(F.struct(*old_values).alias("before"))
+    new = after.select(image(names).alias("after"), stamp.alias("_ts"))
+    kind = new.schema["after"].dataType
+    assert isinstance(kind, StructType)
+    same_key = reduce(
+        lambda one, other: one & other,
+        (F.col("before")[key].eqNullSafe(F.col("after")[key]) for key in keys),
+    )
+    joined = old.join(new, same_key, "full_outer")
+    op = (
+        F.when(F.col("before").isNull(), "c")
+        .when(F.col("after").isNull(), "d")
+        .when(differs(F.col("before"), F.col("after"), kind), "u")
+    )
+    return joined.select(
+        op.alias("op"), _with_last(before, after, at, stamp).alias("commit_ts"), F.col("before"), F.col("after")
+    ).filter(F.col("op").isNotNull())
+
+
+def from_snapshots(
+    snapshots: DataFrame | Mapping[dt.datetime | int, DataFrame],
+    keys: str | Iterable[str],
+    at: str | None = None,
+    *,
+    columns: str | Iterable[str] | None = None,
+    versions: Iterable[dt.datetime | int] = (),
+    unit: TimeUnit = "tso",
+) -> DataFrame:
+    """Return the changes between consecutive snapshots of one table: the first one's rows are inserts, and each later
+    one sends the inserts, updates and deletes since the one before it, at its own time.
+
+    ``snapshots``: one DataFrame with the rows of all snapshots, in which the column ``at`` has their time (such as the
+    partition column of folders ``dt=2026-01-05``); or a DataFrame by its time, an aware datetime or a TSO. ``keys``:
+    the columns that identify a row. ``columns``: the table's; default: all but ``at``. ``versions``: the times of
+    further snapshots, which have no rows, so that everything is deleted there. ``unit``: of whole numbers in ``at``.
+
+    A row that does not change sends nothing. A snapshot that is missing is not empty: rows stay as they were. A column
+    that one of several DataFrames lacks is NULL there. Reads the column ``at`` once. Raises :class:`ConfigError`
+    without keys or a time, :class:`~ticdc_emit.errors.MissingColumnError`,
+    :class:`~ticdc_emit.errors.UnsupportedTypeError`, :class:`InvalidValueError` for a row without a time, and in
+    ``replay`` :class:`~ticdc_emit.errors.DuplicateChangeError` for a key that is twice in one snapshot.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import StructType
+
+    keys = names_of(keys)
+    if not keys:
+        raise ConfigError("snapshots need keys", remedy="Name the columns that identify a row", option="keys")
+    if isinstance(snapshots, Mapping):
+        whole, stamp, known = _of_each(snapshots, keys, at)
+    else:
+        whole, stamp, known = _of_one(snapshots, keys, at, unit)
+    stamps = sorted(known | {tso_of(moment) for moment in versions})
+    names = image_columns(whole, columns, [at, _VERSION])
+    numbers = whole.sparkSession.createDataFrame(
+        [(ts, number, later) for number, (ts, later) in enumerate(zip(stamps, [*stamps[1:], None], strict=True))],
+        "_ts long, _number int, _later_ts long",
+    )
+    rows = whole.select(
+        stamp.alias("_ts"),
+        *(named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
+        image(names).alias("_image"),
+    ).join(F.broadcast(numbers), "_ts")
+    kind = rows.schema["_image"].dataType
+    assert isinstance(kind, StructType)
+    key_columns = [F.col(f"_key{place}") for place in range(len(keys))]
+    by_key = Window.partitionBy(*key_columns).orderBy("_number")
+    seen = rows.select(
+        "*",
+        F.lag("_number").over(by_key).alias("_earlier"),
+        F.lag("_image").over(by_key).alias("_earlier_image"),
+        F.lead("_number").over(by_key).alias("_later"),
+    )
+    earlier, current, number = F.col("_earlier_image"), F.col("_image"), F.col("_number")
+    goes_on = F.col("_earlier").isNotNull() & (F.col("_earlier") == number - 1)
+    op = F.when(F.col("_earlier") == number, twice(key_columns, F.col("_ts"))).when(goes_on, "u").otherwise("c")
+    ends = F.col("_later_ts").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > number + 1))
+    return exploded(
+        seen,
+        F.when(~goes_on | differs(earlier, current, kind), change(op, "_ts", F.when(goes_on, earlier), current)),
+        F.when(ends, change(F.lit("d"), "_later_ts", current, F.lit(None).cast(kind))),
+    )
+
+
+def _of_one(rows: DataFrame, keys: Sequence[str], at: str | None, unit: TimeUnit) -> tuple[DataFrame, Column, set[int]]:
+    """Return the rows of all snapshots, the column of their TSO, and all TSO."""
+    if not isinstance(at, str):
+        raise ConfigError(
+            "snapshots need a time",
+            remedy="Give at=, the name of the column with it, or a DataFrame by its time",
+            option="at",
+        )
+    require(rows, [*keys, at])
+    stamp = commit_ts_of(rows, at, unit)
+    with refusing_rows():
+        found = [ts for (ts,) in rows.select(stamp).distinct().limit(_MOST_VERSIONS + 1).collect()]
+    if None in found:
+        raise InvalidValueError(
+            "a row has no time", remedy="Give every row the time of its snapshot, or leave it out", column=at
+        )
+    if len(found) > _MOST_VERSIONS:
+        raise ConfigError(
+            f"the column {at!r} has more than {_MOST_VERSIONS:,} times",
+            remedy="Name the column with the time of the snapshot, which all its rows share",
+            option="at",
+        )
+    return rows, stamp, set(found)
+
+
+def _of_each(
+    snapshots: Mapping[dt.datetime | int, DataFrame], keys: Sequence[str], at: str | None
+) -> tuple[DataFrame, Column, set[int]]:
+    """Return the rows of all snapshots, the column of their TSO, and all TSO."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if at is not None:
+        raise ConfigError("at= and the mapping both give the time", remedy="Leave out at=", option="at")
+    by_ts = {tso_of(moment): rows for moment, rows in snapshots.items()}
+    if len(by_ts) < len(snapshots) or not by_ts:
+        cause = "two snapshots have one time" if by_ts else "there is no snapshot"
+        raise ConfigError(cause, remedy="Give each snapshot by its own time", option="snapshots")
+    for rows in by_ts.values():
+        require(rows, keys)
+    stamped = [rows.withColumn(_VERSION, F.lit(ts).cast("long")) for ts, rows in sorted(by_ts.items())]
+    whole = in_pairs(lambda one, other: one.unionByName(other, allowMissingColumns=True), stamped)
+    return whole, F.col(_VERSION), set(by_ts)
+
+
+def _with_last(before: DataFrame, after: DataFrame, at: Moment, stamp: Column) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not isinstance(at, str):
+        return stamp
+    with refusing_rows():
+        newest = after.agg(F.max(stamp)).first()
+    last = None if newest is None else newest[0]
+    if last is None and not before.isEmpty():
+        raise ConfigError(
+            f"the time of the deletes is not known: the second snapshot has no {at!r}",
+            remedy="Give at= as a datetime with a time zone, or as a TSO",
+            option="at",
+        )
+    return F.coalesce(F.col("_ts"), F.lit(last).cast("long"))
+
+
+def from_validity(
+    df: DataFrame,
+    keys: str | Iterable[str],
+    valid_from: str,
+    valid_to: str,
+    *,
+    columns: str | Iterable[str] | None = None,
+    step: dt.timedelta = dt.timedelta(0),
+    unit: TimeUnit = "tso",
+) -> DataFrame:
+    """Return the changes that made the versions. ``valid_to``: when a version ended; NULL, or a time from the year 9999
+    on (or 2^63-1 and more), if it is still valid.
+
+    ``step``: the time from ``valid_to`` to the next version, if the version includes its end (a day for dates that
+    include the last day). ``columns``: the table's; default: all but the two. ``unit``: the unit of whole numbers. A
+    version that is replaced early ends then. A version that ends when it begins, or that changes nothing, gives no
+    change. Raises :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import StructType
+
+    keys = names_of(keys)
+    if not keys:
+        raise ConfigError("versions need keys", remedy="Name the columns that identify a row", option="keys")
+    require(df, [*keys, valid_from, valid_to])
+    versions = df.select(
+        *(named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
+        commit_ts_of(df, valid_from, unit).alias("_from"),
+        end_ts_of(df, valid_to, unit, step).alias("_to"),
+        image(image_columns(df, columns, [valid_from, valid_to])).alias("_image"),
+    ).filter(F.col("_to").isNull() | F.col("_from").isNull() | (F.col("_to") > F.col("_from")))
+    kind = versions.schema["_image"].dataType
+    assert isinstance(kind, StructType)
+    window = Window.partitionBy(*(f"_key{place}" for place in range(len(keys)))).orderBy("_from")
+    seen = versions.select(
+        "*",
+        F.lag("_from").over(window).alias("_earlier"),
+        F.lag("_to").over(window).alias("_earlier_to"),
+        F.lag("_image").over(window).alias("_earlier_image"),
+        F.lead("_from").over(window).alias("_later"),
+    )
+    earlier, current = F.col("_earlier_image"), F.col("_image")
+    goes_on = F.col("_earlier").isNotNull() & (F.col("_earlier_to").isNull() | (F.col("_earlier_to") >= F.col("_from")))
+    changed = ~goes_on | differs(earlier, current, kind)
+    ends = F.col("_to").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > F.col("_to")))
+    begin = change(F.when(goes_on, "u").otherwise("c"), "_from", F.when(goes_on, earlier), current)
+    end = change(F.lit("d"), "_to", current, F.lit(None).cast(kind))
+    return exploded(seen, F.when(changed, begin), F.when(ends, end))
+
+
+_PUT, _DELETE, _BEFORE = "put", "delete", "before"
+OPERATIONS: Mapping[str, str] = {
+    **dict.fromkeys(("i", "insert", "inserted", "c", "create", "r", "read", "snapshot", "load", "+i"), _PUT),
+    **dict.fromkeys(("u", "update", "updated", "upsert", "pk", "+u", "update_after", "update_postimage"), _PUT),
+    **dict.fromkeys(("d", "del", "delete", "deleted", "remove", "-d"), _DELETE),
+    **dict.fromkeys(("-u", "update_before", "update_preimage"), _BEFORE),
+}
+"""The meaning of each word, in lower case: the row exists afterwards (``put``), is gone (``delete``), or is the old row
+of an update (``before``).
+"""
+
+
+def operation_of(text: str | None, more: Mapping[str, str] | None = None) -> str | None:
+    """Return ``put``, ``delete`` or ``before``; ``None`` for a word that is neither in :data:`OPERATIONS` nor in
+    ``more``.
+
+    ``more`` maps further words to known ones: ``{"X": "delete"}``.
+    """
+    if text is None:
+        return None
+    word = text.strip().lower()
+    for known, meaning in (more or {}).items():
+        if word == known.strip().lower():
+            return OPERATIONS.get(meaning.strip().lower(), meaning if meaning in OPERATIONS.values() else None)
+    return OPERATIONS.get(word)
+
+
+def unknown_operations(texts: Iterable[str | None], more: Mapping[str, str] | None = None) -> list[str | None]:
+    """Return the texts that are not operations."""
+    return [text for text in texts if operation_of(text, more) is None]
+
+
+def from_operations(
+    df: DataFrame,
+    keys: str | Iterable[str],
+    op: str,
+    at: Moment,
+    *,
+    order_by: str | Iterable[str] = (),
+    base: DataFrame | None = None,
+    columns: str | Iterable[str] | None = None,
+    transaction: str | None = None,
+    operations: Mapping[str, str] | None = None,
+    unit: TimeUnit = "tso",
+) -> DataFrame:
+    """Return the changes of a change table. ``op``: the column with the operation; ``at``: the column with its time.
+
+    ``order_by``: columns or SQL expressions that order rows with the same time (a log position; text is ordered as
+    text). ``base``: the table before the first change, whose rows are the first before images. ``columns``: the
+    table's; default: all that these options do not name, and those of ``at`` and ``order_by`` that ``base`` has.
+    ``transaction``: the column with each row's transaction id, kept for ``keep_transactions``. ``operations``: more
+    words of ``op`` (:func:`operation_of`).
+
+    The first row of a key, and the first after its delete, is an insert; the others are updates. A row that
+    changes nothing, and the delete of a missing row, give no change. A delete needs only the keys if an earlier
+    row or ``base`` has the rest. Reads the column ``op`` once. Raises :class:`InvalidValueError` for an unknown
+    operation, :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import StructType
+
+    keys, order_by = names_of(keys), names_of(order_by)
+    if not keys:
+        raise ConfigError("changes need keys", remedy="Name the columns that identify a row", option="keys")
+    require(df, [*keys, op, *([transaction] if transaction is not None else [])])
+    times = [*order_by, *([at] if isinstance(at, str) else [])]
+    about = [op, transaction, *(name for name in times if base is None or name not in base.columns)]
+    names = image_columns(df, columns, about)
+    order = [f"_order{place}" for place in range(len(order_by))]
+    rows = df.select(
+        *(named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
+        commit_ts_of(df, at, unit).alias("commit_ts"),
+        _meaning(df, op, operations).alias("_op"),
+        image(names).alias("_image"),
+        *(_ordering(df, each).alias(name) for each, name in zip(order_by, order, strict=True)),
+        *([named(transaction).cast("string").alias("transaction")] if transaction is not None else []),
+        F.lit(False).alias("_base"),
+    )
+    kind = rows.schema["_image"].dataType
+    assert isinstance(kind, StructType)
+    if base is not None:
+        rows = rows.unionByName(_of_base(base, keys, names, rows), allowMissingColumns=True)
+    by_key = Window.partitionBy(*(f"_key{place}" for place in range(len(keys)))).orderBy(
+        F.col("_base").desc(), "commit_ts", *order, F.when(F.col("_op") == _BEFORE, 0).otherwise(1)
+    )
+    seen = rows.select(
+        "*", F.lag("_op").over(by_key).alias("_earlier"), F.lag("_image").over(by_key).alias("_earlier_image")
+    )
+    earlier, current = F.col("_earlier_image"), F.col("_image")
+    is_there = F.col("_earlier").isNotNull() & (F.col("_earlier") != _DELETE)
+    stays = F.col("_op") != _DELETE
+    change = F.when(is_there & stays & differs(earlier, current, kind), "u")
+    change = change.when(~is_there & stays, "c").when(~stays & (is_there | F.col("_earlier").isNull()), "d")
+    changes = seen.filter(~F.col("_base") & (F.col("_op") != _BEFORE)).select(
+        change.alias("op"),
+        "commit_ts",
+        *([_seq(rows, order).alias("seq")] if order else []),
+        *(["transaction"] if transaction is not None else []),
+        F.when(is_there, earlier).when(~stays, current).alias("before"),
+        F.when(stays, current).alias("after"),
+    )
+    return changes.filter(F.col("op").isNotNull())
+
+
+def _meaning(df: DataFrame, op: str, more: Mapping[str, str] | None) -> Column:
+    """Return the meaning of each row; the table's distinct words are checked here, before anything is sent."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    text = named(op).cast("string")
+    words = [word for (word,) in df.select(text).distinct().limit(1_000).collect()]
+    unknown = unknown_operations(words, more)
+    if unknown:
+        raise InvalidValueError(
+            f"{unknown[0]!r} is not an operation",
+            remedy="State what it means: operations={'X': 'delete'}",
+            column=op,
+        )
+    meaning = F.lit(None).cast("string")
+    for what in (_PUT, _DELETE, _BEFORE):
+        meant = [word for word in words if operation_of(word, more) == what]
+        meaning = F.when(text.isin(meant), what).otherwise(meaning) if meant else meaning
+    return meaning
+
+
+def _ordering(df: DataFrame, column: str) -> Column:
+    """Return a column, or an SQL expression, by which rows are ordered."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if column in df.columns:
+        return named(column)
+    if column.isidentifier():
+        require(df, [column])
+    ordering = F.expr(column)
+    try:
+        df.select(ordering).schema  # noqa: B018 - Spark Connect looks at an expression no earlier
+    except PySparkException as error:
+        raise ConfigError(
+            f"{column!r} is neither a column nor an SQL expression over the columns: {str(error).splitlines()[0]}",
+            remedy=f"It has: {', '.join(df.columns)}",
+            option="order_by",
+        ) from None
+    return ordering
+
+
+def _of_base(base: DataFrame, keys: Sequence[str], names: Sequence[str], rows: DataFrame) -> DataFrame:
+    """Return the rows of a snapshot as rows before all changes; missing columns are NULL."""
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import StructType
+
+    require(base, list(keys))
+    kind = rows.schema["_image"].dataType
+    assert isinstance(kind, StructType)
+    values = [
+        (named(name) if name in base.columns else F.lit(None)).cast(kind[name].dataType).alias(name) for name in names
+    ]
+    return base.select(
+        *(
+            named(key).cast(rows.schema[f"_key{place}"].dataType).alias(f"_key{place}")
+            for place, key in enumerate(keys)
+        ),
+        F.lit(_PUT).alias("_op"),
+        F.struct(*values).alias("_image"),
+        F.lit(True).alias("_base"),
+    )
+
+
+def _seq(rows: DataFrame, order: Sequence[str]) -> Column:
+    """Return the order inside a transaction: a whole number as it is, else the rank among the rows of the same time."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import IntegralType
+
+    if len(order) == 1 and isinstance(rows.schema[order[0]].dataType, IntegralType):
+        return F.col(order[0]).cast("long")
+    return F.rank().over(Window.partitionBy("commit_ts").orderBy(*order)).cast("long")
