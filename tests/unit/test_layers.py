@@ -13,24 +13,20 @@ ROOT = Path(__file__).parents[2] / "ticdc_emit"
 FLOORS = (
     ("errors", "caller", "exports", "hints", "tso", "json_depth"),
     ("java", "pictures", "temporary"),
+    ("sql",),
     ("schema",),
     ("config",),
     ("delivery",),
     ("columnar",),
-    ("routing",),
-    ("schedule",),
     ("changes",),
-    ("web",),
     ("registry",),
     ("protocols",),
-    ("filtering",),
-    ("plan",),
-    ("arrange",),
-    ("encode",),
-    ("changefeed",),
+    ("routing",),
+    ("expressions",),
+    ("pipeline",),
     ("encoder",),
     ("observe",),
-    ("decode",),
+    ("consume",),
     ("testing",),
     ("spark",),
     ("traffic",),
@@ -39,7 +35,7 @@ FLOORS = (
     ("__init__", "__main__"),
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-FORBIDDEN = {"decode": {"protocols", "columnar", "encode", "arrange", "plan", "changes"}, "delivery": {"protocols"}}
+FORBIDDEN = {"consume": {"columnar", "pipeline", "changes"}, "delivery": {"protocols"}}
 
 
 def _room(module: str) -> str:
