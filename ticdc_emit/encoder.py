@@ -156,12 +156,13 @@ class Encoder:
         """Return the messages of one table's changes, in total order. An update of a key becomes two messages.
 
         ``changes``: mappings with ``op``, ``commit_ts``, ``before``, ``after``, or a table of these columns
-        (``pipeline.row_reader``): an Arrow table or batch, a pandas or polars DataFrame, anything with Arrow's C interface.
-        ``commit_time`` may replace ``commit_ts``. Each row has the table's version at its commit_ts. ``table``:
-        ``schema.name``, needed if the catalog has more than one. Raises the :class:`~ticdc_emit.errors.RowError` family
-        for bad rows, and then returns nothing of the batch: the error is that of the first bad row in order, and its
-        ``bad_rows`` lists all. Raises :class:`~ticdc_emit.errors.SchemaError` for a table or column that the schema
-        does not have, and the :class:`~ticdc_emit.errors.RegistryError` family if schemas cannot be registered.
+        (``pipeline.row_reader``): an Arrow table or batch, a pandas or polars DataFrame, anything with Arrow's C
+        interface. ``commit_time`` may replace ``commit_ts``. Each row has the table's version at its commit_ts.
+        ``table``: ``schema.name``, needed if the catalog has more than one. Raises the
+        :class:`~ticdc_emit.errors.RowError` family for bad rows, and then returns nothing of the batch: the error is
+        that of the first bad row in order, and its ``bad_rows`` lists all. Raises
+        :class:`~ticdc_emit.errors.SchemaError` for a table or column that the schema does not have, and the
+        :class:`~ticdc_emit.errors.RegistryError` family if schemas cannot be registered.
         """
         planned = self._planned(table)
         self.skipped = []

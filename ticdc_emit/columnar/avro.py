@@ -1,7 +1,7 @@
 """Zigzag varints of whole columns (Avro's ``int`` and ``long``, and its lengths).
 
-In: ``int64`` arrays. Out: cells (``columnar.packed_fields``). A number's groups of seven bits are spread over the bytes of one
-word by shifts and masks, in the smallest word that holds the column's largest number.
+In: ``int64`` arrays. Out: cells (``columnar.packed_fields``). A number's groups of seven bits are spread over the bytes
+of one word by shifts and masks, in the smallest word that holds the column's largest number.
 """
 
 from __future__ import annotations

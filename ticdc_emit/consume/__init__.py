@@ -1,6 +1,6 @@
-"""Readers of the messages, for round trips and for consumers. They share no code with the encoders.
+"""What reads messages: the formats' readers, a reference consumer, what a stream of messages must obey.
 
-Nothing here imports ``protocols``, ``columnar`` or ``pipeline``, so an error in one is not repeated in the other.
+Nothing here imports an encoder or what encoders stand on, so an error of one is not repeated in the other.
 """
 
 from __future__ import annotations

@@ -101,9 +101,9 @@ class ReferenceConsumer:
         """Take the next message of its partition.
 
         Raises :class:`DecodeError` for a message that cannot be read or applied, and for a partition that the topic
-        does not have. With integrity checks on, raises :class:`~ticdc_emit.protocols.decoded.ChecksumMismatchError` for a
-        row that differs from its checksum. Raises :class:`~ticdc_emit.errors.SchemaError` for DDL that does not
-        fit the tables.
+        does not have. With integrity checks on, raises :class:`~ticdc_emit.protocols.decoded.ChecksumMismatchError` for
+        a row that differs from its checksum. Raises :class:`~ticdc_emit.errors.SchemaError` for DDL that does not fit
+        the tables.
         """
         place = message.topic, message.partition
         if place not in self._places:

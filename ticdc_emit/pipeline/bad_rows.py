@@ -1,7 +1,8 @@
 """The bad rows of a batch: their number by table, and the errors of the first ones in order.
 
-In: rows that were found bad (``pipeline.bad_rows``), in any order and from any number of tasks. Out: one error that tells of
-them all, the same however the rows were dealt out to tasks; or, where bad rows are skipped, a line of JSON for each.
+In: rows that were found bad (``pipeline.bad_rows``), in any order and from any number of tasks. Out: one error that
+tells of them all, the same however the rows were dealt out to tasks; or, where bad rows are skipped, a line of JSON for
+each.
 """
 
 from __future__ import annotations

@@ -107,8 +107,8 @@ _GREATEST_LIMIT = 1024 * 1024 * 1024  # what is sorted at once must stay below t
 
 class ArrowBatch:
     """``batches``: an iterable of record batches with one schema, which can be iterated more than once; or a table:
-    Arrow's, a pandas or polars DataFrame, or anything else with Arrow's C interface (``changes.arrow_input``). Or a mapping
-    of these, each in the typed form, by the ``schema.name`` of their tables.
+    Arrow's, a pandas or polars DataFrame, or anything else with Arrow's C interface (``changes.arrow_input``). Or a
+    mapping of these, each in the typed form, by the ``schema.name`` of their tables.
 
     ``table``: ``schema.name`` of rows in the typed form, needed if the changefeed has several tables. ``memory_limit``:
     bytes of compressed messages that are held at once; more go to temporary files. The memory used is a small multiple

@@ -54,8 +54,8 @@ def check_images(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Non
     """Raise the error of rows of these types that fit no version of the table; ``batch``: its types, without rows.
 
     :class:`~ticdc_emit.errors.UnsupportedTypeError` for a type that cannot hold a column,
-    :class:`~ticdc_emit.errors.MissingColumnError` for a column that no image has, and what ``pipeline.row_reader`` raises
-    for a column that the table never had. Rows that fit one version are left to the check of their values.
+    :class:`~ticdc_emit.errors.MissingColumnError` for a column that no image has, and what ``pipeline.row_reader``
+    raises for a column that the table never had. Rows that fit one version are left to the check of their values.
     """
     images = [batch.column(name) for name in _IMAGES if name in batch.schema.names]
     full_name = f"{table.schema}.{table.name}"

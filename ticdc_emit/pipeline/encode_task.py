@@ -47,8 +47,8 @@ class EncodeTask:
     ``late``: ``error``, ``emit`` or ``drop`` for rows at or below the TSO ``late_until``. ``buckets``: which task
     delivers what. ``table``: (schema, name) of all rows, ``None`` where each names its own. ``bad_rows``: whether a bad
     one refuses the batch or is left out; ``tells_skipped``: whether chunks say what was left out, or only how much.
-    ``tick_ms``: of the slots that rows are counted by (``pipeline.row_counts``); ``None`` where nothing depends on that.
-    ``folder``: for messages that need not travel to the task that delivers them.
+    ``tick_ms``: of the slots that rows are counted by (``pipeline.row_counts``); ``None`` where nothing depends on
+    that. ``folder``: for messages that need not travel to the task that delivers them.
     """
 
     plan: Plan

@@ -84,7 +84,8 @@ class TaskResult:
     (of the task's connection) are told with one of the topic-partitions that they may belong to. ``digest``: of the
     rows' messages (``pipeline.results``), empty where the task was not asked for it. ``skipped``: bad rows by table,
     and ``filtered``: rows that are not replicated, by rule, of the whole batch, told with one topic-partition, as are
-    ``counts``: those of the batch's rows (``pipeline.row_counts``) as an Arrow IPC body, empty where nothing needs them.
+    ``counts``: those of the batch's rows (``pipeline.row_counts``) as an Arrow IPC body, empty where nothing needs
+    them.
     """
 
     rows: int = 0

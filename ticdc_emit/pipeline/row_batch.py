@@ -1,6 +1,7 @@
 """What names a row in an error: its handle key, and its place in what the caller gave.
 
-In: a batch in change form (``pipeline.row_reader``) and the numbers of its bad rows. Out: the error of the first of them.
+In: a batch in change form (``pipeline.row_reader``) and the numbers of its bad rows. Out: the error of the first of
+them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The images of changes of one table version and one kind, as Arrow columns.
 
-In: a batch in change form (``pipeline.row_reader``), whose images are structs or maps of canonical text. Out: columns by
-name, and :class:`Changes` of them. A missing image or column is a :class:`RowError` that names table and row.
+In: a batch in change form (``pipeline.row_reader``), whose images are structs or maps of canonical text. Out: columns
+by name, and :class:`Changes` of them. A missing image or column is a :class:`RowError` that names table and row.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
-"""The protocols: one package per wire format."""
+"""The protocols: one folder per wire format, its encoder and its decoder side by side."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from ticdc_emit.changes.codec import Codec
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.protocols import protocol_not_written
+
+if TYPE_CHECKING:
+    from ticdc_emit.changes.codec import Codec
 
 __all__ = ["codec_for"]
 

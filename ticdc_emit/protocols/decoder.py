@@ -4,7 +4,8 @@ Each protocol's package here has one. Its methods cover the differences that mat
 consumer, the invariants, the lines of a topic. The package offers two functions:
 
 - ``make_reader(inputs)``, of :class:`ReaderInputs`;
-- ``recognizers()``, what reads a key and a value or raises :class:`~ticdc_emit.protocols.decoded.DecodeError`, by the name
+- ``recognizers()``, what reads a key and a value or raises :class:`~ticdc_emit.protocols.decoded.DecodeError`, by the
+  name
   of what it reads (``config.protocols.FORMS``).
 """
 
@@ -47,8 +48,8 @@ class EventReader(ABC):
 
     @abstractmethod
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return the event of a record. Raises :class:`~ticdc_emit.protocols.decoded.DecodeError` for a record that is not
-        a message of the protocol.
+        """Return the event of a record. Raises :class:`~ticdc_emit.protocols.decoded.DecodeError` for a record that is
+        not a message of the protocol.
         """
 
     def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:

@@ -1,7 +1,7 @@
 """DataFrames of row changes as the columns that an encoding task reads.
 
-Two public forms (``changes.arrow_input``): **typed**, one DataFrame of one table, and **generic**, one for many. Nothing is
-shuffled, collected or cached here. Rules of order, splitting and routing are elsewhere.
+Two public forms (``changes.arrow_input``): **typed**, one DataFrame of one table, and **generic**, one for many.
+Nothing is shuffled, collected or cached here. Rules of order, splitting and routing are elsewhere.
 """
 
 from __future__ import annotations

@@ -118,7 +118,8 @@ def test_neither_tasks_nor_their_order_nor_memory_change_a_message(seq: bool, pr
 @pytest.mark.parametrize("seq", [False, True])
 def test_messages_may_stay_in_files(seq: bool, once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[str] = []
-    monkeypatch.setattr(chunks, "taken", lambda path: taken.append(path) or chunks.taken(path))
+    take = chunks.taken
+    monkeypatch.setattr(chunks, "taken", lambda path: taken.append(path) or take(path))
     monkeypatch.setattr(chunks, "_SMALL_BYTES", 500)  # some chunks travel, the others stay
     rows = history(5, seq)
     folder = ChunkFolder(str(tmp_path), 1 << 30, read_once=once)

@@ -322,10 +322,10 @@ def verify_checksum(
         raise DecodeError(f"the checksum {stated!r} is not a number", field=_CHECKSUM)
     record = _record(schema)
     actual = 0
-    for field in _columns(record):
-        name = field["name"]
+    for column in _columns(record):
+        name = column["name"]
         try:
-            actual = crc32(_checksum_bytes(value[name], _parameters(field), time_zone), actual)
+            actual = crc32(_checksum_bytes(value[name], _parameters(column), time_zone), actual)
         except (LookupError, ValueError, TypeError, OverflowError) as fault:
             raise DecodeError(
                 f"the value cannot be checked: {type(fault).__name__}: {fault}", remedy=OTHER_SCHEMAS, field=name

@@ -117,7 +117,7 @@ class SimpleTableSchema:
 class SimpleRow:
     """A row change. ``op``: ``INSERT``, ``UPDATE`` or ``DELETE``; ``data`` is the row after it, ``old`` before it.
 
-    Values are those of the encoding; :func:`~ticdc_emit.protocols.simple.encoder.records.row_values` reads them by the table's
+    Values are those of the encoding; :func:`row_values` reads them by the table's
     schema. JSON: text, :class:`SimpleTimestamp` or ``None``. Avro: numbers, text, bytes, :class:`SimpleTimestamp` or
     ``None``.
 

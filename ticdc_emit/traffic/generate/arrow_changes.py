@@ -1,7 +1,7 @@
 """The changes of a plan as record batches, which are made as they are read, without Spark.
 
-In: a :class:`~ticdc_emit.traffic.generate.changes.TrafficPlan` with an end. Out: for each table its changes in the typed
-form, the same as :func:`~ticdc_emit.traffic.generate.on_spark.changes_of_tables` gives as DataFrames.
+In: a :class:`~ticdc_emit.traffic.generate.changes.TrafficPlan` with an end. Out: for each table its changes in the
+typed form, the same as :func:`~ticdc_emit.traffic.generate.on_spark.changes_of_tables` gives as DataFrames.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The value of a column with options of the user, as Spark SQL.
 
-In: a column, its :class:`~ticdc_emit.traffic.generate.column_options.Control`, hashes. Out: SQL of the column's native type. A
-range or a list of labels has a number of points. The distribution draws one of them, with integers and functions that
-give the same result on every machine.
+In: a column, its :class:`~ticdc_emit.traffic.generate.column_options.Control`, hashes. Out: SQL of the column's native
+type. A range or a list of labels has a number of points. The distribution draws one of them, with integers and
+functions that give the same result on every machine.
 
 Hashes of the column that must show every update alternate (:class:`~ticdc_emit.traffic.generate.sql.Alternating`): its
 points are even at even steps and odd at odd ones, so two neighbours differ, and weights hold for pairs of labels.
