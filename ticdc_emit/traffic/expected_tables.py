@@ -1,8 +1,11 @@
-"""Existing rows of a table when a DDL changes its columns.
+"""The expected tables: a history folded into the final rows of its tables, DDL included.
 
-In: rows in canonical text, two versions of their table. Out: the rows as TiDB shows them after the DDL. A column is the
-same if it has the same id or, if MODIFY COLUMN gave it a new id, the same name. Rule sources: pingcap/tidb
-``pkg/table/column.go`` (``GetColOriginDefaultValue``, ``GetZeroValue``), ``pkg/types`` (casts).
+In: a catalog, row changes in canonical text, statements with their commit_ts. Out: rows by handle key, optionally as a
+protocol's messages show them. Nothing is read from messages: this is the independent judge of every consumer.
+
+A DDL changes the rows that exist as TiDB shows them afterwards. A column is the same if it has the same id or, if
+MODIFY COLUMN gave it a new id, the same name. Rule sources: pingcap/tidb ``pkg/table/column.go``
+(``GetColOriginDefaultValue``, ``GetZeroValue``), ``pkg/types`` (casts).
 """
 
 from __future__ import annotations

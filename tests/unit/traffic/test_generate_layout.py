@@ -6,7 +6,7 @@ import pytest
 
 from ticdc_emit.traffic.generate.cycle import (
     HOT_SPAN,
-    Lives,
+    Lifetimes,
     Shape,
     lay_out,
 )
@@ -15,12 +15,12 @@ SHAPES = [Shape(60, anchors=8), Shape(40, depth=1), Shape(16, depth=1, still=Tru
 
 
 def test_the_seed_is_all_that_matters() -> None:
-    assert lay_out(SHAPES, Lives(), 4) == lay_out(SHAPES, Lives(), 4)
-    assert lay_out(SHAPES, Lives(), 4) != lay_out(SHAPES, Lives(), 5)
+    assert lay_out(SHAPES, Lifetimes(), 4) == lay_out(SHAPES, Lifetimes(), 4)
+    assert lay_out(SHAPES, Lifetimes(), 4) != lay_out(SHAPES, Lifetimes(), 5)
 
 
 def test_each_position_has_one_change() -> None:
-    cycle = lay_out(SHAPES, Lives(), 1)
+    cycle = lay_out(SHAPES, Lifetimes(), 1)
     places = sorted(position for table in cycle.tables for position in table.position)
     assert places == list(range(cycle.size))
     for number, table in enumerate(cycle.tables):
@@ -29,8 +29,8 @@ def test_each_position_has_one_change() -> None:
     assert sum(cycle.count(number, 77) for number in range(3)) == 77
 
 
-@pytest.mark.parametrize("lives", [Lives(), Lives(0, 1, 0), Lives(9, 0.2, 2, 7), Lives(1, 0.9, 0, 30)])
-def test_visits_are_in_order_and_transactions_have_each_row_once(lives: Lives) -> None:
+@pytest.mark.parametrize("lives", [Lifetimes(), Lifetimes(0, 1, 0), Lifetimes(9, 0.2, 2, 7), Lifetimes(1, 0.9, 0, 30)])
+def test_visits_are_in_order_and_transactions_have_each_row_once(lives: Lifetimes) -> None:
     cycle = lay_out(SHAPES, lives, 2)
     for table in cycle.tables:
         begun: dict[int, int] = {}
@@ -46,7 +46,7 @@ def test_visits_are_in_order_and_transactions_have_each_row_once(lives: Lives) -
 
 
 def test_anchors_come_first_and_stay() -> None:
-    cycle = lay_out(SHAPES, Lives(deletes=1), 3)
+    cycle = lay_out(SHAPES, Lifetimes(deletes=1), 3)
     parents = cycle.tables[0]
     assert list(parents.slot[:8]) != sorted(parents.slot[8:16])
     assert {slot for slot, place in zip(parents.slot, parents.position, strict=True) if place < 8} == set(range(8))
@@ -55,7 +55,7 @@ def test_anchors_come_first_and_stay() -> None:
 
 
 def test_skew_makes_a_few_rows_hot_and_long_lived() -> None:
-    even, skewed = (lay_out([Shape(60)], Lives(updates=10, skew=skew), 1).tables[0] for skew in (0, 1.5))
+    even, skewed = (lay_out([Shape(60)], Lifetimes(updates=10, skew=skew), 1).tables[0] for skew in (0, 1.5))
     assert max(even.visits) <= 12
     assert max(even.spans) == 1
     assert max(skewed.visits) > 100
@@ -64,11 +64,11 @@ def test_skew_makes_a_few_rows_hot_and_long_lived() -> None:
 
 def test_transactions_are_of_the_size_asked_for() -> None:
     for mean, low, high in ((1, 1, 1), (5, 3, 5.5), (9, 4, 9.5)):  # a row's next change begins a new one: fewer
-        cycle = lay_out([Shape(120)] * 3, Lives(skew=0, transaction_size=mean), 1)
+        cycle = lay_out([Shape(120)] * 3, Lifetimes(skew=0, transaction_size=mean), 1)
         count = len({start for table in cycle.tables for start in table.transaction})
         assert low <= cycle.size / count <= high
 
 
 def test_still_rows_are_not_updated() -> None:
-    still = lay_out(SHAPES, Lives(), 1).tables[2]
+    still = lay_out(SHAPES, Lifetimes(), 1).tables[2]
     assert all(visits == 1 + gone for visits, gone in zip(still.visits, still.deleted, strict=True))

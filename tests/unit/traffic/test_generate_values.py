@@ -12,7 +12,7 @@ from ticdc_emit.traffic.generate.keys import plan_keys
 from ticdc_emit.traffic.generate.sql import Alternating, between, units
 from ticdc_emit.traffic.generate.tables import source_tables
 from ticdc_emit.traffic.generate.texts import RANGES
-from ticdc_emit.traffic.generate.values import Moment, realistic, restless_one, varies
+from ticdc_emit.traffic.generate.values import Moment, always_changing_column, realistic, varies
 
 AT = Moment("_k", "_s", "_b", "_t")
 TYPES = {
@@ -79,8 +79,8 @@ def test_what_has_one_value_does_not_vary() -> None:
     assert not varies(column_of("v", "enum('a')"))
     assert not varies(column_of("v", "varchar(0)"))
     columns = [column_of("v", kind) for kind in ("enum('a')", "tinyint(1)", "varchar(0)")]
-    assert restless_one(columns) is columns[1]
-    assert restless_one(columns[::2]) is None
+    assert always_changing_column(columns) is columns[1]
+    assert always_changing_column(columns[::2]) is None
 
 
 def test_rows_without_a_column_that_varies_are_not_updated() -> None:

@@ -1,7 +1,8 @@
-"""Functions of integers as Spark computes them, in NumPy.
+"""Generated values over Arrow, without Spark: reads the SQL text of :mod:`.sql` and computes what Spark would.
 
-In: arrays of int32 or int64 without NULL (0 stands for it). Out: arrays of the same length. Rule source: Spark's
-``XXH64`` for the hash, Java for signs and shifts: ``%`` and ``div`` cut towards zero, ``pmod`` is never negative.
+In: lists of expressions, each a ``SELECT`` over the one before, and record batches. Out: record batches.
+:class:`NeedsSparkError` for all that is not known to be the same here. Rule source: Spark's ``XXH64`` for the hash,
+Java for signs and shifts: ``%`` and ``div`` cut towards zero, ``pmod`` is never negative.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""One table's changes as layers of Spark SQL: from the position of a change to op, commit_ts, before and after.
+"""The plan of a script's tables, and each table's changes as layers of Spark SQL.
 
-In: the plans of the tables, and the cycle. Out: lists of expressions, each a ``SELECT`` over the one before; the first
-takes the columns ``_c`` (cycle, bigint) and ``_i`` (int, the change's number among the table's in the cycle). The
-layers exist so that a value used twice is computed once; Spark merges them where that is cheap.
+In: SQL text and settings. Out: a :class:`TrafficPlan`, whose tables give lists of expressions, each a ``SELECT`` over
+the one before: from the position of a change to op, commit_ts, before and after. The first takes the columns ``_c``
+(cycle, bigint) and ``_i`` (int, the change's number among the table's in the cycle). The layers exist so that a value
+used twice is computed once; Spark merges them where that is cheap.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from ticdc_emit.traffic.generate.sql import (
 )
 from ticdc_emit.traffic.generate.tables import Name, SourceTable, source_tables
 from ticdc_emit.traffic.generate.texts import capacity, from_number
-from ticdc_emit.traffic.generate.values import Moment, lasts, realistic, restless_one
+from ticdc_emit.traffic.generate.values import Moment, always_changing_column, is_constant, realistic
 from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["TableChanges", "TrafficPlan", "check_columns", "plan_traffic"]
@@ -90,9 +91,9 @@ class TableChanges:
         row's number in ``_k``.
         """
         columns = [column for column in self.info.row_columns if column.generated is None]
-        lasting = [column for column in columns if column.name in self._own.roles or lasts(column)]
+        lasting = [column for column in columns if column.name in self._own.roles or is_constant(column)]
         varying = [column for column in columns if column not in lasting]
-        restless = restless_one(varying, self._own_controls())
+        restless = always_changing_column(varying, self._own_controls())
         references = [f"{self._parent_of(n, '_k')} as _r{n}" for n in range(len(self._own.table.references))]
         held = ["_k", "_s1", "_x1", "_x0", "_bt", "_gone"]
         times = {"_t1": _micros("_x1"), "_t0": _micros("_x0")}

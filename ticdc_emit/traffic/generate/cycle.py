@@ -19,7 +19,7 @@ from random import Random
 
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["Clock", "Cycle", "Lives", "Shape", "gap_of", "lay_out"]
+__all__ = ["Clock", "Cycle", "Lifetimes", "Shape", "gap_of", "lay_out"]
 
 
 HOT_SPAN = 16
@@ -37,7 +37,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Lives:
+class Lifetimes:
     """The lives of rows. ``updates``: updates of a row, on average. ``deletes``: the share of rows that are deleted.
 
     ``skew``: exponent of the Zipf distribution of updates over rows, 0 for all alike. ``transaction_size``: changes
@@ -107,7 +107,7 @@ class _Life:
     deleted: bool
 
 
-def lay_out(shapes: Sequence[Shape], lives: Lives, seed: int) -> Cycle:
+def lay_out(shapes: Sequence[Shape], lives: Lifetimes, seed: int) -> Cycle:
     """Return the cycle of tables of these shapes."""
     random = Random(f"{seed} {shapes!r} {lives!r}")
     all_lives = [life for table, shape in enumerate(shapes) for life in _lives(table, shape, lives, random)]
@@ -132,7 +132,7 @@ def lay_out(shapes: Sequence[Shape], lives: Lives, seed: int) -> Cycle:
     return Cycle(len(moments), tuple(tables))
 
 
-def _lives(table: int, shape: Shape, lives: Lives, random: Random) -> list[_Life]:
+def _lives(table: int, shape: Shape, lives: Lifetimes, random: Random) -> list[_Life]:
     ranked = list(range(shape.slots))
     random.shuffle(ranked)
     updates = _shared_out(0 if shape.still else round(shape.slots * lives.updates), shape.slots, lives.skew)

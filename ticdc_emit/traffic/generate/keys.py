@@ -21,7 +21,7 @@ from ticdc_emit.traffic.generate.column_options import Controls
 from ticdc_emit.traffic.generate.cycle import Shape
 from ticdc_emit.traffic.generate.tables import Name, Reference, SourceTable, UniqueKey
 from ticdc_emit.traffic.generate.texts import capacity
-from ticdc_emit.traffic.generate.values import lasts, varies
+from ticdc_emit.traffic.generate.values import is_constant, varies
 
 __all__ = ["ANCHORS", "SLOTS", "Digit", "Fixed", "Follows", "Role", "Serial", "TableKeys", "plan_keys"]
 
@@ -135,7 +135,7 @@ class _Planner:
                 column=column.name,
                 option="columns",
             )
-        return role is None and not lasts(column) and varies(column, control)
+        return role is None and not is_constant(column) and varies(column, control)
 
     def _follow(self, number: int, reference: Reference) -> None:
         if reference.closes_cycle and not self._may_be_null(reference):

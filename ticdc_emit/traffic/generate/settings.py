@@ -14,7 +14,7 @@ from typing import Any
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import names as names_of
 from ticdc_emit.traffic.generate.column_options import Columns
-from ticdc_emit.traffic.generate.cycle import Lives
+from ticdc_emit.traffic.generate.cycle import Lifetimes
 from ticdc_emit.traffic.replay.rows import tso_of
 
 __all__ = ["Settings"]
@@ -94,9 +94,9 @@ class Settings:
             raise SchemaError(fault.message, remedy=fault.remedy, option="start") from None
 
     @property
-    def lives(self) -> Lives:
+    def lives(self) -> Lifetimes:
         """What happens to a row."""
-        return Lives(self.updates, self.deletes, self.skew, self.transaction_size)
+        return Lifetimes(self.updates, self.deletes, self.skew, self.transaction_size)
 
 
 def _within(value: object, low: float, high: float = math.inf) -> bool:

@@ -1,5 +1,7 @@
-"""Words for generated values. The lists are short because they are part of every plan. Their order affects the
-output.
+"""Generated text, numbers and JSON documents by the meaning of a column's name, as Spark SQL.
+
+In: a column and hashes. Out: SQL of a likely value: names, addresses, amounts, codes. The lists of words are short,
+because they are part of every plan; their order affects the output.
 """
 
 from __future__ import annotations

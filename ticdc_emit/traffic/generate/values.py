@@ -1,8 +1,9 @@
-"""The value of a column with options of the user, as Spark SQL.
+"""Values of columns as Spark SQL: under the user's options, else by the column's type and name.
 
-In: a column, its :class:`~ticdc_emit.traffic.generate.column_options.Control`, hashes. Out: SQL of the column's native
-type. A range or a list of labels has a number of points. The distribution draws one of them, with integers and
-functions that give the same result on every machine.
+In: a column, its :class:`~ticdc_emit.traffic.generate.column_options.Control`, the row's number, step and times. Out:
+SQL text of the column's native type. A value is a function of the row (:func:`is_constant`), or of the row and a step.
+A range or a list of labels has a number of points. The distribution draws one of them, with integers and functions that
+give the same result on every machine.
 
 Hashes of the column that must show every update alternate (:class:`~ticdc_emit.traffic.generate.sql.Alternating`): its
 points are even at even steps and odd at odd ones, so two neighbours differ, and weights hold for pairs of labels.
@@ -49,7 +50,7 @@ from ticdc_emit.traffic.generate.texts import (
     tokens,
 )
 
-__all__ = ["Moment", "controlled", "is_null", "lasts", "realistic", "restless_one", "varies"]
+__all__ = ["Moment", "always_changing_column", "controlled", "is_constant", "is_null", "realistic", "varies"]
 
 
 _SHARES = 10_000  # steps of a share of NULLs
@@ -170,7 +171,7 @@ class Moment:
     now: str
 
 
-def lasts(column: Column) -> bool:
+def is_constant(column: Column) -> bool:
     """Return whether a column keeps its value for the row's life, judging by its name."""
     known = set(tokens(column.name))
     if column.type in STRING_TYPES and not column.is_binary:
@@ -195,7 +196,7 @@ def realistic(
     column is NULL in a tenth of its versions, unless it is fixed.
     """
     salt = salt_of(*seed_of, column.name)
-    fixed = fixed or lasts(column)
+    fixed = fixed or is_constant(column)
     version = () if fixed else (at.step if restless else _version(column, salt, at),)
 
     def bits(nth: int) -> str:
@@ -249,7 +250,7 @@ def _has_two_values(column: Column) -> bool:
     return column.flen != 0 if column.type in STRING_TYPES else True
 
 
-def restless_one(columns: Sequence[Column], controls: Mapping[str, Control] | None = None) -> Column | None:
+def always_changing_column(columns: Sequence[Column], controls: Mapping[str, Control] | None = None) -> Column | None:
     """Return the column that best shows every update: preferably one with many values that is NOT NULL.
 
     ``controls``: by name. Such a column is the last choice, because showing every update distorts its distribution.

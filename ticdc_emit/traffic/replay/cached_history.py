@@ -1,8 +1,10 @@
-"""Packs: rows of one slice and one source, each as one Arrow IPC body in Spark's cache.
+"""The rows of a history in Spark's cache, cut into slices, and the record by which a later run continues.
 
-In: batches of typed or generic row changes, by commit_ts. Out: batches of :data:`PACK_SCHEMA` with few, large rows,
-whatever the tables' columns are; later the rows again, for a changefeed's task. So a slice is found by one column, and
-its rows are not converted from Java to Arrow a second time. Runs in Spark's workers.
+In: row changes by source, with their commit_ts, and the width of a slice. Out: for each slice a batch that a changefeed
+encodes. The rows of one slice and source are kept as **packs**: Arrow IPC bodies in rows of :data:`PACK_SCHEMA`, few
+and large whatever the tables' columns are. So a slice is found by one column, and its rows are converted from Java to
+Arrow once. The record on disk tells how the history is cut, and the fingerprint of its rows, so that a run that
+continues recognises it. :class:`PackTask` and :class:`UnpackTask` run in Spark's workers, all else on the driver.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""DDL with times, as a file: SQL with comments ``-- at <moment>`` that give the time of the following statements.
+"""DDL with times: read from a file, and what statements mean for rows that are older than they.
+
+The file is SQL with comments ``-- at <moment>`` that give the time of the following statements:
 
     -- at 2026-01-05T08:00:00Z
     ALTER TABLE shop.orders ADD COLUMN tip decimal(8,2) NOT NULL DEFAULT 0;

@@ -1,7 +1,8 @@
-"""Snapshots as row changes: one as inserts, two as the changes from the first to the second, or a series of them.
+"""The forms of a history as row changes: snapshots, validity intervals, change tables.
 
-In: DataFrames with one column per column of the table, one row per row (of each version). Out: row changes in the typed
-form, all in one commit unless a column has each row's time; of a series, one commit per version.
+In: DataFrames with one column per column of the table: a row each, or each version of a row, or each change with its
+operation. Out: row changes in the typed form. A snapshot or the difference of two is one commit, unless a column has
+each row's time; a series of snapshots has one commit per version. In the other forms each row has its own times.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Images of rows as structs, and their comparison; shared by all kinds of history.
+"""What all forms of a history share: images of rows, their comparison, and commit_ts from columns of times.
 
-In: DataFrames with one column per column of the table. Out: struct columns of the typed form of row changes.
+In: DataFrames with one column per column of the table, and expressions for times. Out: struct columns of the typed form
+of row changes, commit_ts as TSO. Rows without a usable time are refused when Spark computes them.
 """
 
 from __future__ import annotations

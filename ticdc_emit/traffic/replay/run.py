@@ -1,6 +1,7 @@
-"""The result of a replay: its slices, its rows, and whether it was on time.
+"""A replay: a history sent at its own pace or a multiple of it, and its report.
 
-In: the reports of its batches. Out: frozen records for programs (attributes, ``to_dict``).
+In: a sink, a history, DDL with times, a speed. Out: a :class:`ReplayReport`: what was sent, slice by slice, and whether
+it was on time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Event time cut into slices, each of which is one batch of a replayed changefeed.
+"""Event time cut into slices, each of which is one batch of a replayed changefeed, and the pace at which they are sent.
 
-In: the first and last commit_ts of a history, the width of a slice. Out: TSO bounds by number. All slices have the same
-width in commit time at any speed, begin at whole multiples of that width (UTC), and empty ones count: slice ``n`` is
-batch ``n``, also after a restart.
+In: the first and last commit_ts of a history, the width of a slice, a speed. Out: TSO bounds by number. All slices have
+the same width in commit time at any speed, begin at whole multiples of that width (UTC), and empty ones count: slice
+``n`` is batch ``n``, also after a restart.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""A consumer's tables as arguments of a comparison, often from JSON: checked and normalised.
+"""A consumer's tables beside the expected ones: where they differ.
 
-In: tables by (schema, table) or ``schema.table``, rows as a mapping's values or a list. Out: lists of rows by (schema,
-table). Values are canonical text (docs/types.md). Numbers are refused, because 1.5 is 1.50 in some columns.
+In: tables by (schema, table) or ``schema.table``, often from JSON, rows as a mapping's values or a list. Out: the
+differences, row by row. Values are canonical text (docs/types.md). Numbers are refused, because 1.5 is 1.50 in some
+columns.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Small histories for scenarios: orders that are placed, paid, shipped and sometimes cancelled.
+"""Scenarios of legal deliveries: repeated, late, and mixed between partitions.
 
-In: SQL, and changes by seconds from the beginning. Out: a :class:`~ticdc_emit.traffic.history.History`.
+Their histories are small: orders that are placed, paid, shipped and sometimes cancelled, at seconds from the beginning.
+In: a seeded source of chance. Out: a :class:`Script` for each: a history, and the order in which its messages arrive.
+:class:`Story` writes the histories of the other scenarios, too.
 """
 
 from __future__ import annotations

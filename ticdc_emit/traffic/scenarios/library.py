@@ -1,6 +1,7 @@
 """All scenarios by name, and making one.
 
-In: a name, a protocol, a seed. Out: a :class:`~ticdc_emit.traffic.scenarios.model.Scenario`.
+In: a name, a protocol, a seed. Out: a :class:`~ticdc_emit.traffic.scenarios.model.Scenario`: the messages in order of
+arrival, and the tables that a correct consumer has in the end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Schema registries of scenarios: one that records its schemas, one that enforces BACKWARD compatibility."""
+"""What a scenario is: its kind, its script for one seed, and the messages for one protocol.
+
+:class:`ScenarioKind` names it, :class:`Script` has the history and the order of arrival, :class:`Scenario` the
+messages. Also here: the changefeed of each protocol (its **feed**), and registries that record schemas or enforce
+BACKWARD compatibility, as they may stand before a consumer.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Scenarios of schema changes: statements that are repeated, reordered, or refused by the registry."""
+"""Scenarios of schema changes: statements that are repeated, reordered, or refused by the registry.
+
+In: a seeded source of chance. Out: a :class:`Script` for each.
+"""
 
 from __future__ import annotations
 

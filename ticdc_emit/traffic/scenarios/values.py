@@ -1,4 +1,7 @@
-"""Scenarios of values: values that are easily misread, or that were damaged."""
+"""Scenarios of values that are easily misread, or that were damaged on the way.
+
+In: a seeded source of chance. Out: a :class:`Script` for each.
+"""
 
 from __future__ import annotations
 
