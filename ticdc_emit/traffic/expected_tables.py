@@ -35,7 +35,7 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import BLOB_TYPES, FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
 
-__all__ = ["Row", "Rows", "TableFold", "Tables", "altered", "fold_tables", "shown_tables", "value_of_old_rows"]
+__all__ = ["Row", "Rows", "TableFold", "Tables", "fold_tables", "rows_after_ddl", "shown_tables", "value_of_old_rows"]
 
 
 Row: TypeAlias = "dict[str, str | None]"
@@ -49,7 +49,7 @@ _REPLACEMENT = "\ufffd"  # TiDB's replacement in a default that is not UTF-8
 _ZERO_DAY, _ZERO_CLOCK = "0000-00-00", "00:00:00"
 
 
-def altered(rows: Iterable[Row], before: TableInfo, after: TableInfo, time_zone: str) -> Iterator[Row]:
+def rows_after_ddl(rows: Iterable[Row], before: TableInfo, after: TableInfo, time_zone: str) -> Iterator[Row]:
     """Yield each row with the columns of ``after``, in their order.
 
     Raises :class:`SchemaError` if a column's values cannot be known and there are rows.
@@ -320,7 +320,7 @@ class TableFold:
             return
         self.tables[name] = {}
         if event.action not in _EMPTIES and before is not None:
-            for row in altered(rows.values(), before, info, self._zone):
+            for row in rows_after_ddl(rows.values(), before, info, self._zone):
                 _add(self.tables[name], info, row)
 
 

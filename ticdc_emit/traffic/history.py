@@ -141,7 +141,9 @@ class History:
         rows = self._checked_rows()
         used = [name for name in _FIELDS if name in _ALWAYS or any(row.get(name) is not None for row in rows)]
         columns = {name: [row.get(name) for row in rows] for name in used}
-        columns |= {name: [_entries(image) for image in columns[name]] for name in _IMAGES}
+        columns |= {
+            name: [None if image is None else list(image.items()) for image in columns[name]] for name in _IMAGES
+        }
         return pa.table({name: _array(name, values) for name, values in columns.items()})
 
     @hides_arguments
@@ -190,10 +192,6 @@ class History:
             return messages(store)
         finally:
             clear(store)
-
-
-def _entries(image: Mapping[str, Any] | None) -> list[tuple[str, Any]] | None:
-    return None if image is None else list(image.items())
 
 
 def _checked(row: Any, position: int) -> Mapping[str, Any]:

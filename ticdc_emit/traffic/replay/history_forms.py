@@ -22,7 +22,7 @@ from ticdc_emit.traffic.replay.rows import (
     commit_ts_of,
     differs,
     end_ts_of,
-    exploded,
+    explode_changes,
     image,
     image_columns,
     named,
@@ -171,7 +171,7 @@ def from_snapshots(
     goes_on = F.col("_earlier").isNotNull() & (F.col("_earlier") == number - 1)
     op = F.when(F.col("_earlier") == number, twice(key_columns, F.col("_ts"))).when(goes_on, "u").otherwise("c")
     ends = F.col("_later_ts").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > number + 1))
-    return exploded(
+    return explode_changes(
         seen,
         F.when(~goes_on | differs(earlier, current, kind), change(op, "_ts", F.when(goes_on, earlier), current)),
         F.when(ends, change(F.lit("d"), "_later_ts", current, F.lit(None).cast(kind))),
@@ -287,7 +287,7 @@ def from_validity(
     ends = F.col("_to").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > F.col("_to")))
     begin = change(F.when(goes_on, "u").otherwise("c"), "_from", F.when(goes_on, earlier), current)
     end = change(F.lit("d"), "_to", current, F.lit(None).cast(kind))
-    return exploded(seen, F.when(changed, begin), F.when(ends, end))
+    return explode_changes(seen, F.when(changed, begin), F.when(ends, end))
 
 
 _PUT, _DELETE, _BEFORE = "put", "delete", "before"

@@ -38,7 +38,7 @@ __all__ = [
     "comparable",
     "differs",
     "end_ts_of",
-    "exploded",
+    "explode_changes",
     "image",
     "image_columns",
     "keep_transactions",
@@ -76,7 +76,7 @@ def change(op: Column, stamp: str, before: Column, after: Column) -> Column:
     return F.struct(op.alias("op"), F.col(stamp).alias("commit_ts"), before.alias("before"), after.alias("after"))
 
 
-def exploded(rows: DataFrame, *changes: Column) -> DataFrame:
+def explode_changes(rows: DataFrame, *changes: Column) -> DataFrame:
     """Return the row changes of each row; a NULL is none."""
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -14,7 +14,14 @@ from typing import Any
 from ticdc_emit.protocols.decoded import RowEvent, WatermarkEvent
 from ticdc_emit.traffic.expected_tables import Row
 from ticdc_emit.traffic.history import History
-from ticdc_emit.traffic.scenarios.delivery_order import Sent, again, by_place, in_step, mixed, rows_between_watermarks
+from ticdc_emit.traffic.scenarios.delivery_order import (
+    Sent,
+    by_place,
+    interleave,
+    merge_by_commit_ts,
+    redeliver,
+    rows_between_watermarks,
+)
 from ticdc_emit.traffic.scenarios.model import FEEDS, WITH_DDL, ScenarioKind, Script
 from ticdc_emit.tso import compose
 
@@ -135,8 +142,8 @@ def _redelivery(chance: random.Random) -> Script:
         for messages in by_place(sent).values():
             inserts = [at for at, each in enumerate(messages) if _is_insert(each) and _id_of(each) in left]
             start = chance.choice(inserts or [0])
-            queues.append(again(messages, start, chance.randrange(start, len(messages)) + 1))
-        return mixed(chance, queues)
+            queues.append(redeliver(messages, start, chance.randrange(start, len(messages)) + 1))
+        return interleave(chance, queues)
 
     return Script(story.history(), deliver, partitions=2, changefeed=_BY_KEY)
 
@@ -193,8 +200,8 @@ def _repeated_watermark(chance: random.Random) -> Script:
         for messages in by_place(sent).values():
             marks = [at for at, each in enumerate(messages) if isinstance(each.event, WatermarkEvent)]
             at = chance.randrange(1, len(marks))
-            queues.append(again(messages, marks[chance.randrange(at)], marks[at] + 1))
-        return mixed(chance, queues)
+            queues.append(redeliver(messages, marks[chance.randrange(at)], marks[at] + 1))
+        return interleave(chance, queues)
 
     return Script(story.history(), deliver, partitions=2, changefeed=_BY_KEY)
 
@@ -207,7 +214,7 @@ def _slow_partition(chance: random.Random) -> Script:
         queues = by_place(sent)
         filled = [place for place, queue in queues.items() if any(isinstance(each.event, RowEvent) for each in queue)]
         slow = queues.pop(chance.choice(filled))
-        return [*in_step(queues.values()), *slow]
+        return [*merge_by_commit_ts(queues.values()), *slow]
 
     return Script(story.history(), deliver, partitions=3, changefeed=_BY_KEY)
 
@@ -227,7 +234,7 @@ def _wandering_key(chance: random.Random) -> Script:
         queues = by_place(sent)
         newest = max(sent, key=_commit_of_row)  # the key was in other partitions before
         ahead = queues.pop(newest.place)
-        return [*ahead, *mixed(chance, queues.values())]
+        return [*ahead, *interleave(chance, queues.values())]
 
     return Script(story.history(), deliver, partitions=4, changefeed=_BY_REGION)
 

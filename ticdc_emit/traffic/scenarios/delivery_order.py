@@ -18,12 +18,12 @@ from ticdc_emit.protocols.decoded import Event, RowEvent, WatermarkEvent
 __all__ = [
     "Deliver",
     "Sent",
-    "again",
     "by_place",
     "in_order",
-    "in_step",
-    "mixed",
-    "renumbered",
+    "interleave",
+    "merge_by_commit_ts",
+    "redeliver",
+    "renumber",
     "rows_between_watermarks",
 ]
 
@@ -56,7 +56,7 @@ def in_order(sent: Sequence[Sent]) -> list[Sent]:
     return list(sent)
 
 
-def in_step(queues: Iterable[Sequence[Sent]]) -> list[Sent]:
+def merge_by_commit_ts(queues: Iterable[Sequence[Sent]]) -> list[Sent]:
     """Return all messages as a consumer sees them if it reads all partitions at the same pace."""
     return [each for _, _, each in merge(*map(_stamped, queues), key=lambda entry: entry[:2])]
 
@@ -69,7 +69,7 @@ def _stamped(messages: Sequence[Sent]) -> list[tuple[int, bool, Sent]]:
     return stamped
 
 
-def mixed(chance: random.Random, queues: Iterable[Sequence[Sent]]) -> list[Sent]:
+def interleave(chance: random.Random, queues: Iterable[Sequence[Sent]]) -> list[Sent]:
     """Return all messages in some order between partitions, keeping the order within each partition."""
     waiting = [list(reversed(queue)) for queue in queues if queue]
     messages: list[Sent] = []
@@ -80,7 +80,7 @@ def mixed(chance: random.Random, queues: Iterable[Sequence[Sent]]) -> list[Sent]
     return messages
 
 
-def again(messages: Sequence[Sent], start: int, stop: int) -> list[Sent]:
+def redeliver(messages: Sequence[Sent], start: int, stop: int) -> list[Sent]:
     """Return a partition whose producer restarts after message ``stop`` and goes back to ``start``: 1 2 3 2 3 4."""
     return [*messages[:stop], *messages[start:]]
 
@@ -96,7 +96,7 @@ def rows_between_watermarks(messages: Sequence[Sent]) -> list[list[int]]:
     return [places for places in runs if places]
 
 
-def renumbered(sent: Iterable[Sent]) -> list[Message]:
+def renumber(sent: Iterable[Sent]) -> list[Message]:
     """Return the messages with the offsets that they get in this order."""
     counts: dict[Place, int] = {}
     messages = []

@@ -17,7 +17,7 @@ from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.traffic.expected_tables import Tables, fold_tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.deliveries import DELIVERIES
-from ticdc_emit.traffic.scenarios.delivery_order import Sent, renumbered
+from ticdc_emit.traffic.scenarios.delivery_order import Sent, renumber
 from ticdc_emit.traffic.scenarios.model import (
     BackwardRegistry,
     RecordingRegistry,
@@ -61,7 +61,13 @@ def scenario(
     Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name and for a protocol that the scenario lacks,
     :class:`~ticdc_emit.errors.MissingDependencyError` if the scenario needs the extra ``registry``.
     """
-    kind = _kind(name)
+    kind = _KINDS.get(name)
+    if kind is None:
+        raise ConfigError(
+            f"there is no scenario {name!r}",
+            remedy=f"{did_you_mean(name, _KINDS)}Use one of {', '.join(_KINDS)}",
+            option="scenario",
+        )
     chosen = kind.protocols[0] if protocol is None else feed_name(protocol)
     if chosen not in kind.protocols:
         raise ConfigError(
@@ -107,7 +113,7 @@ def scenario(
         sink_uri=uri,
         changefeed=script.changefeed,
         config=config,
-        messages=renumbered(delivered),
+        messages=renumber(delivered),
         expected=expected,
         keys=keys,
         partitions={each.topic: script.partitions for each in messages},
@@ -115,17 +121,6 @@ def scenario(
         refusal=script.refusal,
         refused=refused,
     )
-
-
-def _kind(name: str) -> ScenarioKind:
-    try:
-        return _KINDS[name]
-    except KeyError:
-        raise ConfigError(
-            f"there is no scenario {name!r}",
-            remedy=f"{did_you_mean(name, _KINDS)}Use one of {', '.join(_KINDS)}",
-            option="scenario",
-        ) from None
 
 
 def _truth(history: History) -> tuple[Tables, dict[tuple[str, str], tuple[str, ...]]]:

@@ -17,9 +17,9 @@ from ticdc_emit.traffic.scenarios.deliveries import (
 )
 from ticdc_emit.traffic.scenarios.delivery_order import (
     Sent,
-    again,
     by_place,
-    mixed,
+    interleave,
+    redeliver,
 )
 from ticdc_emit.traffic.scenarios.model import WITH_DDL, WITH_DEFAULTS, ScenarioKind, Script
 
@@ -44,8 +44,8 @@ def _repeated_ddl(chance: random.Random) -> Script:
             # each partition's producer goes back to the statement, sometimes further
             restart = len(messages) if at is None else chance.randrange(at + 1, len(messages)) + 1
             start = len(messages) if at is None else chance.randrange(max(0, at - 2), at + 1)
-            queues.append(again(messages, start, restart))
-        return mixed(chance, queues)
+            queues.append(redeliver(messages, start, restart))
+        return interleave(chance, queues)
 
     return Script(story.history(), deliver, partitions=2)
 
