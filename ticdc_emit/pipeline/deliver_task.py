@@ -17,17 +17,16 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.codec import ControlMessage
-from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Run, Sink, TaskWriter
+from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Sink, TaskWriter
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.bad_rows import SkippedFile, united
 from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps, CountedRows, TableRef, arrived, replayed
 from ticdc_emit.pipeline.chunks import ChunkFolder, ChunkStore, packed, unpacked
 from ticdc_emit.pipeline.conflicting_changes import OrderCheck
-from ticdc_emit.pipeline.control_events import Addressed, Announcer, Controls
-from ticdc_emit.pipeline.encode import control_batch
-from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places
-from ticdc_emit.pipeline.merge import Merge, Window
+from ticdc_emit.pipeline.control_events import Addressed, Announcer, Controls, Event
+from ticdc_emit.pipeline.external_sort import ORDER_KEY
+from ticdc_emit.pipeline.merge import Merge, MergedRows
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.report import ControlCounts
 from ticdc_emit.pipeline.results import RowsDigest, TaskResult, error_result, result_batch
@@ -40,7 +39,6 @@ from ticdc_emit.tso import physical_ms
 __all__ = [
     "DEFAULT_MEMORY_LIMIT",
     "DeliverTask",
-    "PlacedRows",
     "Schedule",
     "batches_of",
     "with_default_ticks",
@@ -150,66 +148,28 @@ def _restored(rules: BootstrapRules, state: Mapping[str, Any] | None, plan: Plan
     return Bootstraps.from_state(rules, state, versions.__getitem__)
 
 
-@dataclass(frozen=True)
-class PlacedRows:
-    """``due``: the control messages. ``places``: before which row each comes, rising; the number of rows for one behind
-    them.
-    """
-
-    target: Target
-    rows: Window
-    due: Sequence[ControlMessage]
-    places: Places
-
-    def batch(self, packer: Packer | None) -> pa.RecordBatch:
-        """Return the messages in ``MESSAGE_SCHEMA``. Rows that ``packer`` may join to later ones are left to it."""
-        batch, places = self.rows.batch(self.target), self.places
-        if packer is not None:
-            batch, places = packer.add(batch, places)
-        if not self.due:
-            return batch
-        joined = pa.concat_batches([batch, control_batch([(self.target, message) for message in self.due])])
-        order = np.insert(np.arange(batch.num_rows), places, np.arange(batch.num_rows, joined.num_rows))
-        return joined.take(pa.array(order))
-
-    def run(self) -> Run:
-        """Return the messages as Python objects."""
-        run = self.rows.run(self.target)
-        if not self.due:
-            return run
-        keys, values, start = [], [], 0
-        for message, place in zip(self.due, self.places.tolist(), strict=True):
-            keys += [*run.keys[start:place], message.key]
-            values += [*run.values[start:place], message.value]
-            start = place
-        sizes = [len(message.key or b"") + len(message.value or b"") for message in self.due]
-        return Run(
-            *self.target, keys + run.keys[start:], values + run.values[start:], np.insert(run.sizes, self.places, sizes)
-        )
-
-
-def batches_of(rows: Iterable[PlacedRows], packer: Packer | None) -> Iterator[pa.RecordBatch]:
+def batches_of(target: Target, rows: Iterable[MergedRows], packer: Packer | None) -> Iterator[pa.RecordBatch]:
     """Yield the messages of one topic-partition in ``MESSAGE_SCHEMA``."""
     for each in rows:
-        batch = each.batch(packer)
+        batch = each.batch(target, packer)
         if batch.num_rows:
             yield batch
     if packer is not None and (rest := packer.rest()) is not None:
         yield rest
 
 
-def write_rows(rows: Iterable[PlacedRows], packer: Packer | None, writer: MessageWriter) -> None:
+def write_rows(target: Target, rows: Iterable[MergedRows], packer: Packer | None, writer: MessageWriter) -> None:
     """Write the messages of one topic-partition."""
     if packer is None and isinstance(writer, TaskWriter):
         for each in rows:
-            writer.write_run(each.run())
+            writer.write_run(each.run(target))
     else:
-        for batch in batches_of(rows, packer):
+        for batch in batches_of(target, rows, packer):
             writer.write(batch)
 
 
 DEFAULT_MEMORY_LIMIT = 256 * 1024 * 1024
-_PIECE_BYTES = 4 * 1024 * 1024  # of messages that are handed on at once: a processor's cache holds them
+_SLICE_BYTES = 4 * 1024 * 1024  # of messages that are handed on at once: a processor's cache holds them
 
 
 @dataclass(frozen=True)
@@ -248,7 +208,10 @@ class DeliverTask:
         with ChunkStore(self.memory_limit, self.folder) as store:
             for batch in chunks:
                 store.add(batch)
-            merges = {target: self._merge(store, target) for target in store.targets()}
+            merges = {
+                target: Merge(store.chunks(target), store.transactions.get(target[0], set()), self.memory_limit)
+                for target in store.targets()
+            }
             try:
                 self._refuse(store, merges)
             except TicdcEmitError as error:
@@ -266,14 +229,14 @@ class DeliverTask:
             addressed = Addressed(self._scheduled(store, results), self._announcer)
             rows = self._rows(store, merges, addressed, results)
             if self.check_only:
-                for of_target in rows:
+                for _, of_target in rows:
                     for _ in of_target:
                         pass
                 if self.connects and self.sink is not None:
                     self.sink.open(self.plan.large.max_message_bytes).close()
             elif self.sink is None:
-                for of_target in rows:
-                    yield from batches_of(of_target, self._packer())
+                for target, of_target in rows:
+                    yield from batches_of(target, of_target, self._packer())
                 return
             elif merges:
                 self._deliver(self.sink, rows, results)
@@ -288,9 +251,6 @@ class DeliverTask:
             results.setdefault(self.plan.targets[0], TaskResult()).counts = united
         return self.schedule.controls(self.controls, self.plan, united)[0] if store.targets() else self.controls
 
-    def _merge(self, store: ChunkStore, target: Target) -> Merge:
-        return Merge(store.chunks(target), store.transactions.get(target[0], set()), self.memory_limit)
-
     def _refuse(self, store: ChunkStore, merges: dict[Target, Merge]) -> None:
         """Raise the error of any bad row of the batch, or of the order of this task's rows."""
         if store.failures:
@@ -300,11 +260,13 @@ class DeliverTask:
             for window in merge.tied_windows(store.keys):
                 order.check(window.column(ORDER_KEY))
 
-    def _deliver(self, sink: Sink, rows: Iterator[Iterator[PlacedRows]], results: dict[Target, TaskResult]) -> None:
+    def _deliver(
+        self, sink: Sink, rows: Iterator[tuple[Target, Iterator[MergedRows]]], results: dict[Target, TaskResult]
+    ) -> None:
         try:
             with sink.open(self.plan.large.max_message_bytes) as writer:
-                for of_target in rows:
-                    write_rows(of_target, self._packer(), writer)
+                for target, of_target in rows:
+                    write_rows(target, of_target, self._packer(), writer)
                 report: DeliveryReport = writer.flush()
         except MessageTooLargeError as fault:
             raise self._announcer.named(fault) from None
@@ -318,47 +280,49 @@ class DeliverTask:
 
     def _rows(
         self, store: ChunkStore, merges: dict[Target, Merge], addressed: Addressed, results: dict[Target, TaskResult]
-    ) -> Iterator[Iterator[PlacedRows]]:
+    ) -> Iterator[tuple[Target, Iterator[MergedRows]]]:
         """Yield the rows of each topic-partition, in order, with the control messages among them; count them."""
         for target, merge in merges.items():
             result = results.setdefault(target, TaskResult())
-            yield self._rows_of(target, merge.windows(store.messages), store, addressed.to(target), result)
+            yield target, self._rows_of(target, merge, store, addressed.to(target), result)
 
     def _rows_of(
-        self, target: Target, windows: Iterator[Window], store: ChunkStore, controls: Controls, result: TaskResult
-    ) -> Iterator[PlacedRows]:
+        self, target: Target, merge: Merge, store: ChunkStore, controls: Controls, result: TaskResult
+    ) -> Iterator[MergedRows]:
         digest = RowsDigest(target) if self.digests else None
         if not self.check_only:
-            self._store_claims(store, target, result)
-        for window in windows:
-            for rows in window.pieces(_PIECE_BYTES):
+            for claims in store.claims(target):
+                assert self.claims is not None
+                self.claims.put(claims)
+                result.claims += len(claims)
+        for window in merge.windows(store.messages):
+            for rows in window.slices(_SLICE_BYTES):
                 if digest is not None:
                     digest.add(rows)
                 if self.check_only:
                     result.rows += rows.num_rows
                 else:
-                    yield self._placed(target, rows, controls, result)
+                    self._place_controls(target, rows, controls, result)
+                    yield rows
         if digest is not None:
             result.digest = digest.value()
 
-    def _store_claims(self, store: ChunkStore, target: Target, result: TaskResult) -> None:
-        for claims in store.claims(target):
-            assert self.claims is not None
-            self.claims.put(claims)
-            result.claims += len(claims)
-
-    def _placed(self, target: Target, rows: Window, controls: Controls, result: TaskResult) -> PlacedRows:
-        """Count rows, and place the control messages that stand before the last of them."""
+    def _place_controls(self, target: Target, rows: MergedRows, controls: Controls, result: TaskResult) -> None:
+        """Count rows, and put the control messages that come before the last of them among them."""
         if result.rows == 0:
             result.first_commit_ts = int(rows.stamps[0])
         before, result.max_commit_ts = result.max_commit_ts, int(rows.stamps[-1])
         result.rows += rows.num_rows
-        due, events = [], []
+        places: list[int] = []
+        due: list[ControlMessage] = []
+        events: list[Event] = []
         for control in controls.due(before, result.max_commit_ts - 1, result.first_commit_ts):
             message = self._announcer.message_to(control.event, target)
             if message is not None:
-                due.append((control.place, message))
+                places.append(control.place)
+                due.append(message)
                 events.append(control.event)
         result.count(ControlCounts.of(events))
-        places = np.searchsorted(rows.stamps, np.array([place for place, _ in due], np.uint64), side="right")
-        return PlacedRows(target, rows, [message for _, message in due], places)
+        if due:
+            rows.due = due
+            rows.places = np.searchsorted(rows.stamps, np.array(places, np.uint64), side="right")

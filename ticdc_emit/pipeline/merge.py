@@ -1,61 +1,64 @@
-"""Messages of one topic-partition in total order, which stay where they were read until somebody takes them.
+"""Chunks of one topic-partition in, their messages in total order out, with control messages among them.
 
-In: rows of chunks, each chunk in order, and the order of all of them. Out: the messages as Python objects or as Arrow
-arrays. Objects are made where the messages are and only references to them change places; arrays are copied in pieces
-that a processor's cache holds. So rows of many chunks cost little more than those of one.
+In: chunks, each in order, and the transactions whose rows rank by kind. Out: :class:`MergedRows`, the messages of some
+chunks in total order, as the writer takes them: Python objects or Arrow arrays. Chunks that overlap are merged in
+bounded memory; a chunk that overlaps with none is passed through. Objects are made where the messages are, and only
+references to them change places; arrays are copied in slices that a processor's cache holds. So rows of many chunks
+cost little more than those of one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import with_ends
+from ticdc_emit.changes.codec import ControlMessage, with_ends
 from ticdc_emit.columnar.buffers import element_lengths
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, Run
 from ticdc_emit.pipeline.chunks import Chunk
+from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRows, SortedRuns, merged_order
+from ticdc_emit.pipeline.row_batching import Packer
 from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_of, with_ranks
 from ticdc_emit.routing.topics import Target
 
-__all__ = ["Cells", "Merge", "Window"]
+__all__ = ["Merge", "MergedRows"]
 
 
-class Cells(NamedTuple):
-    """Keys or values as Python objects. ``lengths``: their bytes, -1 for ``None``."""
-
-    objects: list[bytes | None]
-    lengths: npt.NDArray[np.int64]
+_Objects: TypeAlias = "tuple[list[bytes | None], npt.NDArray[np.int64]]"
 
 
-@dataclass(frozen=True)
-class Window:
+@dataclass
+class MergedRows:
     """Rows in total order: those of ``parts``, one part after the other, taken in ``order`` (``None``: as they are).
 
     The rows of one part keep their order. Columns are those of a chunk, or some of them. ``stamps``: the commit_ts of
-    each row, in order.
+    each row, in order. ``due``: the control messages among the rows. ``places``: the row before which each comes,
+    rising; the number of rows for one after them.
     """
 
     parts: Sequence[pa.RecordBatch]
     stamps: npt.NDArray[np.uint64]
     order: Places | None = None
+    due: Sequence[ControlMessage] = ()
+    places: Places = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
-    def merged(cls, parts: Sequence[SortedRows]) -> Window:
+    def merged(cls, parts: Sequence[SortedRows]) -> MergedRows:
         """Return the rows of all parts in order."""
         order = merged_order(parts)
         stamps = parts[0].stamps if len(parts) == 1 else np.concatenate([part.stamps for part in parts])
         return cls([part.rows for part in parts], stamps if order is None else stamps[order], order)
 
     @classmethod
-    def joined(cls, windows: Sequence[Window]) -> Window:
+    def joined(cls, windows: Sequence[MergedRows]) -> MergedRows:
         """Return windows that follow each other as one."""
         if len(windows) == 1:
             return windows[0]
@@ -76,9 +79,12 @@ class Window:
         """The bytes of the columns as they are."""
         return sum(part.nbytes for part in self.parts)
 
-    def pieces(self, size: int) -> Iterator[Window]:
-        """Yield the rows in windows of about ``size`` bytes, ends of values among them."""
-        end = max(_longest_end(part) for part in self.parts)
+    def slices(self, size: int) -> Iterator[MergedRows]:
+        """Yield the rows in slices of about ``size`` bytes, ends of values among them."""
+        end = 0  # of values that are kept apart: the longest
+        if self._ended:
+            longest = (int(element_lengths(part.column("end").dictionary).max(initial=0)) for part in self.parts)
+            end = max(longest)
         rows = max(1, self.num_rows * size // (self.nbytes + self.num_rows * end + 1))
         if rows >= self.num_rows:
             yield self
@@ -97,7 +103,7 @@ class Window:
             moved = np.cumsum(wanted) - wanted - first - taken
             taken += wanted
             own = None if len(parts) == 1 else places + moved[number]
-            yield Window(parts, self.stamps[start : start + rows], own)
+            yield MergedRows(parts, self.stamps[start : start + rows], own)
 
     def column(self, name: str) -> pa.Array:
         """Return a column in order: a copy, unless one part is all."""
@@ -105,9 +111,10 @@ class Window:
         column = columns[0] if len(columns) == 1 else pa.concat_arrays(columns)
         return column if self.order is None else column.take(pa.array(self.order))
 
-    def batch(self, target: Target) -> pa.RecordBatch:
-        """Return the messages in ``MESSAGE_SCHEMA``."""
+    def batch(self, target: Target, packer: Packer | None) -> pa.RecordBatch:
+        """Return the messages in ``MESSAGE_SCHEMA``. Rows that ``packer`` may join to later ones are left to it."""
         topic, partition = target
+        places = self.places
         value = self.column("value")
         columns = [
             pa.repeat(pa.scalar(topic, pa.string()), self.num_rows),
@@ -116,31 +123,46 @@ class Window:
             with_ends(value, self.column("end")) if self._ended else value,
             pa.array(self.stamps.view(np.int64)),
         ]
-        return pa.RecordBatch.from_arrays(columns, schema=MESSAGE_SCHEMA)
+        batch = pa.RecordBatch.from_arrays(columns, schema=MESSAGE_SCHEMA)
+        if packer is not None:
+            batch, places = packer.add(batch, places)
+        if not self.due:
+            return batch
+        joined = pa.concat_batches([batch, control_batch([(target, message) for message in self.due])])
+        order = np.insert(np.arange(batch.num_rows), places, np.arange(batch.num_rows, joined.num_rows))
+        return joined.take(pa.array(order))
 
     def run(self, target: Target) -> Run:
         """Return the messages as a writer takes them."""
-        keys, values = self.keys, self.values
-        sizes = np.maximum(keys.lengths, 0) + np.maximum(values.lengths, 0)
-        return Run(*target, keys.objects, values.objects, sizes)
+        (all_keys, key_sizes), (all_values, value_sizes) = self.keys_and_values
+        sizes = np.maximum(key_sizes, 0) + np.maximum(value_sizes, 0)
+        if not self.due:
+            return Run(*target, all_keys, all_values, sizes)
+        keys: list[bytes | None] = []
+        values: list[bytes | None] = []
+        start = 0
+        for message, place in zip(self.due, self.places.tolist(), strict=True):
+            keys += [*all_keys[start:place], message.key]
+            values += [*all_values[start:place], message.value]
+            start = place
+        added = [len(message.key or b"") + len(message.value or b"") for message in self.due]
+        return Run(*target, keys + all_keys[start:], values + all_values[start:], np.insert(sizes, self.places, added))
 
     @cached_property
-    def keys(self) -> Cells:
-        return self._cells([part.column("key") for part in self.parts])
+    def keys_and_values(self) -> tuple[_Objects, _Objects]:
+        """The rows' keys, and their values, as Python objects, each with their bytes: -1 for ``None``."""
+        values = [part.column("value") for part in self.parts]
+        if self._ended:
+            values = [with_ends(value, part.column("end")) for value, part in zip(values, self.parts, strict=True)]
+        return self._objects([part.column("key") for part in self.parts]), self._objects(values)
 
-    @cached_property
-    def values(self) -> Cells:
-        if not self._ended:
-            return self._cells([part.column("value") for part in self.parts])
-        return self._cells([with_ends(part.column("value"), part.column("end")) for part in self.parts])
-
-    def _cells(self, columns: list[pa.Array]) -> Cells:
+    def _objects(self, columns: list[pa.Array]) -> _Objects:
         column = pa.chunked_array(columns)
-        objects: npt.NDArray[Any] = column.to_numpy()
+        objects = column.to_numpy()
         lengths = pc.fill_null(pc.binary_length(column), -1).to_numpy().astype(np.int64)
         if self.order is not None:
             objects, lengths = objects[self.order], lengths[self.order]
-        return Cells(objects.tolist(), lengths)
+        return objects.tolist(), lengths
 
     def _places(self) -> Places:
         return np.arange(self.num_rows) if self.order is None else self.order
@@ -148,13 +170,6 @@ class Window:
     @property
     def _ended(self) -> bool:
         return "end" in self.parts[0].schema.names
-
-
-def _longest_end(part: pa.RecordBatch) -> int:
-    """Return the bytes of the longest end of values that is kept apart."""
-    if "end" not in part.schema.names:
-        return 0
-    return int(element_lengths(part.column("end").dictionary).max(initial=0))
 
 
 _JOINED_ROWS = 1_000
@@ -182,18 +197,18 @@ class Merge:
         self._transactions = pa.array(sorted(transactions), pa.binary()) if transactions else None
         self._limit = limit
 
-    def windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[Window]:
+    def windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
         """Yield what ``read`` gives for the chunks, in total order."""
         return _joined((window for cluster in self._clusters for window in self._merged(cluster, read)), _JOINED_ROWS)
 
-    def tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[Window]:
+    def tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
         """Yield the windows that may hold two changes of one commit_ts, and those that share theirs with another.
 
         ``read`` gives order keys.
         """
         return _joined(self._tied_windows(read), _JOINED_KEYS)
 
-    def _tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[Window]:
+    def _tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
         clusters = self._clusters
         for place, cluster in enumerate(clusters):
             alone = len(cluster) == 1 and cluster[0].keys is None
@@ -202,11 +217,11 @@ class Merge:
             if not alone or before or after:
                 yield from self._merged(cluster, read)
 
-    def _merged(self, cluster: list[Chunk], read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[Window]:
+    def _merged(self, cluster: list[Chunk], read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
         if len(cluster) == 1:
-            yield Window.merged([self._sorted(read(cluster[0]))])
+            yield MergedRows.merged([SortedRows.of(self._ranked(read(cluster[0])))])
             return
-        batches = (self._sorted(read(chunk)) for chunk in cluster)
+        batches = (SortedRows.of(self._ranked(read(chunk))) for chunk in cluster)
         held: list[_Held] = []
         size = fresh = 0
         for batch, bound in zip(batches, self._bounds(cluster), strict=False):
@@ -217,7 +232,7 @@ class Merge:
                 continue
             before, held = _parted(held, bound)
             if before:
-                yield Window.merged(before)
+                yield MergedRows.merged(before)
             size, fresh = sum(each.nbytes for each in held), 0
             if size > self._limit * _KEPT:
                 break
@@ -225,16 +240,13 @@ class Merge:
             with SortedRuns(self._limit) as runs:
                 for batch in (*(each.rest for each in held), *batches):
                     runs.add(batch.rows)
-                yield from (Window.merged([SortedRows.of(rows)]) for rows in runs.windows())
+                yield from (MergedRows.merged([SortedRows.of(rows)]) for rows in runs.windows())
 
     def _bounds(self, cluster: list[Chunk]) -> Iterator[bytes | None]:
         """Yield for each chunk the key below which no later one has rows; ``None`` for the last."""
         compared = None if self._transactions is None else TRANSACTION_BYTES
         yield from (chunk.first[:compared] for chunk in cluster[1:])
         yield None
-
-    def _sorted(self, batch: pa.RecordBatch) -> SortedRows:
-        return SortedRows.of(self._ranked(batch))
 
     def _ranked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a chunk's rows with the ranks that only the whole batch tells, in the order that they then have."""
@@ -264,18 +276,18 @@ def _parted(held: list[_Held], bound: bytes | None) -> tuple[list[SortedRows], l
     return before, left
 
 
-def _joined(windows: Iterable[Window], most_rows: int) -> Iterator[Window]:
+def _joined(windows: Iterable[MergedRows], most_rows: int) -> Iterator[MergedRows]:
     """Yield the windows, small neighbours as one: with many topic-partitions a block has few rows for each."""
-    held: list[Window] = []
+    held: list[MergedRows] = []
     rows = size = 0
     for window in windows:
         if held and (rows + window.num_rows > most_rows or size + window.nbytes > _JOINED_BYTES):
-            yield Window.joined(held)
+            yield MergedRows.joined(held)
             held, rows, size = [], 0, 0
         held.append(window)
         rows, size = rows + window.num_rows, size + window.nbytes
     if held:
-        yield Window.joined(held)
+        yield MergedRows.joined(held)
 
 
 def _clusters(chunks: Sequence[Chunk], compared: int | None) -> Iterator[list[Chunk]]:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.pipeline.error_json import error_as_json, error_from_json
-from ticdc_emit.pipeline.merge import Window
+from ticdc_emit.pipeline.merge import MergedRows
 from ticdc_emit.pipeline.report import ControlCounts
 from ticdc_emit.pipeline.row_counts import CountsBody
 from ticdc_emit.routing.topics import Target
@@ -52,13 +52,15 @@ class RowsDigest:
         self._target = target
         self._columns = [hashlib.sha256() for _ in range(5)]
 
-    def add(self, messages: Window) -> None:
+    def add(self, messages: MergedRows) -> None:
         """Add the next messages."""
         stamps, *columns = self._columns
         stamps.update(messages.stamps.astype("<u8").tobytes())
-        for cells, lengths, content in zip((messages.keys, messages.values), columns[::2], columns[1::2], strict=True):
-            lengths.update(cells.lengths.astype("<i4").tobytes())  # -1 for NULL, so that it is not the empty text
-            content.update(b"".join(filter(None, cells.objects)))
+        for (objects, sizes), lengths, content in zip(
+            messages.keys_and_values, columns[::2], columns[1::2], strict=True
+        ):
+            lengths.update(sizes.astype("<i4").tobytes())  # -1 for NULL, so that it is not the empty text
+            content.update(b"".join(filter(None, objects)))
 
     def value(self) -> Digest:
         """Return the digest of all that was added."""

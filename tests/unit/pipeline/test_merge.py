@@ -39,7 +39,7 @@ def merged(chunks: Keys, limit: int) -> list[list[bytes]]:
     for window in Merge(in_order, set(), limit).windows(read):
         found.append(window.column(ORDER_KEY).to_pylist())
         assert window.stamps.tolist() == [int.from_bytes(key[:8], "big") for key in found[-1]]
-        pieces = [piece.column(ORDER_KEY).to_pylist() for piece in window.pieces(70)]
+        pieces = [piece.column(ORDER_KEY).to_pylist() for piece in window.slices(70)]
         assert flat(pieces) == found[-1]
         assert all(len(piece) <= 4 for piece in pieces)
     return found

@@ -12,9 +12,9 @@ from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Run
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import MessageTooLargeError
-from ticdc_emit.pipeline.deliver_task import PlacedRows, batches_of, write_rows
+from ticdc_emit.pipeline.deliver_task import batches_of, write_rows
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, SortedRows
-from ticdc_emit.pipeline.merge import Window
+from ticdc_emit.pipeline.merge import MergedRows
 
 TARGET = ("t", 0)
 STAMPS = st.integers(1, 9)
@@ -39,20 +39,20 @@ def part(stamps: list[int], ended: bool) -> pa.RecordBatch:
     data=st.data(),
 )
 def test_a_run_has_the_messages_of_a_batch(parts: list[list[int]], ended: bool, data: st.DataObject) -> None:
-    window = Window.merged([SortedRows.of(part(stamps, ended)) for stamps in parts])
+    window = MergedRows.merged([SortedRows.of(part(stamps, ended)) for stamps in parts])
     stamps = sorted(stamp for stamps in parts for stamp in stamps)
     whole = [
         (b"k" * (stamp % 3), None if stamp == 9 else b"%d" % stamp + b"-" * (stamp % 2 * ended)) for stamp in stamps
     ]
     found = []
-    for rows in window.pieces(data.draw(st.sampled_from([20, 200]))):
+    for rows in window.slices(data.draw(st.sampled_from([20, 200]))):
         expected, whole = whole[: rows.num_rows], whole[rows.num_rows :]
         places = sorted(data.draw(st.lists(st.integers(0, rows.num_rows), max_size=3)))
         due = [ControlMessage(None if place % 2 else b"c", b"%d" % place, 5) for place in places]
-        placed = PlacedRows(TARGET, rows, due, np.array(places, np.int64))
+        rows.due, rows.places = due, np.array(places, np.int64)
         for message, place in reversed(list(zip(due, places, strict=True))):
             expected.insert(place, (message.key, message.value))
-        run, batch = placed.run(), placed.batch(None)
+        run, batch = rows.run(TARGET), rows.batch(TARGET, None)
         assert list(zip(run.keys, run.values, strict=True)) == expected
         assert list(zip(*(batch.column(name).to_pylist() for name in ("key", "value")), strict=True)) == expected
         assert run.sizes.tolist() == [len(key or b"") + len(value or b"") for key, value in expected]
@@ -85,13 +85,13 @@ class Other:
 def test_any_writer_gets_the_messages() -> None:
     sink, other = MemorySink("placed"), Other()
     sink.prepare({"t": 1})
-    rows = PlacedRows(TARGET, Window.merged([SortedRows.of(part([3, 1, 2], False))]), [], np.zeros(0, np.int64))
+    rows = MergedRows.merged([SortedRows.of(part([3, 1, 2], False))])
     with sink.open() as writer:
-        write_rows([rows], None, writer)
-        write_rows([rows], None, other)
+        write_rows(TARGET, [rows], None, writer)
+        write_rows(TARGET, [rows], None, other)
         assert writer.flush().per_partition == {TARGET: PartitionCount(6 // 2, 3 + 3)}
     assert other.rows == [(message.key, message.value) for message in messages("placed")]
-    assert [batch.num_rows for batch in batches_of([rows], None)] == [3]
+    assert [batch.num_rows for batch in batches_of(TARGET, [rows], None)] == [3]
     clear("placed")
 
 

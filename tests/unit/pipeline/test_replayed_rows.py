@@ -15,7 +15,7 @@ from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, StateError
 from ticdc_emit.pipeline.batch import ArrowBatch
-from ticdc_emit.pipeline.merge import Window
+from ticdc_emit.pipeline.merge import MergedRows
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.results import RowsDigest
 from ticdc_emit.pipeline.run import Changefeed
@@ -129,9 +129,9 @@ def test_the_digest_is_the_same_on_every_machine() -> None:
     cells = {"key": pa.array([b"k", b"", b""], pa.binary()), "value": pa.array([b"v", None, b""], pa.binary())}
     rows, stamps = pa.record_batch(cells), np.array([5, (1 << 64) - 1, 7], np.uint64)
     once, in_parts = RowsDigest(("t", 3)), RowsDigest(("t", 3))
-    once.add(Window([rows.take(pa.array([2, 0, 1]))], stamps, np.array([1, 2, 0])))
+    once.add(MergedRows([rows.take(pa.array([2, 0, 1]))], stamps, np.array([1, 2, 0])))
     for start in range(3):
-        in_parts.add(Window([rows.slice(start, 1)], stamps[start : start + 1]))
+        in_parts.add(MergedRows([rows.slice(start, 1)], stamps[start : start + 1]))
     assert once.value() == in_parts.value() == bytes.fromhex("d110ed2984427832d1fa76f5d08da997")
     assert RowsDigest(("t", 2)).value() != RowsDigest(("t", 3)).value()
 
