@@ -1,4 +1,4 @@
--- The tables of `ticdc-emit bench`, on which TiCDC's own Go encoders were measured (ticdc_emit/bench/reference.json).
+-- The tables of `python -m benchmarks`, on which TiCDC's own Go encoders were measured (benchmarks/reference.json).
 
 CREATE TABLE test.orders (
   id BIGINT PRIMARY KEY,

@@ -36,8 +36,6 @@ NOT_RUN = {
     "ticdc-emit tail --sink-uri @": "tests/unit/cli/test_secret_options.py reads sink URIs from files",
     "kafka-console-consumer": "does not end; tests/integration/consumers/test_serve_attached.py runs it at night",
     "ticdc-emit serve": "does not end; tests/unit/cli/test_serve.py runs it until a signal",
-    "ticdc-emit bench": "measures for minutes; tests/unit/bench runs a short round",
-    "ticdc-emit conformance": "tests/vector runs all vectors; tests/unit/conformance runs the command on small files",
 }
 """Commands that are not run, by their beginning, each with the reason."""
 

@@ -1,11 +1,12 @@
-"""The conformance vectors as one file, apart from the wheel.
+"""The conformance vectors and their runner as one file, apart from the wheel.
 
-In: ``tests/vectors``. Out: ``ticdc-emit-vectors-VERSION.tar.gz``, with the same bytes each time. To use it
+In: ``tests/vectors`` and ``tests/conformance``. Out: ``ticdc-emit-vectors-VERSION.tar.gz``, with the same bytes each
+time. To use it
 where the package is installed from a wheel:
 
     python -m tests.vector_archive dist
     tar -xf dist/ticdc-emit-vectors-VERSION.tar.gz
-    ticdc-emit conformance ticdc-emit-vectors-VERSION
+    cd ticdc-emit-vectors-VERSION && python -m conformance .
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ __all__ = ["write_archive"]
 
 _ROOT = Path(__file__).parents[1]
 _VECTORS = _ROOT / "tests" / "vectors"
+_RUNNER = _ROOT / "tests" / "conformance"
 
 
 def write_archive(folder: Path) -> Path:
@@ -36,6 +38,9 @@ def write_archive(folder: Path) -> Path:
         tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar,
     ):
         _add(tar, _ROOT / "LICENSE", f"{name}/LICENSE")
+        for path in sorted(_RUNNER.iterdir()):
+            if path.suffix in (".py", ".md") and not path.name.startswith("test_"):
+                _add(tar, path, f"{name}/conformance/{path.name}")
         for path in files:
             _add(tar, path, f"{name}/{path.relative_to(_VECTORS).as_posix()}")
     return archive

@@ -33,7 +33,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from table_infos import table_info_from_dict
+from conformance.table_infos import table_info_from_dict
 from vector_files import load_vector
 
 from ticdc_emit.config import load_changefeed

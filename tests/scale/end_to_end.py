@@ -24,7 +24,7 @@ from typing import Any
 
 from spark_json import connector_jars, send_as_json
 
-from ticdc_emit.bench.end_to_end import EndToEnd, measure_end_to_end
+from benchmarks.end_to_end import EndToEnd, measure_end_to_end
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.java import find_java

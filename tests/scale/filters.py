@@ -15,8 +15,8 @@ import time
 from statistics import median
 from typing import Any
 
+from benchmarks.inputs import change_batch, commit_stamps, make_rows, table_sql
 from ticdc_emit import Encoder
-from ticdc_emit.bench.inputs import change_batch, commit_stamps, make_rows, table_sql
 from ticdc_emit.changes.model import Op
 
 FILTERS: dict[str, dict[str, Any]] = {

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from cpu_time import PARTS, cpu_seconds_by_part
 
-from ticdc_emit.bench.inputs import change_batch, commit_stamps, make_rows, table_sql
+from benchmarks.inputs import change_batch, commit_stamps, make_rows, table_sql
 from ticdc_emit.changes.model import Op
 from ticdc_emit.delivery.base import Run, TaskWriter
 from ticdc_emit.spark import TicdcSink, local_session

@@ -29,7 +29,7 @@ import pyarrow as pa
 from cpu_time import cpu_seconds
 from many_tables import CountingSink, write_rows
 
-from ticdc_emit.bench.inputs import change_batch, commit_stamps, make_rows, table_sql
+from benchmarks.inputs import change_batch, commit_stamps, make_rows, table_sql
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.pipeline.batch import ArrowBatch

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 import ticdc_emit
 from ticdc_emit import Message, load_changefeed, to_messages
-from ticdc_emit.conformance import run_conformance
 from ticdc_emit.consume.tail import Tail
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.strategies import changefeeds, changes, ddl, histories, tables
@@ -137,7 +136,7 @@ def test_who_takes_several_names_takes_one() -> None:
     wrong = [each for each in lists if each[1] not in _NOT_BY_USERS]
     assert wrong == [], "take `str | Collection[str]`, and read it with hints.names"
     assert {path for _, path, _ in lists} >= _NOT_BY_USERS.keys()
-    assert {"histories", "changefeeds", "Tail.__init__", "generate", "run_conformance"} <= several
+    assert {"histories", "changefeeds", "Tail.__init__", "generate"} <= several
 
 
 def _first(strategy: st.SearchStrategy[Any]) -> Any:
@@ -165,8 +164,3 @@ def _arrow(**options: Any) -> Iterator[Any]:
 )
 def test_one_name_is_a_list_of_one(made: Callable[[Callable[[str], Any]], Any]) -> None:
     assert made(lambda name: name) == made(lambda name: [name])
-
-
-def test_one_path_is_a_list_of_one() -> None:
-    path = next((ROOT / "tests/vectors").rglob("*.json.gz"))
-    assert run_conformance(str(path)).files == run_conformance(path).files == run_conformance([path]).files == 1

@@ -30,7 +30,7 @@ FLOORS = (
     ("testing",),
     ("spark",),
     ("traffic",),
-    ("strategies", "bench", "conformance"),
+    ("strategies",),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -12,8 +12,8 @@ from ticdc_emit import errors
 ROOT = Path(ticdc_emit.__file__).parent
 GIVEN_BY_THE_CALLER = ("schema/inference", "schema/ranges.py")
 """These raise only the cause. What catches it adds the remedy, as tests of expression indexes and of views show."""
-NOT_FOR_USERS = ("conformance/history.py", "testing/kraft.py")
-"""Faults of a recorded case, and a server's own log."""
+NOT_FOR_USERS = ("testing/kraft.py",)
+"""A server's own log."""
 KINDS = {name for name in errors.__all__ if issubclass(getattr(errors, name), errors.TicdcEmitError)} - {
     "MissingDependencyError"  # whose extra is the remedy
 }

@@ -9,9 +9,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import pytest
+from conformance import Report, run_conformance
 from vector_files import VECTORS
-
-from ticdc_emit.conformance import Report, run_conformance
 
 
 class FullRun(NamedTuple):

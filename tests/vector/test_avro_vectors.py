@@ -13,9 +13,9 @@ from typing import Any
 import fastavro
 import numpy as np
 import pytest
+from conformance.vectors import read_case
 from vector_files import readable_names, vector_names, vector_path
 
-from ticdc_emit.conformance.vectors import read_case
 from ticdc_emit.protocols.naming import sanitize
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from table_infos import table_info_from_dict
+from conformance.table_infos import table_info_from_dict, table_info_to_dict
 from vector_files import load_vector, vector_names
 
-from ticdc_emit.conformance.table_infos import table_info_to_dict
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.store import AssignedIds

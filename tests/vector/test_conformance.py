@@ -13,12 +13,12 @@ from typing import Any
 import cramjam
 import pyarrow as pa
 import pytest
+from conformance import run_conformance
+from conformance.__main__ import main
+from conformance.vectors import VectorError, find_vectors, vector_name
 from vector_files import VECTORS, content_of, load_vector, vector_names, vector_path
 
 from ticdc_emit.changes.model import MESSAGE_OVERHEAD
-from ticdc_emit.cli.main import main
-from ticdc_emit.conformance import run_conformance
-from ticdc_emit.conformance.files import VectorError, find_vectors, vector_name
 from ticdc_emit.errors import ConfigError
 
 TEXTS = VECTORS.parent / "wire" / "ddl_restore.jsonl.gz"
@@ -324,7 +324,7 @@ def flip_one_byte(case: dict[str, Any]) -> None:
 def test_one_flipped_byte_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = changed_copy(tmp_path, "bench_orders", flip_one_byte)
     with pytest.raises(SystemExit) as end:
-        main(["conformance", str(path), "--protocol", "canal-json"])
+        main([str(path), "--protocol", "canal-json"])
     assert end.value.code == 1
     shown = capsys.readouterr().out
     assert "mismatch: bench_orders / canal-json-ext / event 1 (row insert test.orders)" in shown
@@ -610,7 +610,7 @@ def test_other_protocols_are_counted_as_not_written(tmp_path: Path) -> None:
 
 def test_json_summary(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
-        main(["conformance", str(vector_path("bench_orders")), "--json"])
+        main([str(vector_path("bench_orders")), "--json"])
     assert end.value.code == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["ok"] is True
@@ -634,3 +634,30 @@ def test_files_named_otherwise_run_alike(tmp_path: Path, zone: str) -> None:
     report = run_conformance([path], protocol="canal-json")
     assert report.ok
     assert report.total.total > 0
+
+
+def test_one_path_is_a_list_of_one() -> None:
+    path = vector_path("bench_orders")
+    assert run_conformance(str(path)).files == run_conformance(path).files == run_conformance([path]).files == 1
+
+
+def test_the_program_runs_one_encoding(capsys: pytest.CaptureFixture[str]) -> None:
+    counts = {}
+    for protocol in ("simple", "simple-json", "simple-avro"):
+        with pytest.raises(SystemExit) as end:
+            main([str(vector_path("doc_simple_user")), "--protocol", protocol, "--json"])
+        assert end.value.code == 0
+        told = json.loads(capsys.readouterr().out)["protocols"]["simple"]
+        counts[protocol] = sum(each["total"] for each in told["variants"].values())
+    assert counts["simple-json"] + counts["simple-avro"] == counts["simple"]
+    assert min(counts.values()) > 0
+
+
+@pytest.mark.parametrize(("option", "said"), [("--protocol", "is not written"), ("--profile", "unknown profile 'csv'")])
+def test_the_program_refuses_in_one_line(option: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main([str(VECTORS), option, "csv"])
+    assert end.value.code == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert said in shown.err

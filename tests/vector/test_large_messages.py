@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from conformance.history import CaseHistory
+from conformance.produce import load_variant
+from conformance.vectors import Case, Variant, read_case
 from vector_files import content_of, load_vector, vector_path
 
 from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.config import ChangefeedConfig, Protocol
-from ticdc_emit.conformance.history import CaseHistory
-from ticdc_emit.conformance.produce import load_variant
-from ticdc_emit.conformance.vectors import Case, Variant, read_case
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.pipeline.control_events import Announcer, Event, Watermark
 from ticdc_emit.pipeline.encode import prepare

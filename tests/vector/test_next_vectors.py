@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from conformance import run_conformance
 from vector_files import VECTORS
-
-from ticdc_emit.conformance import run_conformance
 
 
 def test_every_vector_of_the_next_lineage_matches() -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from conformance import run_conformance
 from vector_files import VECTORS
-
-from ticdc_emit.conformance import run_conformance
 
 OPEN = VECTORS.parent / "open"
 VARIANTS = {"open", "open-noold", "open-delete-key", "open-updated", "open-handle-key"}

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
+from conformance.history import CaseHistory
+from conformance.vectors import Case, read_case
 from vector_files import load_vector, vector_names, vector_path
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
-from ticdc_emit.conformance.history import CaseHistory
-from ticdc_emit.conformance.vectors import Case, read_case
 from ticdc_emit.errors import ConfigError, DispatcherError
 from ticdc_emit.routing.partitions import partitions_of, table_hash
 from ticdc_emit.routing.selectors import ColumnSelectors

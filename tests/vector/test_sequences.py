@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conformance import Report, run_conformance
 from vector_files import VECTORS
-
-from ticdc_emit.conformance import Report, run_conformance
 
 SEQUENCES = VECTORS.parent / "wire"
 SENT = ("canal-json", "open-protocol")

@@ -31,7 +31,6 @@ from ticdc_emit.cli.options import (
     one_of,
     spark_settings,
 )
-from ticdc_emit.cli.proof_commands import add_proof_commands
 from ticdc_emit.cli.replay_command import add_replay_command
 from ticdc_emit.cli.serve_command import add_serve_command
 from ticdc_emit.cli.topic_commands import add_topic_commands
@@ -310,4 +309,3 @@ def generate(
 add_replay_command(app)
 add_serve_command(app)
 add_topic_commands(app)
-add_proof_commands(app)

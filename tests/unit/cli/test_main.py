@@ -14,12 +14,11 @@ from pathlib import Path
 import pytest
 from child import exit_code
 from documented import ROOT
-from vector_files import VECTORS
 
 from ticdc_emit import __version__
 from ticdc_emit.testing import EmbeddedRegistry
 
-COMMANDS = ["demo", "emit", "generate", "replay", "serve", "scenario", "tail", "verify", "conformance", "bench"]
+COMMANDS = ["demo", "emit", "generate", "replay", "serve", "scenario", "tail", "verify"]
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,7 +30,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_commands_are_imported_when_they_run() -> None:
-    heavy = "pyspark", "confluent_kafka", "pandas", "ticdc_emit.spark", "ticdc_emit.conformance", "ticdc_emit.bench"
+    heavy = "pyspark", "confluent_kafka", "pandas", "ticdc_emit.spark", "ticdc_emit.traffic"
     program = f"import sys, ticdc_emit.cli.app; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -39,11 +38,11 @@ def test_the_commands_are_imported_when_they_run() -> None:
 
 def test_runs_as_a_module() -> None:
     done = subprocess.run([sys.executable, "-m", "ticdc_emit", "--help"], capture_output=True, text=True, check=True)
-    assert "conformance" in done.stdout
+    assert "verify" in done.stdout
 
 
 def test_an_error_is_one_line_with_its_remedy(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("conformance", str(VECTORS), "--protocol", "csv") == 2
+    assert exit_code("demo", "--protocol", "csv") == 2
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err == (
@@ -126,7 +125,6 @@ def test_every_command_takes_a_lineage_and_refuses_others_first(
     schema = tmp_path / "t.sql"
     schema.write_text("create table test.t (id int primary key)", encoding="utf-8")
     needed = {
-        "conformance": [str(VECTORS / "doc_simple_user.json.gz")],
         "generate": ["--schema", "bank", *place],
         "serve": [],
         "scenario": ["redelivery", *place],
@@ -162,17 +160,6 @@ def test_topics_of_simple_have_one_name_everywhere(
     assert exit_code("scenario", "redelivery", "--protocol", protocol, "--sink-uri", uri) == 0
     assert exit_code(command, str(tmp_path), "--protocol", protocol) == 0
     assert "unreadable" not in capsys.readouterr().out
-
-
-def test_conformance_of_one_encoding(capsys: pytest.CaptureFixture[str]) -> None:
-    file = str(VECTORS / "doc_simple_user.json.gz")
-    counts = {}
-    for protocol in ("simple", "simple-json", "simple-avro"):
-        assert exit_code("conformance", file, "--protocol", protocol, "--json") == 0
-        told = json.loads(capsys.readouterr().out)["protocols"]["simple"]
-        counts[protocol] = sum(each["total"] for each in told["variants"].values())
-    assert counts["simple-json"] + counts["simple-avro"] == counts["simple"]
-    assert min(counts.values()) > 0
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_made_up_traffic_does_not_follow_a_variable(
     assert not (tmp_path / "topics").exists()
 
 
-@pytest.mark.parametrize("command", ["demo", "emit", "generate", "replay", "scenario", "tail", "verify", "bench"])
+@pytest.mark.parametrize("command", ["demo", "emit", "generate", "replay", "scenario", "tail", "verify"])
 def test_help_names_variables_and_shows_no_value(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

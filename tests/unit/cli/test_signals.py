@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vector_files import VECTORS
 
 from ticdc_emit.testing.kraft import free_ports
 
@@ -58,9 +57,7 @@ def test_at_the_start(module: str) -> None:
     [
         ("ticdc_emit.cli.tail", ["tail", ".", "--protocol", "simple"]),
         ("pyarrow.compute", ["scenario", "tombstones"]),
-        ("ticdc_emit.cli.conformance", ["conformance", str(VECTORS)]),
         ("ticdc_emit.testing", ["demo"]),
-        ("ticdc_emit.bench.golden", ["bench", "--quick", "--no-end-to-end"]),
     ],
 )
 @pytest.mark.parametrize(("number", "code", "said"), _ENDS)

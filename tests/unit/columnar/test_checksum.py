@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from column_samples import COLUMNS, over_garbage
-from table_infos import table_info_from_dict
+from conformance.table_infos import table_info_from_dict
 from vector_files import load_vector, vector_names
 
 from ticdc_emit.changes.images import Image

@@ -13,13 +13,13 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import pytest
+from conformance.history import CaseHistory
+from conformance.produce import load_variant
+from conformance.vectors import DML_KINDS, Case, Record, Variant, read_case
 from vector_files import readable_names, vector_path
 
 from ticdc_emit.config import PROFILES, ChangefeedConfig
 from ticdc_emit.config.protocols import WRITTEN, Protocol
-from ticdc_emit.conformance.history import CaseHistory
-from ticdc_emit.conformance.produce import load_variant
-from ticdc_emit.conformance.vectors import DML_KINDS, Case, Record, Variant, read_case
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.protocols.avro.decoder import avro_name

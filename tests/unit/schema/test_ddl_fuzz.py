@@ -12,10 +12,9 @@ from contextlib import suppress
 from functools import cache
 
 import pytest
-from table_infos import table_info_from_dict
+from conformance.table_infos import table_info_from_dict, table_info_to_dict
 from vector_files import load_vector, vector_names
 
-from ticdc_emit.conformance.table_infos import table_info_to_dict
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 

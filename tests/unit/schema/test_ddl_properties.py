@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from conformance.table_infos import table_info_from_dict, table_info_to_dict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from table_infos import table_info_from_dict
 
-from ticdc_emit.conformance.table_infos import table_info_to_dict
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.type_names import type_desc

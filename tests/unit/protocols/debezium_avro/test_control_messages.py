@@ -15,12 +15,12 @@ from typing import Any
 
 import fastavro
 import pytest
+from conformance.history import CaseHistory
+from conformance.vectors import read_case
 from vector_files import vector_path
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.conformance.history import CaseHistory
-from ticdc_emit.conformance.vectors import read_case
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.errors import RegistryError
 from ticdc_emit.protocols.connect.decoder import DebeziumDdl, DebeziumWatermark

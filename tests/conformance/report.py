@@ -1,14 +1,27 @@
-"""The result of a conformance run, for people and for programs.
+"""The result of a conformance run: a :class:`Report` of counts, and a :class:`Dump` of what the library produced.
 
-Out: :class:`Report`; :meth:`Report.summary` is the machine-readable form that ``ticdc-emit conformance --json`` prints.
+:meth:`Report.summary` is what ``--json`` prints. ``README.md`` describes the lines of a dump.
 """
 
 from __future__ import annotations
 
+import base64
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
-__all__ = ["LeftOut", "Mismatch", "Report", "Tally"]
+from ticdc_emit.registry.memory import SchemaPost
+
+from .vectors import DML_KINDS, Outcome, Record, Target
+
+__all__ = [
+    "Dump",
+    "LeftOut",
+    "Mismatch",
+    "Report",
+    "Tally",
+]
 
 
 @dataclass
@@ -138,3 +151,70 @@ class Report:
                 for each in self.mismatches
             ],
         }
+
+
+class Dump:
+    """Writes lines to a text stream that the caller opens and closes."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def refused(self, case: str, variant: str, error: str) -> None:
+        """Write the line of a configuration that was refused."""
+        self._message(case, variant, None, Record(None, None, error=error))
+
+    def registration(self, case: str, variant: str, post: SchemaPost) -> None:
+        """Write the line of a schema that was registered, or refused."""
+        shown = {"subject": post.subject, "schema": post.schema, "id": post.id}
+        self._write({"case": case, "variant": variant, "registration": shown})
+
+    def event(self, case: str, variant: str, index: int, kind: str, outcome: Outcome) -> None:
+        """Write the lines of one event."""
+        if outcome.error is not None:
+            self._message(case, variant, index, Record(None, None, error=outcome.error))
+        for record in outcome.records:
+            no_key = kind in DML_KINDS and record.key == b""
+            self._message(case, variant, index, record._replace(key=None) if no_key else record)
+
+    def text(self, case: str, profile: str, index: int, text: str | None, error: str | None) -> None:
+        """Write the line of one DDL text."""
+        self._write({"case": case, "profile": profile, "event": index, "restored": text, "error": error})
+
+    def route_refused(self, case: str, route: str, error: str) -> None:
+        """Write the line of a dispatcher configuration that was refused."""
+        self._target(case, route, None, Target(None, error=error))
+
+    def targets(self, case: str, route: str, index: int, targets: Iterable[Target]) -> None:
+        """Write the lines of one event under one dispatcher configuration."""
+        for target in targets:
+            self._target(case, route, index, target)
+
+    def _message(self, case: str, variant: str, event: int | None, record: Record) -> None:
+        line = {
+            "case": case,
+            "variant": variant,
+            "event": event,
+            "key": _base64(record.key),
+            "value": _base64(record.value),
+            "error": record.error,
+        }
+        self._write(line if record.claim is None else line | {"claim": _base64(record.claim)})
+
+    def _target(self, case: str, route: str, event: int | None, target: Target) -> None:
+        self._write(
+            {
+                "case": case,
+                "route": route,
+                "event": event,
+                "topic": target.topic,
+                "partition": target.partition,
+                "error": target.error,
+            }
+        )
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        self._stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode("ascii")

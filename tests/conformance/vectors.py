@@ -1,21 +1,27 @@
-"""Golden vector files as records.
+"""Golden vector files: found, read, and as records. ``README.md`` describes the format.
 
-In: JSON documents, one per case. Out: :class:`Case` with its events as recorded; per :class:`Variant` (one sink) the
-output of TiCDC's encoder for each event (messages, nothing, or a refusal), and per :class:`Route` (one dispatcher
-configuration) the target of each event. The format is described in ``docs/cli.md``.
+In: files and folders (``.json``, ``.json.gz``, ``.json.zst``: one case or sequence each; ``.jsonl`` and so on: one DDL
+text per line). Out: :class:`Case` with its events as recorded; per :class:`Variant` (one sink) the output of TiCDC's
+encoder for each event (messages, nothing, or a refusal), and per :class:`Route` (one dispatcher configuration) the
+target of each event.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ticdc_emit.config import CLASSIC, PROFILES, Profile
-from ticdc_emit.conformance.files import VectorError, read_document, vector_name
-from ticdc_emit.errors import TicdcEmitError
+import pyarrow as pa
+
+from ticdc_emit.config import CLASSIC, PROFILES, Profile, Protocol, SinkUri
+from ticdc_emit.config.document import Section
+from ticdc_emit.config.document import read_document as read_changefeed
+from ticdc_emit.config.uri import UriParameters
+from ticdc_emit.errors import ConfigError, TicdcEmitError
 
 __all__ = [
     "DML_KINDS",
@@ -26,9 +32,93 @@ __all__ = [
     "SinkConfig",
     "Target",
     "Variant",
+    "VectorError",
+    "find_vectors",
+    "holds_texts",
+    "is_written",
     "read_case",
+    "read_document",
+    "read_lines",
     "read_variant",
+    "sink_protocol",
+    "vector_name",
 ]
+
+SUFFIXES = (".json", ".json.gz", ".json.zst", ".jsonl", ".jsonl.gz", ".jsonl.zst")
+TEXT_SUFFIXES = SUFFIXES[3:]
+
+
+class VectorError(TicdcEmitError, ValueError):
+    """``path`` has no vectors, or is not a vector file."""
+
+
+def find_vectors(paths: Iterable[Path]) -> list[Path]:
+    """Return the vector files of files and folders (searched to any depth, in order of their names).
+
+    Raises :class:`VectorError` for a path that does not exist or a folder without any vector file.
+    """
+    vectors: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            files = sorted(file for file in path.rglob("*.json*") if file.name.endswith(SUFFIXES) and file.is_file())
+        elif path.exists():
+            files = [path]
+        else:
+            raise VectorError(
+                "no such file or folder", remedy="Give a vector file, or a folder of them", path=str(path)
+            )
+        if not files:
+            raise VectorError(
+                "the folder holds no .json, .json.gz or .json.zst file, nor .jsonl",
+                remedy="Give a vector file, or a folder of them",
+                path=str(path),
+            )
+        vectors += files
+    return vectors
+
+
+def vector_name(path: Path) -> str:
+    """Return the name of a vector file's case: the file name without its suffixes."""
+    endings = (suffix for suffix in reversed(SUFFIXES) if path.name.endswith(suffix))
+    return path.name.removesuffix(next(endings, path.suffix))
+
+
+def holds_texts(path: Path) -> bool:
+    """Whether a file has DDL texts, one document per line, and not a case."""
+    return path.name.endswith(TEXT_SUFFIXES)
+
+
+def read_lines(path: Path) -> list[Any]:
+    """Return the documents of one file of DDL texts; :class:`VectorError` if it cannot be read or parsed."""
+    return [_parsed(line, path) for line in _read(path).splitlines() if line.strip()]
+
+
+def read_document(path: Path) -> Any:
+    """Return the JSON document of one file; :class:`VectorError` if it cannot be read, decompressed or parsed."""
+    return _parsed(_read(path), path)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with pa.input_stream(str(path), compression="detect") as stream:
+            data: bytes = stream.read()
+    except (OSError, ValueError, pa.ArrowException) as fault:
+        raise _no_vector_file(fault, path) from fault
+    return data
+
+
+def _parsed(data: bytes, path: Path) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as fault:
+        raise _no_vector_file(fault, path) from fault
+
+
+def _no_vector_file(fault: Exception, path: Path) -> VectorError:
+    return VectorError(
+        f"not a vector file: {type(fault).__name__}: {fault}", remedy="Give a file as in tests/vectors", path=str(path)
+    )
+
 
 DML_KINDS = frozenset({"row", "txn"})
 """Event kinds whose null key means a key of zero length on Kafka. For all others it means Kafka's null."""
@@ -215,3 +305,21 @@ def _bytes(given: Mapping[str, str] | None) -> bytes | None:
     if given is None:
         return None
     return base64.b64decode(given["base64"]) if "base64" in given else given["text"].encode()
+
+
+def sink_protocol(sink: SinkConfig) -> tuple[Protocol | None, str]:
+    """Return the protocol and the encoding that the URI names, else those of the changefeed; ``json`` by default."""
+    try:
+        in_uri = UriParameters(SinkUri.parse(sink.sink_uri))
+        in_file = read_changefeed(sink.changefeed).table("sink") or Section({}, "sink")
+        codec = (in_file.table("kafka-config") or Section({}, "")).table("codec-config") or Section({}, "")
+        encoding = in_uri.text("encoding-format") or codec.text("encoding-format") or "json"
+        return Protocol.parse(in_uri.text("protocol") or in_file.text("protocol") or ""), encoding
+    except ConfigError:
+        return None, ""
+
+
+def is_written(sink: SinkConfig) -> bool:
+    """Return whether this library writes the sink's protocol."""
+    protocol, _ = sink_protocol(sink)
+    return protocol is not None and protocol.traits.is_written

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import statistics
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from ticdc_emit.bench import BenchError, golden, lines, run, unit
-from ticdc_emit.bench.inputs import TABLES, make_rows, make_update
-from ticdc_emit.bench.lines import VARIANTS, Line, bench_lines, check_golden
-from ticdc_emit.cli.main import main
+from benchmarks import BenchError, inputs, lines, run
+from benchmarks.__main__ import main
+from benchmarks.inputs import TABLES, make_rows, make_update
+from benchmarks.lines import VARIANTS, Line, bench_lines, check_golden
 from ticdc_emit.schema.catalog import catalog_from_sql
 
-SAMPLE = Path(__file__).parents[3] / "schemas" / "bench.sql"
+SAMPLE = Path(__file__).parents[2] / "schemas" / "bench.sql"
 BARRED = [f"{variant}/{table}/{op}" for variant in VARIANTS for table in TABLES for op in ("insert", "update")]
 
 
@@ -37,14 +36,14 @@ def test_the_recorded_rows_give_the_recorded_bytes() -> None:
 
 
 def test_other_bytes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = golden.golden_value
+    real = inputs.golden_value
     monkeypatch.setattr(lines, "golden_value", lambda line: real(line).replace(b"paid", b"pard").replace(b"1", b"2"))
     with pytest.raises(BenchError, match=BARRED[0]):
         check_golden()
 
 
 def test_the_tables_are_those_that_go_was_measured_on() -> None:
-    reference = json.loads((files("ticdc_emit.bench") / "reference.json").read_text(encoding="utf-8"))
+    reference = json.loads((SAMPLE.parents[1] / "benchmarks" / "reference.json").read_text(encoding="utf-8"))
     sample = catalog_from_sql(SAMPLE.read_text(encoding="utf-8"))
     for name in TABLES:
         info = make_rows(name, 1).info
@@ -84,7 +83,7 @@ def test_report(short_lines: list[Line], monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.setattr(run, "measure_unit", lambda: 200_000.0)
     threads = pa.cpu_count()
     with pytest.raises(SystemExit) as end:
-        main(["bench", "--quick", "--json", "--no-end-to-end"])
+        main(["--quick", "--json", "--no-end-to-end"])
     assert end.value.code == 0
     report = json.loads(capsys.readouterr().out)
     assert report["unit"] == 200_000
@@ -108,5 +107,5 @@ def test_report(short_lines: list[Line], monkeypatch: pytest.MonkeyPatch, capsys
 
 def test_the_unit_is_rows_per_cpu_second(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([10.0, 10.5, 20.0, 20.25])
-    monkeypatch.setattr(unit.time, "process_time", lambda: next(clock))
-    assert unit.measure_unit(rounds=2, rows=100) == 400.0
+    monkeypatch.setattr(run.time, "process_time", lambda: next(clock))
+    assert run.measure_unit(rounds=2, rows=100) == 400.0

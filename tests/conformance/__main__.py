@@ -1,30 +1,68 @@
-"""``ticdc-emit conformance``: run golden vectors and show what matched."""
+"""``python -m tests.conformance``: run golden vectors and show what matched."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, progress, result_console
-from ticdc_emit.conformance import Report, Tally, run_conformance
+from ticdc_emit.cli.options import PROTOCOLS, AsJson, Command, examples
+from ticdc_emit.errors import TicdcEmitError, TicdcEmitWarning
 from ticdc_emit.hints import counted
 
-__all__ = ["run"]
+from .report import Report, Tally
+from .run import run_conformance
+
+__all__ = ["main"]
+
+app = typer.Typer(pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
 
-def run(
-    paths: list[Path], *, protocol: str | None, profile: str | None, as_json: bool, dump: Path | None, show: int
-) -> int:
-    """Run and print; return the exit code: 1 if anything differs. ``show``: how many mismatches to print."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program and exit; ``arguments`` default to the process's own."""
+    try:
+        app(args=arguments, prog_name="python -m tests.conformance")
+    except TicdcEmitError as error:
+        print(f"conformance: error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        "python -m tests.conformance tests/vectors --protocol canal-json",
+        "python -m tests.conformance my_vectors/ more.json.gz --json --dump messages.jsonl",
+    ),
+)
+def conformance(
+    paths: Annotated[list[Path], typer.Argument(help="Vector files, or folders of them.", metavar="PATH…")],
+    protocol: Annotated[str | None, typer.Option(help=f"Only variants of this protocol: {PROTOCOLS}.")] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(help="Profile of the files: classic or next. Default: the folder's name, else classic."),
+    ] = None,
+    as_json: AsJson = False,
+    dump: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write every produced message as JSON Lines.", dir_okay=False)
+    ] = None,
+    show: Annotated[int, typer.Option(help="How many mismatches to print.", min=0)] = 5,
+) -> None:
+    """Run golden vectors and compare byte for byte. Exit 1 on any mismatch."""
     # vectors contain configurations that the library warns about; here the warnings are expected
     with ExitStack() as stack:
         stack.enter_context(_only_errors("ticdc_emit"))
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore", TicdcEmitWarning)
         stream = stack.enter_context(dump.open("w", encoding="utf-8")) if dump else None
         line = stack.enter_context(progress("conformance"))
         report = run_conformance(paths, protocol=protocol, profile=profile, dump=stream, progress=line)
@@ -36,7 +74,7 @@ def run(
         _print_left_out(console, report)
         _print_mismatches(console, report, show)
         _print_verdict(console, report)
-    return 0 if report.ok else 1
+    raise typer.Exit(0 if report.ok else 1)
 
 
 @contextmanager
@@ -127,3 +165,7 @@ def _print_verdict(console: Console, report: Report) -> None:
 
 def _line(console: Console, text: str, style: str = "") -> None:
     console.print(Text(text, style))
+
+
+if __name__ == "__main__":
+    main()

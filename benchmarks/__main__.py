@@ -1,41 +1,67 @@
-"""``ticdc-emit bench``: measure and print."""
+"""``python -m benchmarks``: measure and print."""
 
 from __future__ import annotations
 
+import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ticdc_emit.bench import BenchReport, LineResult, run_bench
-from ticdc_emit.bench.end_to_end import EndToEnd, measure_end_to_end
-from ticdc_emit.bench.lines import ONE_TABLE_BAR
 from ticdc_emit.cli.console import print_json, progress, result_console, step
+from ticdc_emit.cli.options import AsJson, Command, examples, uri_option
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.config import load_changefeed
+from ticdc_emit.errors import TicdcEmitError
 
-__all__ = ["run"]
+from .end_to_end import EndToEnd, measure_end_to_end
+from .lines import ONE_TABLE_BAR
+from .run import BenchReport, LineResult, run_bench
+
+__all__ = ["main"]
 
 _GOOD = 1.5  # times the bar
 _LEAST_END_TO_END = 0.5
 _FEED = "kafka://{brokers}/ticdc-bench?protocol=canal-json&enable-tidb-extension=true"
 
+app = typer.Typer(pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
-def run(
-    *,
-    as_json: bool,
-    quick: bool,
-    end_to_end: bool,
-    rows: int,
-    table: str,
-    sink_uri: str | None,
-    profile: str | None,
-) -> int:
-    """Run and print; return the exit code. ``profile``: the lineage of the end-to-end run."""
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program and exit; ``arguments`` default to the process's own."""
+    try:
+        app(args=arguments, prog_name="python -m benchmarks")
+    except TicdcEmitError as error:
+        print(f"benchmarks: error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+@app.command(
+    cls=Command, epilog=examples("python -m benchmarks", "python -m benchmarks --quick --no-end-to-end --json")
+)
+def bench(
+    as_json: AsJson = False,
+    quick: Annotated[bool, typer.Option("--quick", help="One short round: a smoke test, rough figures.")] = False,
+    end_to_end: Annotated[bool, typer.Option(help="Also measure Spark to Kafka.")] = True,
+    rows: Annotated[int, typer.Option(help="Rows of the end-to-end run.", min=1)] = 1_000_000,
+    table: Annotated[str, typer.Option(help="Table of the end-to-end run: orders or sbtest.")] = "orders",
+    sink_uri: Annotated[
+        str | None, uri_option("--sink-uri", "URI", "Kafka of the end-to-end run. Default: an embedded one.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="Profile of the end-to-end run: classic or next. Default: classic.")
+    ] = None,
+) -> None:
+    """Measure rows per CPU-second from Arrow batch to message batch, against TiCDC's Go encoders."""
+    if table not in ("orders", "sbtest"):
+        raise typer.BadParameter("choose orders or sbtest", param_hint="--table")
     if end_to_end:  # what is refused is refused before anything is measured
         load_changefeed(sink_uri or _FEED.format(brokers="127.0.0.1:9092"), profile=profile)
     with progress("bench") as line:
@@ -45,14 +71,13 @@ def run(
             report = replace(report, end_to_end=_end_to_end(table, rows, sink_uri, profile))
     if as_json:
         print_json(report.as_dict())
-        return 0
+        return
     console = result_console()
     (_print_table if console.is_terminal else _print_lines)(console, report)
     for variant, median in report.medians().items():
         console.print(Text(f"{variant}: median {median:.2f} x Go", _style(median, ONE_TABLE_BAR)))
     if report.end_to_end is not None:
         _print_end_to_end(console, report.end_to_end)
-    return 0
 
 
 def _end_to_end(table: str, rows: int, sink_uri: str | None, profile: str | None) -> EndToEnd:
@@ -116,3 +141,7 @@ def _print_end_to_end(console: Console, result: EndToEnd) -> None:
             style,
         )
     )
+
+
+if __name__ == "__main__":
+    main()

@@ -22,11 +22,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ticdc_emit.bench.inputs import change_batch, commit_stamps, make_rows, table_sql
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.encoder import Encoder
+
+from .inputs import change_batch, commit_stamps, make_rows, table_sql
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer

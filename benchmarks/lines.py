@@ -11,22 +11,12 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from urllib.parse import parse_qs
 
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.bench.golden import BUILD_TS, golden_catalog, golden_row, golden_value
-from ticdc_emit.bench.inputs import (
-    TABLES,
-    change_batch,
-    commit_stamps,
-    make_rows,
-    make_update,
-    relative_sql,
-    sibling_sql,
-)
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import parse_protocol_name
@@ -39,6 +29,20 @@ from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.row_batching import packed
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+
+from .inputs import (
+    BUILD_TS,
+    TABLES,
+    change_batch,
+    commit_stamps,
+    golden_catalog,
+    golden_row,
+    golden_value,
+    make_rows,
+    make_update,
+    relative_sql,
+    sibling_sql,
+)
 
 __all__ = [
     "CHUNK",
@@ -99,7 +103,7 @@ class Line:
 
 @cache
 def _go_rates() -> dict[str, float]:
-    reference = json.loads((files("ticdc_emit.bench") / "reference.json").read_text(encoding="utf-8"))
+    reference = json.loads(Path(__file__).with_name("reference.json").read_text(encoding="utf-8"))
     return {name: rate["x_unit"] for name, rate in reference["rates"].items()}
 
 

@@ -1,8 +1,8 @@
 """The schemas of a case: its DDL events, applied to a :class:`Catalog` and compared with TiDB's.
 
-In: a :class:`~ticdc_emit.conformance.vectors.Case`. Out: the :class:`DdlEvent` of every DDL event (or the error) and
-the history of every table. Ids and versions, which only TiDB can know, are taken from the recorded ``table_info``;
-everything else follows from the SQL.
+In: a :class:`Case`. Out: the :class:`DdlEvent` of every DDL event (or the error) and the history of every table. Ids
+and versions, which only TiDB can know, are taken from the recorded ``table_info``; everything else follows from the
+SQL.
 """
 
 from __future__ import annotations
@@ -10,9 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ticdc_emit.conformance.compare import first_difference
-from ticdc_emit.conformance.table_infos import table_info_to_dict
-from ticdc_emit.conformance.vectors import Case
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.routing.replication import TableHistory
 from ticdc_emit.schema.catalog import Catalog
@@ -23,7 +20,13 @@ from ticdc_emit.schema.store import AssignedIds
 from ticdc_emit.sql.nodes.statements import RenameTables
 from ticdc_emit.sql.script import parse_ddl
 
-__all__ = ["CaseHistory"]
+from .compare import first_difference
+from .table_infos import table_info_to_dict
+from .vectors import Case
+
+__all__ = [
+    "CaseHistory",
+]
 
 
 class CaseHistory:

@@ -6,29 +6,32 @@ crashes is a mismatch of the event, variant or case that it belongs to, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Many
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from ticdc_emit.config import Profile, Protocol
+from ticdc_emit.config import PROFILES, Profile, Protocol
 from ticdc_emit.config.protocols import parse_protocol_name
-from ticdc_emit.conformance.changes import CaseChanges
-from ticdc_emit.conformance.compare import compare_outcomes, compare_registration, compare_targets, free_runs
-from ticdc_emit.conformance.dump import Dump
-from ticdc_emit.conformance.files import find_vectors, holds_texts, read_document, vector_name
-from ticdc_emit.conformance.history import CaseHistory
-from ticdc_emit.conformance.plain import plain_outcome
-from ticdc_emit.conformance.produce import VariantEncoder, load_variant, refusal
-from ticdc_emit.conformance.protocols import sink_protocol
-from ticdc_emit.conformance.report import Mismatch, Report
-from ticdc_emit.conformance.routes import RouteDispatcher
-from ticdc_emit.conformance.run_sequence import run_sequence
-from ticdc_emit.conformance.scope import are_borrowing
-from ticdc_emit.conformance.sequences import Sequence, is_sequence, read_sequence
-from ticdc_emit.conformance.texts import check_texts
-from ticdc_emit.conformance.vectors import (
+from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.pipeline.plan import restore_ddl
+from ticdc_emit.registry.memory import SchemaPost
+
+from .compare import (
+    are_borrowing,
+    compare_outcomes,
+    compare_registration,
+    compare_targets,
+    first_difference,
+    free_runs,
+    plain_outcome,
+)
+from .history import CaseHistory
+from .produce import CaseChanges, RouteDispatcher, VariantEncoder, load_variant, refusal
+from .report import Dump, Mismatch, Report
+from .sequences import Sequence, is_sequence, read_sequence, run_sequence
+from .vectors import (
     DML_KINDS,
     Case,
     Outcome,
@@ -36,12 +39,19 @@ from ticdc_emit.conformance.vectors import (
     SinkConfig,
     Target,
     Variant,
+    find_vectors,
+    holds_texts,
     read_case,
+    read_document,
+    read_lines,
+    sink_protocol,
+    vector_name,
 )
-from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.registry.memory import SchemaPost
 
-__all__ = ["run_conformance"]
+__all__ = [
+    "check_texts",
+    "run_conformance",
+]
 
 _UNKNOWN = "(unknown protocol)"
 
@@ -240,3 +250,42 @@ def _name(case: Case, index: int) -> str:
     event = case.events[index]
     table = ".".join(part for part in (event.get("schema"), event.get("table")) if part)
     return " ".join(part for part in (event["kind"], event.get("action") or event.get("op"), table) if part)
+
+
+_MAX_SHOWN = 60
+
+
+def check_texts(file: Path, profile: str | Profile | None, report: Report, dump: Dump | None) -> None:
+    """Restore every text of ``file``; ``profile`` None: in both."""
+    profiles = list(PROFILES.values()) if profile is None else [Profile.parse(profile)]
+    name = vector_name(file)
+    for index, entry in enumerate(read_lines(file)):
+        for each in profiles:
+            got, error = _restored(entry, each)
+            if dump is not None:
+                dump.text(name, each.name, index, got, error)
+            detail = _difference(_expected(entry, each), got, error)
+            report.texts.count(matched=detail is None)
+            if detail is not None:
+                what = f"{each.name}: {entry['query'][:_MAX_SHOWN]}"
+                report.mismatches.append(Mismatch(name, "", "texts", index, what, detail))
+
+
+def _expected(entry: Mapping[str, Any], profile: Profile) -> str | None:
+    outcome = entry.get(profile.name, entry)
+    text: str | None = outcome.get("restored")
+    return text
+
+
+def _restored(entry: Mapping[str, Any], profile: Profile) -> tuple[str | None, str | None]:
+    session = {"sql_mode": entry.get("sql_mode", ""), "charset": entry.get("charset", "utf8mb4")}
+    try:
+        return restore_ddl(entry["query"], profile=profile, **session), None
+    except TicdcEmitError as error:
+        return None, str(error)
+
+
+def _difference(expected: str | None, got: str | None, error: str | None) -> str | None:
+    if got is None:
+        return None if expected is None else f"refused: {error}\nexpected: {expected}"
+    return f"TiCDC refuses it, got: {got}" if expected is None else first_difference(got, expected)
