@@ -31,7 +31,7 @@ from ticdc_emit.pipeline.partitioner import dispatched
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
-from ticdc_emit.pipeline.row_batch import BlockRows
+from ticdc_emit.pipeline.row_batch import RowBatch
 from ticdc_emit.pipeline.row_batching import packed
 from ticdc_emit.pipeline.row_reader import positioned, read_parts
 from ticdc_emit.registry.base import confluent_schema
@@ -354,7 +354,7 @@ class RouteDispatcher:
         return target
 
     def _dispatched(self, plan: Plan, table: TablePlan, batch: pa.RecordBatch) -> tuple[Target, ...]:
-        rows = BlockRows.of(batch, f"{table.schema}.{table.name}")
+        rows = RowBatch.of(batch, table)
         parts = read_parts(rows, table, plan.rendering, plan.build_ts)
         partitions = dispatched(parts, table, batch.num_rows)
         numbers = [partitions] * batch.num_rows if isinstance(partitions, int) else partitions.to_pylist()

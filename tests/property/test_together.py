@@ -25,8 +25,8 @@ from ticdc_emit.pipeline.encode import prepare_all
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
+from ticdc_emit.pipeline.row_batch import RowBatch, TableGroup
 from ticdc_emit.pipeline.row_reader import positioned
-from ticdc_emit.pipeline.same_shape_tables import Siblings
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -99,7 +99,7 @@ def batches_for(plan: Plan, tables: list[RandomTable]) -> list[tuple[pa.RecordBa
 
 
 def messages(plan: Plan, batches: list[tuple[pa.RecordBatch, Any]]) -> list[list[tuple[bytes, bytes | None]]]:
-    made = [each.messages().whole() for each in prepare_all(batches, plan)]
+    made = [each.messages().whole() for each in prepare_all([RowBatch.of(*each) for each in batches], plan)]
     return [list(zip(each.filled_keys().to_pylist(), each.values.to_pylist(), strict=True)) for each in made]
 
 
@@ -123,7 +123,7 @@ def of_twins(plan: Plan, batches: list[tuple[pa.RecordBatch, Any]]) -> list[list
     codes = np.repeat(np.array([0, 1], np.int32), [one.num_rows, other.num_rows])
     order = np.argsort(np.arange(len(codes)) * 7919 % len(codes), kind="stable")
     rows = pa.Table.from_batches([one, other.cast(one.schema)]).combine_chunks().to_batches()[0].take(pa.array(order))
-    (made,) = messages(plan, [(rows, Siblings((first, second), codes[order]))])
+    (made,) = messages(plan, [(rows, TableGroup((first, second), codes[order]))])
     found = [made[place] for place in np.argsort(order)]
     return [found[: one.num_rows], found[one.num_rows :]]
 

@@ -36,7 +36,7 @@ from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.chunks import Buckets, ChunkFolder, ChunkKind
 from ticdc_emit.pipeline.control_events import Controls
 from ticdc_emit.pipeline.deliver_task import DeliverTask
-from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.encode import prepare_all
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.row_sorter import Arranger
 from ticdc_emit.pipeline.run import Changefeed
@@ -84,15 +84,15 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
     def arrange() -> None:
         arranger = Arranger(plan, key, "error", None)
         for block in arranger.gathered(in_order):
-            for _ in arranger.pieces(block):
+            for _ in arranger.sorted(block):
                 pass
 
     def messages() -> int:
         arranger, size = Arranger(plan, key, "error", None), 0
         for block in arranger.gathered(in_order):
-            for piece in arranger.pieces(block):
-                for part in piece.bounded():
-                    size += prepare(part.rows, part.tables, plan).messages().values.nbytes
+            for rows in arranger.sorted(block):
+                for prepared in prepare_all(rows.bounded(), plan):
+                    size += prepared.messages().values.nbytes
         return size
 
     def deliver(chunks: list[pa.RecordBatch]) -> None:

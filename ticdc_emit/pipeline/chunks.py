@@ -37,7 +37,7 @@ from ticdc_emit.pipeline.bad_rows import BadRow
 from ticdc_emit.pipeline.error_json import error_as_json, error_from_json, unreadable
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, SortedRuns
 from ticdc_emit.pipeline.plan import TablePlan
-from ticdc_emit.pipeline.same_shape_tables import Siblings
+from ticdc_emit.pipeline.row_batch import TableGroup
 from ticdc_emit.pipeline.sort_key import commit_stamps, order_of
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
@@ -259,7 +259,7 @@ class Made:
         return cls((table.topic,), np.asarray(partitions).astype(np.int64), keys, encoded)
 
     @classmethod
-    def of_siblings(cls, tables: Siblings, partitions: npt.NDArray[np.int32], keys: pa.Array, encoded: Encoded) -> Made:
+    def of_group(cls, tables: TableGroup, partitions: npt.NDArray[np.int32], keys: pa.Array, encoded: Encoded) -> Made:
         """Return the messages of several tables; ``partitions``: of each."""
         topics: dict[str, int] = {}
         numbers = np.array([topics.setdefault(table.topic, len(topics)) for table in tables.tables], np.int64)

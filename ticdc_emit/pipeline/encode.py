@@ -29,9 +29,8 @@ from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 from ticdc_emit.errors import BatchTooLargeError, MissingColumnError, TicdcEmitError, UnsupportedTypeError
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_batch import BlockRows, FieldNames, struct_fields
+from ticdc_emit.pipeline.row_batch import FieldNames, RowBatch, TableGroup, struct_fields
 from ticdc_emit.pipeline.row_reader import Part, check_fields, read_parts
-from ticdc_emit.pipeline.same_shape_tables import Siblings
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import TableInfo
 
@@ -262,27 +261,24 @@ class Prepared:
         return Encoded(values if in_order else values.take(index), keys, claims, ends)
 
 
-def prepare(rows: BlockRows | pa.RecordBatch, table: TablePlan | Siblings, plan: Plan) -> Prepared:
+def prepare(rows: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
     """Read one table's batch (see ``pipeline.row_reader``) and check every value and image.
 
     Raises the :class:`~ticdc_emit.errors.RowError` family; a message that is too large is refused when it is made.
     """
-    return next(prepare_all([(rows, table)], plan))
+    return next(prepare_all([RowBatch.of(rows, table)], plan))
 
 
-def prepare_all(
-    batches: Iterable[tuple[BlockRows | pa.RecordBatch, TablePlan | Siblings]], plan: Plan, sizes: Iterable[int] = ()
-) -> Iterator[Prepared]:
+def prepare_all(batches: Iterable[RowBatch], plan: Plan) -> Iterator[Prepared]:
     """Yield each batch prepared. What is wrong with one is raised in its turn, when those before it are done with.
 
-    Errors name the table of a row only where a batch is of one. ``sizes``: the bytes of each batch, where known.
+    Errors name the table of a row only where a batch is of one.
     """
     read: list[tuple[Part, ...]] = []
-    fault, names = None, FieldNames()
-    known = iter(sizes)
-    for rows, tables in batches:
+    fault = None
+    for rows in batches:
         try:
-            read.append(_read(rows, tables, plan, names, next(known, None)))
+            read.append(_read(rows, plan))
         except TicdcEmitError as error:
             fault = error
             break
@@ -301,21 +297,16 @@ def prepare_all(
         raise fault
 
 
-def _read(
-    rows: BlockRows | pa.RecordBatch, tables: TablePlan | Siblings, plan: Plan, names: FieldNames, nbytes: int | None
-) -> tuple[Part, ...]:
-    table = tables.eldest if isinstance(tables, Siblings) else tables
-    if not isinstance(rows, BlockRows):
-        rows = BlockRows.of(rows, f"{table.schema}.{table.name}", names)
+def _read(rows: RowBatch, plan: Plan) -> tuple[Part, ...]:
+    tables = rows.tables
     if SPLIT in rows.block.columns and plan.transactions.split_checksums == "kept":
-        rows = BlockRows.of(rows.batch.drop_columns([SPLIT]), f"{table.schema}.{table.name}", names)
-    parts = read_parts(rows, table, plan.rendering, plan.build_ts, nbytes)
-    if not isinstance(tables, Siblings):
-        return tuple(parts)
-    return tuple(_of_siblings(part, tables) for part in parts)
+        rows = RowBatch.of(rows.batch.drop_columns([SPLIT]), tables, rows.keys, rows.block.field_names)
+    if not isinstance(tables, TableGroup):
+        return tuple(read_parts(rows, tables, plan.rendering, plan.build_ts))
+    return tuple(_of_group(part, tables) for part in read_parts(rows, tables.first, plan.rendering, plan.build_ts))
 
 
-def _of_siblings(part: Part, tables: Siblings) -> Part:
+def _of_group(part: Part, tables: TableGroup) -> Part:
     peers = tables.peers(slice(None) if part.rows is None else part.rows)
     return replace(part, changes=replace(part.changes, peers=peers))
 

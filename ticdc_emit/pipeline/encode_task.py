@@ -29,10 +29,10 @@ from ticdc_emit.pipeline.chunks import (
     transactions_for_all,
 )
 from ticdc_emit.pipeline.encode import prepare_all
-from ticdc_emit.pipeline.partitioner import dispatched, dispatched_siblings
+from ticdc_emit.pipeline.partitioner import dispatched, partitions_of_group
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.row_sorter import Arranger, Piece, gathered_pieces
-from ticdc_emit.pipeline.same_shape_tables import Siblings
+from ticdc_emit.pipeline.row_batch import RowBatch, TableGroup
+from ticdc_emit.pipeline.row_sorter import Arranger, gathered_batches
 
 __all__ = ["EncodeTask"]
 
@@ -83,7 +83,7 @@ class EncodeTask:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the chunks of a block; once a row of the task was bad, the others are only looked at."""
         try:
-            for chunk in self._chunks(arranger.pieces(rows), files):
+            for chunk in self._chunks(arranger.sorted(rows), files):
                 if not refusals:
                     yield chunk
         except RowError as fault:
@@ -95,39 +95,39 @@ class EncodeTask:
         """Yield the chunks of a block's sound rows; of a block that has a bad one, nothing went out before."""
         own = self._arranger()
         try:
-            chunks = list(self._chunks(own.pieces(rows), files))
+            chunks = list(self._chunks(own.sorted(rows), files))
         except RowError as fault:
             rows, refused = self._sifted(rows, fault)
             chunks = [*skipped(skippable(refused), lines=self.tells_skipped)]
             own = self._arranger()
-            chunks += self._chunks(own.pieces(rows), files)
+            chunks += self._chunks(own.sorted(rows), files)
         arranger.include(own)
         yield from chunks
 
     def _sifted(self, rows: pa.RecordBatch, fault: RowError) -> tuple[pa.RecordBatch, list[Refused]]:
         given = ArrowRows(rows, self.table)
 
-        def pieces(some: Rows) -> Iterator[Piece]:
-            return self._arranger().pieces(given.some(some))
+        def batches(some: Rows) -> Iterator[RowBatch]:
+            return self._arranger().sorted(given.some(some))
+
+        def make(some: Rows) -> None:
+            for _ in self._made(batches(some)):
+                pass
 
         sound, refused = sound_rows(
             given,
-            lambda some: [(piece.rows.batch, piece.keys) for piece in pieces(some)],
-            lambda some: self._make(pieces(some)),
+            lambda some: [(each.batch, each.keys) for each in batches(some)],
+            make,
             placed=False,
         )
         if not refused:
             raise fault
         return rows.take(pa.array(sound)), refused
 
-    def _make(self, pieces: Iterable[Piece]) -> None:
-        for _ in self._made(pieces):
-            pass
-
-    def _chunks(self, pieces: Iterable[Piece], files: ChunkFiles) -> Iterator[pa.RecordBatch]:
+    def _chunks(self, batches: Iterable[RowBatch], files: ChunkFiles) -> Iterator[pa.RecordBatch]:
         held: list[Made] = []
         size = 0
-        for messages in self._made(pieces):
+        for messages in self._made(batches):
             held.append(messages)
             size += messages.nbytes
             if size > _HELD_BYTES:
@@ -135,25 +135,23 @@ class EncodeTask:
                 held, size = [], 0
         yield from chunks_of(held, self.buckets, files)
 
-    def _made(self, pieces: Iterable[Piece]) -> Iterator[Made]:
-        """Yield the messages of each piece; small ones are made together."""
-        for together in gathered_pieces(pieces):
-            if not any(isinstance(piece.tables, Siblings) for piece in together):
+    def _made(self, batches: Iterable[RowBatch]) -> Iterator[Made]:
+        """Yield the messages of each batch; small ones are made together."""
+        for together in gathered_batches(batches):
+            if not any(isinstance(rows.tables, TableGroup) for rows in together):
                 yield from self._made_together(together)
                 continue
             try:
                 messages = list(self._made_together(together))
             except TicdcEmitError:  # which does not tell whose row it is
-                messages = list(self._made_together([own for piece in together for own in piece.by_table()]))
+                messages = list(self._made_together([own for rows in together for own in rows.by_table()]))
             yield from messages
 
-    def _made_together(self, pieces: Sequence[Piece]) -> Iterator[Made]:
-        sizes = [piece.nbytes for piece in pieces]
-        prepared = prepare_all([(piece.rows, piece.tables) for piece in pieces], self.plan, sizes)
-        for piece, each in zip(pieces, prepared, strict=True):
-            tables, keys = piece.tables, piece.keys
-            if isinstance(tables, Siblings):
-                yield Made.of_siblings(tables, dispatched_siblings(each.parts, tables), keys, each.messages())
+    def _made_together(self, batches: Sequence[RowBatch]) -> Iterator[Made]:
+        for rows, each in zip(batches, prepare_all(batches, self.plan), strict=True):
+            tables, keys = rows.tables, rows.keys
+            if isinstance(tables, TableGroup):
+                yield Made.of_group(tables, partitions_of_group(each.parts, tables), keys, each.messages())
             else:
                 yield Made.of_table(tables, dispatched(each.parts, tables, each.rows), keys, each.messages())
 

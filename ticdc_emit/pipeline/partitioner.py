@@ -18,12 +18,12 @@ from ticdc_emit.changes.model import Peers
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import DispatcherError, TicdcEmitError
 from ticdc_emit.pipeline.plan import TablePlan
+from ticdc_emit.pipeline.row_batch import TableGroup
 from ticdc_emit.pipeline.row_reader import Part
-from ticdc_emit.pipeline.same_shape_tables import Siblings
 from ticdc_emit.pipeline.transactions import DELETED, kind_ranks
 from ticdc_emit.routing.partitions import partitions_of, table_hash
 
-__all__ = ["UNKNOWN", "dispatched", "dispatched_siblings", "partitions_of_part"]
+__all__ = ["UNKNOWN", "dispatched", "partitions_of_group", "partitions_of_part"]
 
 
 UNKNOWN = -1
@@ -39,12 +39,12 @@ def dispatched(parts: Iterable[Part], table: TablePlan, rows: int) -> int | pa.A
     return pa.array(_by_part(parts, table, rows)) if table.partition is None else table.partition
 
 
-def dispatched_siblings(parts: Iterable[Part], tables: Siblings) -> npt.NDArray[np.int32]:
-    """Return the partitions of siblings' checked rows. Raises what :func:`dispatched` does."""
+def partitions_of_group(parts: Iterable[Part], tables: TableGroup) -> npt.NDArray[np.int32]:
+    """Return the partitions of a group's checked rows. Raises what :func:`dispatched` does."""
     fixed = [table.partition for table in tables.tables if table.partition is not None]
     if len(fixed) == len(tables.tables):
         return np.array(fixed, np.int32)[tables.codes]
-    return _by_part(parts, tables.eldest, len(tables.codes))
+    return _by_part(parts, tables.first, len(tables.codes))
 
 
 def _by_part(parts: Iterable[Part], table: TablePlan, rows: int) -> npt.NDArray[np.int32]:

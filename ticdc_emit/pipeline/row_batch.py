@@ -1,12 +1,14 @@
-"""What names a row in an error: its handle key, and its place in what the caller gave.
+"""Rows of one table, or of tables encoded together, on their way from the input to their messages.
 
-In: a batch in change form (``pipeline.row_reader``) and the numbers of its bad rows. Out: the error of the first of
-them.
+In: batches in change form (``pipeline.row_reader``). Out: :class:`RowBatch`, rows of a block in total order with their
+order keys and their tables. What rows of many tables have in common is read once for their block: columns, commit_ts,
+the fields of images. Here is also what names a row in an error: its handle key, and its place in what the caller gave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,13 +18,29 @@ import pyarrow as pa
 
 from ticdc_emit.changes.arrow_input import only_op
 from ticdc_emit.changes.attributes import ATTRIBUTES, SPLIT
+from ticdc_emit.changes.codec import RowEncoder
 from ticdc_emit.changes.commit_ts import commit_ts_array
-from ticdc_emit.changes.model import Op
+from ticdc_emit.changes.model import Op, Peers, rows_within
 from ticdc_emit.columnar.buffers import python_value
 from ticdc_emit.errors import RowError
+from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["POSITION", "Block", "BlockRows", "FieldNames", "StructFields", "first_of", "row_place", "struct_fields"]
+__all__ = [
+    "BATCH_BYTES",
+    "POSITION",
+    "Block",
+    "FieldNames",
+    "RowBatch",
+    "StructFields",
+    "TableGroup",
+    "encoder_of",
+    "first_of",
+    "row_place",
+    "struct_fields",
+]
+
+BATCH_BYTES = 64 * 1024 * 1024  # of rows that are encoded at once
 
 
 POSITION = "_position"
@@ -107,10 +125,6 @@ class Block:
         """All rows, with their places."""
         return pa.record_batch(self.columns)
 
-    def rows(self, start: int, length: int) -> BlockRows:
-        """Return ``length`` rows from row ``start`` on."""
-        return BlockRows(self, start, length)
-
     @cached_property
     def op(self) -> Op | None:
         """The kind of all rows; ``None`` where they may have several, or have no operation."""
@@ -132,19 +146,63 @@ class Block:
         return self._images[name]
 
 
-class BlockRows(NamedTuple):
-    """``length`` rows of a block from row ``start`` on."""
+@dataclass(frozen=True)
+class TableGroup:
+    """Tables whose rows can be encoded together (``changes.model``); ``codes``: of each row, the place of its table."""
+
+    tables: tuple[TablePlan, ...]
+    codes: npt.NDArray[np.int32]
+
+    @cached_property
+    def first(self) -> TablePlan:
+        """The table that exists longest."""
+        return min(self.tables, key=lambda table: table.since[0])
+
+    @cached_property
+    def overhead(self) -> int:
+        """The greatest ``overhead`` of any of the tables' encoders, in bytes."""
+        return max(table.overhead for table in self.tables)
+
+    def peers(self, rows: npt.NDArray[np.int64] | slice) -> Peers:
+        """Return the encoders of some rows."""
+        return Peers(tuple(map(encoder_of, self.tables)), self.codes[rows])
+
+
+def encoder_of(table: TablePlan) -> RowEncoder:
+    """Return the encoder of a table with one version."""
+    encoder = table.encoders[0]
+    assert encoder is not None
+    return encoder
+
+
+@dataclass(frozen=True)
+class RowBatch:
+    """``length`` rows of a block from row ``start`` on, in change form.
+
+    ``tables``: whose rows they are. ``keys``: their order keys, where they are in total order. ``about``: their bytes,
+    about, if known.
+    """
 
     block: Block
     start: int
     length: int
+    tables: TablePlan | TableGroup
+    keys: pa.Array | None = None
+    about: int | None = None
 
     @classmethod
-    def of(cls, batch: pa.RecordBatch, where: str, names: FieldNames | None = None) -> BlockRows:
-        """Return all rows of a batch; arguments and errors as those of :class:`Block`."""
-        return cls(Block(batch, where, names), 0, batch.num_rows)
+    def of(
+        cls,
+        batch: pa.RecordBatch,
+        tables: TablePlan | TableGroup,
+        keys: pa.Array | None = None,
+        names: FieldNames | None = None,
+    ) -> RowBatch:
+        """Return all rows of a batch; ``names`` and errors as those of :class:`Block`."""
+        table = tables.first if isinstance(tables, TableGroup) else tables
+        return cls(Block(batch, f"{table.schema}.{table.name}", names), 0, batch.num_rows, tables, keys)
 
-    @property
+    @cached_property
     def is_whole(self) -> bool:
         """Whether these are all rows of the block."""
         return self.length == len(self.block.commit_ts)
@@ -163,21 +221,53 @@ class BlockRows(NamedTuple):
 
     def column(self, name: str) -> pa.Array:
         """Return a column of the change form."""
-        return self.cut(self.block.columns[name])
+        return self._cut(self.block.columns[name])
 
     @property
     def commit_ts(self) -> pa.Array:
         """The rows' TSOs, ``uint64``."""
-        return self.cut(self.block.commit_ts)
+        return self._cut(self.block.commit_ts)
 
-    def cut(self, whole: pa.Array) -> pa.Array:
-        """Return what an array of the block's rows holds of these."""
+    def _cut(self, whole: pa.Array) -> pa.Array:
         return whole if self.is_whole else whole.slice(self.start, self.length)
 
-    def slice(self, start: int, length: int) -> BlockRows:
-        """Return ``length`` of these rows from the one at ``start`` on, or as many as there are."""
-        return BlockRows(self.block, self.start + start, min(length, self.length - start))
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of the rows, which Arrow counts column by column."""
+        return int(self.batch.nbytes) if self.about is None else self.about
 
-    def take(self, places: npt.NDArray[np.int64]) -> BlockRows:
-        """Return those of these rows that are at some places, as a block of their own."""
-        return BlockRows.of(self.batch.take(pa.array(places)), "", self.block.field_names)
+    def slice(self, start: int, length: int) -> RowBatch:
+        """Return ``length`` of these rows from the one at ``start`` on, or as many as there are."""
+        length = min(length, self.length - start)
+        tables = self.tables
+        if isinstance(tables, TableGroup):
+            tables = TableGroup(tables.tables, tables.codes[start : start + length])
+        keys = None if self.keys is None else self.keys.slice(start, length)
+        return RowBatch(self.block, self.start + start, length, tables, keys)
+
+    def take(self, places: npt.NDArray[np.int64], table: TablePlan | None = None) -> RowBatch:
+        """Return those of these rows that are at some places, as a block of their own; ``table``: of all of them."""
+        index, tables = pa.array(places), table or self.tables
+        if isinstance(tables, TableGroup):
+            tables = TableGroup(tables.tables, tables.codes[places])
+        keys = None if self.keys is None else self.keys.take(index)
+        return RowBatch.of(self.batch.take(index), tables, keys, self.block.field_names)
+
+    def bounded(self) -> Iterator[RowBatch]:
+        """Cut it into batches of bounded input and output: messages are larger than rows, and Arrow ends at 2 GiB."""
+        rows = rows_within(self.tables.overhead, self.length, self.nbytes, BATCH_BYTES)
+        if rows >= self.length:
+            yield self
+            return
+        for start in range(0, self.length, rows):
+            yield self.slice(start, rows)
+
+    def by_table(self) -> Iterator[RowBatch]:
+        """Cut it into batches of one table each."""
+        if not isinstance(self.tables, TableGroup):
+            yield self
+            return
+        for code, table in enumerate(self.tables.tables):
+            rows = np.flatnonzero(self.tables.codes == code)
+            if len(rows):
+                yield self.take(rows, table)

@@ -19,8 +19,7 @@ from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.pipeline.bootstrap import CountedRows
 from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_batch import BlockRows
-from ticdc_emit.pipeline.same_shape_tables import Siblings
+from ticdc_emit.pipeline.row_batch import RowBatch, TableGroup
 from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["COUNT_SCHEMA", "CountsBody", "RowCounts", "counted_rows"]
@@ -57,12 +56,12 @@ class RowCounts:
         self._held = 0
         self._most = _HELD
 
-    def count(self, tables: TablePlan | Siblings, rows: BlockRows, places: Mapping[tuple[str, str], int]) -> None:
-        """Count the rows of a piece; ``places``: of tables by (schema, name)."""
+    def count(self, rows: RowBatch, places: Mapping[tuple[str, str], int]) -> None:
+        """Count rows; ``places``: of tables by (schema, name)."""
         stamps = np.asarray(rows.commit_ts)
         if not len(stamps):
             return
-        own, versions = _tables_of(tables, stamps, places)
+        own, versions = _tables_of(rows.tables, stamps, places)
         starts = _steps(self._slots(stamps)) | _steps(own) | _steps(versions)
         physical = None
         if PHYSICAL_TABLE_ID in rows.block.columns:
@@ -126,10 +125,10 @@ def _counted(plan: Plan, place: int, version: int, physical: int | None, first_t
 
 
 def _tables_of(
-    tables: TablePlan | Siblings, stamps: npt.NDArray[np.uint64], places: Mapping[tuple[str, str], int]
+    tables: TablePlan | TableGroup, stamps: npt.NDArray[np.uint64], places: Mapping[tuple[str, str], int]
 ) -> tuple[_Numbers, _Numbers]:
     """Return the place and the version of each row's table."""
-    if isinstance(tables, Siblings):  # which have one version each
+    if isinstance(tables, TableGroup):  # which have one version each
         own = np.array([places[table.schema, table.name] for table in tables.tables], np.int32)
         return own[tables.codes], np.zeros(len(stamps), np.int32)
     versions = np.searchsorted(np.array(tables.since[1:], np.uint64), stamps, side="left").astype(np.int32)

@@ -33,7 +33,7 @@ from ticdc_emit.errors import (
     UnsupportedTypeError,
 )
 from ticdc_emit.pipeline.plan import TablePlan
-from ticdc_emit.pipeline.row_batch import POSITION, BlockRows, StructFields, first_of, row_place
+from ticdc_emit.pipeline.row_batch import POSITION, RowBatch, StructFields, first_of, row_place
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = [
@@ -92,7 +92,7 @@ class ImageReader:
     ``knows_places``: whether the caller's places of the rows are known, which errors then name.
     """
 
-    rows: BlockRows
+    rows: RowBatch
     encoder: RowEncoder
     op: Op
     known: frozenset[str]
@@ -232,17 +232,12 @@ class Part:
     rows: npt.NDArray[np.int64] | None
 
 
-def read_parts(
-    rows: BlockRows, table: TablePlan, how: Rendering, build_ts: int | None, nbytes: int | None = None
-) -> list[Part]:
-    """Split one table's rows into parts. Raises :class:`RowError` subclasses that name table and row.
-
-    ``nbytes``: of the rows, if known.
-    """
+def read_parts(rows: RowBatch, table: TablePlan, how: Rendering, build_ts: int | None) -> list[Part]:
+    """Split one table's rows into parts. Raises :class:`RowError` subclasses that name table and row."""
     known, knows_places = column_names(table), rows.block.knows_places
     check_fields(rows.block.fields, table)
-    if nbytes is None:
-        nbytes = rows.batch.nbytes if rows.length > 1 else 0  # a row is not cut
+    nbytes = rows.nbytes if rows.length > 1 else 0  # a row is not cut
+    rows = RowBatch(rows.block, rows.start, rows.length, table)  # without order keys, which would be cut, too
     parts: list[Part] = []
     for start, length, encoder in table.spans(rows.commit_ts):
         chunk = min(CHUNK_ROWS, rows_within(encoder.overhead, rows.length, nbytes, _CHUNK_BYTES))
@@ -266,7 +261,7 @@ def read_image(
     how: Rendering,
 ) -> Image:
     """Return one image of changes of one version and kind. Raises :class:`RowError` subclasses as above."""
-    rows = BlockRows.of(batch, encoder.table.full_name)
+    rows = RowBatch.of(batch, table)
     check_fields(rows.block.fields, table)
     columns = ImageReader(rows, encoder, op, column_names(table), knows_places=True).image_columns(name)
     return Image(encoder.table, columns, how, rows.column(POSITION))
@@ -295,7 +290,7 @@ def positioned(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
     return pa.record_batch(columns | {POSITION: pa.array(np.arange(batch.num_rows))})
 
 
-def _by_op(rows: BlockRows, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int64] | None]]:
+def _by_op(rows: RowBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int64] | None]]:
     if (only := rows.op) is not None:
         return [(only, None)]
     ops = rows.column("op") if "op" in rows.block.columns else pa.nulls(rows.length)

@@ -1,19 +1,16 @@
 """ARRANGE, for one input task: batches of row changes in a public form in, rows in total order out.
 
 In: record batches as an engine has them, of one table (typed form) or of many (``schema`` and ``table`` columns,
-generic form), in any order. Out: :class:`Piece`, rows of one table, or of siblings, in change form with updates of keys
-split, and their order keys. Late rows are refused, kept or counted here. What only the whole transaction tells is left
-to whoever sees it whole: two changes of one key, and the ranks of a transaction with a split update whose rows have a
-``seq``.
+generic form), in any order. Out: :class:`~ticdc_emit.pipeline.row_batch.RowBatch`, rows of one table, or of tables
+encoded together, in change form with updates of keys split, and their order keys. Late rows are refused, kept or
+counted here. What only the whole transaction tells is left to whoever sees it whole: two changes of one key, and the
+ranks of a transaction with a split update whose rows have a ``seq``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,82 +19,37 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.arrow_input import TABLE_NAMES, check_columns, is_ddl, normal_form, rows_by_table
 from ticdc_emit.changes.attributes import SPLIT
 from ticdc_emit.changes.commit_ts import commit_ts_array, refuse_far
-from ticdc_emit.changes.model import rows_within
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.pipeline.conflicting_changes import sorted_by_commit
 from ticdc_emit.pipeline.partitioner import partitions_of_part
 from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_batch import POSITION, BlockRows, FieldNames
+from ticdc_emit.pipeline.row_batch import BATCH_BYTES, POSITION, FieldNames, RowBatch
 from ticdc_emit.pipeline.row_counts import RowCounts
 from ticdc_emit.pipeline.row_filter import replicated, selected
 from ticdc_emit.pipeline.row_reader import CHUNK_ROWS, positioned
-from ticdc_emit.pipeline.same_shape_tables import Siblings, TableRows, arranged_alike, by_likeness
+from ticdc_emit.pipeline.same_shape_tables import TableRows, arranged_alike, by_likeness
 from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_keys, order_of
 from ticdc_emit.pipeline.transactions import numbered, ranks
 from ticdc_emit.routing.topics import Target
 
-__all__ = ["Arranger", "Piece", "gathered_pieces"]
+__all__ = ["Arranger", "gathered_batches"]
 
 
 _GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024
-_PIECE_BYTES = 64 * 1024 * 1024
-
-_Part: TypeAlias = "tuple[TablePlan, pa.RecordBatch]"
 
 
-@dataclass(frozen=True)
-class Piece:
-    """Rows of one table, or of siblings, in change form and in total order, and their order keys.
-
-    ``about``: their bytes, about, where those of the whole block are within a piece's bounds.
-    """
-
-    tables: TablePlan | Siblings
-    rows: BlockRows
-    keys: pa.Array
-    about: int | None = None
-
-    @cached_property
-    def nbytes(self) -> int:
-        """Bytes of the rows, which Arrow counts column by column."""
-        return int(self.rows.batch.nbytes) if self.about is None else self.about
-
-    def bounded(self) -> Iterator[Piece]:
-        """Cut it into pieces of bounded input and output: messages are larger than rows, and Arrow ends at 2 GiB."""
-        rows = rows_within(self.tables.overhead, self.rows.length, self.nbytes, _PIECE_BYTES)
-        if rows >= self.rows.length:
-            yield self
-            return
-        for start in range(0, self.rows.length, rows):
-            tables = self.tables
-            if isinstance(tables, Siblings):
-                tables = Siblings(tables.tables, tables.codes[start : start + rows])
-            yield Piece(tables, self.rows.slice(start, rows), self.keys.slice(start, rows))
-
-    def by_table(self) -> Iterator[Piece]:
-        """Cut it into pieces of one table each."""
-        if not isinstance(self.tables, Siblings):
-            yield self
-            return
-        for code, table in enumerate(self.tables.tables):
-            rows = np.flatnonzero(self.tables.codes == code)
-            if len(rows):
-                yield Piece(table, self.rows.take(rows), self.keys.take(pa.array(rows)))
-
-
-def gathered_pieces(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
-    """Yield the pieces, bounded, small ones together: up to the rows that are encoded at once."""
-    held: list[Piece] = []
+def gathered_batches(batches: Iterable[RowBatch]) -> Iterator[list[RowBatch]]:
+    """Yield the batches, bounded, small ones together: up to the rows that are encoded at once."""
+    held: list[RowBatch] = []
     count = size = 0
-    for whole in pieces:
-        for piece in whole.bounded():
-            rows, nbytes = piece.rows.length, piece.nbytes
-            if held and (count + rows > CHUNK_ROWS or size + nbytes > _PIECE_BYTES):
+    for whole in batches:
+        for rows in whole.bounded():
+            if held and (count + rows.length > CHUNK_ROWS or size + rows.nbytes > BATCH_BYTES):
                 yield held
                 held, count, size = [], 0, 0
-            held.append(piece)
-            count, size = count + rows, size + nbytes
+            held.append(rows)
+            count, size = count + rows.length, size + rows.nbytes
     if held:
         yield held
 
@@ -109,7 +61,7 @@ class Arranger:
     for rows at or below the TSO ``late_until``. ``late_rows`` counts the dropped ones, ``kept_back`` those that are not
     replicated, by reason. ``split_transactions``: the
     first bytes of the order keys of transactions with a split update, by topic, where rows have a ``seq``: their rows
-    rank by kind, wherever they are. ``row_counts``: of the rows in pieces, for slots of ``tick_ms``, if that is given.
+    rank by kind, wherever they are. ``row_counts``: of the rows in batches, for slots of ``tick_ms``, if that is given.
     """
 
     def __init__(
@@ -131,35 +83,32 @@ class Arranger:
         self.split_transactions: dict[str, set[bytes]] = {}
         self.row_counts = None if tick_ms is None else RowCounts(tick_ms)
 
-    def pieces(self, rows: pa.RecordBatch) -> Iterator[Piece]:
-        """Yield the pieces of a block of rows. Raises the :class:`~ticdc_emit.errors.RowError` family."""
-        for piece in self._pieces(rows):
+    def sorted(self, rows: pa.RecordBatch) -> Iterator[RowBatch]:
+        """Yield a block's rows in batches. Raises the :class:`~ticdc_emit.errors.RowError` family."""
+        for batch in self._sorted(rows):
             if self.row_counts is not None:
-                self.row_counts.count(piece.tables, piece.rows, self._plan.places)
-            yield piece
+                self.row_counts.count(batch, self._plan.places)
+            yield batch
 
-    def _pieces(self, rows: pa.RecordBatch) -> Iterator[Piece]:
-        if self._table is None and not self._any_late(rows):
-            yield from self._pieces_of_many(rows)
-            return
-        for table, part in self._parts(rows):
-            yield self._piece(table, part)
-
-    def _pieces_of_many(self, rows: pa.RecordBatch) -> Iterator[Piece]:
-        """Yield the pieces of a block of many tables' rows, of which none is late."""
+    def _sorted(self, rows: pa.RecordBatch) -> Iterator[RowBatch]:
+        any_late = self._table is None and self._any_late(rows)
         form = self._change_form(rows)
-        tables = self._tables(form)
+        if self._table is not None:
+            yield from self._by_itself([(self._table, form)])
+            return
+        tables = [
+            TableRows(self._plan.table(*name), places) for name, places in rows_by_table(*map(form.column, TABLE_NAMES))
+        ]
         form = form.drop_columns(list(TABLE_NAMES))
-        size = form.nbytes
+        if any_late:
+            yield from self._by_itself(_rows_of_tables(form, tables))
+            return
         for group in by_likeness(tables, self._plan):
             alone = group
             if len(group) > 1:
-                groups, alone = arranged_alike(form, group, self._plan)
-                for each in groups:
-                    about = None if size > _PIECE_BYTES else size * each.rows.length // form.num_rows
-                    yield Piece(each.tables, each.rows, each.keys, about)
-            for table, part in self._sent(self._by_table(form, alone)):
-                yield self._piece(table, part)
+                batches, alone = arranged_alike(form, group, self._plan)
+                yield from batches
+            yield from self._by_itself(_rows_of_tables(form, alone))
 
     def include(self, other: Arranger) -> None:
         """Add what another arranger found out."""
@@ -201,23 +150,16 @@ class Arranger:
                 if rows.num_rows:
                     yield rows
 
-    def _parts(self, rows: pa.RecordBatch) -> Iterator[_Part]:
-        """Yield each table's rows of a block in change form, by commit_ts, without late ones, their updates split."""
-        form = self._change_form(rows)
-        if self._table is not None:
-            return self._sent([(self._table, form)])
-        return self._sent(self._by_table(form.drop_columns(list(TABLE_NAMES)), self._tables(form)))
-
-    def _sent(self, groups: Iterable[_Part]) -> Iterator[_Part]:
-        """Yield the rows of each table that are sent, by commit_ts."""
-        for table, part in groups:
+    def _by_itself(self, tables: Iterable[tuple[TablePlan, pa.RecordBatch]]) -> Iterator[RowBatch]:
+        """Yield each table's rows that are sent, without late ones, their updates split."""
+        for table, part in tables:
             part = sorted_by_commit(numbered(part, f"{table.schema}.{table.name}"))
             part = replicated(part, table, self._plan, self.kept_back, keyless=self._table is None)
             part = self._timely(table, part)
             if part.num_rows:
                 part = selected(part, table, self._plan, self.kept_back)
             if part.num_rows:
-                yield table, sorted_by_commit(part)
+                yield self._with_keys(table, sorted_by_commit(part))
 
     def _change_form(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Return the row changes in change form; those of many tables with the columns ``TABLE_NAMES``."""
@@ -229,14 +171,6 @@ class Arranger:
         if self._table is None:
             columns |= dict(zip(TABLE_NAMES, (rows.column("schema"), rows.column("table")), strict=True))
         return pa.record_batch(columns)
-
-    def _tables(self, form: pa.RecordBatch) -> list[TableRows]:
-        groups = rows_by_table(*(form.column(name) for name in TABLE_NAMES))
-        return [TableRows(self._plan.table(*name), places) for name, places in groups]
-
-    def _by_table(self, form: pa.RecordBatch, tables: Iterable[TableRows]) -> Iterator[_Part]:
-        for each in tables:
-            yield each.table, form if len(each.places) == form.num_rows else form.take(pa.array(each.places))
 
     def _any_late(self, rows: pa.RecordBatch) -> bool:
         if self._late_until is None:
@@ -263,7 +197,7 @@ class Arranger:
             self.late_rows[table.topic, max(number, 0)] += rows  # one that could not be told is as good as any
         return part.slice(count)
 
-    def _piece(self, table: TablePlan, part: pa.RecordBatch) -> Piece:
+    def _with_keys(self, table: TablePlan, part: pa.RecordBatch) -> RowBatch:
         place = self._plan.places[table.schema, table.name]
         later = "seq" in part.schema.names and self._plan.transactions.split_order == "by-kind"
         rank = np.zeros(part.num_rows, np.int8) if later else ranks(part, self._plan.transactions.split_order)
@@ -274,4 +208,9 @@ class Arranger:
         order = order_of(keys)
         if order is not None:
             part, keys = part.take(order), keys.take(order)
-        return Piece(table, BlockRows.of(part, f"{table.schema}.{table.name}", self._field_names), keys)
+        return RowBatch.of(part, table, keys, self._field_names)
+
+
+def _rows_of_tables(form: pa.RecordBatch, tables: Iterable[TableRows]) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
+    for each in tables:
+        yield each.table, form if len(each.places) == form.num_rows else form.take(pa.array(each.places))

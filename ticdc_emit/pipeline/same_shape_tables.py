@@ -2,16 +2,15 @@
 
 In: a block of rows in change form, and which of its rows are of which table. Out: rows in total order with their order
 keys, as slices of what was made for all tables whose keys are columns of the same names and kinds. That is what most
-tables of a changefeed have in common, and few of a block's tables have rows enough to be worth calls of their own. Of
-these tables, those that are alike in all columns stay together (:class:`Siblings`). What needs a table by itself is
-left to the caller: an update of a key, several versions, filters, rows that are refused.
+tables of a changefeed have in common, and few of a block's tables have rows enough to be worth calls of their own.
+Those of them that are alike in all columns stay together, as a ``TableGroup`` of ``pipeline.row_batch``. What needs a
+table by itself is left to the caller: an update of a key, several versions, filters, rows that are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -19,16 +18,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import RowEncoder
-from ticdc_emit.changes.model import Peers
 from ticdc_emit.columnar.buffers import order_of_codes, order_of_pairs
 from ticdc_emit.errors import RowError
 from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_batch import Block, BlockRows
+from ticdc_emit.pipeline.row_batch import BATCH_BYTES, Block, RowBatch, TableGroup, encoder_of
 from ticdc_emit.pipeline.sort_key import order_keys_of
 from ticdc_emit.pipeline.transactions import numbered, ranks, updates_of_keys
 
-__all__ = ["Arranged", "Siblings", "TableRows", "arranged_alike", "by_likeness"]
+__all__ = ["TableRows", "arranged_alike", "by_likeness"]
 
 
 _Places: TypeAlias = npt.NDArray[np.int64]
@@ -40,37 +37,6 @@ class TableRows:
 
     table: TablePlan
     places: _Places
-
-
-@dataclass(frozen=True)
-class Siblings:
-    """Tables whose rows can be encoded together (``changes.model``); ``codes``: of each row, the place of its table."""
-
-    tables: tuple[TablePlan, ...]
-    codes: npt.NDArray[np.int32]
-
-    @cached_property
-    def eldest(self) -> TablePlan:
-        """The table that exists longest."""
-        return min(self.tables, key=lambda table: table.since[0])
-
-    @cached_property
-    def overhead(self) -> int:
-        """The greatest ``overhead`` of any of the tables' encoders, in bytes."""
-        return max(table.overhead for table in self.tables)
-
-    def peers(self, rows: _Places | slice) -> Peers:
-        """Return the encoders of some rows."""
-        return Peers(tuple(map(_encoder, self.tables)), self.codes[rows])
-
-
-@dataclass(frozen=True)
-class Arranged:
-    """Rows of one table, or of siblings, in total order, and their order keys."""
-
-    tables: TablePlan | Siblings
-    rows: BlockRows
-    keys: pa.Array
 
 
 def by_likeness(tables: Sequence[TableRows], plan: Plan) -> list[list[TableRows]]:
@@ -85,7 +51,7 @@ def by_likeness(tables: Sequence[TableRows], plan: Plan) -> list[list[TableRows]
 
 def arranged_alike(
     form: pa.RecordBatch, tables: Sequence[TableRows], plan: Plan
-) -> tuple[list[Arranged], list[TableRows]]:
+) -> tuple[list[RowBatch], list[TableRows]]:
     """Return the arranged rows of a group of tables, and the tables that the caller must arrange one by one."""
     codes = np.repeat(np.arange(len(tables)), [len(each.places) for each in tables])
     places = np.concatenate([each.places for each in tables])
@@ -100,7 +66,7 @@ def arranged_alike(
     since = np.array([each.table.since[0] for each in tables], np.uint64)
     if (stamps <= since[codes]).any():  # a table that does not exist yet
         return [], list(tables)
-    info = _encoder(tables[0].table).table
+    info = encoder_of(tables[0].table).table
     alone = np.zeros(len(tables), np.bool_)
     changed = updates_of_keys(batch, info, plan.rendering) if plan.splits else None
     if changed is not None:
@@ -117,16 +83,19 @@ def arranged_alike(
         family_of[members] = number
     order = _order(family_of[codes], stamps, numbers, keys)
     index = pa.array(order)
+    size = form.nbytes
     block, keys, codes = Block(batch.take(index), ""), keys.take(index), codes[order]
     starts = np.searchsorted(family_of[codes], np.arange(len(families) + 1)).tolist()
     groups = []
     for members, start, end in zip(families, starts, starts[1:], strict=False):
         if not alone[members[0]]:
             own = tuple(tables[member].table for member in members)
-            who: TablePlan | Siblings = own[0]
+            who: TablePlan | TableGroup = own[0]
             if len(own) > 1:
-                who = Siblings(own, np.searchsorted(members, codes[start:end]).astype(np.int32))
-            groups.append(Arranged(who, block.rows(start, end - start), keys.slice(start, end - start)))
+                who = TableGroup(own, np.searchsorted(members, codes[start:end]).astype(np.int32))
+            length = end - start
+            about = None if size > BATCH_BYTES else size * length // form.num_rows
+            groups.append(RowBatch(block, start, length, who, keys.slice(start, length), about))
     return groups, [each for each, by_itself in zip(tables, alone, strict=True) if by_itself]
 
 
@@ -136,12 +105,6 @@ def _families(tables: Sequence[TablePlan], alone: npt.NDArray[np.bool_]) -> list
     for place, (table, by_itself) in enumerate(zip(tables, alone, strict=True)):
         families.setdefault(place if by_itself else (table.likeness, table.spreading), []).append(place)
     return list(families.values())
-
-
-def _encoder(table: TablePlan) -> RowEncoder:
-    encoder = table.encoders[0]
-    assert encoder is not None
-    return encoder
 
 
 def _order(

@@ -65,8 +65,8 @@ def test_pieces_are_cut_by_the_size_of_their_messages(monkeypatch: pytest.Monkey
     monkeypatch.setattr(model, "OUTPUT_BYTES", 100 * encoder.plan.table("test", "t").overhead)
     arranger = Arranger(encoder.plan, ("test", "t"), "emit", None)
     (rows,) = arranger.gathered([_changes(1000)])
-    (piece,) = arranger.pieces(rows)
-    assert [part.rows.length for part in piece.bounded()] == [100] * 10
+    (piece,) = arranger.sorted(rows)
+    assert [part.length for part in piece.bounded()] == [100] * 10
 
 
 def test_messages_beyond_one_array_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

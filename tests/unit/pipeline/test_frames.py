@@ -13,6 +13,7 @@ from ticdc_emit.errors import RegistryError
 from ticdc_emit.pipeline.encode import Prepared, prepare, prepare_all
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
+from ticdc_emit.pipeline.row_batch import RowBatch
 from ticdc_emit.pipeline.row_reader import positioned
 from ticdc_emit.protocols.debezium_avro.encoder import DebeziumAvroRows
 from ticdc_emit.registry.memory import MemoryRegistry
@@ -52,7 +53,7 @@ def test_groups_of_different_tables_have_the_messages_that_each_has_alone(plan: 
     tables = [plan.table("test", name) for name in TABLES]
     alone = [messages(prepare(rows, table, plan)) for rows, table in zip(BATCHES, tables, strict=True)]
     with mock.patch.object(DebeziumAvroRows, "framed", autospec=True, side_effect=DebeziumAvroRows.framed) as framed:
-        together = list(map(messages, prepare_all(zip(BATCHES, tables, strict=True), plan)))
+        together = list(map(messages, prepare_all(map(RowBatch.of, BATCHES, tables), plan)))
     assert together == alone
     assert framed.call_count == 1
 
@@ -60,7 +61,7 @@ def test_groups_of_different_tables_have_the_messages_that_each_has_alone(plan: 
 def test_what_is_wrong_with_one_group_is_told_in_its_turn(plan: Plan) -> None:
     one, other = (plan.table("test", name) for name in TABLES)
     encoders = tuple(encoder and replace(encoder, headers={}) for encoder in other.encoders)  # type: ignore[type-var]
-    prepared = list(prepare_all(zip(BATCHES, (one, replace(other, encoders=encoders)), strict=True), plan))
+    prepared = list(prepare_all(map(RowBatch.of, BATCHES, (one, replace(other, encoders=encoders))), plan))
     assert messages(prepared[0]) == messages(prepare(BATCHES[0], one, plan))
     with pytest.raises(RegistryError):
         messages(prepared[1])

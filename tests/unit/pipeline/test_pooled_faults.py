@@ -16,6 +16,7 @@ from ticdc_emit.pipeline import encode
 from ticdc_emit.pipeline.encode import prepare_all
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
+from ticdc_emit.pipeline.row_batch import RowBatch
 from ticdc_emit.pipeline.row_reader import positioned
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
@@ -112,7 +113,7 @@ def outcome(plan: Plan, batches: dict[str, pa.RecordBatch]) -> tuple[list[Any], 
     """Return the messages up to the first error, and the error."""
     found: list[Any] = []
     try:
-        for each in prepare_all([(batch, plan.table("s", name)) for name, batch in batches.items()], plan):
+        for each in prepare_all([RowBatch.of(batch, plan.table("s", name)) for name, batch in batches.items()], plan):
             found.append(each.messages().whole().values.to_pylist())
     except TicdcEmitError as fault:
         alike = getattr(fault, "alike", None)

@@ -23,8 +23,8 @@ from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.results import read_results
+from ticdc_emit.pipeline.row_batch import TableGroup
 from ticdc_emit.pipeline.row_sorter import Arranger
-from ticdc_emit.pipeline.same_shape_tables import Siblings
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog
 
@@ -140,9 +140,9 @@ def test_tables_of_the_same_columns_are_siblings() -> None:
     (rows,) = arranger.gathered([pa.RecordBatch.from_pylist(history(), schema=FORM)])
     found = [
         "".join(sorted(table.name for table in piece.tables.tables))
-        if isinstance(piece.tables, Siblings)
+        if isinstance(piece.tables, TableGroup)
         else piece.tables.name
-        for piece in arranger.pieces(rows)
+        for piece in arranger.sorted(rows)
     ]
     assert sorted(found) == ["abc", "de", "f", "other"]
 
