@@ -40,7 +40,7 @@ from ticdc_emit.expressions.values import (
     to_text,
     weight,
 )
-from ticdc_emit.routing.regexp import CostlyRegexpError, GoRegexpError, compile_regexp
+from ticdc_emit.routing.regexp import GoRegexpError, compile_regexp
 from ticdc_emit.schema.inference.operands import Coercibility
 from ticdc_emit.sql.types import MySQLType
 
@@ -526,14 +526,9 @@ def regexp(value: Value, pattern: Value) -> Value:
     if not pattern.is_constant or subject.is_binary or pattern.is_binary:
         raise NotExactError("REGEXP over binary text, or with a pattern that is not a constant")
     try:
-        compiled = compile_regexp(pattern.data.as_py(), ignore_case=ignores_case(collate), for_values=True)
+        compiled = compile_regexp(pattern.data.as_py(), ignore_case=ignores_case(collate))
     except GoRegexpError as fault:
         raise NotExactError(f"the pattern of REGEXP: {fault}") from None
-    except CostlyRegexpError as fault:
-        raise NotExactError(
-            f"REGEXP {str(fault)!r} cannot be matched in linear time without RE2",
-            remedy="Install ticdc-emit[re2], or use a pattern without repetitions",
-        ) from None
     return boolean(mapped(compiled.search, pa.bool_(), subject.data))
 
 

@@ -18,7 +18,7 @@ from ticdc_emit.config.document import refused, warn_of_option
 from ticdc_emit.config.filters import EVENT_TYPES
 from ticdc_emit.config.lineages import FilterSwitches
 from ticdc_emit.errors import ConfigError, DdlError
-from ticdc_emit.routing.regexp import CostlyRegexpError, GoRegexp, GoRegexpError, compile_regexp
+from ticdc_emit.routing.regexp import GoRegexp, GoRegexpError, compile_regexp
 from ticdc_emit.routing.table_filter import TableFilter
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
@@ -151,12 +151,6 @@ class EventFilters:
                 # TiCDC logs it and continues without the rule's types and texts
                 warn_of_option(f"{_OPTION}[{index}] has no effect on event types and DDL texts, as in TiCDC: {fault}")
                 types, text = frozenset(), None
-            except CostlyRegexpError as fault:
-                raise ConfigError(
-                    f"the pattern {str(fault)!r} cannot be matched in linear time without RE2",
-                    remedy="Install ticdc-emit[re2], or use fewer repetitions, none inside of another",
-                    option=f"{_OPTION}[{index}].ignore-sql",
-                ) from None
             rules.append(EventRule(name, tables, types, text, entry))
         return cls(tuple(rules), config.profile.filtering)
 

@@ -1,7 +1,9 @@
-"""Wildcards of TiDB's filters. In: tokens of a pattern and a name. Out: whether it matches, without backtracking.
+"""TiDB's filters of tables and columns: ``shop.*``, ``!*.tmp_[0-9]``, ``/^t\\d+$/.x``, ``"quoted".`name```.
 
-The bits of one number are the positions of the pattern that the name's characters so far can reach. So the time is
-linear in the name's length, however many stars there are.
+In: the patterns of a matcher or of ``filter.rules``, and a name. Out: whether the last pattern that matches accepts it,
+or TiDB's refusal of a wrong pattern. Regular expressions and character classes need the extra ``re2``.
+
+Source: ``pkg/util/table-filter`` of pingcap/tidb.
 """
 
 from __future__ import annotations
@@ -9,27 +11,34 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Protocol, TypeAlias
 
 from ticdc_emit.config.document import refused
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.routing.regexp import CostlyRegexpError, GoRegexp, GoRegexpError, compile_regexp, translate
+from ticdc_emit.routing.regexp import GoRegexp, GoRegexpError, compile_regexp
 from ticdc_emit.sql.words import to_lower
 
-__all__ = ["END", "STAR", "ColumnFilter", "TableFilter", "Wildcards"]
+__all__ = ["ColumnFilter", "TableFilter"]
 
 
-STAR = "*"
-"""The token for any number of characters."""
-END = "$"
-"""The token for the end of the name: TiDB passes an unescaped ``$`` on to a regular expression."""
+class _Mark(Enum):
+    STAR = "*"
+    ONE = "?"
+    END = "$"
+    """TiDB passes an unescaped ``$`` on to a regular expression, so it is the end of the name there."""
 
 
 @dataclass(frozen=True)
-class Wildcards:
-    """Tokens: :data:`STAR`, :data:`END`, or a regular expression of one character."""
+class _Wildcards:
+    """A pattern with wildcards. A token is a mark, a letter, or the regular expression of a class of characters.
 
-    tokens: tuple[str | GoRegexp, ...]
+    The bits of one number are the positions of the pattern that the name's characters so far can reach. So the time is
+    linear in the name's length, however many stars there are.
+    """
+
+    tokens: tuple[_Mark | str | GoRegexp, ...]
+    ignore_case: bool
 
     def search(self, name: str) -> bool:
         """Return whether the whole name matches."""
@@ -45,22 +54,27 @@ class Wildcards:
         while places:
             place = places.bit_length() - 1
             places ^= 1 << place
-            token = self.tokens[place] if place < len(self.tokens) else END
-            if token == STAR:
+            token = self.tokens[place] if place < len(self.tokens) else _Mark.END
+            if token is _Mark.STAR:
                 moved |= 1 << place
-            elif isinstance(token, GoRegexp) and token.search(char):
+            elif token is _Mark.ONE or (not isinstance(token, _Mark) and self._holds(token, char)):
                 moved |= 2 << place
         return moved
+
+    def _holds(self, token: str | GoRegexp, char: str) -> bool:
+        if isinstance(token, GoRegexp):
+            return token.search(char)
+        return token == char or (self.ignore_case and token.casefold() == char.casefold())
 
     def _skipped(self, places: int, *, at_end: bool) -> int:
         """Add the positions after tokens that need no character."""
         for place, token in enumerate(self.tokens):
-            if places >> place & 1 and (token == STAR or (token == END and at_end)):
+            if places >> place & 1 and (token is _Mark.STAR or (token is _Mark.END and at_end)):
                 places |= 2 << place
         return places
 
 
-Matcher: TypeAlias = "str | GoRegexp | Wildcards | None"
+Matcher: TypeAlias = "str | GoRegexp | _Wildcards | None"
 """A literal name, a pattern, or ``None`` for every name."""
 
 _REGEXP = re.compile(r"/(?:\\.|\\(?=\n)|[^/\\])+/")
@@ -150,12 +164,6 @@ def _parse(patterns: Sequence[str], read: _Reader, ignore_case: bool, option: st
                 rules.append(_Rule(read(line if positive else line[1:], ignore_case), positive))
     except _SyntaxError as fault:
         raise _refusal(patterns, fault, option) from None
-    except CostlyRegexpError as fault:
-        raise ConfigError(
-            f"the regular expression /{fault}/ cannot be matched in linear time without RE2",
-            remedy="Install ticdc-emit[re2], or use fewer repetitions, none inside of another",
-            option=option,
-        ) from None
     return tuple(reversed(rules))
 
 
@@ -197,7 +205,8 @@ def _pattern(line: str, ignore_case: bool, *, dotted: bool) -> tuple[Matcher, st
         end = _end_of_regexp(line)
         if not end:
             raise _SyntaxError("syntax error: incomplete regexp")
-        return _compiled(line[1 : end - 1], ignore_case), line[end:]
+        regexp = line[1 : end - 1]
+        return None if regexp == _EVERYTHING else _compiled(regexp, ignore_case), line[end:]
     if line[0] in _QUOTED:
         mark = line[0]
         found = _QUOTED[mark].match(line)
@@ -222,38 +231,45 @@ def _end_of_regexp(line: str) -> int:
 
 def _wildcards(line: str, ignore_case: bool, *, dotted: bool) -> tuple[Matcher, str]:
     literal, regexp = "", "(?s)^"
-    tokens: list[str] = []
-    is_literal, place = True, 0
+    tokens: list[_Mark | str] = []
+    classes: dict[int, str] = {}
+    place = 0
     while place < len(line):
         char, width = line[place], 1
-        before = len(regexp)
         if char == "." and dotted:
             break
         if char == "\\":
-            escaped = _escaped(line[place + 1 :])
-            literal += escaped
-            regexp += f"\\{escaped}" if escaped.isascii() else escaped
-            width = 2
+            char, width = _escaped(line[place + 1 :]), 2
+            literal += char
+            tokens.append(char)
+            regexp += f"\\{char}" if char.isascii() else char
         elif char in "*?":
-            is_literal = False
+            if char == "?" or tokens[-1:] != [_Mark.STAR]:
+                tokens.append(_Mark(char))
             regexp += ".*" if char == "*" else "."
         elif char == "[":
             match = _RANGE.match(line, place)
             if match is None:
                 raise _SyntaxError("syntax error: failed to parse character class")
-            is_literal, width = False, len(match.group())
-            regexp += _character_class(match.group())
+            width = len(match.group())
+            classes[len(tokens)] = _character_class(match.group())
+            regexp += classes[len(tokens)]
+            tokens.append(char)
         elif char in "$_" or char.isalnum() or not char.isascii():
             literal += char
-            regexp += char  # "$" is unescaped too: next to a wildcard it matches nothing, as in TiDB
+            regexp += char
+            tokens.append(_Mark.END if char == "$" else char)
         else:
             raise _SyntaxError(f"unexpected special character '{char}'")
-        if char != "*" or tokens[-1:] != [STAR]:
-            tokens.append(STAR if char == "*" else regexp[before:])
         place += width
-    if not is_literal:
-        return _wildcard_matcher(regexp + "$", tokens, ignore_case), line[place:]
-    return to_lower(literal) if ignore_case else literal, line[place:]
+    if not classes and not {_Mark.STAR, _Mark.ONE}.intersection(tokens):
+        return to_lower(literal) if ignore_case else literal, line[place:]
+    if tokens == [_Mark.STAR]:
+        return None, line[place:]
+    if classes:  # checked as one regular expression, as in TiDB
+        _compiled(regexp + "$", ignore_case)
+    parts = (_compiled(f"(?s)^{classes[i]}$", ignore_case) if i in classes else token for i, token in enumerate(tokens))
+    return _Wildcards(tuple(parts), ignore_case), line[place:]
 
 
 def _escaped(rest: str) -> str:
@@ -273,25 +289,7 @@ def _character_class(text: str) -> str:
     return rf"[\^{text[2:]}" if text[1] == "^" else text
 
 
-def _wildcard_matcher(regexp: str, tokens: list[str], ignore_case: bool) -> Matcher:
-    """Check wildcards as TiDB does, as one regular expression; they are matched one character at a time."""
-    if regexp == _EVERYTHING:
-        return None
-    try:
-        translate(regexp, ignore_case=ignore_case)
-        return Wildcards(
-            tuple(
-                token if token in (STAR, END) else compile_regexp(f"(?s)^{token}$", ignore_case=ignore_case)
-                for token in tokens
-            )
-        )
-    except GoRegexpError as fault:
-        raise _SyntaxError(f"invalid pattern: {fault}") from None
-
-
-def _compiled(regexp: str, ignore_case: bool) -> Matcher:
-    if regexp == _EVERYTHING:
-        return None
+def _compiled(regexp: str, ignore_case: bool) -> GoRegexp:
     try:
         return compile_regexp(regexp, ignore_case=ignore_case)
     except GoRegexpError as fault:

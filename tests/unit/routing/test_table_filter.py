@@ -10,8 +10,9 @@ from contextlib import suppress
 
 import pytest
 
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, MissingDependencyError
 from ticdc_emit.routing import regexp
+from ticdc_emit.routing.regexp import compile_regexp
 from ticdc_emit.routing.table_filter import ColumnFilter, TableFilter, _end_of_regexp
 from ticdc_emit.sql.words import to_lower
 
@@ -131,15 +132,32 @@ def test_stars_cost_no_time(stars: int) -> None:
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("pattern", ["/^(a+)+$/", "/(a|a)*b/", "/a*a*a*a*a*b/"])
-def test_regular_expressions_cost_no_time(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_regular_expressions_cost_no_time(pattern: str) -> None:
     for name in ("a" * 24 + "_", "a" * 64 + "_"):
         assert not TableFilter.parse([f"test.{pattern}"], case_sensitive=False).matches("test", name)
+
+
+def test_wildcards_need_no_re2_but_character_classes_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "re2", None)
     regexp._compiled.cache_clear()
-    with pytest.raises(ConfigError, match=r"cannot be matched in linear time.*Install ticdc-emit\[re2\]") as caught:
-        TableFilter.parse([f"test.{pattern}"], case_sensitive=False)
-    assert caught.value.option == "matcher"
-    regexp._compiled.cache_clear()
+    found = TableFilter.parse(["*.T_*", "!*.t_?", r"a\-b*.x"], case_sensitive=False)
+    assert [found.matches("db", name) for name in ("t_12", "t_1", "s_12")] == [True, False, False]
+    for pattern in ("db.t[0-9]", "db./t+/"):
+        with pytest.raises(MissingDependencyError, match=r"ticdc-emit\[re2\]"):
+            TableFilter.parse([pattern], case_sensitive=False)
+
+
+def test_letters_are_equal_without_case_where_re2_finds_them_equal() -> None:
+    """Names are in lower case there; only letters that fold to others are in question."""
+    letters = [chr(code) for code in range(0x20, 0x20000) if not 0xD800 <= code < 0xE000]
+    by_fold: dict[str, set[str]] = {}
+    for letter in letters:
+        by_fold.setdefault(letter.casefold(), set()).add(letter)
+    for alike in by_fold.values():
+        for letter in alike if len(alike) > 1 else ():
+            columns = ColumnFilter.parse([f"{letter}*"])
+            by_re2 = compile_regexp(f"(?s)^{letter}.*$", ignore_case=True)
+            assert [columns.matches(other) for other in alike] == [by_re2.search(to_lower(other)) for other in alike]
 
 
 @pytest.mark.timeout(20)
