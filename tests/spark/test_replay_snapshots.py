@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit import from_snapshots, messages, replay
-from ticdc_emit.cli.replay import CommandOptions, run
-from ticdc_emit.cli.replay_data import ColumnOptions
+from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError, DuplicateChangeError, InvalidValueError, MissingColumnError

@@ -24,16 +24,16 @@ from ticdc_emit.cli.options import (
     SinkUriOrEmbedded,
     SparkSettings,
     Strict,
+    complete_profile,
     complete_protocol,
     complete_schema,
     examples,
+    from_variable,
     grouped,
     one_of,
     spark_settings,
+    uri_option,
 )
-from ticdc_emit.cli.replay_command import add_replay_command
-from ticdc_emit.cli.serve_command import add_serve_command
-from ticdc_emit.cli.topic_commands import add_topic_commands
 
 __all__ = ["app"]
 
@@ -306,6 +306,424 @@ def generate(
     raise typer.Exit(code)
 
 
-add_replay_command(app)
-add_serve_command(app)
-add_topic_commands(app)
+def _complete_mode(incomplete: str) -> list[str]:
+    from ticdc_emit.cli.replay import MODES
+
+    return one_of(*MODES)(incomplete)
+
+
+@app.command(
+    cls=grouped(
+        {
+            "Source": "schema table mode before input_format keys op order_by transaction valid_from valid_to "
+            "bad_rows bad_rows_path",
+            "Time": "time_column time_unit at ddl speed slice_ state_uri watermark_interval",
+            "Sink": "sink_uri config time_zone profile schema_registry",
+            "Spark": "spark",
+        }
+    ),
+    epilog=examples(
+        "ticdc-emit replay --schema tables.sql --table shop.orders=changes.parquet --sink-uri "
+        "'kafka://127.0.0.1:9092/t?protocol=canal-json'",
+        "ticdc-emit replay --mode diff --schema tables.sql --before shop.orders=day1.parquet "
+        "--table shop.orders=day2.parquet --sink-uri 'file:///tmp/out?protocol=canal-json'",
+        "ticdc-emit replay --mode snapshots --time-column dt --schema tables.sql "
+        "--table shop.stock=daily/ --sink-uri 'file:///tmp/out?protocol=canal-json'",
+        "ticdc-emit replay --speed 1440 --schema tables.sql --table shop.orders=changes.parquet --sink-uri "
+        "'kafka://127.0.0.1:9092/t?protocol=simple'",
+    ),
+)
+def replay(
+    schema: Annotated[
+        Path,
+        typer.Option(metavar="FILE.sql", help="DDL of the tables before the history.", exists=True, dir_okay=False),
+    ],
+    table: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=PATH", help="schema.name and its source; repeat it. jdbc:…#table for a database."),
+    ],
+    sink_uri: SinkUri,
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="Kind of the sources: snapshot, snapshots, diff, validity or operations.",
+            autocompletion=_complete_mode,
+        ),
+    ] = "operations",
+    before: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=PATH",
+            help="diff: the earlier snapshot. operations: the table's rows before the first change, if known.",
+        ),
+    ] = None,
+    time_column: Annotated[
+        str | None, typer.Option(help="The column with each row's commit time (snapshots: the time of its snapshot).")
+    ] = None,
+    time_unit: Annotated[
+        str,
+        typer.Option(
+            help="Unit of times that are whole numbers: tso, s, ms or us.",
+            autocompletion=one_of("tso", "s", "ms", "us"),
+        ),
+    ] = "tso",
+    at: Annotated[
+        str | None, typer.Option(help="ISO time or TSO for all rows when --time-column is not given. Default: now.")
+    ] = None,
+    keys: Annotated[str | None, typer.Option(help="Key columns, with commas. Default: each table's key.")] = None,
+    op: Annotated[str | None, typer.Option(help="operations: column with the kind of change. Default: op.")] = None,
+    order_by: Annotated[
+        list[str] | None,
+        typer.Option(help="operations: column or SQL expression that orders changes with the same time."),
+    ] = None,
+    transaction: Annotated[str | None, typer.Option(help="operations: column that names the transaction.")] = None,
+    valid_from: Annotated[
+        str | None, typer.Option(help="validity: column with the start of validity. Default: valid_from.")
+    ] = None,
+    valid_to: Annotated[
+        str | None,
+        typer.Option(help="validity: column with the end of validity (NULL: still valid). Default: valid_to."),
+    ] = None,
+    input_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="parquet, csv, json, delta, iceberg … Default: from the name.",
+            autocompletion=one_of("parquet", "csv", "json", "orc", "delta", "iceberg", "jdbc"),
+        ),
+    ] = None,
+    ddl: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.sql", help="Later DDL: statements under '-- at <time>'.", exists=True, dir_okay=False
+        ),
+    ] = None,
+    speed: Annotated[
+        float | None,
+        typer.Option(help="Speed factor; 1440: a day in a minute, 1: the original pace. Default: full speed."),
+    ] = None,
+    slice_: Annotated[
+        str | None, typer.Option("--slice", help="Event time of one batch: 10m, 1h. Default: 2 s at --speed, or all.")
+    ] = None,
+    state_uri: Annotated[
+        str | None,
+        uri_option("--state-uri", "URI", "Folder for the state of a replay, so that it can resume after a stop."),
+    ] = None,
+    watermark_interval: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Event time between watermarks within a slice.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
+    ] = None,
+    time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
+    profile: Lineage = None,
+    schema_registry: RegistryOrVariable = None,
+    bad_rows: BadRows = "refuse",
+    bad_rows_path: BadRowsPath = None,
+    spark: SparkSettings = None,
+    html: Html = None,
+    as_json: AsJson = False,
+    strict: Strict = False,
+) -> None:
+    """Replay history: snapshots, slowly changing tables and change tables as CDC, at their own pace or faster.
+
+    With --slice or --speed, Ctrl-C stops after the current slice; with --state-uri the same command resumes there.
+    """
+    from ticdc_emit.cli.replay import MODES, ColumnOptions, CommandOptions, run
+
+    if mode not in MODES:
+        raise typer.BadParameter(f"choose {', '.join(MODES)}", param_hint="--mode")
+    if time_unit not in ("tso", "s", "ms", "us"):
+        raise typer.BadParameter("choose tso, s, ms or us", param_hint="--time-unit")
+    columns = ColumnOptions(
+        mode,
+        time_column=time_column,
+        time_unit=time_unit,  # type: ignore[arg-type]  # checked above
+        at=at,
+        keys=[name.strip() for name in keys.split(",")] if keys else (),
+        op=op,
+        order_by=order_by or (),
+        transaction=transaction,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        format=input_format,
+    )
+    options = CommandOptions(
+        schema,
+        table,
+        before or (),
+        sink_uri,
+        columns,
+        config=config,
+        ddl=ddl,
+        speed=speed,
+        slice=slice_,
+        state_uri=state_uri,
+        watermark_interval=watermark_interval,
+        time_zone=time_zone,
+        profile=profile,
+        schema_registry=schema_registry,
+        bad_rows=bad_rows,
+        bad_rows_path=bad_rows_path,
+        spark=spark_settings(spark),
+        html=html,
+        as_json=as_json,
+    )
+    raise typer.Exit(run(options))
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        "ticdc-emit serve",
+        "ticdc-emit serve --schema shop --rate 500",
+        "ticdc-emit serve --schema bank --protocol avro --broker kafka --port 19092 --registry-port 18081",
+    ),
+)
+def serve(
+    port: Annotated[int, typer.Option(help="Port of Kafka.", min=1, max=65535)] = 9092,
+    registry_port: Annotated[int, typer.Option(help="Port of the schema registry.", min=1, max=65535)] = 8081,
+    broker: Annotated[
+        str,
+        typer.Option(
+            metavar="embedded|kafka",
+            help="embedded: starts at once; not for Java clients. kafka: a real broker; needs Java, and Maven once.",
+            autocompletion=one_of("embedded", "kafka"),
+        ),
+    ] = "embedded",
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.sql",
+            help="Also send live traffic of these tables: a DDL file or a sample: bank, shop …",
+            autocompletion=complete_schema,
+        ),
+    ] = None,
+    rate: Annotated[float, typer.Option(help="Row changes per second of the traffic.", min=0.001)] = 100.0,
+    protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP, autocompletion=complete_protocol)] = "canal-json",
+    enable_tidb_extension: Annotated[
+        bool,
+        typer.Option(
+            "--enable-tidb-extension",
+            help="Write TiDB's extension fields, as with enable-tidb-extension=true in a sink URI.",
+        ),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same rows.")] = 0,
+    profile: LineageOrClassic = None,
+    strict: Strict = False,
+) -> None:
+    """Run a Kafka and a schema registry until Ctrl-C, with live traffic if you name a schema.
+
+    Prints connection settings for confluent-kafka, kcat, ClickHouse, Flink SQL, Kafka Connect, Spark.
+    """
+    from ticdc_emit.cli.serve import BROKERS, run
+
+    if broker not in BROKERS:
+        raise typer.BadParameter(f"choose {' or '.join(BROKERS)}", param_hint="--broker")
+    code = run(
+        port=port,
+        registry_port=registry_port,
+        broker=broker,
+        schema=schema,
+        rate=rate,
+        protocol=protocol,
+        enable_tidb_extension=enable_tidb_extension,
+        seed=seed,
+        profile=profile,
+    )
+    raise typer.Exit(code)
+
+
+def _complete_scenario(incomplete: str) -> list[str]:
+    from ticdc_emit.traffic.scenarios import scenarios
+
+    return one_of(*(kind.name for kind in scenarios()))(incomplete)
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        "ticdc-emit scenario --list",
+        "ticdc-emit scenario b-a-b --protocol debezium",
+        "ticdc-emit scenario redelivery --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json'",
+        "ticdc-emit scenario redelivery --check tables.json",
+    ),
+)
+def scenario(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="The scenario. Without: list all.", metavar="NAME", autocompletion=_complete_scenario),
+    ] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="List all scenarios.")] = False,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{PROTOCOL_HELP} A protocol in the sink URI wins. Default: the scenario's first.",
+            autocompletion=complete_protocol,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same messages.")] = 0,
+    sink_uri: Annotated[
+        str | None, uri_option("--sink-uri", "URI", "TiCDC's sink URI: where to send. Default: show the messages.")
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help="Profile of TiCDC: classic or next. Default: the first that has the protocol.",
+            autocompletion=complete_profile,
+        ),
+    ] = None,
+    schema_registry: Registry = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.json", help="Compare a consumer's tables; exit 1 if they differ.", dir_okay=False),
+    ] = None,
+    html: Html = None,
+    as_json: AsJson = False,
+    strict: Strict = False,
+) -> None:
+    """Send a message sequence that breaks naive consumers, and show the tables a correct consumer ends up with."""
+    from ticdc_emit.cli.scenario import list_scenarios, require_name, run
+
+    if list_all or (name is None and sink_uri is None and check is None and html is None):
+        raise typer.Exit(list_scenarios(as_json=as_json))
+    name = require_name(name)
+    code = run(
+        name,
+        protocol=protocol,
+        seed=seed,
+        sink_uri=sink_uri,
+        profile=profile,
+        schema_registry=schema_registry,
+        check=check,
+        html=html,
+        as_json=as_json,
+    )
+    raise typer.Exit(code)
+
+
+Source = Annotated[
+    Path | None,
+    typer.Argument(help="Files of a file:// sink: its folder, a topic's folder, or one file.", metavar="PATH"),
+]
+Topics = Annotated[
+    list[str] | None, typer.Option("--topic", help="Topic; repeat it for more. Default: the changefeed's topics.")
+]
+Brokers = Annotated[str | None, typer.Option(metavar="HOST:PORT,…", help="Kafka brokers, instead of --sink-uri.")]
+FeedUri = Annotated[
+    str | None,
+    uri_option("--sink-uri", "URI", "The changefeed's sink URI with all its options.", envvar="TICDC_EMIT_SINK_URI"),
+]
+FeedConfig = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE.toml", help="The changefeed file.", exists=True, dir_okay=False)
+]
+FeedProtocol = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol",
+        help=f"{PROTOCOL_HELP} Not with --sink-uri, which names it.",
+        autocompletion=complete_protocol,
+    ),
+]
+FeedZone = Annotated[str, typer.Option("--time-zone", help="The changefeed's time zone, for TIMESTAMP values.")]
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        "ticdc-emit tail --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json' --follow",
+        "ticdc-emit tail --brokers 127.0.0.1:9092 --topic t --protocol canal-json --table 'shop.*' --op update",
+    ),
+)
+def tail(
+    context: typer.Context,
+    path: Source = None,
+    topic: Topics = None,
+    protocol: FeedProtocol = None,
+    brokers: Brokers = None,
+    sink_uri: FeedUri = None,
+    config: FeedConfig = None,
+    schema_registry: RegistryOrVariable = None,
+    time_zone: FeedZone = "UTC",
+    profile: Lineage = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Continue with new messages as they arrive.")] = False,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="WHERE",
+            help="beginning, or newest:N messages of each partition. Default: newest:10; "
+            "with --table or --op, but not --follow: beginning.",
+            autocompletion=one_of("beginning", "newest:"),
+        ),
+    ] = None,
+    last: Annotated[
+        int | None, typer.Option(metavar="N", help="The last N messages of each partition: --from newest:N.", min=0)
+    ] = None,
+    table: Annotated[list[str] | None, typer.Option(help="Pattern of schema.table. Repeat it for more.")] = None,
+    op: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="insert, update, delete, ddl, watermark, bootstrap or unreadable. Repeat it for more.",
+            autocompletion=one_of("insert", "update", "delete", "ddl", "watermark", "bootstrap", "unreadable"),
+        ),
+    ] = None,
+    claims: Annotated[bool, typer.Option("--claims", help="Read large messages from the claim-check storage.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line, for programs.")] = False,
+    strict: Strict = False,
+) -> None:
+    """Show the messages of topics, decoded, one line per message."""
+    from ticdc_emit.cli.tail import run
+    from ticdc_emit.cli.topic_source import SourceOptions
+
+    sink_uri = _unless_elsewhere(context, sink_uri, path, brokers)
+    options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone, profile)
+    if last is not None and start is not None:
+        raise typer.BadParameter("give either --last or --from", param_hint="--last")
+    start = start if last is None else f"newest:{last}"
+    code = run(options, follow=follow, start=start, tables=table or [], ops=op or [], claims=claims, as_json=as_json)
+    raise typer.Exit(code)
+
+
+@app.command(
+    cls=Command,
+    epilog=examples(
+        "ticdc-emit verify /tmp/out --protocol debezium",
+        "ticdc-emit verify --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json'",
+    ),
+)
+def verify(
+    context: typer.Context,
+    path: Source = None,
+    topic: Topics = None,
+    protocol: FeedProtocol = None,
+    brokers: Brokers = None,
+    sink_uri: FeedUri = None,
+    config: FeedConfig = None,
+    schema_registry: RegistryOrVariable = None,
+    time_zone: FeedZone = "UTC",
+    profile: Lineage = None,
+    claims: Annotated[
+        bool, typer.Option("--claims", help="Also check that the claim-check storage has its objects.")
+    ] = False,
+    show: Annotated[int, typer.Option(help="How many findings of each invariant to print.", min=1)] = 20,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Exit 0 even if there are no messages.")] = False,
+    html: Html = None,
+    as_json: AsJson = False,
+    strict: Strict = False,
+) -> None:
+    """Check the messages of topics against every invariant. Exit 1 if a check fails or there are no messages."""
+    from ticdc_emit.cli.topic_source import SourceOptions
+    from ticdc_emit.cli.verify import run
+
+    sink_uri = _unless_elsewhere(context, sink_uri, path, brokers)
+    options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone, profile)
+    raise typer.Exit(run(options, claims=claims, show=show, allow_empty=allow_empty, html=html, as_json=as_json))
+
+
+def _unless_elsewhere(
+    context: typer.Context, sink_uri: str | None, path: Path | None, brokers: str | None
+) -> str | None:
+    """Return the sink URI; that of the environment only if the command line gives no other source."""
+    elsewhere = path is not None or brokers is not None
+    return None if elsewhere and from_variable(context, "sink_uri") else sink_uri

@@ -1,25 +1,55 @@
-"""What every command shares: a console for results, and progress for terminals and logs.
+"""What every command prints: results to stdout, progress to stderr.
 
-Results go to stdout, progress to stderr. On a terminal there are colours, tables and a progress bar. Elsewhere there
-are plain lines, with progress at most every few seconds.
+On a terminal there are colours, tables and a progress bar with rate and time left. Elsewhere there are plain lines,
+with progress at most every few seconds. The rows of a progress bar are those that have been encoded so far; sending
+them follows.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
+from ticdc_emit.caller import warn_caller
+from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.config.secrets import printable
+from ticdc_emit.pipeline.report import RunReport, RunTotal, report_lines, total_line
 
-__all__ = ["ProgressLine", "print_json", "progress", "result_console", "say", "step"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = [
+    "ProgressLine",
+    "print_json",
+    "print_summary",
+    "progress",
+    "result_console",
+    "row_progress",
+    "say",
+    "step",
+    "warn_of_nothing",
+]
+
 
 _QUIET_S = 5.0
 
@@ -88,3 +118,92 @@ class _PlainProgress:
         if time.monotonic() - self._last >= _QUIET_S:
             self._last = time.monotonic()
             say(f"{self._title}: {done}/{total} {doing}".rstrip())
+
+
+_EVERY_S = 0.2
+
+
+@contextmanager
+def row_progress(
+    doing: str, source: SparkSession | Callable[[], int], rows: int | None, *, quiet: bool = False
+) -> Iterator[None]:
+    """Show the rows of the block, of ``rows`` or of an unknown number; ``quiet``: show nothing.
+
+    ``source``: the session whose workers encode them, or a function that returns how many were encoded so far.
+    """
+    console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
+    if quiet or not console.is_terminal:
+        with step(doing, quiet=quiet):
+            yield
+        return
+    began = time.monotonic()
+    console.print(Text(doing))
+    with ExitStack() as stack:
+        read = source if callable(source) else stack.enter_context(_tally_of(source))
+        stack.enter_context(_polled(stack.enter_context(_bar(console)), read, rows))
+        yield
+    console.print(Text.assemble(("✓ ", "green"), doing, (f" {time.monotonic() - began:.1f} s", "dim")))
+
+
+@contextmanager
+def _tally_of(spark: SparkSession) -> Iterator[Callable[[], int]]:
+    from ticdc_emit.spark.worker import SETTING, tallied
+
+    with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
+        spark.conf.set(SETTING, folder)
+        try:
+            yield lambda: tallied(Path(folder))
+        finally:
+            spark.conf.unset(SETTING)
+
+
+def _bar(console: Console) -> Progress:
+    left = TimeRemainingColumn(compact=True)
+    return Progress(BarColumn(), _Rows(), _Rate(), left, TextColumn("left"), console=console, transient=True)
+
+
+@contextmanager
+def _polled(bar: Progress, read: Callable[[], int], rows: int | None) -> Iterator[None]:
+    task, ended = bar.add_task("", total=rows), threading.Event()
+
+    def show() -> None:
+        while not ended.wait(_EVERY_S):
+            with suppress(OSError, ValueError):  # a line that is half written counts the next time
+                done = read()
+                bar.update(task, completed=done if rows is None else min(done, rows))
+
+    shown = threading.Thread(target=show, daemon=True)
+    shown.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        shown.join()
+
+
+class _Rows(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        total = "" if task.total is None else f" of {task.total:,.0f}"
+        return Text(f"{task.completed:,.0f}{total} rows encoded")
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed or 0:,.0f} rows/s", "dim")
+
+
+def warn_of_nothing(report: RunReport | RunTotal) -> None:
+    """Warn if the changefeed's filter left no row of a whole run."""
+    if report.filtered_rows and not report.rows:
+        rules = ", ".join(name for name, count in report.filtered.items() if count)
+        warn_caller(f"[filter] left out all {report.filtered_rows:,} rows ({rules}): nothing was sent", ConfigWarning)
+
+
+def print_summary(console: Console, report: RunReport | RunTotal) -> None:
+    """Print the totals and the counts of every topic-partition."""
+    if console.is_terminal:
+        console.print(report)
+    else:
+        for line in report_lines(report)[:-1]:
+            console.print(Text(line))
+    console.print(Text(total_line(report), "bold green"))

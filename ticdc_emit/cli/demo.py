@@ -1,7 +1,7 @@
 """``ticdc-emit demo``: the library's main job from end to end, on defaults that need no server.
 
 It makes a table's history, encodes it, sends it and reads it back: from an embedded Kafka, or the cluster or folder of
-``--sink-uri``. The history is one batch of a changefeed, so it runs in this process or on Spark (``cli/engine.py``).
+``--sink-uri``. The history is one batch of a changefeed, so it runs in this process or on Spark (``cli/session.py``).
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticdc_emit.cli.console import print_json, result_console, step
+from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, step
 from ticdc_emit.cli.demo_data import CREATED_TS, DATABASE, ORDERS, TABLE, OrderHistory, order_history, span_s
-from ticdc_emit.cli.engine import MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.messages import message_dict, pick_story, print_messages
-from ticdc_emit.cli.place import changefeed_at, messages_at, place
-from ticdc_emit.cli.row_progress import row_progress
-from ticdc_emit.cli.session import SHORT_ROWS
-from ticdc_emit.cli.summary import print_summary
-from ticdc_emit.cli.watermarks import sparse_interval
+from ticdc_emit.cli.place import changefeed_at, messages_at, place, sparse_interval
+from ticdc_emit.cli.session import (
+    MOST_ROWS_HERE,
+    SHORT_ROWS,
+    CountedBatches,
+    runs_here,
+    spark_for,
+)
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.consume.tail import Tail

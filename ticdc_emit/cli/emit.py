@@ -8,14 +8,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ticdc_emit.cli.console import print_json, result_console
-from ticdc_emit.cli.engine import MOST_BYTES_HERE, MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
+from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, warn_of_nothing
+from ticdc_emit.cli.emit_input import changes_here, format_of, read_changes
 from ticdc_emit.cli.html import Pictures
-from ticdc_emit.cli.input_data import format_of, read_changes
-from ticdc_emit.cli.input_here import changes_here
 from ticdc_emit.cli.local_files import check_readable, files_at, local_size
-from ticdc_emit.cli.row_progress import row_progress
-from ticdc_emit.cli.summary import print_summary, warn_of_nothing
+from ticdc_emit.cli.session import (
+    MOST_BYTES_HERE,
+    MOST_ROWS_HERE,
+    CountedBatches,
+    runs_here,
+    spark_for,
+)
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.hints import did_you_mean

@@ -1,8 +1,13 @@
-"""``ticdc-emit generate``: traffic from table schemas alone, to Kafka or files; made here or by Spark."""
+"""``ticdc-emit generate``: traffic from table schemas alone, to Kafka or files; made here or by Spark.
+
+A live stream is warmed up before it must keep pace with the clock, and a stream ends after a whole batch.
+"""
 
 from __future__ import annotations
 
 import os
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -11,17 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.cli import signals
-from ticdc_emit.cli.console import print_json, result_console, say, step
-from ticdc_emit.cli.engine import MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
+from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, say, step
 from ticdc_emit.cli.html import Pictures
-from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
-from ticdc_emit.cli.live_traffic import send_stream, warm_up_live
 from ticdc_emit.cli.messages import message_dict, print_messages
-from ticdc_emit.cli.place import changefeed_at, messages_at, place
-from ticdc_emit.cli.row_progress import row_progress
-from ticdc_emit.cli.session import SHORT_ROWS
-from ticdc_emit.cli.summary import print_summary
-from ticdc_emit.cli.watermarks import sparse_interval
+from ticdc_emit.cli.place import changefeed_at, messages_at, place, sparse_interval
+from ticdc_emit.cli.session import MOST_ROWS_HERE, SHORT_ROWS, CountedBatches, runs_here, spark_for
+from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.consume.tail import Tail
@@ -29,7 +29,8 @@ from ticdc_emit.delivery.base import Sink
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.report import RunReport, RunTotal
-from ticdc_emit.spark.session import MOST_WARM_UP_S
+from ticdc_emit.spark.batch import SparkBatch, in_micro_batch
+from ticdc_emit.spark.session import MOST_WARM_UP_S, warm_up_stream
 from ticdc_emit.traffic.generate import ArrowTraffic, Traffic, TrafficStream
 from ticdc_emit.traffic.generate.changes import check_columns
 from ticdc_emit.traffic.generate.results import stream_on_spark, traffic_here, traffic_on_spark
@@ -38,11 +39,12 @@ from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from ticdc_emit.spark import TicdcSink
 
-__all__ = ["Wanted", "run"]
+__all__ = ["Wanted", "run", "send_stream", "warm_up_live"]
+
 
 _TOPIC = "ticdc-traffic"
 _SHOWN = 5
@@ -213,3 +215,59 @@ def _without_ddl(settings: Settings) -> str:
         f"no schema change: --ddl-rate {settings.ddl_rate:g} is less than one in the {rows / rate:g} s of "
         f"commit time that {counted(rows, 'change')} take at {rate:g} a second"
     )
+
+
+_POLL_S = 0.2
+_LIVE_TRIGGER = "500 milliseconds"  # each batch costs about 0.3 s of CPU time, however few rows it has
+
+
+def warm_up_live(
+    spark: SparkSession, schema: str, settings: Settings, feed: ChangefeedConfig, sink: Sink | None
+) -> None:
+    """Rehearse with other changes of these tables, so that Spark compiles and every process that sends connects before
+    the first real change is due. Nothing is sent.
+    """
+    stream = stream_on_spark(spark, schema, replace(settings, rows=None, ddl_rate=0.0), live=True)
+    with stream.sink(feed, sink=sink) as unsent:
+
+        def rehearse(batch: DataFrame, _: int) -> None:
+            with in_micro_batch(batch.sparkSession):
+                unsent.changefeed.rehearse(SparkBatch(batch, unsent.table))
+
+        warm_up_stream(stream.changes, rehearse, _LIVE_TRIGGER)
+
+
+def send_stream(
+    changes: DataFrame, emitter: TicdcSink, rows: int | None, stop: Callable[[], bool], *, live: bool
+) -> RunTotal:
+    """Run the query until ``rows`` are sent or ``stop`` returns true, then end the changefeed after the last batch.
+
+    ``rows``: ``None`` for no end. ``live``: batches at short intervals, else each after the other. Raises what the
+    query raised.
+    """
+    busy = threading.Lock()
+    stopping = False
+
+    def ended() -> bool:
+        return stopping or (rows is not None and emitter.total.rows >= rows)
+
+    def send(batch: DataFrame, number: int) -> None:
+        with busy:
+            if not ended():  # after the last row there are only empty batches
+                emitter(batch, number)
+
+    with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as checkpoint:
+        writer = changes.writeStream.foreachBatch(send).option("checkpointLocation", checkpoint)
+        query = writer.trigger(processingTime=_LIVE_TRIGGER if live else "0 seconds").start()
+        try:
+            while query.isActive and not ended() and not stop():
+                time.sleep(_POLL_S)
+            with busy:  # the current batch is sent completely
+                stopping = True
+        finally:
+            query.stop()
+        failure = query.exception()
+        if failure is not None:
+            raise failure
+    emitter.finish()
+    return emitter.total

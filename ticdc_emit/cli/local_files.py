@@ -1,17 +1,25 @@
-"""The local files that a command reads, found without Spark, which takes seconds to start.
+"""The local files that a command reads, found and read without Spark, which takes seconds to start.
 
-In: a path or pattern as Spark takes it. Out: the files, their size, the names of their columns, or an error. It knows
-paths on this machine, without a scheme or with ``file:``, and patterns of ``*`` and ``?``.
+In: a path or pattern as Spark takes it: paths on this machine, without a scheme or with ``file:``, and patterns of
+``*`` and ``?``. Out: the files, their size, the names of their columns, or an error.
+
+CSV and JSON lines become columns of text; nested JSON is the text in the file. A :class:`NeedsSparkError` for all that
+Spark reads in its own way or refuses: CSV that is not plain RFC 4180, JSON that is not one object per line. Rule
+source: Spark's CSV reader (univocity) and JSON reader (Jackson) with the options of ``traffic/replay/sources.py``,
+which ``tests/unit/cli/test_input_data.py`` compares.
 """
 
 from __future__ import annotations
 
 import csv
 import glob
+import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from json.decoder import scanstring
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -19,8 +27,10 @@ import pyarrow.parquet as pq
 
 from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
-__all__ = ["check_readable", "columns_at", "files_at", "local_size"]
+__all__ = ["Columns", "check_readable", "columns_at", "csv_columns", "files_at", "json_columns", "local_size"]
+
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # one letter is a drive
 _MOST_FILES = 100
@@ -100,3 +110,135 @@ def files_at(path: str, spark: Mapping[str, str]) -> list[Path] | None:
         return None
     named = glob.glob(path) if re.search(r"[*?]", path) else [path]  # noqa: PTH207 - any pattern
     return [Path(each) for each in named if Path(each).exists()]
+
+
+Columns = dict[str, list[Any]]
+"""Values by column: text, ``None`` for NULL, or a mapping of these for a nested object."""
+
+_FIELD = re.compile(r'(?:"((?:[^"\r]|"")*)"|([^",\r\n]*))(,|\r?\n|\Z)')
+_ODD_SIGN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufeff]")
+_MOST_COLUMNS = 4_000
+_SPACE = re.compile(r"[ \t]*")
+
+
+def csv_columns(files: Sequence[Path]) -> Columns:
+    """Return the columns of CSV files that have the same header; an empty field is NULL, ``""`` is empty text."""
+    header: list[str] | None = None
+    rows: list[list[str | None]] = []
+    for file in files:
+        records = _records(file)
+        if not records or not all(records[0]) or header not in (None, records[0]):
+            raise NeedsSparkError("CSV without a header, or with several")
+        header = [str(name) for name in records[0]]
+        rows += records[1:]
+    if header is None or len({name.lower() for name in header}) < len(header) or len(header) > _MOST_COLUMNS:
+        raise NeedsSparkError("no columns, two of one name, or very many")
+    if any(len(row) != len(header) for row in rows):
+        raise NeedsSparkError("a line with fewer or more fields than the header")
+    return {name: [row[place] for row in rows] for place, name in enumerate(header)}
+
+
+def _records(file: Path) -> list[list[str | None]]:
+    text = _text(file)
+    if _ODD_SIGN.search(text):
+        raise NeedsSparkError("a control character")
+    records: list[list[str | None]] = []
+    record: list[str | None] = []
+    ends: set[str] = set()
+    at = 0
+    while at < len(text):
+        match = _FIELD.match(text, at)
+        if match is None:
+            raise NeedsSparkError("CSV that is not RFC 4180")
+        quoted, plain, end = match.groups()
+        record.append(quoted.replace('""', '"') if quoted is not None else plain or None)
+        at = match.end()
+        if end == ",":
+            if at == len(text):
+                record.append(None)
+            continue
+        if record == [None] and plain is not None:  # Spark passes over it
+            raise NeedsSparkError("an empty line")
+        records.append(record)
+        record = []
+        ends.add(end)
+    if record:
+        records.append(record)
+    if {"\n", "\r\n"} <= ends:
+        raise NeedsSparkError("two kinds of line ends")
+    return records
+
+
+def json_columns(files: Sequence[Path], nested: Sequence[str]) -> Columns:
+    """Return the columns of files with a JSON object on each line. Objects in the columns ``nested`` are mappings."""
+    rows: list[dict[str, Any]] = []
+    for file in files:
+        text = _text(file)
+        if text.startswith("\ufeff") or "\r" in text.replace("\r\n", ""):
+            raise NeedsSparkError("a byte order mark, or a carriage return alone")
+        for line in text.split("\n"):
+            content = line.strip(" \t\r")
+            if not content:
+                continue
+            try:
+                row, end = _object(content, 0, nested)
+            except (ValueError, RecursionError) as fault:
+                raise NeedsSparkError(f"JSON that is not plain: {fault}") from None
+            if end != len(content):
+                raise NeedsSparkError("a line with more than one object")
+            rows.append(row)
+    names = sorted({name for row in rows for name in row})
+    if len({name.lower() for name in names}) < len(names):
+        raise NeedsSparkError("two columns of one name")
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _object(text: str, at: int, nested: Sequence[str]) -> tuple[dict[str, Any], int]:
+    """Read the members of an object, each as text; raise ``ValueError`` for what is not one, or has a name twice."""
+    members: dict[str, Any] = {}
+    at = _past(text, at, "{")
+    if text[at : at + 1] == "}":
+        return members, at + 1
+    while True:
+        name, at = scanstring(text, _past(text, at, '"', spaced=False), True)
+        at = _past(text, at, ":")
+        if name in members:
+            raise ValueError(name)
+        if name in nested and text[at : at + 1] == "{":
+            members[name], at = _object(text, at, ())
+        else:
+            value, end = _DECODER.raw_decode(text, at)
+            if name in nested and value is not None:
+                raise ValueError(name)
+            members[name] = value if value is None or isinstance(value, str) else text[at:end]
+            at = end
+        at = _spaced(text, at)
+        if text[at : at + 1] == "}":
+            return members, at + 1
+        at = _past(text, at, ",")
+
+
+def _past(text: str, at: int, sign: str, *, spaced: bool = True) -> int:
+    at = _spaced(text, at)
+    if text[at : at + 1] != sign:
+        raise ValueError(f"{sign} was expected")
+    return _spaced(text, at + 1) if spaced else at + 1
+
+
+def _spaced(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as fault:
+        raise NeedsSparkError(str(fault)) from None

@@ -1,18 +1,20 @@
 """The target of a command that can run without any server, and reading the messages back from it.
 
 In: the sink URI of the command line, if any. Out: otherwise an embedded Kafka and schema registry; the configuration;
-the newest messages.
+the newest messages. Such commands send at most one watermark message per hundred rows. A running TiCDC sends about one
+per second to every partition, however few rows there are, so most messages that the commands show would be watermarks.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections import deque
 from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.config import ChangefeedConfig, Protocol, load_changefeed
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Protocol, load_changefeed
 from ticdc_emit.config.document import read_document
 from ticdc_emit.delivery.base import Message, Place
 from ticdc_emit.errors import ConfigError
@@ -20,7 +22,8 @@ from ticdc_emit.errors import ConfigError
 if TYPE_CHECKING:
     from ticdc_emit.testing import EmbeddedKafka
 
-__all__ = ["changefeed_at", "messages_at", "messages_of_run", "place"]
+__all__ = ["changefeed_at", "messages_at", "messages_of_run", "place", "sparse_interval"]
+
 
 _READ_BACK = 2_000  # messages per partition
 
@@ -99,3 +102,16 @@ def messages_at(config: ChangefeedConfig, kafka: EmbeddedKafka | None) -> list[M
     from ticdc_emit.delivery.kafka_reader import read_topic
 
     return read_topic(KafkaSink.of(config.kafka).connection_settings(), topic, newest=_READ_BACK)
+
+
+_ROWS_PER_MESSAGE = 100
+
+
+def sparse_interval(config: ChangefeedConfig, rows: int, seconds: float) -> float:
+    """Return the interval, in whole seconds of commit time, for ``rows`` changes that take ``seconds`` of it.
+
+    Returns 0, one watermark at the end, if there are too few rows for a watermark on each partition.
+    """
+    partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM
+    ticks = rows // (_ROWS_PER_MESSAGE * partitions)
+    return float(max(1, math.ceil(seconds / ticks))) if ticks else 0.0

@@ -15,7 +15,7 @@ from typing import Any
 from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import result_console, say, step
 from ticdc_emit.cli.consumer_settings import Served, print_settings
-from ticdc_emit.cli.interrupt import stopped_by_interrupt
+from ticdc_emit.cli.signals import stopped_by_interrupt
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.pipeline.plan import catalog_for

@@ -1,12 +1,20 @@
-"""A local Spark for the commands that need one, with readable errors.
+"""Where the work of a command runs: in this process, or on a local Spark with readable errors.
 
-In: the environment, and the user's Spark settings. Out: the session of :func:`ticdc_emit.spark.local_session`, quiet,
-with its files in a temporary folder, stopped when the command ends. A session that this process already has is used as
-it is.
+In: the amount of rows or bytes, the environment and the user's options. Out: the decision (:func:`runs_here`), and the
+session of :func:`ticdc_emit.spark.local_session`, quiet, with its files in a temporary folder, stopped when the command
+ends. The messages are the same. Spark takes about ten seconds of CPU time to start, and then uses all cores. A session
+that this process already has is used as it is.
+
+An archive of the classes that Spark loads halves the CPU time of later JVM starts. It is the JVM's own class-data
+sharing: the JVM writes the file when it ends, and ignores a file of another Java or of other jars. There is one file
+(about 160 MB) in ``~/.cache/ticdc-emit/java``; its name identifies the Java and the Spark. Writing it takes several
+seconds, which does not pay on a machine that is discarded after one run. So it is written only if stderr is a terminal
+or ``TICDC_EMIT_CLASS_ARCHIVE`` is ``on``. With ``off``, no archive is written or used.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import re
@@ -14,24 +22,39 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from ticdc_emit import errors
 from ticdc_emit.cli import signals
-from ticdc_emit.cli.class_archive import archive_for
 from ticdc_emit.cli.console import step
 from ticdc_emit.config import mask_text
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.java import find_java, short_lived_jvm
+from ticdc_emit.java import find_java, java_cache, short_lived_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SHORT_ROWS", "SparkJobError", "local_spark"]
+__all__ = [
+    "MOST_BYTES_HERE",
+    "MOST_ROWS_HERE",
+    "SHORT_ROWS",
+    "VARIABLE",
+    "ClassArchive",
+    "CountedBatches",
+    "SparkJobError",
+    "archive_for",
+    "local_spark",
+    "runs_here",
+    "spark_for",
+]
+
 
 _TRACEBACK = "Traceback (most recent call last):"
 _RAISED = re.compile(r"^(?:[\w.]*\.)?(?P<kind>[A-Z]\w+): (?P<text>.+)$", re.MULTILINE)
@@ -192,3 +215,121 @@ def _readable(text: str) -> SparkJobError:
         return SparkJobError(foreign_text(text.strip().partition("\n")[0]))
     ours = raised["kind"] in errors.__all__
     return SparkJobError(raised["text"] if ours else mask_text(raised[0]))
+
+
+MOST_ROWS_HERE = 500_000
+"""Up to this number of row changes, this process is done before Spark would be."""
+
+MOST_BYTES_HERE = 16 * 1024 * 1024
+"""The same for files whose rows are not counted yet."""
+
+
+_BATCH_ROWS = 10_000
+
+
+def runs_here(amount: float | None, most: int, *, on_spark: bool, settings: Mapping[str, str]) -> bool:
+    """Return whether a command runs in this process.
+
+    ``amount``: its rows or bytes, ``None`` for a stream. ``on_spark``, ``settings``: the user's ``--on-spark`` and
+    ``--spark``, which choose Spark.
+    """
+    return amount is not None and amount <= most and not on_spark and not settings
+
+
+def spark_for(
+    stack: ExitStack, name: str, *, short: bool, settings: Mapping[str, str] | None = None, quiet: bool
+) -> SparkSession:
+    """Start Spark until the stack is left, and show that. ``short``: its jobs take seconds."""
+    with step("starting Spark", quiet=quiet):
+        return stack.enter_context(local_spark(name, settings=settings, short=short, quiet=quiet))
+
+
+class CountedBatches:
+    """Record batches, or those of a table, and in ``read`` how many of their rows were read so far."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch] | pa.Table) -> None:
+        if isinstance(batches, pa.Table):
+            none = pa.RecordBatch.from_pylist([], batches.schema)
+            batches = batches.to_batches(_BATCH_ROWS) or [none]
+        self._batches: Iterable[pa.RecordBatch] = batches
+        self.read = 0
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            yield batch
+            self.read += batch.num_rows
+
+
+VARIABLE = "TICDC_EMIT_CLASS_ARCHIVE"
+_BASE = Path("lib", "server", "classes.jsa")  # the JVM's own archive, on which another one is built
+_PREFIX = "spark-"
+_SILENT = "-Xlog:disable"  # otherwise the JVM reports an archive that does not fit on stdout, among the results
+
+
+@dataclass(frozen=True)
+class ClassArchive:
+    """``path``: the file, which may not exist yet."""
+
+    path: Path
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the file exists."""
+        return self.path.is_file()
+
+    @property
+    def options(self) -> str:
+        """The JVM options that use the archive, or write it when the JVM ends."""
+        if self.is_made:
+            return f'"-XX:SharedArchiveFile={self.path}" {_SILENT}'
+        return f'"-XX:ArchiveClassesAtExit={self._unfinished}" {_SILENT}'
+
+    def keep(self) -> None:
+        """Move what the ended JVM wrote to its final place, and delete archives of other versions.
+
+        Does nothing if the JVM wrote no file: with a full disk, later starts are slow, not wrong.
+        """
+        with suppress(OSError):
+            self._unfinished.rename(self.path)
+            for other in self.path.parent.glob(f"{_PREFIX}*"):
+                if other != self.path:
+                    other.unlink()
+
+    def give_up(self) -> None:
+        """Delete a file that the JVM may have begun to write."""
+        with suppress(OSError):
+            self._unfinished.unlink()
+
+    @property
+    def _unfinished(self) -> Path:
+        return self.path.with_suffix(f".{os.getpid()}")
+
+
+def archive_for(java_home: Path) -> ClassArchive | None:
+    """Return the archive for this Java and the installed pyspark, existing or to be written; ``None`` for no
+    archive.
+    """
+    wish = os.environ.get(VARIABLE)
+    if wish == "off":
+        return None
+    try:
+        base = (java_home / _BASE).stat()
+        release = (java_home / "release").read_bytes()
+        folder = java_cache()
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    facts = [str(java_home), release, base.st_size, base.st_mtime_ns, *_spark_facts()]
+    name = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+    archive = ClassArchive(folder / f"{_PREFIX}{name}.jsa")
+    return archive if archive.is_made or wish == "on" or sys.stderr.isatty() else None
+
+
+def _spark_facts() -> list[object]:
+    import pyspark
+
+    home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    changed = 0
+    with suppress(OSError):
+        changed = (home / "jars").stat().st_mtime_ns
+    return [pyspark.__version__, str(home), changed]

@@ -2,7 +2,8 @@
 
 The first signal unwinds the command by an exception, so files and sessions are closed. The second one kills the child
 processes and exits at once. While modules are imported there is nothing to close, and an exception would be printed as
-a traceback, so there the first signal exits at once too.
+a traceback, so there the first signal exits at once too. A command that works piece by piece finishes the current piece
+and ends the changefeed (:func:`stopped_by_interrupt`).
 
 Signal handlers belong to the process, so their state is in one place, :data:`_state`. This module imports only the
 standard library, because it must be ready before anything slow is imported.
@@ -21,6 +22,7 @@ from typing import Any, Protocol
 
 __all__ = [
     "Interrupted",
+    "Stop",
     "end_children",
     "endless",
     "exit_code",
@@ -30,8 +32,10 @@ __all__ = [
     "raise_on_signals",
     "received",
     "say_ended",
+    "stopped_by_interrupt",
     "watch",
 ]
+
 
 _LINES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _PATIENCE_S = 10.0
@@ -202,3 +206,44 @@ def _speak_again() -> None:
 
 def _ignore(_: object) -> None:
     """Say nothing."""
+
+
+class Stop:
+    """Called between pieces of work: true once a signal has asked the command to end."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        """The signal that arrived."""
+
+    def __call__(self) -> bool:
+        return self.number is not None
+
+    def exit_code(self) -> int:
+        """Return the exit code of a command that the signal ended early; 0 if there was none."""
+        return 0 if self.number is None else exit_code(self.number)
+
+
+@contextmanager
+def stopped_by_interrupt(piece: str, *, quiet: bool) -> Iterator[Stop]:
+    """Yield an object that the first signal turns true; a second signal ends the command at once. ``piece``: what is
+    finished first.
+    """
+    stop = Stop()
+
+    def on_signal(number: int, frame: Any) -> None:
+        if stop.number is not None:
+            handlers[number](number, frame)
+            return
+        stop.number = number
+        if not quiet:
+            print(f"stopping after this {piece}; press Ctrl-C again to stop at once", file=sys.stderr, flush=True)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    handlers: dict[int, Any] = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_emit.cli.class_archive import VARIABLE, ClassArchive, archive_for
+from ticdc_emit.cli.session import VARIABLE, ClassArchive, archive_for
 
 pytest.importorskip("pyspark")
 

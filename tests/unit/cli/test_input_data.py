@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ticdc_emit.cli.input_data import format_of, read_changes
-from ticdc_emit.cli.input_here import changes_here
+from ticdc_emit.cli.emit_input import changes_here, format_of, read_changes
 from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError

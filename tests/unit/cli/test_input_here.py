@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from child import exit_code
 
-from ticdc_emit.cli import engine
-from ticdc_emit.cli.input_here import changes_here
-from ticdc_emit.cli.text_files import csv_columns, json_columns
+from ticdc_emit.cli import session
+from ticdc_emit.cli.emit_input import changes_here
+from ticdc_emit.cli.local_files import csv_columns, json_columns
 from ticdc_emit.errors import MissingColumnError, SchemaError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.needs_spark import NeedsSparkError
@@ -134,7 +134,7 @@ def test_columns_are_compared_by_name(tmp_path: Path) -> None:
 def test_emit_without_spark(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(engine, "local_spark")
+    monkeypatch.delattr(session, "local_spark")
     schema, rows = tmp_path / "t.sql", tmp_path / "rows.jsonl"
     schema.write_text("create table t (id int primary key, v varchar(3))", encoding="utf-8")
     rows.write_text('{"id": 1, "v": "abc"}\n{"id": 2, "v": null}\n', encoding="utf-8")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_emit.cli import emit, engine, replay
+from ticdc_emit.cli import emit, replay, session
 from ticdc_emit.cli.local_files import check_readable, local_size
-from ticdc_emit.cli.replay_data import ColumnOptions
+from ticdc_emit.cli.replay import ColumnOptions
 from ticdc_emit.errors import ConfigError
 
 
@@ -66,7 +66,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("Spark was started")
 
-    for module in (engine, replay):
+    for module in (session, replay):
         monkeypatch.setattr(module, "local_spark", refuse)
 
 

@@ -13,8 +13,7 @@ import pytest
 from child import command, exit_code
 
 from ticdc_emit.cli.options import spark_settings
-from ticdc_emit.cli.replay import CommandOptions, print_report, run, seconds_of
-from ticdc_emit.cli.replay_data import ColumnOptions
+from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, print_report, run, seconds_of
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.report import RunTotal

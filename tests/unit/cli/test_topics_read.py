@@ -11,7 +11,7 @@ import pytest
 from child import exit_code
 
 from ticdc_emit import Encoder
-from ticdc_emit.cli.topic_choice import TopicChoice
+from ticdc_emit.cli.topic_source import TopicChoice
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.consume.readers import ProtocolGuess

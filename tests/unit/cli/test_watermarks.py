@@ -7,7 +7,7 @@ import math
 import pytest
 
 from ticdc_emit.cli.demo_data import span_s
-from ticdc_emit.cli.watermarks import sparse_interval
+from ticdc_emit.cli.place import sparse_interval
 from ticdc_emit.config import load_changefeed
 
 

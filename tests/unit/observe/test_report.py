@@ -102,7 +102,7 @@ def test_a_table_shows_the_busiest_topic_partitions_and_counts_the_rest() -> Non
 def test_the_command_line_prints_the_table_on_a_terminal_and_lines_elsewhere() -> None:
     from rich.console import Console
 
-    from ticdc_emit.cli.summary import print_summary
+    from ticdc_emit.cli.console import print_summary
 
     shown = {}
     for terminal in (True, False):

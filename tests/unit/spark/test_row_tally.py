@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from ticdc_emit.cli import row_progress as module
+from ticdc_emit.cli import console as module
 from ticdc_emit.spark.worker import SETTING, counted, tallied
 
 
