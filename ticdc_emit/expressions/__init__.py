@@ -36,9 +36,9 @@ from ticdc_emit.expressions.values import (
     to_real,
     to_text,
 )
-from ticdc_emit.schema.inference.operands import Coercibility
-from ticdc_emit.schema.inference.tree import Call, Cast, Collated, Constant, Reference, TypedNode, expression_of
 from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.call_tree import Call, CallTree, Cast, Collated, Constant, Reference, parse_call_tree
+from ticdc_emit.sql.inference.operands import Coercibility
 from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.sql.words import to_lower
 
@@ -61,12 +61,12 @@ _OPERANDS = 2
 Function = Callable[[Sequence[Value]], Value]
 
 
-def evaluate(node: TypedNode, column: Callable[[Reference], Value]) -> Value:
+def evaluate(node: CallTree, column: Callable[[Reference], Value]) -> Value:
     """Return the value of an expression; ``column`` returns the values of columns.
 
     Raises :class:`NotExactError` if it cannot be evaluated exactly, :class:`EvaluationError` if TiDB fails.
     """
-    chain: list[tuple[Function, TypedNode]] = []
+    chain: list[tuple[Function, CallTree]] = []
     while isinstance(node, Call) and len(node.arguments) == _OPERANDS and isinstance(node.arguments[0], Call):
         chain.append((_function(node), node.arguments[1]))  # a chain of operators is as deep as it is long
         node = node.arguments[0]
@@ -76,7 +76,7 @@ def evaluate(node: TypedNode, column: Callable[[Reference], Value]) -> Value:
     return value
 
 
-def _evaluated(node: TypedNode, column: Callable[[Reference], Value]) -> Value:
+def _evaluated(node: CallTree, column: Callable[[Reference], Value]) -> Value:
     match node:
         case Reference():
             return column(node)
@@ -370,9 +370,9 @@ class TableExpression:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> TypedNode:
+def _parsed(text: str) -> CallTree:
     """Return the tree of an expression. Each process makes its own: a chain of operators is too deep to be pickled."""
-    return expression_of(text)
+    return parse_call_tree(text)
 
 
 def _reraise_others(fault: Exception) -> None:

@@ -32,7 +32,7 @@ from ticdc_emit.expressions.values import (
     to_integer,
     to_text,
 )
-from ticdc_emit.schema.inference.operands import Coercibility
+from ticdc_emit.sql.inference.operands import Coercibility
 
 __all__ = [
     "comparable_moments",

@@ -41,7 +41,7 @@ from ticdc_emit.expressions.values import (
     weight,
 )
 from ticdc_emit.routing.regexp import GoRegexpError, compile_regexp
-from ticdc_emit.schema.inference.operands import Coercibility
+from ticdc_emit.sql.inference.operands import Coercibility
 from ticdc_emit.sql.types import MySQLType
 
 __all__ = [

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.defaults import stored_text
-from ticdc_emit.schema.inference import infer_column
+from ticdc_emit.schema.expression_types import infer_column
 from ticdc_emit.schema.model import Column, Index
 from ticdc_emit.schema.store import ForeignKey, TableState
 from ticdc_emit.sql.nodes.expressions import Call, ColumnName, Expression

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.schema.inference.casts import as_eval, datetime_width
-from ticdc_emit.schema.inference.operands import (
+from ticdc_emit.sql.inference.casts import as_eval, datetime_width
+from ticdc_emit.sql.inference.operands import (
     BYTES,
     CONNECTION,
     MAX_BLOB_WIDTH,

@@ -1,4 +1,9 @@
-"""The syntax of an expression after rewriting: one immutable node per operand."""
+"""An expression as calls: the tree on which types are inferred and values are computed.
+
+In: a statement's syntax tree, or text. Out: columns, constants, CASTs, COLLATEs and calls of functions. An operator is
+the call of a function too; BETWEEN, a simple CASE and NOT IN are made of others. Rule source: pingcap/tidb
+``pkg/planner/core/expression_rewriter.go``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ from ticdc_emit.sql.nodes.base import Node
 from ticdc_emit.sql.script import parse_expression
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = ["Call", "Cast", "CastType", "Collated", "Constant", "Reference", "TypedNode", "expression_of", "rewritten"]
+__all__ = ["Call", "CallTree", "Cast", "CastType", "Collated", "Constant", "Reference", "call_tree", "parse_call_tree"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class Call:
     """A function or operator by TiDB's name of it, in lower case; units and charsets are arguments too."""
 
     name: str
-    arguments: tuple[TypedNode, ...]
+    arguments: tuple[CallTree, ...]
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class CastType:
 
 @dataclass(frozen=True)
 class Cast:
-    operand: TypedNode
+    operand: CallTree
     to: CastType
 
 
@@ -66,11 +71,11 @@ class Cast:
 class Collated:
     """``operand COLLATE collation``."""
 
-    operand: TypedNode
+    operand: CallTree
     collation: str
 
 
-TypedNode: TypeAlias = "Reference | Constant | Call | Cast | Collated"
+CallTree: TypeAlias = "Reference | Constant | Call | Cast | Collated"
 
 
 _OPERATORS = {"!=": "<>", "%": "mod"}
@@ -106,31 +111,31 @@ _NOT_HERE: Mapping[type, str] = {
 }
 
 
-def expression_of(text: str) -> TypedNode:
+def parse_call_tree(text: str) -> CallTree:
     """Parse an expression; ``DdlError`` if TiDB cannot parse it, or if it is not allowed here."""
-    return rewritten(parse_expression(text))
+    return call_tree(parse_expression(text))
 
 
 @singledispatch
-def rewritten(node: Node) -> TypedNode:
+def call_tree(node: Node) -> CallTree:
     """Return the functions for a tree; ``DdlError`` names an expression that is not allowed here."""
     raise DdlError(f"{_NOT_HERE.get(type(node), type(node).__name__)} is not allowed in it")
 
 
-def _negated(node: TypedNode, negated: bool) -> TypedNode:
+def _negated(node: CallTree, negated: bool) -> CallTree:
     return Call("not", (node,)) if negated else node
 
 
 # -- columns and constants ---------------------------------------------------------------------------------------------
 
 
-@rewritten.register(expressions.ColumnName)
-def _(node: expressions.ColumnName) -> TypedNode:
+@call_tree.register(expressions.ColumnName)
+def _(node: expressions.ColumnName) -> CallTree:
     return Reference(*reversed(node.parts))
 
 
-@rewritten.register(expressions.Constant)
-def _(node: expressions.Constant) -> TypedNode:
+@call_tree.register(expressions.Constant)
+def _(node: expressions.Constant) -> CallTree:
     value = node.value
     if isinstance(value, bytes):
         if node.charset:
@@ -145,140 +150,140 @@ def _(node: expressions.Constant) -> TypedNode:
     return Constant(value, node.charset)
 
 
-@rewritten.register(expressions.TemporalLiteral)
-def _(node: expressions.TemporalLiteral) -> TypedNode:
+@call_tree.register(expressions.TemporalLiteral)
+def _(node: expressions.TemporalLiteral) -> CallTree:
     if not isinstance(node.value, expressions.Constant):
         raise DdlError(f"{node.word} of something that is not a literal is not allowed in it")
     return Constant(str(node.value.value), kind=_LITERAL_TYPES[node.word])
 
 
-@rewritten.register(expressions.Word)
-def _(node: expressions.Word) -> TypedNode:
+@call_tree.register(expressions.Word)
+def _(node: expressions.Word) -> CallTree:
     return Constant(node.text)
 
 
 # -- operators ---------------------------------------------------------------------------------------------------------
 
 
-@rewritten.register(expressions.Parenthesised)
-def _(node: expressions.Parenthesised) -> TypedNode:
-    return rewritten(node.operand)
+@call_tree.register(expressions.Parenthesised)
+def _(node: expressions.Parenthesised) -> CallTree:
+    return call_tree(node.operand)
 
 
-@rewritten.register(expressions.Binary)
-def _(node: expressions.Binary) -> TypedNode:
-    chain = rewritten(node.first)
+@call_tree.register(expressions.Binary)
+def _(node: expressions.Binary) -> CallTree:
+    chain = call_tree(node.first)
     for operator, operand in node.rest:
-        chain = Call(_OPERATORS.get(operator, operator.lower()), (chain, rewritten(operand)))
+        chain = Call(_OPERATORS.get(operator, operator.lower()), (chain, call_tree(operand)))
     return chain
 
 
-@rewritten.register(expressions.Unary)
-def _(node: expressions.Unary) -> TypedNode:
-    operand = rewritten(node.operand)
+@call_tree.register(expressions.Unary)
+def _(node: expressions.Unary) -> CallTree:
+    operand = call_tree(node.operand)
     return operand if node.operator == "+" else Call(_PREFIXES[node.operator], (operand,))
 
 
-@rewritten.register(expressions.Between)
-def _(node: expressions.Between) -> TypedNode:
-    operand = rewritten(node.operand)
-    low, high = rewritten(node.low), rewritten(node.high)
+@call_tree.register(expressions.Between)
+def _(node: expressions.Between) -> CallTree:
+    operand = call_tree(node.operand)
+    low, high = call_tree(node.low), call_tree(node.high)
     between = Call("and", (Call(">=", (operand, low)), Call("<=", (operand, high))))
     return _negated(between, node.negated)
 
 
-@rewritten.register(expressions.In)
-def _(node: expressions.In) -> TypedNode:
+@call_tree.register(expressions.In)
+def _(node: expressions.In) -> CallTree:
     if not isinstance(node.members, tuple):
         raise DdlError("a subquery is not allowed in it")
-    members = tuple(rewritten(member) for member in node.members)
-    return _negated(Call("in", (rewritten(node.operand), *members)), node.negated)
+    members = tuple(call_tree(member) for member in node.members)
+    return _negated(Call("in", (call_tree(node.operand), *members)), node.negated)
 
 
-@rewritten.register(expressions.Like)
-def _(node: expressions.Like) -> TypedNode:
-    operands = [rewritten(node.operand), rewritten(node.pattern)]
+@call_tree.register(expressions.Like)
+def _(node: expressions.Like) -> CallTree:
+    operands = [call_tree(node.operand), call_tree(node.pattern)]
     if node.escape is not None:
         operands.append(Constant(node.escape))
     return _negated(Call(node.word.lower(), tuple(operands)), node.negated)
 
 
-@rewritten.register(expressions.Regexp)
-def _(node: expressions.Regexp) -> TypedNode:
-    return _negated(Call("regexp", (rewritten(node.operand), rewritten(node.pattern))), node.negated)
+@call_tree.register(expressions.Regexp)
+def _(node: expressions.Regexp) -> CallTree:
+    return _negated(Call("regexp", (call_tree(node.operand), call_tree(node.pattern))), node.negated)
 
 
-@rewritten.register(expressions.IsNull)
-def _(node: expressions.IsNull) -> TypedNode:
-    return _negated(Call("isnull", (rewritten(node.operand),)), node.negated)
+@call_tree.register(expressions.IsNull)
+def _(node: expressions.IsNull) -> CallTree:
+    return _negated(Call("isnull", (call_tree(node.operand),)), node.negated)
 
 
-@rewritten.register(expressions.IsTruth)
-def _(node: expressions.IsTruth) -> TypedNode:
-    truth = Call("istrue" if node.truth else "isfalse", (rewritten(node.operand),))
+@call_tree.register(expressions.IsTruth)
+def _(node: expressions.IsTruth) -> CallTree:
+    truth = Call("istrue" if node.truth else "isfalse", (call_tree(node.operand),))
     return _negated(truth, node.negated)
 
 
-@rewritten.register(expressions.Collated)
-def _(node: expressions.Collated) -> TypedNode:
-    return Collated(rewritten(node.operand), node.collation.lower())
+@call_tree.register(expressions.Collated)
+def _(node: expressions.Collated) -> CallTree:
+    return Collated(call_tree(node.operand), node.collation.lower())
 
 
-@rewritten.register(expressions.Case)
-def _(node: expressions.Case) -> TypedNode:
-    subject = None if node.operand is None else rewritten(node.operand)
-    arguments: list[TypedNode] = []
+@call_tree.register(expressions.Case)
+def _(node: expressions.Case) -> CallTree:
+    subject = None if node.operand is None else call_tree(node.operand)
+    arguments: list[CallTree] = []
     for condition, result in node.whens:
-        when = rewritten(condition)
+        when = call_tree(condition)
         arguments.append(when if subject is None else Call("=", (subject, when)))
-        arguments.append(rewritten(result))
+        arguments.append(call_tree(result))
     if node.otherwise is not None:
-        arguments.append(rewritten(node.otherwise))
+        arguments.append(call_tree(node.otherwise))
     return Call("case", tuple(arguments))
 
 
 # -- calls -------------------------------------------------------------------------------------------------------------
 
 
-@rewritten.register(expressions.Call)
-def _(node: expressions.Call) -> TypedNode:
+@call_tree.register(expressions.Call)
+def _(node: expressions.Call) -> CallTree:
     name = node.name.lower()
-    return Call(_RENAMED.get(name, name), tuple(rewritten(argument) for argument in node.arguments))
+    return Call(_RENAMED.get(name, name), tuple(call_tree(argument) for argument in node.arguments))
 
 
-@rewritten.register(expressions.MemberOf)
-def _(node: expressions.MemberOf) -> TypedNode:
-    return Call("json_memberof", (rewritten(node.value), rewritten(node.array)))
+@call_tree.register(expressions.MemberOf)
+def _(node: expressions.MemberOf) -> CallTree:
+    return Call("json_memberof", (call_tree(node.value), call_tree(node.array)))
 
 
-@rewritten.register(expressions.DateArithmetic)
-def _(node: expressions.DateArithmetic) -> TypedNode:
-    return Call("date_add", (rewritten(node.moment), rewritten(node.amount), Constant(node.unit)))
+@call_tree.register(expressions.DateArithmetic)
+def _(node: expressions.DateArithmetic) -> CallTree:
+    return Call("date_add", (call_tree(node.moment), call_tree(node.amount), Constant(node.unit)))
 
 
-@rewritten.register(expressions.KeywordCall)
-def _(node: expressions.KeywordCall) -> TypedNode:
+@call_tree.register(expressions.KeywordCall)
+def _(node: expressions.KeywordCall) -> CallTree:
     """``pieces`` are the operands and the words between them."""
     name, pieces = node.name.lower(), node.pieces
     if name == "trim":
         return _trim(pieces)
-    operands = tuple(rewritten(piece) for piece in (pieces[0], *pieces[2:]))
+    operands = tuple(call_tree(piece) for piece in (pieces[0], *pieces[2:]))
     return Call({"convert": "convert_using", "position": "locate"}.get(name, name), operands)
 
 
-def _trim(pieces: tuple[Node, ...]) -> TypedNode:
+def _trim(pieces: tuple[Node, ...]) -> CallTree:
     if len(pieces) == 1:
-        return Call("trim", (rewritten(pieces[0]),))
+        return Call("trim", (call_tree(pieces[0]),))
     side = _TRIM_SIDES.index(pieces[0].text) if isinstance(pieces[0], expressions.Word) else 0
     *_, removed, _from, text = pieces
-    return Call("trim", (rewritten(text), rewritten(removed), Constant(side)))
+    return Call("trim", (call_tree(text), call_tree(removed), Constant(side)))
 
 
-@rewritten.register(expressions.Cast)
-def _(node: expressions.Cast) -> TypedNode:
+@call_tree.register(expressions.Cast)
+def _(node: expressions.Cast) -> CallTree:
     if node.form == "JSON_SUM_CRC32":
         raise DdlError("the result type of JSON_SUM_CRC32() is not known")
-    return Cast(rewritten(node.operand), _cast_type(node.type))
+    return Cast(call_tree(node.operand), _cast_type(node.type))
 
 
 def _cast_type(given: expressions.CastType) -> CastType:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.schema.inference.operands import (
+from ticdc_emit.sql.inference.operands import (
     CONNECTION,
     MAX_DECIMAL,
     MAX_FSP,

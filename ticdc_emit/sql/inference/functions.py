@@ -10,10 +10,10 @@ from __future__ import annotations
 from functools import partial
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.schema.inference import results, rules
-from ticdc_emit.schema.inference.operands import ASCII_TEXT, MAX_BLOB_WIDTH, Eval, Operand
-from ticdc_emit.schema.inference.results import Arguments, Function, Signature
-from ticdc_emit.schema.inference.rules import length_of, of_arguments
+from ticdc_emit.sql.inference import results, rules
+from ticdc_emit.sql.inference.operands import ASCII_TEXT, MAX_BLOB_WIDTH, Eval, Operand
+from ticdc_emit.sql.inference.results import Arguments, Function, Signature
+from ticdc_emit.sql.inference.rules import length_of, of_arguments
 from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["FUNCTIONS", "call"]

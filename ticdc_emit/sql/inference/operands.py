@@ -1,6 +1,6 @@
 """An operand: the type of an expression in TiDB's type inference, with its collation and constant value.
 
-Columns come in, operands go out to the rules of this package. Rule source: pingcap/tidb ``pkg/parser/types``
+Rule source: pingcap/tidb ``pkg/parser/types``
 (``EvalType``, ``Hybrid``), ``pkg/expression/builtin.go`` (``getRetTp``), ``pkg/expression/collation.go``
 (``deriveCoercibilityForColumn``).
 """
@@ -13,7 +13,6 @@ from enum import Enum, IntEnum
 from typing import Final
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.charsets import python_codec
 from ticdc_emit.sql.types import BINARY_CHARSET, INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
 
@@ -36,7 +35,6 @@ __all__ = [
     "Eval",
     "Operand",
     "derived",
-    "of_column",
     "with_length",
 ]
 
@@ -153,20 +151,6 @@ class Operand:
         if self.value is UNKNOWN:
             raise DdlError("its type depends on the value of a constant that only TiDB computes")
         return self.value
-
-
-def of_column(column: Column) -> Operand:
-    """Return a column as an operand."""
-    operand = Operand(
-        column.type, column.flen, column.decimal, column.charset, column.collate, column.flags, column.elems
-    )
-    has_collation = operand.eval in (Eval.STRING, Eval.JSON) or column.type is MySQLType.BIT
-    return replace(
-        operand,
-        coercibility=Coercibility.IMPLICIT if has_collation else Coercibility.NUMERIC,
-        is_ascii=operand.eval not in (Eval.STRING, Eval.JSON) or column.charset == "ascii",
-        is_column=True,
-    )
 
 
 def with_length(operand: Operand, flen: int) -> Operand:

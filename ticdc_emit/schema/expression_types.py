@@ -1,30 +1,26 @@
-"""The type of an expression index's hidden column. In: an expression and the table. Out: a :class:`Column` without a
-name.
+"""The types of expressions over a table's columns. In: an expression and the table. Out: its hidden column, for an
+expression index.
 
-``rewriting`` turns the statement's syntax tree into functions, ``typing`` walks them, ``functions`` has a row for each,
-and the other modules have the rules that the rows name. Debezium and Simple messages contain hidden columns, so an
-unknown type is a ``DdlError``, never a guess. Rule source: pingcap/tidb ``pkg/ddl/create_table.go``
-(``BuildHiddenColumnInfo``), ``pkg/ddl/index.go`` (``checkIndexColumn``) and ``pkg/expression``.
+``sql.inference`` has the types of expressions; here are the table's columns as its operands, and what an index refuses.
+Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``BuildHiddenColumnInfo``), ``pkg/ddl/index.go``
+(``checkIndexColumn``) and ``pkg/expression`` (``deriveCoercibilityForColumn``).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 from ticdc_emit.errors import DdlError, SchemaError
-from ticdc_emit.schema.inference.operands import MAX_FSP, UNSPECIFIED, Operand
-from ticdc_emit.schema.inference.tree import Reference, rewritten
-from ticdc_emit.schema.inference.typing import type_of
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.store import TableState
+from ticdc_emit.sql.call_tree import Reference, call_tree
+from ticdc_emit.sql.inference import type_of
+from ticdc_emit.sql.inference.operands import MAX_FSP, UNSPECIFIED, Coercibility, Eval, Operand
 from ticdc_emit.sql.nodes.expressions import Expression
-from ticdc_emit.sql.types import (
-    BINARY_CHARSET,
-    BLOB_TYPES,
-    TEMPORAL_TYPES,
-    ColumnFlag,
-    MySQLType,
-)
+from ticdc_emit.sql.types import BINARY_CHARSET, BLOB_TYPES, TEMPORAL_TYPES, ColumnFlag, MySQLType
 
-__all__ = ["infer_column"]
+__all__ = ["column_operand", "infer_column"]
 
 _MAX_TEXT = 100_000
 _REMEDY = "Index a generated column of a declared type instead"
@@ -36,10 +32,10 @@ def infer_column(expression: Expression, state: TableState, index: str = "") -> 
     try:
         if len(text) > _MAX_TEXT:
             raise DdlError("it is too long")
-        node = rewritten(expression.node)
+        node = call_tree(expression.node)
         if isinstance(node, Reference):
             raise DdlError("a bare column is not allowed; name the column without parentheses")
-        operand = type_of(node, state)
+        operand = type_of(node, partial(column_operand, state))
         _check(operand)
         _ = operand.is_not_null
     except SchemaError as error:
@@ -47,7 +43,7 @@ def infer_column(expression: Expression, state: TableState, index: str = "") -> 
     except RecursionError:
         message, remedy = "it is nested too deeply", _REMEDY
     else:
-        return _column(operand)
+        return _hidden_column(operand)
     shown = text if len(text) <= 200 else f"{text[:200]}..."
     place = {"table": state.info.full_name, **({"index": index} if index else {})}
     raise DdlError(f"expression index on {shown!r}: {message}", remedy=remedy, **place)
@@ -69,7 +65,7 @@ def _check(operand: Operand) -> None:
         raise DdlError("it is NULL")
 
 
-def _column(operand: Operand) -> Column:
+def _hidden_column(operand: Operand) -> Column:
     decimal = operand.decimal
     if operand.type in TEMPORAL_TYPES and not operand.is_array and decimal == UNSPECIFIED:
         decimal = MAX_FSP
@@ -77,3 +73,22 @@ def _column(operand: Operand) -> Column:
     flags = operand.flags & ~(ColumnFlag.PRIMARY_KEY | ColumnFlag.AUTO_INCREMENT)
     kind = MySQLType.JSON if operand.is_array else operand.type
     return Column(0, "", kind, operand.flen, decimal, charset, collate, flags, operand.elems)
+
+
+def column_operand(state: TableState, name: str) -> Operand:
+    """Return a column as an operand; ``DdlError`` for one that an expression index may not name."""
+    column = state.column(name)
+    if column.flags & ColumnFlag.AUTO_INCREMENT:
+        raise DdlError(f"an expression index cannot refer to the auto-increment column {column.name!r}")
+    if column.type is MySQLType.VECTOR_FLOAT32:
+        raise DdlError(f"{column.name!r} in it is a vector")
+    operand = Operand(
+        column.type, column.flen, column.decimal, column.charset, column.collate, column.flags, column.elems
+    )
+    has_collation = operand.eval in (Eval.STRING, Eval.JSON) or column.type is MySQLType.BIT
+    return replace(
+        operand,
+        coercibility=Coercibility.IMPLICIT if has_collation else Coercibility.NUMERIC,
+        is_ascii=operand.eval not in (Eval.STRING, Eval.JSON) or column.charset == "ascii",
+        is_column=True,
+    )

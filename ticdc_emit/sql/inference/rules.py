@@ -12,8 +12,9 @@ from dataclasses import replace
 from decimal import Decimal
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.schema.inference.casts import as_eval, datetime_width, decimal_digits, duration_width
-from ticdc_emit.schema.inference.operands import (
+from ticdc_emit.sql.charsets import default_collation
+from ticdc_emit.sql.inference.casts import as_eval, datetime_width, decimal_digits, duration_width
+from ticdc_emit.sql.inference.operands import (
     ASCII_TEXT,
     BYTES,
     MAX_BLOB_WIDTH,
@@ -31,8 +32,7 @@ from ticdc_emit.schema.inference.operands import (
     derived,
     with_length,
 )
-from ticdc_emit.schema.inference.results import Arguments, Function, Signature, folded, result_of
-from ticdc_emit.sql.charsets import default_collation
+from ticdc_emit.sql.inference.results import Arguments, Function, Signature, folded, result_of
 from ticdc_emit.sql.nodes.expressions import negated
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
