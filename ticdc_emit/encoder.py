@@ -44,9 +44,9 @@ from ticdc_emit.pipeline.bad_rows import (
 )
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.conflicting_changes import arranged, ordered
-from ticdc_emit.pipeline.control_events import Announcer, Watermark
+from ticdc_emit.pipeline.control_events import ControlEncoder, Watermark
 from ticdc_emit.pipeline.encode import control_batch, prepare
-from ticdc_emit.pipeline.partitioner import dispatched
+from ticdc_emit.pipeline.partitioner import partitions_of_rows
 from ticdc_emit.pipeline.plan import (
     Plan,
     SentDdl,
@@ -189,7 +189,7 @@ class Encoder:
         self.plan = self._registrar.registered(self.plan, planned, needed_by(batch, planned))
         planned = self.plan.table(planned.schema, planned.name)
         prepared = prepare(batch, planned, self.plan)
-        partitions = dispatched(prepared.parts, planned, prepared.rows)
+        partitions = partitions_of_rows(prepared.parts, planned, prepared.rows)
         encoded = prepared.messages()
         if encoded.claims:
             assert self._claims is not None
@@ -235,7 +235,7 @@ class Encoder:
 
     def _check(self, batch: pa.RecordBatch, planned: TablePlan) -> None:
         prepared = prepare(batch, planned, self.plan)
-        dispatched(prepared.parts, planned, prepared.rows)
+        partitions_of_rows(prepared.parts, planned, prepared.rows)
         with suppress(RegistryError):  # schemas may not be registered yet; what is too large is told by its message
             prepared.messages()
 
@@ -286,7 +286,7 @@ class Encoder:
     def ddl_messages(self, event: DdlEvent) -> pa.RecordBatch:
         """Return the messages of a DDL that the catalog has applied already."""
         self.plan = self._registrar.announced(self.plan, [event])
-        return control_batch(Announcer(self.plan).messages(event))
+        return control_batch(ControlEncoder(self.plan).messages(event))
 
     def watermark(self, ts: int) -> pa.RecordBatch:
         """Return the watermark messages for the TSO ``ts``, one per partition; empty if the protocol sends none.
@@ -295,7 +295,7 @@ class Encoder:
         """
         ts = check_tso(ts, watermark=repr(ts))
         self.plan = self._registrar.announced(self.plan, [None])
-        return control_batch(Announcer(self.plan).messages(Watermark(ts)))
+        return control_batch(ControlEncoder(self.plan).messages(Watermark(ts)))
 
     def bootstrap(self, table: str | None = None, *, at_ms: int = 0) -> pa.RecordBatch:
         """Return the BOOTSTRAP messages of a table as it is now, one per partition; empty if the protocol has none.
@@ -306,7 +306,7 @@ class Encoder:
         planned = self._planned(table)
         info = planned.newest
         targets = self.plan.router.targets(planned.topic)
-        return control_batch(Announcer(self.plan).messages(Bootstrap(info.id, info, targets, at_ms, "tick")))
+        return control_batch(ControlEncoder(self.plan).messages(Bootstrap(info.id, info, targets, at_ms, "tick")))
 
 
 def _one_batch(rows: pa.Table, name: str) -> pa.RecordBatch:

@@ -24,10 +24,10 @@ from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWar
 from ticdc_emit.errors import SharedSubjectError, TicdcEmitError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.conflicting_changes import ordered
-from ticdc_emit.pipeline.control_events import Announcer, Event, Watermark
+from ticdc_emit.pipeline.control_events import ControlEncoder, Event, Watermark
 from ticdc_emit.pipeline.encode import prepare
 from ticdc_emit.pipeline.large_messages import FixedName, LargeMessages
-from ticdc_emit.pipeline.partitioner import dispatched
+from ticdc_emit.pipeline.partitioner import partitions_of_rows
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
@@ -311,7 +311,7 @@ class VariantEncoder:
         plan = self._planned.plan
         if not isinstance(event, Bootstrap):
             plan = self._registrar.announced(plan, [None if isinstance(event, Watermark) else event])
-        message = Announcer(plan).message(event)
+        message = ControlEncoder(plan).message(event)
         return () if message is None else (Record(message.key, message.value),)
 
 
@@ -356,6 +356,6 @@ class RouteDispatcher:
     def _dispatched(self, plan: Plan, table: TablePlan, batch: pa.RecordBatch) -> tuple[Target, ...]:
         rows = RowBatch.of(batch, table)
         parts = read_parts(rows, table, plan.rendering, plan.build_ts)
-        partitions = dispatched(parts, table, batch.num_rows)
+        partitions = partitions_of_rows(parts, table, batch.num_rows)
         numbers = [partitions] * batch.num_rows if isinstance(partitions, int) else partitions.to_pylist()
         return tuple(Target(table.topic, number) for number in numbers)

@@ -32,7 +32,7 @@ from ticdc_emit.config import (
 from ticdc_emit.config.filters import EVENT_TYPES
 from ticdc_emit.errors import ConfigError, DdlError, TicdcEmitError
 from ticdc_emit.pipeline.conflicting_changes import ordered
-from ticdc_emit.pipeline.control_events import Announcer
+from ticdc_emit.pipeline.control_events import ControlEncoder
 from ticdc_emit.pipeline.encode import prepare
 from ticdc_emit.pipeline.plan import (
     Plan,
@@ -213,7 +213,7 @@ class Feed:
     def _announced(self, event: DdlEvent) -> Sent:
         self._ddl.append(event)
         self._known = None
-        message = Announcer(self._plan()).message(event)
+        message = ControlEncoder(self._plan()).message(event)
         records = () if message is None else (Record(message.key, message.value),)
         return Sent(f"ddl {event.action} {event.schema}.{event.table}", Outcome(records), is_ddl=True)
 

@@ -16,7 +16,7 @@ from ticdc_emit import load_changefeed
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.pipeline import row_sorter as pieces_module
 from ticdc_emit.pipeline.plan import Plan, make_plan
-from ticdc_emit.pipeline.row_sorter import Arranger
+from ticdc_emit.pipeline.row_sorter import RowSorter
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 TS = 450_000_000_262_144_000
@@ -83,7 +83,7 @@ def blocks(draw: st.DrawFn) -> pa.RecordBatch:
 
 def arranged(plan: Plan, block: pa.RecordBatch, late_until: int | None) -> Any:
     """Return each table's rows and keys, and what was found out; or the error."""
-    arranger = Arranger(plan, None, "drop", late_until)
+    arranger = RowSorter(plan, None, "drop", late_until)
     found: dict[str, list[Any]] = {}
     try:
         for rows in arranger.gathered([block]):

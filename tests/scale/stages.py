@@ -38,7 +38,7 @@ from ticdc_emit.pipeline.control_events import Controls
 from ticdc_emit.pipeline.deliver_task import DeliverTask
 from ticdc_emit.pipeline.encode import prepare_all
 from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.row_sorter import Arranger
+from ticdc_emit.pipeline.row_sorter import RowSorter
 from ticdc_emit.pipeline.run import Changefeed
 
 _BATCH_ROWS = 10_000  # what Spark hands to a worker at once
@@ -82,13 +82,13 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
     in_order = list(_batches(table, rows))
 
     def arrange() -> None:
-        arranger = Arranger(plan, key, "error", None)
+        arranger = RowSorter(plan, key, "error", None)
         for block in arranger.gathered(in_order):
             for _ in arranger.sorted(block):
                 pass
 
     def messages() -> int:
-        arranger, size = Arranger(plan, key, "error", None), 0
+        arranger, size = RowSorter(plan, key, "error", None), 0
         for block in arranger.gathered(in_order):
             for rows in arranger.sorted(block):
                 for prepared in prepare_all(rows.bounded(), plan):

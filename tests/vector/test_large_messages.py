@@ -16,7 +16,7 @@ from vector_files import content_of, load_vector, vector_path
 from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.errors import MessageTooLargeError
-from ticdc_emit.pipeline.control_events import Announcer, Event, Watermark
+from ticdc_emit.pipeline.control_events import ControlEncoder, Event, Watermark
 from ticdc_emit.pipeline.encode import prepare
 from ticdc_emit.pipeline.large_messages import FixedName
 from ticdc_emit.pipeline.plan import Plan, make_plan
@@ -60,7 +60,7 @@ class Sink:
         if event["kind"] == "row":
             return [self._shown(*message) for message in self._row(event)]
         control: Event = Watermark(event["ts"]) if event["kind"] == "watermark" else self._ddl(index)
-        sent = Announcer(self._plan({})).messages(control)[:1]
+        sent = ControlEncoder(self._plan({})).messages(control)[:1]
         return [self._shown(message.key, message.value, None) for _, message in sent]
 
     def shown_claim(self, content: bytes | None) -> bytes | None:

@@ -50,7 +50,7 @@ __all__ = [
     "ChunkFolder",
     "ChunkKind",
     "ChunkStore",
-    "Made",
+    "EncodedRows",
     "chunks_of",
     "counts_for_all",
     "mapped",
@@ -240,7 +240,7 @@ class _Chunk(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Made:
+class EncodedRows:
     """The messages of a piece: their topics, order keys and contents.
 
     ``codes``: of each message, the place of its topic among these times ``MOST_PARTITIONS``, plus its partition.
@@ -252,14 +252,16 @@ class Made:
     encoded: Encoded
 
     @classmethod
-    def of_table(cls, table: TablePlan, partitions: int | pa.Array, keys: pa.Array, encoded: Encoded) -> Made:
+    def of_table(cls, table: TablePlan, partitions: int | pa.Array, keys: pa.Array, encoded: Encoded) -> EncodedRows:
         """Return the messages of one table; ``partitions``: of all of them, or of each."""
         if isinstance(partitions, int):
             return cls((table.topic,), np.full(len(keys), partitions, np.int64), keys, encoded)
         return cls((table.topic,), np.asarray(partitions).astype(np.int64), keys, encoded)
 
     @classmethod
-    def of_group(cls, tables: TableGroup, partitions: npt.NDArray[np.int32], keys: pa.Array, encoded: Encoded) -> Made:
+    def of_group(
+        cls, tables: TableGroup, partitions: npt.NDArray[np.int32], keys: pa.Array, encoded: Encoded
+    ) -> EncodedRows:
         """Return the messages of several tables; ``partitions``: of each."""
         topics: dict[str, int] = {}
         numbers = np.array([topics.setdefault(table.topic, len(topics)) for table in tables.tables], np.int64)
@@ -276,7 +278,7 @@ class Made:
         return self.topics[topic], partition
 
 
-def chunks_of(made: list[Made], buckets: Buckets, files: ChunkFiles) -> Iterator[pa.RecordBatch]:
+def chunks_of(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> Iterator[pa.RecordBatch]:
     """Yield the chunks of these pieces: of each topic-partition the messages of all tables, in total order.
 
     ``files``: take messages that need not travel.
@@ -284,7 +286,7 @@ def chunks_of(made: list[Made], buckets: Buckets, files: ChunkFiles) -> Iterator
     return _batches(_chunks_of(made, buckets, files)) if made else iter(())
 
 
-def _chunks_of(made: list[Made], buckets: Buckets, files: ChunkFiles) -> Iterator[_Chunk]:
+def _chunks_of(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> Iterator[_Chunk]:
     topics = {topic: number for number, topic in enumerate({topic: 0 for each in made for topic in each.topics})}
     columns = {
         ORDER_KEY: _together([each.keys for each in made]),
@@ -393,7 +395,7 @@ def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets, files: C
         )
 
 
-def _claims(made: Made, buckets: Buckets) -> Iterator[_Chunk]:
+def _claims(made: EncodedRows, buckets: Buckets) -> Iterator[_Chunk]:
     for place, claim in made.encoded.claims:
         target = made.target(place)
         content = pa.record_batch({"location": [claim.location], "content": pa.array([claim.content], pa.binary())})
@@ -426,7 +428,7 @@ def _batch(chunks: list[_Chunk]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=CHUNK_SCHEMA)
 
 
-def _renumbered(made: Made, topics: Mapping[str, int]) -> _Codes:
+def _renumbered(made: EncodedRows, topics: Mapping[str, int]) -> _Codes:
     """Return the codes of messages by other numbers of their topics."""
     if len(topics) == 1:
         return made.codes

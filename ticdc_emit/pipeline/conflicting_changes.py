@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.buffers import from_bytes, text_buffers
 from ticdc_emit.errors import DuplicateChangeError
 from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_filter import replicated, selected
+from ticdc_emit.pipeline.row_filter import drop_unreplicated, split_and_filter
 from ticdc_emit.pipeline.sort_key import (
     HALF,
     KIND_MASK,
@@ -209,8 +209,8 @@ def arranged(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.Re
 def _sent(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
     """Return the changes that are sent, updates of keys split."""
     batch = sorted_by_commit(numbered(batch, f"{table.schema}.{table.name}"))
-    batch = replicated(batch, table, plan, kept_back, keyless=False)
-    return selected(batch, table, plan, kept_back)
+    batch = drop_unreplicated(batch, table, plan, kept_back, keyless=False)
+    return split_and_filter(batch, table, plan, kept_back)
 
 
 def _keyed(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:

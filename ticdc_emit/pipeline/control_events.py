@@ -26,7 +26,7 @@ from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import LOGICAL_BITS, compose, physical_ms
 
-__all__ = ["Addressed", "Announcer", "Control", "Controls", "Event", "Watermark"]
+__all__ = ["Control", "ControlEncoder", "Controls", "Event", "PartitionControls", "Watermark"]
 
 
 _MAX_TICKS = 1_000_000
@@ -157,7 +157,7 @@ class Controls:
 _SHOWN_STATEMENT = 80
 
 
-class Announcer:
+class ControlEncoder:
     """Encodes and routes each DDL and BOOTSTRAP of a plan once, however many topic-partitions receive it."""
 
     def __init__(self, plan: Plan) -> None:
@@ -233,16 +233,16 @@ class Announcer:
         return codec.ddl(event, clock(event.commit_ts))
 
 
-class Addressed:
+class PartitionControls:
     """What may have to be sent, by topic-partition: each asks for its own, however many tables a changefeed has."""
 
-    def __init__(self, controls: Controls, announcer: Announcer) -> None:
+    def __init__(self, controls: Controls, control_encoder: ControlEncoder) -> None:
         self._none = replace(controls, ddls=(), bootstraps=())
         self._ddls: dict[Target, list[DdlEvent]] = {}
         self._bootstraps: dict[Target, list[tuple[int, Bootstrap]]] = {}
         self._by_target: dict[Target, Controls] = {}
         for event in controls.unsent_ddl():
-            for target in announcer.targets(event):
+            for target in control_encoder.targets(event):
                 self._ddls.setdefault(target, []).append(event)
         for placed in controls.bootstraps:
             for target in placed[1].targets:

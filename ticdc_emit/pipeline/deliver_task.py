@@ -24,7 +24,7 @@ from ticdc_emit.pipeline.bad_rows import SkippedFile, united
 from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps, CountedRows, TableRef, arrived, replayed
 from ticdc_emit.pipeline.chunks import ChunkFolder, ChunkStore, packed, unpacked
 from ticdc_emit.pipeline.conflicting_changes import OrderCheck
-from ticdc_emit.pipeline.control_events import Addressed, Announcer, Controls, Event
+from ticdc_emit.pipeline.control_events import ControlEncoder, Controls, Event, PartitionControls
 from ticdc_emit.pipeline.external_sort import ORDER_KEY
 from ticdc_emit.pipeline.merge import Merge, MergedRows
 from ticdc_emit.pipeline.plan import Plan
@@ -197,8 +197,8 @@ class DeliverTask:
     folder: ChunkFolder | None = None
 
     @cached_property
-    def _announcer(self) -> Announcer:
-        return Announcer(self.plan)
+    def _control_encoder(self) -> ControlEncoder:
+        return ControlEncoder(self.plan)
 
     def __call__(self, chunks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield ``RESULT_SCHEMA``, or ``MESSAGE_SCHEMA`` without a sink; then what is wrong with the data is raised.
@@ -226,8 +226,8 @@ class DeliverTask:
                 results.setdefault(self.plan.targets[0], TaskResult()).skipped = dict(store.skipped)
                 if self.skipped is not None and not self.check_only:
                     self.skipped.write(store.skipped_lines())
-            addressed = Addressed(self._scheduled(store, results), self._announcer)
-            rows = self._rows(store, merges, addressed, results)
+            partition_controls = PartitionControls(self._scheduled(store, results), self._control_encoder)
+            rows = self._rows(store, merges, partition_controls, results)
             if self.check_only:
                 for _, of_target in rows:
                     for _ in of_target:
@@ -269,7 +269,7 @@ class DeliverTask:
                     write_rows(target, of_target, self._packer(), writer)
                 report: DeliveryReport = writer.flush()
         except MessageTooLargeError as fault:
-            raise self._announcer.named(fault) from None
+            raise self._control_encoder.named(fault) from None
         for target, count in report.per_partition.items():
             results[target].messages, results[target].bytes = count
         results[min(results)].retries = report.retries
@@ -279,12 +279,16 @@ class DeliverTask:
         return None if packing is None else Packer(packing, self.plan.large.max_packed_bytes)
 
     def _rows(
-        self, store: ChunkStore, merges: dict[Target, Merge], addressed: Addressed, results: dict[Target, TaskResult]
+        self,
+        store: ChunkStore,
+        merges: dict[Target, Merge],
+        partition_controls: PartitionControls,
+        results: dict[Target, TaskResult],
     ) -> Iterator[tuple[Target, Iterator[MergedRows]]]:
         """Yield the rows of each topic-partition, in order, with the control messages among them; count them."""
         for target, merge in merges.items():
             result = results.setdefault(target, TaskResult())
-            yield target, self._rows_of(target, merge, store, addressed.to(target), result)
+            yield target, self._rows_of(target, merge, store, partition_controls.to(target), result)
 
     def _rows_of(
         self, target: Target, merge: Merge, store: ChunkStore, controls: Controls, result: TaskResult
@@ -317,7 +321,7 @@ class DeliverTask:
         due: list[ControlMessage] = []
         events: list[Event] = []
         for control in controls.due(before, result.max_commit_ts - 1, result.first_commit_ts):
-            message = self._announcer.message_to(control.event, target)
+            message = self._control_encoder.message_to(control.event, target)
             if message is not None:
                 places.append(control.place)
                 due.append(message)

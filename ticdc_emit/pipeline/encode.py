@@ -36,8 +36,8 @@ from ticdc_emit.schema.model import TableInfo
 
 __all__ = [
     "POOLED_ROWS",
+    "CheckedBatch",
     "Frames",
-    "Prepared",
     "check_images",
     "control_batch",
     "message_batch",
@@ -218,7 +218,7 @@ _NO_FRAMES = Frames([])
 
 
 @dataclass(frozen=True)
-class Prepared:
+class CheckedBatch:
     """A checked batch; ``rows`` counts its changes."""
 
     parts: tuple[Part, ...]
@@ -261,7 +261,7 @@ class Prepared:
         return Encoded(values if in_order else values.take(index), keys, claims, ends)
 
 
-def prepare(rows: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
+def prepare(rows: pa.RecordBatch, table: TablePlan, plan: Plan) -> CheckedBatch:
     """Read one table's batch (see ``pipeline.row_reader``) and check every value and image.
 
     Raises the :class:`~ticdc_emit.errors.RowError` family; a message that is too large is refused when it is made.
@@ -269,7 +269,7 @@ def prepare(rows: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
     return next(prepare_all([RowBatch.of(rows, table)], plan))
 
 
-def prepare_all(batches: Iterable[RowBatch], plan: Plan) -> Iterator[Prepared]:
+def prepare_all(batches: Iterable[RowBatch], plan: Plan) -> Iterator[CheckedBatch]:
     """Yield each batch prepared. What is wrong with one is raised in its turn, when those before it are done with.
 
     Errors name the table of a row only where a batch is of one.
@@ -292,7 +292,7 @@ def prepare_all(batches: Iterable[RowBatch], plan: Plan) -> Iterator[Prepared]:
     for parts in read:
         for part in parts:
             _check(part, plan)
-        yield Prepared(parts, sum(len(part.changes) for part in parts), plan.large, frames)
+        yield CheckedBatch(parts, sum(len(part.changes) for part in parts), plan.large, frames)
     if fault is not None:
         raise fault
 

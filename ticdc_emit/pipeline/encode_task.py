@@ -20,7 +20,7 @@ from ticdc_emit.pipeline.chunks import (
     ChunkFiles,
     ChunkFolder,
     ChunkKind,
-    Made,
+    EncodedRows,
     chunks_of,
     counts_for_all,
     failures,
@@ -29,10 +29,10 @@ from ticdc_emit.pipeline.chunks import (
     transactions_for_all,
 )
 from ticdc_emit.pipeline.encode import prepare_all
-from ticdc_emit.pipeline.partitioner import dispatched, partitions_of_group
+from ticdc_emit.pipeline.partitioner import partitions_of_group, partitions_of_rows
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.row_batch import RowBatch, TableGroup
-from ticdc_emit.pipeline.row_sorter import Arranger, gathered_batches
+from ticdc_emit.pipeline.row_sorter import RowSorter, gathered_batches
 
 __all__ = ["EncodeTask"]
 
@@ -63,52 +63,52 @@ class EncodeTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches of ``CHUNK_SCHEMA``."""
-        arranger, refusals = self._arranger(), Refusals()
+        sorter, refusals = self._sorter(), Refusals()
         of_block = self._all_but_bad if self.bad_rows == "skip" else self._all_or_none
         try:
             files = ChunkFiles(self.folder)
-            for rows in arranger.gathered(batches):
-                yield from of_block(arranger, rows, refusals, files)
+            for rows in sorter.gathered(batches):
+                yield from of_block(sorter, rows, refusals, files)
             if refusals:
                 raise refusals.error()
-            yield from self._notes(arranger)
+            yield from self._notes(sorter)
         except (RowError, SchemaError, RegistryError) as error:
             yield from failures(error, self.buckets)
 
-    def _arranger(self) -> Arranger:
-        return Arranger(self.plan, self.table, self.late, self.late_until, self.tick_ms)
+    def _sorter(self) -> RowSorter:
+        return RowSorter(self.plan, self.table, self.late, self.late_until, self.tick_ms)
 
     def _all_or_none(
-        self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals, files: ChunkFiles
+        self, sorter: RowSorter, rows: pa.RecordBatch, refusals: Refusals, files: ChunkFiles
     ) -> Iterator[pa.RecordBatch]:
         """Yield the chunks of a block; once a row of the task was bad, the others are only looked at."""
         try:
-            for chunk in self._chunks(arranger.sorted(rows), files):
+            for chunk in self._chunks(sorter.sorted(rows), files):
                 if not refusals:
                     yield chunk
         except RowError as fault:
             refusals.add(self._sifted(rows, fault)[1])
 
     def _all_but_bad(
-        self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals, files: ChunkFiles
+        self, sorter: RowSorter, rows: pa.RecordBatch, refusals: Refusals, files: ChunkFiles
     ) -> Iterator[pa.RecordBatch]:
         """Yield the chunks of a block's sound rows; of a block that has a bad one, nothing went out before."""
-        own = self._arranger()
+        own = self._sorter()
         try:
             chunks = list(self._chunks(own.sorted(rows), files))
         except RowError as fault:
             rows, refused = self._sifted(rows, fault)
             chunks = [*skipped(skippable(refused), lines=self.tells_skipped)]
-            own = self._arranger()
+            own = self._sorter()
             chunks += self._chunks(own.sorted(rows), files)
-        arranger.include(own)
+        sorter.include(own)
         yield from chunks
 
     def _sifted(self, rows: pa.RecordBatch, fault: RowError) -> tuple[pa.RecordBatch, list[Refused]]:
         given = ArrowRows(rows, self.table)
 
         def batches(some: Rows) -> Iterator[RowBatch]:
-            return self._arranger().sorted(given.some(some))
+            return self._sorter().sorted(given.some(some))
 
         def make(some: Rows) -> None:
             for _ in self._made(batches(some)):
@@ -125,7 +125,7 @@ class EncodeTask:
         return rows.take(pa.array(sound)), refused
 
     def _chunks(self, batches: Iterable[RowBatch], files: ChunkFiles) -> Iterator[pa.RecordBatch]:
-        held: list[Made] = []
+        held: list[EncodedRows] = []
         size = 0
         for messages in self._made(batches):
             held.append(messages)
@@ -135,7 +135,7 @@ class EncodeTask:
                 held, size = [], 0
         yield from chunks_of(held, self.buckets, files)
 
-    def _made(self, batches: Iterable[RowBatch]) -> Iterator[Made]:
+    def _made(self, batches: Iterable[RowBatch]) -> Iterator[EncodedRows]:
         """Yield the messages of each batch; small ones are made together."""
         for together in gathered_batches(batches):
             if not any(isinstance(rows.tables, TableGroup) for rows in together):
@@ -147,20 +147,22 @@ class EncodeTask:
                 messages = list(self._made_together([own for rows in together for own in rows.by_table()]))
             yield from messages
 
-    def _made_together(self, batches: Sequence[RowBatch]) -> Iterator[Made]:
+    def _made_together(self, batches: Sequence[RowBatch]) -> Iterator[EncodedRows]:
         for rows, each in zip(batches, prepare_all(batches, self.plan), strict=True):
             tables, keys = rows.tables, rows.keys
             if isinstance(tables, TableGroup):
-                yield Made.of_group(tables, partitions_of_group(each.parts, tables), keys, each.messages())
+                yield EncodedRows.of_group(tables, partitions_of_group(each.parts, tables), keys, each.messages())
             else:
-                yield Made.of_table(tables, dispatched(each.parts, tables, each.rows), keys, each.messages())
+                yield EncodedRows.of_table(
+                    tables, partitions_of_rows(each.parts, tables, each.rows), keys, each.messages()
+                )
 
-    def _notes(self, arranger: Arranger) -> Iterator[pa.RecordBatch]:
-        for target, rows in arranger.late_rows.items():
+    def _notes(self, sorter: RowSorter) -> Iterator[pa.RecordBatch]:
+        for target, rows in sorter.late_rows.items():
             yield note(ChunkKind.LATE, self.buckets.of(target), target, rows=rows)
-        for rule, rows in arranger.kept_back.items():
+        for rule, rows in sorter.kept_back.items():
             yield note(ChunkKind.FILTERED, 0, (rule, 0), rows=rows)
-        for topic, transactions in arranger.split_transactions.items():
+        for topic, transactions in sorter.split_transactions.items():
             yield from transactions_for_all(topic, transactions, self.buckets)
-        if arranger.row_counts:
-            yield from counts_for_all(arranger.row_counts.sums(), self.buckets)
+        if sorter.row_counts:
+            yield from counts_for_all(sorter.row_counts.sums(), self.buckets)

@@ -1,6 +1,6 @@
 """Work between a changefeed's batches: a thread that calls back at an interval, and never during a batch.
 
-In: the callback, the interval. Out: calls while no batch runs, from behind the first batch on until :meth:`Pulse.stop`;
+In: the callback, the interval. Out: calls while no batch runs, after the first batch until :meth:`PeriodicTask.stop`;
 what a call raises is raised again by the next batch. An object that is pickled (``foreachBatch`` over Spark Connect)
 has no thread: the first batch of the process that gets it starts one.
 """
@@ -25,11 +25,11 @@ from ticdc_emit.pipeline.state_store import StateStore
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.tso import LOGICAL_BITS, compose
 
-__all__ = ["Pulse", "send_heartbeat"]
+__all__ = ["PeriodicTask", "send_heartbeat"]
 
 
-class Pulse:
-    """``seconds``: between two calls, ``None`` for none. Behind one that fails there is none before the next batch."""
+class PeriodicTask:
+    """``seconds``: between two calls; ``None`` for no calls. None follows one that fails, until a batch runs."""
 
     def __init__(self, call: Callable[[], object], seconds: float | None) -> None:
         self._call = call
@@ -89,7 +89,7 @@ class Pulse:
 
 
 Send = Callable[[BatchState, Plan, Controls, Mapping[Target, TaskResult], int, int, float], "tuple[RunReport, int]"]
-"""Sends what is due although no rows came (:class:`~ticdc_emit.pipeline.run.Closing`)."""
+"""Sends what is due although no rows came and returns the report, and the TSO up to which DDL is sent."""
 
 
 def send_heartbeat(store: StateStore, planner: Planner, options: RunOptions, send: Send) -> RunReport | None:

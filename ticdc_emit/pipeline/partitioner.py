@@ -23,14 +23,14 @@ from ticdc_emit.pipeline.row_reader import Part
 from ticdc_emit.pipeline.transactions import DELETED, kind_ranks
 from ticdc_emit.routing.partitions import partitions_of, table_hash
 
-__all__ = ["UNKNOWN", "dispatched", "partitions_of_group", "partitions_of_part"]
+__all__ = ["UNKNOWN", "partitions_of_group", "partitions_of_part", "partitions_of_rows"]
 
 
 UNKNOWN = -1
 """In the place of a partition: the row has none that could be told, for a reason that its check will raise."""
 
 
-def dispatched(parts: Iterable[Part], table: TablePlan, rows: int) -> int | pa.Array:
+def partitions_of_rows(parts: Iterable[Part], table: TablePlan, rows: int) -> int | pa.Array:
     """Return the partitions of a table's checked rows.
 
     Raises :class:`~ticdc_emit.errors.DispatcherError`, and the :class:`~ticdc_emit.errors.RowError` family for a value
@@ -40,7 +40,7 @@ def dispatched(parts: Iterable[Part], table: TablePlan, rows: int) -> int | pa.A
 
 
 def partitions_of_group(parts: Iterable[Part], tables: TableGroup) -> npt.NDArray[np.int32]:
-    """Return the partitions of a group's checked rows. Raises what :func:`dispatched` does."""
+    """Return the partitions of a group's checked rows. Raises what :func:`partitions_of_rows` does."""
     fixed = [table.partition for table in tables.tables if table.partition is not None]
     if len(fixed) == len(tables.tables):
         return np.array(fixed, np.int32)[tables.codes]

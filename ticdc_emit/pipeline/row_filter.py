@@ -29,14 +29,14 @@ from ticdc_emit.pipeline.row_reader import read_image
 from ticdc_emit.pipeline.transactions import DELETED, INSERTED, UPDATED, kind_ranks, split_updates, values_differ
 from ticdc_emit.routing.ddl_verdicts import START_TS as BY_START_TS
 
-__all__ = ["replicated", "selected"]
+__all__ = ["drop_unreplicated", "split_and_filter"]
 
 
 _IMAGES: tuple[Literal["before", "after"], ...] = ("before", "after")
 _RANKS = {Op.DELETE: DELETED, Op.UPDATE: UPDATED, Op.INSERT: INSERTED}
 
 
-def replicated(
+def drop_unreplicated(
     batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str], *, keyless: bool
 ) -> pa.RecordBatch:
     """Return the rows of tables and transactions that are replicated, and count the others.
@@ -62,7 +62,7 @@ def _physical_ids(batch: pa.RecordBatch, table: TablePlan) -> pa.Array | None:
     return physical_table_ids(batch.column(PHYSICAL_TABLE_ID), f"{table.schema}.{table.name}", own)
 
 
-def selected(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
+def split_and_filter(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
     """Return the rows that the event filters let through, updates of keys split; then unsorted. Counts the others.
 
     Raises the :class:`~ticdc_emit.errors.RowError` family for values that a filter reads and that are not what they

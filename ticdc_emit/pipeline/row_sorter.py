@@ -25,14 +25,14 @@ from ticdc_emit.pipeline.partitioner import partitions_of_part
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_batch import BATCH_BYTES, POSITION, FieldNames, RowBatch
 from ticdc_emit.pipeline.row_counts import RowCounts
-from ticdc_emit.pipeline.row_filter import replicated, selected
+from ticdc_emit.pipeline.row_filter import drop_unreplicated, split_and_filter
 from ticdc_emit.pipeline.row_reader import CHUNK_ROWS, positioned
 from ticdc_emit.pipeline.same_shape_tables import TableRows, arranged_alike, by_likeness
 from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_keys, order_of
 from ticdc_emit.pipeline.transactions import numbered, ranks
 from ticdc_emit.routing.topics import Target
 
-__all__ = ["Arranger", "gathered_batches"]
+__all__ = ["RowSorter", "gathered_batches"]
 
 
 _GATHER_ROWS = 64 * 1024
@@ -54,7 +54,7 @@ def gathered_batches(batches: Iterable[RowBatch]) -> Iterator[list[RowBatch]]:
         yield held
 
 
-class Arranger:
+class RowSorter:
     """Arranges the batches of one input task.
 
     ``table``: whose rows they are, ``None`` where each row names its table. ``late``: ``error``, ``emit`` or ``drop``
@@ -110,7 +110,7 @@ class Arranger:
                 yield from batches
             yield from self._by_itself(_rows_of_tables(form, alone))
 
-    def include(self, other: Arranger) -> None:
+    def include(self, other: RowSorter) -> None:
         """Add what another arranger found out."""
         self.late_rows.update(other.late_rows)
         self.kept_back.update(other.kept_back)
@@ -154,10 +154,10 @@ class Arranger:
         """Yield each table's rows that are sent, without late ones, their updates split."""
         for table, part in tables:
             part = sorted_by_commit(numbered(part, f"{table.schema}.{table.name}"))
-            part = replicated(part, table, self._plan, self.kept_back, keyless=self._table is None)
+            part = drop_unreplicated(part, table, self._plan, self.kept_back, keyless=self._table is None)
             part = self._timely(table, part)
             if part.num_rows:
-                part = selected(part, table, self._plan, self.kept_back)
+                part = split_and_filter(part, table, self._plan, self.kept_back)
             if part.num_rows:
                 yield self._with_keys(table, sorted_by_commit(part))
 

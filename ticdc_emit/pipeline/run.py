@@ -1,4 +1,9 @@
-"""What a changefeed warns of, each once: tables that it leaves out, and commit_ts that do not look like TSOs."""
+"""A changefeed: batches of rows in, messages, reports and records of state out, on any engine.
+
+In: the config, the sink, the tables, and batches that are run one after the other (``pipeline.batch``). Out: what each
+batch sent, as a report. What touches the world comes in this order: topics and subjects, the record that a batch was
+begun, messages, the record that it is done. A batch that failed in between is run again in the state that it had.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import copy
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ticdc_emit.changes.codec import ControlMessage
@@ -15,51 +20,31 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Sink
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import ConfigError, MessageTooLargeError, RegistryError, RowError, SchemaError, StateError
-from ticdc_emit.pipeline import options as run_options
 from ticdc_emit.pipeline.bad_rows import SkippedFile, new_run
 from ticdc_emit.pipeline.batch import Batch, EncodedBatch, Encoding, Journal
 from ticdc_emit.pipeline.chunks import Buckets
-from ticdc_emit.pipeline.control_events import Addressed, Announcer, Controls, Event, Watermark
+from ticdc_emit.pipeline.control_events import ControlEncoder, Controls, Event, PartitionControls, Watermark
 from ticdc_emit.pipeline.deliver_task import DeliverTask, Schedule
 from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.encode_task import EncodeTask
-from ticdc_emit.pipeline.heartbeat import Pulse, send_heartbeat
+from ticdc_emit.pipeline.heartbeat import PeriodicTask, send_heartbeat
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import Plan, catalog_for, verify_tables, warn_keyless
 from ticdc_emit.pipeline.planning import Planner, current_database, ddl_statements
 from ticdc_emit.pipeline.report import ControlCounts, ReportCallback, ReportLog, RunReport, RunTotal
 from ticdc_emit.pipeline.results import TaskResult, sum_of_digests
 from ticdc_emit.pipeline.state import GREATEST, BatchState, DdlStatement
-from ticdc_emit.pipeline.state_store import StateStore, open_state_store
+from ticdc_emit.pipeline.state_store import open_state_store
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.sql.words import split_name
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["Changefeed", "Closing", "Notices", "Opening", "Tail", "send_tail"]
+__all__ = ["Changefeed", "FinalControls", "send_final_controls"]
 
 
-class Notices:
-    """The warnings of one changefeed. It knows which of them were given."""
-
-    def __init__(self) -> None:
-        self._keyless: set[tuple[str, str]] = set()
-        self._early = False
-
-    def keyless(self, plan: Plan) -> None:
-        """Warn of tables that are not replicated, once of each."""
-        new = [key for key in plan.keyless if key not in self._keyless]
-        if new:
-            self._keyless.update(new)
-            warn_keyless(new)
-
-    def early(self, commit_ts: int) -> None:
-        """Warn of a commit_ts that looks like seconds, ms or us since 1970, once."""
-        self._early = self._early or warn_unlikely(commit_ts)
-
-
-class Tail(NamedTuple):
+class FinalControls(NamedTuple):
     """What was delivered, the watermark reached (``None``: the protocol has none), the TSO up to which DDL is sent."""
 
     delivery: DeliveryReport
@@ -68,24 +53,24 @@ class Tail(NamedTuple):
     controls: ControlCounts = ControlCounts()
 
 
-def send_tail(
+def send_final_controls(
     sink: Sink,
     plan: Plan,
     controls: Controls,
     results: Mapping[Target, TaskResult],
     top: int,
     limit: int,
-) -> Tail:
+) -> FinalControls:
     """Send the DDL and watermarks up to the TSO ``limit`` that are still due; ``top`` is the greatest commit_ts of all.
 
     A DDL behind ``limit`` waits, for rows of its old schema may still come, unless a worker has sent it already in
     front of a later row.
     """
-    announcer = Announcer(plan)
-    addressed = Addressed(controls, announcer)
-    until = max([limit, *controls.sent_ddl(_furthest(announcer, controls, results))])
+    control_encoder = ControlEncoder(plan)
+    partition_controls = PartitionControls(controls, control_encoder)
+    until = max([limit, *controls.sent_ddl(_furthest(control_encoder, controls, results))])
     rises = limit >= 0 and (controls.watermark is None or limit > controls.watermark)
-    last = announcer.message(Watermark(limit)) if rises else None
+    last = control_encoder.message(Watermark(limit)) if rises else None
     begin = min((result.first_commit_ts for result in results.values() if result.rows), default=top)
     reached_topics = plan.watermark_topics(limit)
     messages: list[tuple[Target, ControlMessage]] = []
@@ -96,8 +81,8 @@ def send_tail(
         if result is not None and result.rows:
             after, first = result.max_commit_ts, result.first_commit_ts
         # the limit of ticks is behind the rows by the lateness already
-        for control in addressed.to(target).due(after, until, first, ticks_until=limit + controls.lateness):
-            message = announcer.message_to(control.event, target)
+        for control in partition_controls.to(target).due(after, until, first, ticks_until=limit + controls.lateness):
+            message = control_encoder.message_to(control.event, target)
             if message is not None:
                 messages.append((target, message))
                 events.append(control.event)
@@ -106,136 +91,24 @@ def send_tail(
             events.append(Watermark(limit))
     reached = controls.watermark if last is None else limit
     if not messages:
-        return Tail(DeliveryReport(), reached, until)
+        return FinalControls(DeliveryReport(), reached, until)
     try:
         with sink.open(plan.large.max_message_bytes) as writer:
             writer.write(control_batch(messages))
-            return Tail(writer.flush(), reached, until, ControlCounts.of(events))
+            return FinalControls(writer.flush(), reached, until, ControlCounts.of(events))
     except MessageTooLargeError as fault:
-        raise announcer.named(fault) from None
+        raise control_encoder.named(fault) from None
 
 
-def _furthest(announcer: Announcer, controls: Controls, results: Mapping[Target, TaskResult]) -> int:
+def _furthest(control_encoder: ControlEncoder, controls: Controls, results: Mapping[Target, TaskResult]) -> int:
     """Return the TSO of the last DDL that any worker of this batch has sent, -1 if none has."""
     if not any(result.rows for result in results.values()):
         return -1
     for event in reversed(controls.unsent_ddl()):
-        reached = (results[target] for target in announcer.targets(event) if target in results)
+        reached = (results[target] for target in control_encoder.targets(event) if target in results)
         if any(result.rows and result.max_commit_ts > event.commit_ts for result in reached):
             return event.commit_ts
     return -1
-
-
-@dataclass(frozen=True)
-class Closing:
-    """Ends the batches of one changefeed. ``live``: rows are committed at the time of the wall clock."""
-
-    sink: Sink
-    planner: Planner
-    live: bool
-
-    def __call__(
-        self,
-        state: BatchState,
-        plan: Plan,
-        controls: Controls,
-        results: Mapping[Target, TaskResult],
-        top: int,
-        limit: int,
-        started: float,
-    ) -> tuple[RunReport, int]:
-        """Send what comes after the rows; return the report and the TSO up to which DDL is sent.
-
-        ``top``: the batch's greatest commit_ts, -1 for a batch without rows. ``limit``: the TSO of its watermark.
-        ``started``: when it began, by ``time.monotonic``.
-        """
-        counts = {t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages}
-        sent = DeliveryReport(counts, sum(result.retries for result in results.values()))
-        tail = Tail(DeliveryReport(), state.watermark, state.sent_until)
-        if max(top, limit) >= 0:
-            tail = send_tail(self.sink, plan, controls, results, top if top >= 0 else limit, limit)
-        sent_until = max(tail.sent_until, state.sent_until)
-        report = RunReport(
-            batch_id=state.batch_id,
-            rows=sum(result.rows for result in results.values()),
-            late_rows=sum(result.late_rows for result in results.values()),
-            delivery=sent + tail.delivery,
-            seconds=time.monotonic() - started,
-            watermark=tail.watermark,
-            max_commit_ts=top if top >= 0 else None,
-            controls=sum((result.controls for result in results.values()), tail.controls),
-            ddl_events=len(controls.sent_ddl(sent_until)),
-            claims=sum(result.claims for result in results.values()),
-            finished_ms=time.time_ns() // 1_000_000,
-            live=self.live,
-            skipped=_sums(result.skipped for result in results.values()),
-            filtered=_sums(result.filtered for result in results.values()),
-            filtered_ddl=self.planner.filtered_ddl(state, sent_until),
-        )
-        return report, sent_until
-
-
-def _sums(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))
-
-
-@dataclass(frozen=True)
-class Opening:
-    """Begins the batches of one changefeed.
-
-    ``ddl``: the later DDL that it was given at its beginning. ``run``: the name of its run, if its state has none.
-    """
-
-    store: StateStore
-    planner: Planner
-    options: RunOptions
-    ddl: tuple[DdlStatement, ...]
-    run: str = field(default_factory=new_run)
-
-    def state(self, statements: Sequence[DdlStatement], batch_id: int, batch: Batch | None = None) -> BatchState:
-        """Return the state in which a batch with this DDL begins, or began.
-
-        ``batch``: where it was encoded before, the state is the one that it was encoded in. Raises
-        :class:`~ticdc_emit.errors.StateError` for other DDL than that of a batch that was sent, and for a batch that
-        has no record where a later one has; and :class:`~ticdc_emit.errors.DdlError`.
-        """
-        known = self.store.load(batch_id)
-        if known is not None and known.done:
-            known.refuse_other_ddl(statements)
-            return batch.begun(known) if isinstance(batch, EncodedBatch) else known
-        if known is None:
-            before = self.store.latest_before(batch_id) or BatchState(-1)
-            known = before.next(batch_id, self.options.now(), before.run or self.run)
-        state = known.with_ddl([*self.ddl, *statements])
-        self.planner.outline(state)  # a statement that does not apply must not be in a record
-        return batch.begun(state) if isinstance(batch, EncodedBatch) else state
-
-    def encode_task(self, plan: Plan, late_until: int | None, schedule: Schedule | None = None) -> EncodeTask:
-        """Return the task of the rows; those at or below ``late_until`` are late. It counts them for a ``pipeline``."""
-        how = self.options
-        return EncodeTask(
-            plan,
-            how.late,
-            late_until,
-            Buckets(plan.targets, 1),
-            bad_rows=how.bad_rows,
-            tells_skipped=how.bad_rows_path is not None,
-            tick_ms=None if schedule is None else schedule.rules.tick_ms,
-        )
-
-    def encoding(self, batch_id: int, table: tuple[str, str] | None) -> Encoding | None:
-        """Return what encodes rows before their changefeed runs (``Changefeed.encoding``)."""
-        state = self.state((), batch_id)
-        if table is None and self.planner.names_tables(state):
-            return None
-        plan = self.planner.registered(state, EncodedBatch(state, table, ()))
-        encode = self.encode_task(plan, self.planner.controls(state).late_until, self.planner.schedule(state))
-        return Encoding.of_table(state, encode, table)
-
-    def skipped_file(self, state: BatchState) -> SkippedFile | None:
-        """Return the file for the batch's bad rows; ``None`` if the options name no path."""
-        path = self.options.bad_rows_path
-        return None if path is None else SkippedFile(path, state.run or self.run, state.batch_id)
 
 
 class Changefeed:
@@ -254,21 +127,21 @@ class Changefeed:
         *,
         table: str | None = None,
         ddl: Iterable[tuple[Any, ...]] = (),
-        options: run_options.RunOptions | None = None,
+        options: RunOptions | None = None,
         registry: SchemaRegistry | None = None,
         on_report: Iterable[ReportCallback] = (),
     ) -> None:
         self.config = config
         self.sink = sink
         self._log = ReportLog(on_report)
-        self._options = options or run_options.RunOptions()
+        self._options = options or RunOptions()
         catalog = copy.deepcopy(catalog_for(config, schema))
         verify_tables(config, catalog.tables())
         self._database = current_database(table, catalog)
         self._ddl = ddl_statements(ddl, self._database)
         where = self._options.state_uri
         self._store = open_state_store(None if where is None else where.reveal())
-        self._pulse = Pulse(self.beat, self._options.heartbeat)
+        self._pulse = PeriodicTask(self.beat, self._options.heartbeat)
         self._claims = ClaimStore.of(config.codec.large_message_handle)
         self._planner = Planner(
             config,
@@ -279,19 +152,19 @@ class Changefeed:
             verbatim_json=self._options.verbatim_json,
             registry=registry,
         )
-        self._open = Opening(self._store, self._planner, self._options, self._ddl)
-        self._close = Closing(sink, self._planner, live=self._options.clock == "wall")
+        self._run_name = new_run()  # if the state has none
+        self._warned_keyless: set[tuple[str, str]] = set()
+        self._warned_early = False
         # a wrong schema or option is refused here, before any data
         plan = self.outline
-        self._notices = Notices()
         only = next(iter(plan.tables)) if len(plan.tables) == 1 else None
         key = only if table is None else split_name(table, [])
         if key is not None and key in plan.tables:
             plan.tables[key].refuse_keyless()
-        self._notices.keyless(plan)
+        self._warn_keyless(plan)
 
     @property
-    def options(self) -> run_options.RunOptions:
+    def options(self) -> RunOptions:
         return self._options
 
     @property
@@ -348,9 +221,9 @@ class Changefeed:
     ) -> RunReport:
         started = time.monotonic()
         statements = batch.ddl_rows(
-            self._database, names_tables=self._planner.names_tables(self._open.state((), batch_id))
+            self._database, names_tables=self._planner.names_tables(self._state_of((), batch_id))
         )
-        state = self._open.state(statements, batch_id, batch)
+        state = self._state_of(statements, batch_id, batch)
         outline, is_kept = self._planner.outline(state), self._options.state_uri is not None
         batch.check(outline)
         is_checked = self._options.validate == "batch" and not state.done and not is_kept
@@ -358,16 +231,16 @@ class Changefeed:
             controls = self._planner.controls(state)
             checkable = self._planner.checkable(state)
             check = DeliverTask(checkable, controls, None, check_only=True)
-            batch.run(self._open.encode_task(checkable, controls.late_until), check)
+            batch.run(self._encode_task(checkable, controls.late_until), check)
         if self._store.claim():  # another writer may have been here since
-            state = self._open.state(statements, batch_id, batch)
+            state = self._state_of(statements, batch_id, batch)
         # from here on the world outside is touched: topics, subjects, records, messages
         plan = self._planner.registered(state, batch)
-        self._notices.keyless(plan)
+        self._warn_keyless(plan)
         controls = self._planner.controls(state)
         schedule = self._planner.schedule(state)
-        encode = self._open.encode_task(plan, controls.late_until, schedule)
-        skipped = self._open.skipped_file(state)
+        encode = self._encode_task(plan, controls.late_until, schedule)
+        skipped = self._skipped_file(state)
         deliver = DeliverTask(plan, controls, self.sink, self._claims, digests=is_kept, skipped=skipped)
         if state.done or (self._options.validate == "batch" and not is_checked):
             checked = batch.run(encode, replace(deliver, check_only=True))
@@ -393,7 +266,7 @@ class Changefeed:
             top = _greatest_ts(state.ddl, top, state.max_commit_ts)
         limit = top if final else top - 1 - (self._options.lateness_ms << LOGICAL_BITS)
         limit = limit if until is None else max(limit, until)
-        report, sent_until = self._close(state, plan, controls, results, top, limit, started)
+        report, sent_until = self._end_batch(state, plan, controls, results, top, limit, started)
         done = state.completed(
             watermark=report.watermark,
             sent_until=sent_until,
@@ -404,8 +277,86 @@ class Changefeed:
         )
         self._store.save(done)
         self._log.add(report)
-        self._notices.early(last_row)  # last, as it may raise where warnings are errors
+        self._warned_early = self._warned_early or warn_unlikely(
+            last_row
+        )  # last, as it may raise where warnings are errors
         return report
+
+    def _state_of(self, statements: Sequence[DdlStatement], batch_id: int, batch: Batch | None = None) -> BatchState:
+        """Return the state in which a batch with this DDL begins, or began.
+
+        ``batch``: where it was encoded before, the state is the one that it was encoded in. Raises
+        :class:`~ticdc_emit.errors.StateError` for other DDL than that of a batch that was sent, and for a batch that
+        has no record where a later one has; and :class:`~ticdc_emit.errors.DdlError`.
+        """
+        known = self._store.load(batch_id)
+        if known is not None and known.done:
+            known.refuse_other_ddl(statements)
+            return batch.begun(known) if isinstance(batch, EncodedBatch) else known
+        if known is None:
+            before = self._store.latest_before(batch_id) or BatchState(-1)
+            known = before.next(batch_id, self._options.now(), before.run or self._run_name)
+        state = known.with_ddl([*self._ddl, *statements])
+        self._planner.outline(state)  # a statement that does not apply must not be in a record
+        return batch.begun(state) if isinstance(batch, EncodedBatch) else state
+
+    def _encode_task(self, plan: Plan, late_until: int | None, schedule: Schedule | None = None) -> EncodeTask:
+        """Return the task of the rows; those at or below ``late_until`` are late. It counts them for a ``pipeline``."""
+        how = self._options
+        return EncodeTask(
+            plan,
+            how.late,
+            late_until,
+            Buckets(plan.targets, 1),
+            bad_rows=how.bad_rows,
+            tells_skipped=how.bad_rows_path is not None,
+            tick_ms=None if schedule is None else schedule.rules.tick_ms,
+        )
+
+    def _skipped_file(self, state: BatchState) -> SkippedFile | None:
+        """Return the file for the batch's bad rows; ``None`` if the options name no path."""
+        path = self._options.bad_rows_path
+        return None if path is None else SkippedFile(path, state.run or self._run_name, state.batch_id)
+
+    def _end_batch(
+        self,
+        state: BatchState,
+        plan: Plan,
+        controls: Controls,
+        results: Mapping[Target, TaskResult],
+        top: int,
+        limit: int,
+        started: float,
+    ) -> tuple[RunReport, int]:
+        """Send what comes after the rows; return the report and the TSO up to which DDL is sent.
+
+        ``top``: the batch's greatest commit_ts, -1 for a batch without rows. ``limit``: the TSO of its watermark.
+        ``started``: when it began, by ``time.monotonic``.
+        """
+        counts = {t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages}
+        sent = DeliveryReport(counts, sum(result.retries for result in results.values()))
+        tail = FinalControls(DeliveryReport(), state.watermark, state.sent_until)
+        if max(top, limit) >= 0:
+            tail = send_final_controls(self.sink, plan, controls, results, top if top >= 0 else limit, limit)
+        sent_until = max(tail.sent_until, state.sent_until)
+        report = RunReport(
+            batch_id=state.batch_id,
+            rows=sum(result.rows for result in results.values()),
+            late_rows=sum(result.late_rows for result in results.values()),
+            delivery=sent + tail.delivery,
+            seconds=time.monotonic() - started,
+            watermark=tail.watermark,
+            max_commit_ts=top if top >= 0 else None,
+            controls=sum((result.controls for result in results.values()), tail.controls),
+            ddl_events=len(controls.sent_ddl(sent_until)),
+            claims=sum(result.claims for result in results.values()),
+            finished_ms=time.time_ns() // 1_000_000,
+            live=self._options.clock == "wall",
+            skipped=_sums(result.skipped for result in results.values()),
+            filtered=_sums(result.filtered for result in results.values()),
+            filtered_ddl=self._planner.filtered_ddl(state, sent_until),
+        )
+        return report, sent_until
 
     def finish(self) -> RunReport | None:
         """Send DDL after the last row, and the last watermark. Returns ``None`` if nothing was sent.
@@ -430,7 +381,7 @@ class Changefeed:
         state = record.next(record.batch_id, record.build_ts)
         with self._planner.asking_again_if_it_fails():
             plan, controls = self._planner.plan(state), self._planner.controls(state)
-            report, top = self._close(state, plan, controls, {}, top, top, started)
+            report, top = self._end_batch(state, plan, controls, {}, top, top, started)
         done = record.completed(
             watermark=report.watermark,
             sent_until=top,
@@ -452,7 +403,14 @@ class Changefeed:
             if not is_free:
                 return None
             with self._planner.asking_again_if_it_fails():
-                return send_heartbeat(self._store, self._planner, self._options, self._close)
+                return send_heartbeat(self._store, self._planner, self._options, self._end_batch)
+
+    def _warn_keyless(self, plan: Plan) -> None:
+        """Warn of tables without a handle key, which are not replicated, once of each."""
+        new = [key for key in plan.keyless if key not in self._warned_keyless]
+        if new:
+            self._warned_keyless.update(new)
+            warn_keyless(new)
 
     def close(self) -> None:
         """End the heartbeat and release the state store for another process. Another batch starts both again."""
@@ -474,7 +432,7 @@ class Changefeed:
         state = BatchState(-1, self._options.now()).with_ddl(ddl)
         batch.check(self._planner.outline(state))
         plan = self._planner.registered(state, batch)
-        encode = replace(self._open.encode_task(plan, None), bad_rows="refuse")
+        encode = replace(self._encode_task(plan, None), bad_rows="refuse")
         return encode, DeliverTask(plan, Controls(), None, self._claims)
 
     def rehearse(self, batch: Batch) -> None:
@@ -494,9 +452,18 @@ class Changefeed:
         ``None`` if PLAN must see the rows first, to know which tables generic rows name. Rows of DDL cannot be encoded
         this way. Writes no state. Creates topics and registers schemas.
         """
-        return self._open.encoding(batch_id, table)
+        state = self._state_of((), batch_id)
+        if table is None and self._planner.names_tables(state):
+            return None
+        plan = self._planner.registered(state, EncodedBatch(state, table, ()))
+        encode = self._encode_task(plan, self._planner.controls(state).late_until, self._planner.schedule(state))
+        return Encoding.of_table(state, encode, table)
 
 
 def _greatest_ts(ddl: Iterable[DdlStatement], *seen: int) -> int:
     """Return the greatest TSO of DDL and rows, which is the last watermark."""
     return max([*seen, *(commit_ts for commit_ts, _, _ in ddl)])
+
+
+def _sums(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))

@@ -9,7 +9,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.changes import model
 from ticdc_emit.errors import BatchTooLargeError
 from ticdc_emit.pipeline import encode
-from ticdc_emit.pipeline.row_sorter import Arranger
+from ticdc_emit.pipeline.row_sorter import RowSorter
 from ticdc_emit.registry.memory import MemoryRegistry
 
 FIRST = 450_000_000_262_144_000
@@ -63,7 +63,7 @@ def _changes(count: int) -> pa.RecordBatch:
 def test_pieces_are_cut_by_the_size_of_their_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = encoder_of(URIS[0], "create table test.t (id bigint primary key)")
     monkeypatch.setattr(model, "OUTPUT_BYTES", 100 * encoder.plan.table("test", "t").overhead)
-    arranger = Arranger(encoder.plan, ("test", "t"), "emit", None)
+    arranger = RowSorter(encoder.plan, ("test", "t"), "emit", None)
     (rows,) = arranger.gathered([_changes(1000)])
     (piece,) = arranger.sorted(rows)
     assert [part.length for part in piece.bounded()] == [100] * 10

@@ -6,7 +6,7 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.control_events import Addressed, Announcer, Controls, Watermark
+from ticdc_emit.pipeline.control_events import ControlEncoder, Controls, PartitionControls, Watermark
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.catalog import Catalog
@@ -43,7 +43,7 @@ def test_a_watermark_reaches_the_topics_of_live_tables() -> None:
         expected = {"ticdc"} | {f"test_{name}" for name, spans in LIVES.items() if any(a <= ts < b for a, b in spans)}
         assert plan.watermark_topics(ts) == expected
         assert {topic for topic in plan.router.partitions if plan.lives(topic, ts)} == expected
-        announcer = Announcer(plan)
+        announcer = ControlEncoder(plan)
         told = {target for target in plan.targets if announcer.message_to(Watermark(ts), target) is not None}
         assert told == {target for target in plan.targets if target[0] in expected}
     assert not plan.lives("elsewhere", 50)
@@ -59,8 +59,8 @@ def test_an_event_is_routed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return route(router, event, all_partitions=all_partitions)
 
     monkeypatch.setattr(Router, "ddl_targets", counting)
-    announcer = Announcer(plan)
-    addressed = Addressed(Controls(events), announcer)
+    announcer = ControlEncoder(plan)
+    addressed = PartitionControls(Controls(events), announcer)
     for target in plan.targets:
         for control in addressed.to(target).due(0, 100, 0):
             assert announcer.message_to(control.event, target) is not None
@@ -72,7 +72,7 @@ def test_each_topic_partition_gets_its_own_controls_once_made() -> None:
     info = events[0].table_info
     assert info is not None
     bootstrap = Bootstrap(1, info, (("test_a", 0), ("test_a", 1)), 0, "start")
-    addressed = Addressed(Controls(events, sent_until=10, bootstraps=((7, bootstrap),)), Announcer(plan))
+    addressed = PartitionControls(Controls(events, sent_until=10, bootstraps=((7, bootstrap),)), ControlEncoder(plan))
     first, second = addressed.to(("test_a", 0)), addressed.to(("test_a", 1))
     assert [event.commit_ts for event in first.ddls] == [30, 70]
     assert (second.ddls, second.bootstraps, first.bootstraps) == ((), ((7, bootstrap),), ((7, bootstrap),))

@@ -12,7 +12,7 @@ import pytest
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError, UnknownTableError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.control_events import Announcer, Controls
+from ticdc_emit.pipeline.control_events import ControlEncoder, Controls
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
@@ -31,7 +31,7 @@ def plan(extension: str = "true") -> Plan:
 
 def kinds(controls: Controls, target: int, *steps: int) -> list[str]:
     """What is sent before rows at these times (ms), told shortly."""
-    announcer, after, told = Announcer(plan()), -1, []
+    announcer, after, told = ControlEncoder(plan()), -1, []
     for step in steps:
         for control in controls.due(after, compose(step) - 1, compose(steps[0])):
             message = announcer.message(control.event)

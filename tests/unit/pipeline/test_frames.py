@@ -10,7 +10,7 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import RegistryError
-from ticdc_emit.pipeline.encode import Prepared, prepare, prepare_all
+from ticdc_emit.pipeline.encode import CheckedBatch, prepare, prepare_all
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.row_batch import RowBatch
@@ -44,7 +44,7 @@ def batch(**columns: list[object]) -> pa.RecordBatch:
 BATCHES = (batch(id=[1, 2, 3], s=["x", None, "z"]), batch(n=[7, None], id=[4, 5]))
 
 
-def messages(prepared: Prepared) -> list[tuple[bytes, bytes]]:
+def messages(prepared: CheckedBatch) -> list[tuple[bytes, bytes]]:
     made = prepared.messages()
     return list(zip(made.filled_keys().to_pylist(), made.values.to_pylist(), strict=True))
 

@@ -18,7 +18,7 @@ from ticdc_emit.delivery.base import MessageWriter, Sink
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, DeliveryError, LateRowError, StateError
 from ticdc_emit.pipeline.batch import ArrowBatch
-from ticdc_emit.pipeline.heartbeat import Pulse
+from ticdc_emit.pipeline.heartbeat import PeriodicTask
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.tso import compose
@@ -250,7 +250,7 @@ def test_what_a_heartbeat_meets_is_raised_by_the_next_batch() -> None:
         failed.set()
         raise StateError("the lease is another's", remedy="Stop one")
 
-    pulse = Pulse(call, 0.001)
+    pulse = PeriodicTask(call, 0.001)
     with pulse.batch():
         pass
     assert failed.wait(60)
@@ -275,7 +275,7 @@ def test_a_batch_waits_for_the_call_at_hand() -> None:
                 assert leave.wait(60)
                 order.append("call")
 
-    pulse = Pulse(call, 0.001)
+    pulse = PeriodicTask(call, 0.001)
     with pulse.batch():
         pass
     assert entered.wait(60)

@@ -16,7 +16,7 @@ from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import MessageTooLargeError, MissingDependencyError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.control_events import Announcer, Watermark
+from ticdc_emit.pipeline.control_events import ControlEncoder, Watermark
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.protocols.connect.decoder import DebeziumRow
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
@@ -41,7 +41,7 @@ def announced(plan: Plan, sql: str = TABLE, kinds: Sequence[str] = KINDS) -> dic
     assert event.table_info is not None
     bootstrap = Bootstrap(event.table_info.id, event.table_info, (("topic", 0),), 9, "tick")
     events = {"ddl": event, "watermark": Watermark(9 << 18), "bootstrap": bootstrap}
-    made = {kind: Announcer(plan).message(events[kind]) for kind in kinds}
+    made = {kind: ControlEncoder(plan).message(events[kind]) for kind in kinds}
     return {kind: message for kind, message in made.items() if message is not None}
 
 

@@ -24,7 +24,7 @@ from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.results import read_results
 from ticdc_emit.pipeline.row_batch import TableGroup
-from ticdc_emit.pipeline.row_sorter import Arranger
+from ticdc_emit.pipeline.row_sorter import RowSorter
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog
 
@@ -136,7 +136,7 @@ def test_siblings_are_as_alone(uri: str) -> None:
 
 def test_tables_of_the_same_columns_are_siblings() -> None:
     plan = plan_of(config_of(URIS[0]))
-    arranger = Arranger(plan, None, "error", None)
+    arranger = RowSorter(plan, None, "error", None)
     (rows,) = arranger.gathered([pa.RecordBatch.from_pylist(history(), schema=FORM)])
     found = [
         "".join(sorted(table.name for table in piece.tables.tables))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.pipeline.encode import Prepared, prepare
+from ticdc_emit.pipeline.encode import CheckedBatch, prepare
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
@@ -31,7 +31,7 @@ def codec_of(**options: Any) -> Debezium:
     return Debezium(DebeziumOptions(**options))
 
 
-def prepared_rows(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], **options: Any) -> Prepared:
+def prepared_rows(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], **options: Any) -> CheckedBatch:
     """Return changes checked as one batch; ``options`` are those of :class:`DebeziumOptions`."""
     info = table_of(table) if isinstance(table, str) else table
     codec = codec_of(**options)

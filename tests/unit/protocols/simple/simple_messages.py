@@ -12,7 +12,7 @@ import fastavro
 
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config.options import Integrity
-from ticdc_emit.pipeline.encode import Prepared, prepare
+from ticdc_emit.pipeline.encode import CheckedBatch, prepare
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
@@ -45,7 +45,7 @@ def prepared_rows(
     zone: str = "UTC",
     build_ts: int | None = BUILD_TS,
     **options: Any,
-) -> Prepared:
+) -> CheckedBatch:
     """Return changes checked as one batch; ``options`` are those of :class:`SimpleOptions`."""
     info = table_of(table) if isinstance(table, str) else table
     codec = codec_of(location=zone, **options)
