@@ -34,8 +34,8 @@ __all__ = [
     "gather",
     "gathered",
     "join",
+    "reuse_equal",
     "row_of",
-    "share",
 ]
 
 
@@ -159,7 +159,7 @@ def gathered(forms: pa.Array, index: npt.NDArray[np.uint8] | npt.NDArray[np.int3
     return pc.call_function("array_take", [forms, pa.array(index)], _IN_BOUNDS)
 
 
-def share(
+def reuse_equal(
     one: Sequence[Fragment], other: Sequence[Fragment], count: int, null: bytes = b""
 ) -> tuple[list[Fragment], list[Fragment]]:
     """Join the runs that two equally long sequences have in common once, for both.

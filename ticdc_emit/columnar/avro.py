@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import fixed_values, from_bytes, null_mask, text_buffers, valid_mask
-from ticdc_emit.columnar.packed_fields import WORDS, Cell, Lengths, Piece, chosen
+from ticdc_emit.columnar.packed_fields import WORDS, Lengths, PackedField, Piece, chosen
 from ticdc_emit.columnar.strings import labels_of
 from ticdc_emit.columnar.value_errors import refuse_any
 from ticdc_emit.schema.model import Column
@@ -26,7 +26,6 @@ from ticdc_emit.sql.types import MySQLType
 
 __all__ = [
     "Union",
-    "behind",
     "bit_flag_pieces",
     "bit_pieces",
     "branched",
@@ -39,6 +38,7 @@ __all__ = [
     "little_endian_pieces",
     "long_pieces",
     "number_pieces",
+    "prepend_byte",
     "refuse_enum_zero",
     "text_pieces",
     "varints",
@@ -102,20 +102,20 @@ def _count(number: int, bits: int) -> int:
     return max(1, -(-number.bit_length() // bits))
 
 
-def varints(numbers: Words) -> list[Cell]:
+def varints(numbers: Words) -> list[PackedField]:
     """Return the varints of folded numbers (:func:`zigzag`): one cell, or two from 2^56 on."""
     lengths = byte_counts(numbers, _GROUP)
     most = lengths if isinstance(lengths, int) else int(lengths.max())
     if most <= 8:
         size = next(size for size in _SPREADS if size >= most)
-        return [Cell(_spread(numbers, size) | _more(size).take(lengths), lengths)]
+        return [PackedField(_spread(numbers, size) | _more(size).take(lengths), lengths)]
     low = _spread(numbers & np.uint64((1 << _WORD_BITS) - 1), 8)
     high = _spread(numbers >> np.uint64(_WORD_BITS), 2)
     counts = np.asarray(lengths, np.uint8)
     first, second = np.minimum(counts, 8), np.maximum(counts, 8) - np.uint8(8)
     if isinstance(lengths, int):
-        return [Cell(low | _more(8)[9], 8), Cell(high | _more(2)[lengths - 8], lengths - 8)]
-    return [Cell(low | _more(8).take(counts), first), Cell(high | _more(2).take(second), second)]
+        return [PackedField(low | _more(8)[9], 8), PackedField(high | _more(2)[lengths - 8], lengths - 8)]
+    return [PackedField(low | _more(8).take(counts), first), PackedField(high | _more(2).take(second), second)]
 
 
 def _spread(numbers: Words, size: int) -> npt.NDArray[Any]:
@@ -152,35 +152,35 @@ class Union:
         return bytes([self.value]) + self.first
 
 
-def branched(cells: Sequence[Cell], union: Union | None, valid: Mask | None) -> list[Piece]:
+def branched(cells: Sequence[PackedField], union: Union | None, valid: Mask | None) -> list[Piece]:
     """Return the cells of values behind their branch; ``valid``: where a value is not null, ``None`` for everywhere.
 
     Without a union nothing is shown of a null.
     """
     if valid is None:
         return [*([] if union is None else [union.lead]), *cells]
-    shown = [Cell(cell.data, np.multiply(cell.length, valid, dtype=np.uint8)) for cell in cells]
+    shown = [PackedField(cell.data, np.multiply(cell.length, valid, dtype=np.uint8)) for cell in cells]
     if union is None:
         return [*shown]
     if union.first:
         return [*chosen(valid.view(np.uint8), [bytes([union.null]), union.lead]), *shown]
-    return [*behind(np.where(valid, np.uint8(union.value), np.uint8(union.null)), shown)]
+    return [*prepend_byte(np.where(valid, np.uint8(union.value), np.uint8(union.null)), shown)]
 
 
-def behind(byte: npt.NDArray[np.uint8], cells: Sequence[Cell]) -> list[Cell]:
+def prepend_byte(byte: npt.NDArray[np.uint8], cells: Sequence[PackedField]) -> list[PackedField]:
     """Return cells with one more byte before them: in the word of the first one if it has room."""
     if not cells or cells[0].data.dtype.kind != "u":
-        return [Cell(byte, 1), *cells]
+        return [PackedField(byte, 1), *cells]
     first, *others = cells
     most = first.length if isinstance(first.length, int) else int(first.length.max(initial=0))
     size = next((size for size in WORDS if size > most), None)
     if size is None:
-        return [Cell(byte, 1), *cells]
+        return [PackedField(byte, 1), *cells]
     word = np.dtype(f"<u{size}")
     data = first.data.astype(word)
     data <<= word.type(8)
     data |= byte
-    return [Cell(data, first.length + 1), *others]
+    return [PackedField(data, first.length + 1), *others]
 
 
 _PACKED_TEXT = 32  # bytes; a column whose texts all have one length up to this is cheaper to pack than to join
@@ -219,19 +219,19 @@ def float_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return ``float``/``double`` values of ``float32``/``float64``."""
     size = values.type.bit_width // 8
     valid = valid_mask(values)
-    return branched([Cell(fixed_values(values, f"<u{size}"), size)], union, valid)
+    return branched([PackedField(fixed_values(values, f"<u{size}"), size)], union, valid)
 
 
 def flag_pieces(values: Mask) -> list[Piece]:
     """Return ``boolean`` values."""
-    return [Cell(values.view(np.uint8), 1)]
+    return [PackedField(values.view(np.uint8), 1)]
 
 
 def bit_flag_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return BIT(1) values as ``boolean``."""
     valid = valid_mask(values)
     flags = (fixed_values(values, np.uint64) != 0).view(np.uint8)
-    return branched([Cell(flags, 1)], union, valid)
+    return branched([PackedField(flags, 1)], union, valid)
 
 
 def text_pieces(text: pa.Array, union: Union | None = None) -> list[Piece]:
@@ -273,13 +273,13 @@ def _texts_of_one_length(
             _empty_for_null(text, width * shown),
         ]
     if valid is None:
-        return [lead, Cell(parts.data.view(f"V{width}"), width)]
+        return [lead, PackedField(parts.data.view(f"V{width}"), width)]
     whole = len(lead) + width
     rows = np.frombuffer(bytearray(lead + bytes(width)) * shown, f"V{whole}")
     np.ndarray(shown, f"V{width}", rows, len(lead), whole)[:] = parts.data.view(f"V{width}")
     data = np.full(len(text), np.frombuffer(null.ljust(whole, b"\0"), rows.dtype))
     data[valid] = rows
-    return [Cell(data, np.where(valid, np.uint8(whole), np.uint8(len(null))))]
+    return [PackedField(data, np.where(valid, np.uint8(whole), np.uint8(len(null))))]
 
 
 def choice_pieces(codes: pa.Array, texts: Sequence[bytes], union: Union | None) -> list[Piece]:
@@ -345,7 +345,9 @@ def little_endian_pieces(values: pa.Array, width: int, union: Union | None = Non
         return _of_one(None if number is None else _sized(number.to_bytes(8, "little")[:width]), union)
     valid = valid_mask(values)
     numbers = fixed_values(values, np.uint64).astype(np.uint64, copy=False)
-    return branched(behind(np.full(len(numbers), 2 * width, np.uint8), [Cell(numbers, width)]), union, valid)
+    return branched(
+        prepend_byte(np.full(len(numbers), 2 * width, np.uint8), [PackedField(numbers, width)]), union, valid
+    )
 
 
 def _big_endian(numbers: npt.NDArray[np.uint64], size: Lengths, union: Union | None, valid: Mask | None) -> list[Piece]:
@@ -353,9 +355,9 @@ def _big_endian(numbers: npt.NDArray[np.uint64], size: Lengths, union: Union | N
     shift = np.uint64(64) - np.asarray(size, np.uint64) * np.uint64(8)
     data = (numbers << shift).byteswap()
     if isinstance(size, int) and valid is None:
-        return [(b"" if union is None else union.lead) + zigzag_bytes(size), Cell(data, size)]
+        return [(b"" if union is None else union.lead) + zigzag_bytes(size), PackedField(data, size)]
     lead = np.multiply(size, 2, dtype=np.uint8) + np.zeros(len(numbers), np.uint8)
-    return branched(behind(lead, [Cell(data, size)]), union, valid)
+    return branched(prepend_byte(lead, [PackedField(data, size)]), union, valid)
 
 
 def decimal_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:

@@ -26,12 +26,12 @@ __all__ = [
     "LENGTH_BYTES",
     "WORDS",
     "Block",
-    "Cell",
     "Lengths",
+    "PackedField",
     "Piece",
-    "beyond",
     "chosen",
     "cut",
+    "drop_prefix",
     "elements_of",
     "framed",
     "interleaved",
@@ -52,7 +52,7 @@ Lengths: TypeAlias = "int | npt.NDArray[np.uint8]"
 
 
 @dataclass(frozen=True)
-class Cell:
+class PackedField:
     """Row i is the first ``length`` bytes of ``data[i]`` in memory order; ``length`` is one number or one per row.
 
     Elements are little-endian unsigned integers, or raw bytes (``V``).
@@ -71,7 +71,7 @@ class Cell:
         return isinstance(self.length, int) and self.length == self.width
 
 
-Piece: TypeAlias = "bytes | Cell | pa.Array"
+Piece: TypeAlias = "bytes | PackedField | pa.Array"
 """A fragment of a message (``columnar.assemble``), or a cell."""
 
 
@@ -85,17 +85,17 @@ def chosen(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:
     table = np.frombuffer(b"".join(form.ljust(width, b"\0") for form in forms), kind)
     lengths = np.array([len(form) for form in forms], np.uint8)
     same = int(lengths[0]) if (lengths == lengths[0]).all() else lengths.take(codes)
-    return [Cell(table.take(codes), same)]
+    return [PackedField(table.take(codes), same)]
 
 
 def cut(piece: Piece, start: int, length: int) -> Piece:
     """Return a piece of ``length`` rows from row ``start`` on."""
     if isinstance(piece, bytes):
         return piece
-    if isinstance(piece, Cell):
+    if isinstance(piece, PackedField):
         end, lengths = start + length, piece.length
         data = piece.data if len(piece.data) == 1 else piece.data[start:end]  # one element for all rows
-        return Cell(data, lengths if isinstance(lengths, int) else lengths[start:end])
+        return PackedField(data, lengths if isinstance(lengths, int) else lengths[start:end])
     return piece.slice(start, length)
 
 
@@ -122,7 +122,7 @@ def elements_of(pieces: Iterable[Piece], count: int) -> list[pa.Array]:
 
 def _fragments(pieces: Sequence[Piece], count: int) -> list[Fragment]:
     """Return the pieces, the cells among them packed."""
-    fragments: list[Fragment] = [piece for piece in pieces if not isinstance(piece, Cell)]
+    fragments: list[Fragment] = [piece for piece in pieces if not isinstance(piece, PackedField)]
     if len(fragments) == len(pieces):
         return fragments
     fragments = []
@@ -136,7 +136,7 @@ def _only(piece: Piece) -> bytes:
     """Return the bytes of a piece in the only row."""
     if isinstance(piece, bytes):
         return piece
-    if isinstance(piece, Cell):
+    if isinstance(piece, PackedField):
         length = piece.length if isinstance(piece.length, int) else int(piece.length[0])
         return piece.data.tobytes()[:length]
     content = piece[0].as_buffer()
@@ -160,8 +160,8 @@ def share_pieces(
     return shared
 
 
-def _packed(run: Sequence[bytes | Cell], count: int) -> list[Fragment]:
-    cells: list[Cell] = []
+def _packed(run: Sequence[bytes | PackedField], count: int) -> list[Fragment]:
+    cells: list[PackedField] = []
     constant = b""
     for piece in run:
         if isinstance(piece, bytes):
@@ -176,7 +176,7 @@ def _packed(run: Sequence[bytes | Cell], count: int) -> list[Fragment]:
     if constant:
         cells.append(_constant(constant))
     laid: list[Fragment] = []
-    loose: list[Cell] = []
+    loose: list[PackedField] = []
     for same, group in groupby(cells, key=lambda cell: isinstance(cell.length, int)):
         part = list(group)
         if not same or sum(map(_length, part)) < _APART_BYTES:
@@ -187,31 +187,31 @@ def _packed(run: Sequence[bytes | Cell], count: int) -> list[Fragment]:
     return [*laid, *_together(loose, count)]
 
 
-def _together(cells: Sequence[Cell], count: int) -> list[Fragment]:
+def _together(cells: Sequence[PackedField], count: int) -> list[Fragment]:
     if all(isinstance(cell.length, int) for cell in cells):
         return [_whole(cells, count)] if cells else []
     return [_squeezed(cells, count)]
 
 
-def _length(cell: Cell) -> int:
+def _length(cell: PackedField) -> int:
     assert isinstance(cell.length, int)
     return cell.length
 
 
-def _constant(value: bytes) -> Cell:
+def _constant(value: bytes) -> PackedField:
     return _kept_constant(value) if len(value) <= _KEPT_BYTES else _cell_of(value)
 
 
 @lru_cache(maxsize=8192)
-def _kept_constant(value: bytes) -> Cell:
+def _kept_constant(value: bytes) -> PackedField:
     return _cell_of(value)
 
 
-def _cell_of(value: bytes) -> Cell:
-    return Cell(np.frombuffer(value, f"V{len(value)}"), len(value))
+def _cell_of(value: bytes) -> PackedField:
+    return PackedField(np.frombuffer(value, f"V{len(value)}"), len(value))
 
 
-def _exact(cell: Cell) -> Iterator[Cell]:
+def _exact(cell: PackedField) -> Iterator[PackedField]:
     """Split a cell of constant length into cells that are used completely."""
     if cell.is_whole:
         yield cell
@@ -219,11 +219,11 @@ def _exact(cell: Cell) -> Iterator[Cell]:
     data = cell.data
     for size in (4, 2, 1):
         if cell.length & size:
-            yield Cell(data.astype(f"<u{size}"), size)
+            yield PackedField(data.astype(f"<u{size}"), size)
             data = data >> data.dtype.type(8 * size)
 
 
-def _whole(cells: Sequence[Cell], count: int) -> Fragment:
+def _whole(cells: Sequence[PackedField], count: int) -> Fragment:
     cells = [part for cell in cells for part in _exact(cell)]
     width = sum(cell.width for cell in cells)
     rows = np.empty(count * width, np.uint8)
@@ -234,7 +234,7 @@ def _whole(cells: Sequence[Cell], count: int) -> Fragment:
     return from_bytes(np.arange(0, (count + 1) * width, width, dtype=np.int32), rows, binary=True) if width else b""
 
 
-def _squeezed(cells: Sequence[Cell], count: int) -> pa.Array:
+def _squeezed(cells: Sequence[PackedField], count: int) -> pa.Array:
     """Return what the rows use of each cell."""
     width = sum(cell.width for cell in cells)
     offsets = np.zeros(count + 1, np.int32)
@@ -325,7 +325,7 @@ def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") ->
     return join([head, array], len(array)) if head else array
 
 
-def beyond(array: pa.Array, count: int) -> pa.Array:
+def drop_prefix(array: pa.Array, count: int) -> pa.Array:
     """Return the elements without their first bytes."""
     longest = int(element_lengths(array).max(initial=count))  # without an end, the kernel would request negative memory
     return pc.binary_slice(array, count, longest)

@@ -23,7 +23,7 @@ from ticdc_emit.config.options import (
     SaslConfig,
     TlsConfig,
 )
-from ticdc_emit.config.protocols import WRITTEN, Given, Protocol
+from ticdc_emit.config.protocols import WRITTEN, Availability, Protocol
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.config.uri import MergedOptions, SinkUri, UriParameters
 from ticdc_emit.errors import ConfigError
@@ -98,8 +98,8 @@ def read_large_message_handle(
         )
     setting = f"large message handle is set to {handle.option}, protocol is {protocol}"
     traits = protocol.traits
-    if traits.large_messages is Given.NEVER:
-        handling = [each.value for each in WRITTEN if each.traits.large_messages is not Given.NEVER]
+    if traits.large_messages is Availability.NEVER:
+        handling = [each.value for each in WRITTEN if each.traits.large_messages is not Availability.NEVER]
         raise _replica_refused(f"{setting}, it's not supported", option, f"Remove it, or use {' or '.join(handling)}")
     if not traits.large_messages.holds(extension=extension):
         raise _replica_refused(

@@ -20,10 +20,10 @@ __all__ = [
     "PROTOCOL_NAMES",
     "SWITCH",
     "WRITTEN",
+    "Availability",
     "BinaryForm",
-    "Given",
     "Protocol",
-    "Traits",
+    "ProtocolSpec",
     "form_of",
     "parse_protocol_name",
     "protocol_document",
@@ -37,7 +37,7 @@ SWITCH = ("false", "true")
 """The values of a parameter that is off by default."""
 
 
-class Given(Enum):
+class Availability(Enum):
     """Whether a protocol has a feature: always, only with ``enable-tidb-extension``, or never."""
 
     ALWAYS = "always"
@@ -46,7 +46,7 @@ class Given(Enum):
 
     def holds(self, *, extension: bool) -> bool:
         """Return whether the feature exists, with or without the extension."""
-        return self is Given.ALWAYS or (self is Given.WITH_EXTENSION and extension)
+        return self is Availability.ALWAYS or (self is Availability.WITH_EXTENSION and extension)
 
 
 class BinaryForm(Enum):
@@ -62,7 +62,7 @@ class BinaryForm(Enum):
 
 
 @dataclass(frozen=True)
-class Traits:
+class ProtocolSpec:
     """The properties of a protocol. The defaults are those of one that TiCDC has but this library does not write.
 
     ``package``: its name in ``protocols/`` and ``decode/``. ``lineages``: those of TiCDC that have it, as profiles name
@@ -96,14 +96,14 @@ class Traits:
     registers_schemas: bool = False
     ddl: bool = True
     ddl_everywhere: bool = True
-    watermarks: Given = Given.NEVER
+    watermarks: Availability = Availability.NEVER
     default_ticks: bool = False
     bootstraps: bool = False
     tells_defaults: bool = True
     row_checksums: bool = False
     old_values: bool = True
     old_value_table: str | None = None
-    large_messages: Given = Given.NEVER
+    large_messages: Availability = Availability.NEVER
     raw_claims: bool = True
     handle_key_deletes: bool = False
     content_compatible: bool = False
@@ -120,8 +120,8 @@ class Traits:
         return self.package is not None
 
 
-_UNWRITTEN = Traits()
-_CLASSIC_ONLY = Traits(lineages=("classic",))
+_UNWRITTEN = ProtocolSpec()
+_CLASSIC_ONLY = ProtocolSpec(lineages=("classic",))
 _EXTENSION = "enable-tidb-extension"
 _WATERMARK = "avro-enable-watermark"
 _AVRO_MODES = (
@@ -135,9 +135,9 @@ class Protocol(str, Enum):
     """A TiCDC message protocol. The value is the name that TiCDC prints; ``traits`` are its properties."""
 
     _value_: str
-    traits: Traits
+    traits: ProtocolSpec
 
-    def __new__(cls, name: str, traits: Traits = _UNWRITTEN) -> Protocol:
+    def __new__(cls, name: str, traits: ProtocolSpec = _UNWRITTEN) -> Protocol:
         made = str.__new__(cls, name)
         made._value_ = name
         made.traits = traits
@@ -149,12 +149,12 @@ class Protocol(str, Enum):
     CSV = ("csv", _CLASSIC_ONLY)
     CANAL_JSON = (
         "canal-json",
-        Traits(
+        ProtocolSpec(
             package="canal_json",
             extension=True,
             ddl_everywhere=False,
-            watermarks=Given.WITH_EXTENSION,
-            large_messages=Given.WITH_EXTENSION,
+            watermarks=Availability.WITH_EXTENSION,
+            large_messages=Availability.WITH_EXTENSION,
             handle_key_deletes=True,
             content_compatible=True,
             numbers_labels=True,
@@ -168,31 +168,31 @@ class Protocol(str, Enum):
     )
     SIMPLE = (
         "simple",
-        Traits(
+        ProtocolSpec(
             package="simple",
             encodings=("json", "avro"),
-            watermarks=Given.ALWAYS,
+            watermarks=Availability.ALWAYS,
             default_ticks=True,
             bootstraps=True,
             row_checksums=True,
-            large_messages=Given.ALWAYS,
+            large_messages=Availability.ALWAYS,
             handle_key_deletes=True,
             numbers_labels=True,
         ),
     )
     DEBEZIUM = (
         "debezium",
-        Traits(
+        ProtocolSpec(
             package="debezium",
             extension=True,
-            watermarks=Given.WITH_EXTENSION,
+            watermarks=Availability.WITH_EXTENSION,
             old_value_table="debezium",
             parameters=((_EXTENSION, SWITCH), ("debezium-disable-schema", SWITCH)),
         ),
     )
     DEBEZIUM_AVRO = (
         "debezium-avro",
-        Traits(
+        ProtocolSpec(
             package="debezium_avro",
             lineages=("next",),
             title="Debezium Avro",
@@ -208,7 +208,7 @@ class Protocol(str, Enum):
     )
     AVRO = (
         "avro",
-        Traits(
+        ProtocolSpec(
             package="avro",
             title="Avro",
             extension=True,
@@ -228,11 +228,11 @@ class Protocol(str, Enum):
 
     OPEN = (
         "open-protocol",
-        Traits(
+        ProtocolSpec(
             package="open_protocol",
-            watermarks=Given.ALWAYS,
+            watermarks=Availability.ALWAYS,
             old_value_table="open",
-            large_messages=Given.ALWAYS,
+            large_messages=Availability.ALWAYS,
             raw_claims=False,
             handle_key_deletes=True,
             packs_rows=True,
@@ -315,7 +315,7 @@ def parse_protocol_name(text: str) -> tuple[Protocol, str | None]:
     return protocol, None
 
 
-def traits_of(text: str) -> Traits:
+def traits_of(text: str) -> ProtocolSpec:
     """Return the traits of the protocol that an option names; raises as above."""
     return parse_protocol_name(text)[0].traits
 

@@ -37,12 +37,12 @@ __all__ = [
     "BATCHES_AHEAD",
     "BATCH_BYTES",
     "PIECES",
+    "InFlightLimit",
     "KafkaWriter",
-    "LentProducer",
-    "Pace",
+    "PooledProducer",
+    "acquire",
     "discard",
-    "give_back",
-    "lend",
+    "release",
 ]
 
 
@@ -53,7 +53,7 @@ PIECES = 5
 """How many pieces a batch is enqueued in."""
 
 
-class Pace:
+class InFlightLimit:
     """The pieces of one partition that were enqueued last. ``outstanding``: messages of other partitions."""
 
     def __init__(self, outstanding: int) -> None:
@@ -82,11 +82,11 @@ Settings = Mapping[str, Any]
 _Key = tuple[tuple[str, Any], ...]
 
 _lock = threading.Lock()
-_idle: dict[_Key, LentProducer] = {}
-_alive: set[LentProducer] = set()
+_idle: dict[_Key, PooledProducer] = {}
+_alive: set[PooledProducer] = set()
 
 
-class LentProducer:
+class PooledProducer:
     """A producer with what its callbacks saw.  ``failed`` counts messages that were not delivered."""
 
     def __init__(self, settings: Settings) -> None:
@@ -120,7 +120,7 @@ class LentProducer:
 
 
 @hides_arguments
-def lend(settings: Settings) -> LentProducer:
+def acquire(settings: Settings) -> PooledProducer:
     """Return an idle producer with these settings, or a new one.  Raises :class:`~ticdc_emit.errors.ConfigError`."""
     with _lock:
         idle = _idle.pop(tuple(sorted(settings.items())), None)
@@ -130,35 +130,35 @@ def lend(settings: Settings) -> LentProducer:
         idle.log.forget()
         idle.log.failures = 0
         return idle
-    lent = LentProducer(settings)
+    pooled = PooledProducer(settings)
     with _lock:
-        _alive.add(lent)
-    return lent
+        _alive.add(pooled)
+    return pooled
 
 
-def give_back(lent: LentProducer) -> None:
-    """Keep ``lent`` for the next task; its queue must be empty."""
+def release(pooled: PooledProducer) -> None:
+    """Keep ``pooled`` for the next task; its queue must be empty."""
     with _lock:
-        if lent.key not in _idle:
-            _idle[lent.key] = lent
+        if pooled.key not in _idle:
+            _idle[pooled.key] = pooled
             return
-    discard(lent)
+    discard(pooled)
 
 
-def discard(lent: LentProducer) -> None:
-    """Drop what ``lent`` still holds and close it."""
+def discard(pooled: PooledProducer) -> None:
+    """Drop what ``pooled`` still holds and close it."""
     with _lock:
-        _alive.discard(lent)
-    lent.producer.purge(in_queue=True, in_flight=True, blocking=False)
-    lent.producer.flush(0)
+        _alive.discard(pooled)
+    pooled.producer.purge(in_queue=True, in_flight=True, blocking=False)
+    pooled.producer.flush(0)
 
 
 def _forget_in_child() -> None:
     """After ``fork``: the parent's producers have no threads here, and freeing one waits for them forever."""
     global _lock
     _lock = threading.Lock()
-    for lent in _alive:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(lent.producer))
+    for pooled in _alive:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(pooled.producer))
     _alive.clear()
     _idle.clear()
 
@@ -174,24 +174,24 @@ _BATCH_MESSAGES = 10_000
 
 
 class KafkaWriter(TaskWriter):
-    """Produces on a lent producer, which it gives back if nothing failed."""
+    """Produces on a pooled producer, which it gives back if nothing failed."""
 
     def __init__(self, sink: KafkaSink, message_limit: int | None = None) -> None:
         super().__init__(sink.largest_message(message_limit))
         self._sink = sink
         self._message_limit = message_limit
-        self._lent = lend(sink.producer_settings(message_limit))  # no local holds them: a traceback shows locals
-        self._producer = self._lent.producer
+        self._pooled = acquire(sink.producer_settings(message_limit))  # no local holds them: a traceback shows locals
+        self._producer = self._pooled.producer
         self._piece = tuple(
-            max(1, int(dict(self._lent.key).get(name, default)) // PIECES)
+            max(1, int(dict(self._pooled.key).get(name, default)) // PIECES)
             for name, default in (("batch.num.messages", _BATCH_MESSAGES), ("batch.size", BATCH_BYTES))
         )
         self._enqueued = 0
-        self._paces: dict[Place, Pace] = {}
+        self._limits: dict[Place, InFlightLimit] = {}
 
     def check_place(self, topic: str, partition: int) -> None:
         """A topic is looked up once per producer: one round trip instead of librdkafka's 30 s of hope."""
-        known = self._lent.partitions
+        known = self._pooled.partitions
         if partition >= known.get(topic, 0):
             known[topic] = self._partitions_of(topic)
         if partition >= known[topic]:
@@ -216,28 +216,28 @@ class KafkaWriter(TaskWriter):
         self._producer.poll(0)
         self._raise_failures()
         outstanding = len(self._producer)
-        pace = self._paces.get(place)
-        if pace is None:
-            pace = self._paces[place] = Pace(outstanding)
-        most = pace.most(share, self._enqueued, outstanding)
+        limit = self._limits.get(place)
+        if limit is None:
+            limit = self._limits[place] = InFlightLimit(outstanding)
+        most = limit.most(share, self._enqueued, outstanding)
         if most is not None and outstanding > most:
             self._wait(self._poll, until=most)
 
     def settle(self) -> None:
         self._wait(lambda: self._producer.flush(0.2), until=0)
-        self._paces.clear()
+        self._limits.clear()
 
     def flush(self) -> DeliveryReport:
         report = super().flush()
-        failures, self._lent.log.failures = self._lent.log.failures, 0
+        failures, self._pooled.log.failures = self._pooled.log.failures, 0
         return replace(report, retries=failures)
 
     def release(self, failed: bool) -> None:
         self._producer.poll(0)
-        if failed or self._lent.failed or len(self._producer):
-            discard(self._lent)
+        if failed or self._pooled.failed or len(self._producer):
+            discard(self._pooled)
         else:
-            give_back(self._lent)
+            release(self._pooled)
 
     def _produce_again(
         self, error: Exception, topic: str, value: bytes | None, key: bytes | None, partition: int
@@ -272,16 +272,16 @@ class KafkaWriter(TaskWriter):
             now = time.monotonic()
             if left < outstanding:
                 outstanding, last_progress = left, now
-                self._lent.log.forget()
+                self._pooled.log.forget()
             elif (now - last_progress) * 1000 > self._sink.delivery_timeout_ms:
                 raise self._stalled(left, now - last_progress)
 
     def _stalled(self, outstanding: int, waited: float) -> TicdcEmitError:
         partitions = self._existing_partitions()
-        if partitions is None and self._lent.log.cause:
-            return self._lent.log.failure(self._sink.brokers, waited)
+        if partitions is None and self._pooled.log.cause:
+            return self._pooled.log.failure(self._sink.brokers, waited)
         if partitions is not None:
-            for topic, partition in sorted(self._paces):
+            for topic, partition in sorted(self._limits):
                 if topic not in partitions:
                     return self._unknown(topic)
                 if partition >= partitions[topic]:
@@ -319,7 +319,7 @@ class KafkaWriter(TaskWriter):
     def _partitions_of(self, topic: str) -> int:
         from confluent_kafka import KafkaException
 
-        sink, log = self._sink, self._lent.log
+        sink, log = self._sink, self._pooled.log
         try:
             metadata = find_topics(self._producer, log, sink.brokers, sink.dial_timeout_ms / 1000, topic)
         except KafkaException as error:
@@ -332,10 +332,10 @@ class KafkaWriter(TaskWriter):
         return len(found.partitions)
 
     def _raise_failures(self) -> None:
-        if self._lent.first_failure is not None:
-            raise self._failed(*self._lent.first_failure)
-        if self._lent.log.fatal is not None:
+        if self._pooled.first_failure is not None:
+            raise self._failed(*self._pooled.first_failure)
+        if self._pooled.log.fatal is not None:
             raise DeliveryError(
-                f"the Kafka producer cannot go on: {foreign_text(self._lent.log.fatal.str())}",
+                f"the Kafka producer cannot go on: {foreign_text(self._pooled.log.fatal.str())}",
                 remedy="Run the batch again",
             )

@@ -18,8 +18,8 @@ from ticdc_emit.config.load import LoadOptions, load_options, refuse_unknown
 from ticdc_emit.config.protocols import (
     PROTOCOL_NAMES,
     WRITTEN,
-    Given,
-    Traits,
+    Availability,
+    ProtocolSpec,
     parse_protocol_name,
     traits_of,
 )
@@ -121,14 +121,14 @@ def _changefeeds(
         dispatcher["topic"] = topic
     options.sink["dispatchers"] = [dispatcher]
     _own_options(draw, options, protocol.traits)
-    if compression and protocol.traits.large_messages is not Given.NEVER:
+    if compression and protocol.traits.large_messages is not Availability.NEVER:
         _compression(draw, options)
     top = options.top | {"sink": options.sink}
     parameters = {name: "true" if value is True else value for name, value in options.uri.items()}
     return FeedOptions(f"memory://changefeed/?{urlencode(parameters)}", top)
 
 
-def _own_options(draw: st.DrawFn, options: _Made, traits: Traits) -> None:
+def _own_options(draw: st.DrawFn, options: _Made, traits: ProtocolSpec) -> None:
     """Leave each of the protocol's own options at its default, or set it."""
     for name, values in traits.parameters:
         if (value := draw(st.sampled_from(values))) != values[0]:

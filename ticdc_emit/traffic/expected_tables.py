@@ -26,7 +26,7 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.binary_text import go_quoted_json
 from ticdc_emit.columnar.escape import GO_STD
 from ticdc_emit.columnar.strings import label_number
-from ticdc_emit.config.protocols import BinaryForm, Traits, traits_of
+from ticdc_emit.config.protocols import BinaryForm, ProtocolSpec, traits_of
 from ticdc_emit.errors import HistoryError, MissingColumnError, MissingImageError, SchemaError
 from ticdc_emit.pipeline.planning import current_database
 from ticdc_emit.schema.catalog import Catalog
@@ -419,7 +419,7 @@ def shown_tables(tables: Tables, catalog: Catalog, protocol: str) -> Tables:
     return shown
 
 
-def _show(column: Column, traits: Traits) -> Callable[[str], str] | None:
+def _show(column: Column, traits: ProtocolSpec) -> Callable[[str], str] | None:
     """Return what makes a message's text of canonical text, ``None`` if both are the same."""
     if column.type in LABEL_TYPES:
         return (lambda label: str(label_number(column, label))) if traits.numbers_labels else None

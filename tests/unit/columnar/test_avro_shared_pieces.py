@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.columnar.avro import Union, number_pieces, text_pieces, zigzag_bytes
-from ticdc_emit.columnar.packed_fields import Cell, join_pieces, share_pieces
+from ticdc_emit.columnar.packed_fields import PackedField, join_pieces, share_pieces
 
 LOCATED = Union(value=12, null=0, first=b"\x06UTC")
 
@@ -46,8 +46,8 @@ def test_nothing_but_null_labels() -> None:
 
 
 def test_entries_that_both_have_are_joined_once() -> None:
-    def entry(value: int) -> list[bytes | Cell]:
-        return [b"n", Cell(np.array([value, value + 1], np.uint8), 1)]
+    def entry(value: int) -> list[bytes | PackedField]:
+        return [b"n", PackedField(np.array([value, value + 1], np.uint8), 1)]
 
     first, second, third, constant = entry(10), entry(20), entry(30), [b"c"]
     one, other = share_pieces(

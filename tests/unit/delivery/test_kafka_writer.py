@@ -45,10 +45,10 @@ def test_a_producer_serves_task_after_task(kafka: EmbeddedKafka) -> None:
     for _ in range(3):
         with sink.open() as writer:
             writer.write(batch("reused", b"v"))
-            seen.append(writer._lent)
+            seen.append(writer._pooled)
     assert seen[0] is seen[1] is seen[2]
     with kafka.sink(client_id="another").open() as writer:
-        assert writer._lent is not seen[0]
+        assert writer._pooled is not seen[0]
     assert len(kafka.read("reused")) == 3
 
 
@@ -60,7 +60,7 @@ def test_two_writers_at_once_do_not_share(kafka: EmbeddedKafka) -> None:
         abandoned.write(batch("both", b"abandoned"))
         abandoned.close()
     assert [message.value for message in kafka.read("both")] == [b"kept"]
-    assert abandoned._lent not in kafka_writer._alive
+    assert abandoned._pooled not in kafka_writer._alive
 
 
 def test_what_a_task_left_behind_does_not_reach_the_next_one(kafka: EmbeddedKafka) -> None:
@@ -69,7 +69,7 @@ def test_what_a_task_left_behind_does_not_reach_the_next_one(kafka: EmbeddedKafk
     abandoned.write(batch("left", b"old"))
     abandoned.close()
     with sink.open() as writer:
-        assert writer._lent is not abandoned._lent
+        assert writer._pooled is not abandoned._pooled
         writer.write(batch("left", b"new"))
         assert writer.flush().messages == 1
     time.sleep(1.5)
@@ -87,7 +87,7 @@ def test_a_lost_message_is_an_error_and_ends_the_producer(kafka: EmbeddedKafka) 
         writer.write(batch("lost", b"v"))
     writer.close()
     with sink.open() as fresh:
-        assert fresh._lent is not writer._lent
+        assert fresh._pooled is not writer._pooled
 
 
 def test_back_pressure_with_a_tiny_queue(kafka: EmbeddedKafka) -> None:

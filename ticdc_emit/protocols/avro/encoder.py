@@ -34,7 +34,7 @@ from ticdc_emit.columnar.avro import (
 )
 from ticdc_emit.columnar.buffers import fixed_values
 from ticdc_emit.columnar.epochs import commit_times
-from ticdc_emit.columnar.packed_fields import Cell, Piece, join_pieces, share_pieces
+from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.config import ChangefeedConfig
@@ -184,7 +184,7 @@ class AvroRows:
         if changes.op is not Op.DELETE:
             return Encoded(record("value", *entries(self._value), extension), keys)
         if self.options.marks_deletes:
-            stamps = Cell(fixed_values(changes.commit_ts, np.uint64).byteswap(), _STAMP_BYTES)
+            stamps = PackedField(fixed_values(changes.commit_ts, np.uint64).byteswap(), _STAMP_BYTES)
             return Encoded(join_pieces([_DELETE_MARK, stamps], count), keys)
         return Encoded(pa.nulls(count, pa.binary()), keys)
 

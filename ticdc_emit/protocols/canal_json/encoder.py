@@ -18,7 +18,7 @@ import pyarrow as pa
 from ticdc_emit.changes.codec import ControlMessage, Encoded, refuse_empty
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op, json_overhead
-from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, blank_where, gather, join, share
+from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, blank_where, gather, join, reuse_equal
 from ticdc_emit.columnar.binary_text import base64_text
 from ticdc_emit.columnar.buffers import fixed_values, null_mask
 from ticdc_emit.columnar.escape import EASYJSON, quoted
@@ -305,7 +305,7 @@ class CanalJsonRows:
         if self.options.only_output_updated_columns:
             return [b"[", *self._updated(members, changes), b"]"], list(data)
         before = members.object.laid(changes.old, data)
-        old, new = share(list(before), list(data), len(changes), NULL)
+        old, new = reuse_equal(list(before), list(data), len(changes), NULL)
         return [b"[", *old, b"]"], new
 
     def _updated(self, members: _Members, changes: Changes) -> list[Fragment]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from ticdc_emit.changes.codec import ControlMessage, Encoded
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op, json_overhead
-from ticdc_emit.columnar.assemble import NULL, Fragment, join, share
+from ticdc_emit.columnar.assemble import NULL, Fragment, join, reuse_equal
 from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.config import ChangefeedConfig
@@ -332,7 +332,7 @@ class DebeziumRows:
         if not self.reads_old:
             return [b'"after":', *shown]
         old = self._object.laid(changes.old, shown)
-        before, after = share(list(old), list(shown), len(changes), NULL)
+        before, after = reuse_equal(list(old), list(shown), len(changes), NULL)
         return [b'"before":', *before, b',"after":', *after]
 
     def _content(self, column: Column, values: pa.Array) -> pa.Array:

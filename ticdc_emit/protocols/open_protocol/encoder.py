@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import ControlMessage, Encoded, Starts, refuse_empty
 from ticdc_emit.changes.model import Changes, Op, json_overhead
-from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, ObjectLayout, blank_where, join, share
+from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, ObjectLayout, blank_where, join, reuse_equal
 from ticdc_emit.columnar.binary_text import base64_text, go_quoted_json
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.columnar.escape import GO_STD, JSONITER, JsonWriter, quoted
 from ticdc_emit.columnar.integers import integer_text
 from ticdc_emit.columnar.jsoniter import number_text
-from ticdc_emit.columnar.packed_fields import LENGTH_BYTES, beyond, framed, joined
+from ticdc_emit.columnar.packed_fields import LENGTH_BYTES, drop_prefix, framed, joined
 from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.lineages import OpenSwitches
@@ -230,7 +230,7 @@ class OpenPacking:
         """Return values with what is in their frames changed; an empty one is that of a watermark."""
         if len(values) and pc.max(pc.binary_length(values)).as_py() == LENGTH_BYTES:
             return values
-        return framed([change(beyond(values, LENGTH_BYTES))], len(values))
+        return framed([change(drop_prefix(values, LENGTH_BYTES))], len(values))
 
     def joined(self, keys: pa.Array, values: pa.Array, starts: Starts) -> tuple[pa.Array, pa.Array]:
         """Return the frames of each message's rows, after one version."""
@@ -363,7 +363,7 @@ class OpenRows:
             return [b'{"u":', *shown, b"}"]
         if self.options.only_output_updated_columns:
             return [b'{"u":', *shown, *updated_columns(changes, members, self.options.switches), b"}"]
-        new, old = share(list(shown), list(members.laid(changes.old, shown)), len(changes), NULL)
+        new, old = reuse_equal(list(shown), list(members.laid(changes.old, shown)), len(changes), NULL)
         return [b'{"u":', *new, b',"p":', *old, b"}"]
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.changes.model import Changes, Op
 from ticdc_emit.columnar.avro import Union, float_pieces, long_pieces, number_pieces, text_pieces, zigzag_bytes
-from ticdc_emit.columnar.packed_fields import Cell, Piece, join_pieces, share_pieces
+from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.protocols.binary_rows import BinaryImages, build_time_pieces, commit_ts_pieces
 from ticdc_emit.protocols.simple.schema import (
@@ -234,7 +234,7 @@ def _checksum(changes: Changes) -> list[Piece]:
     version, current, previous = (
         pa.array(numbers.astype(np.int64), mask=~present) for numbers in (sums.version, sums.current, sums.previous)
     )
-    corrupted = Cell(sums.corrupted.view(np.uint8), 1 if present.all() else present.view(np.uint8))
+    corrupted = PackedField(sums.corrupted.view(np.uint8), 1 if present.all() else present.view(np.uint8))
     union = Union(value=VALUE_BRANCH[0], null=NULL_BRANCH[0])
     return [*long_pieces(version, union), corrupted, *long_pieces(current), *long_pieces(previous)]
 

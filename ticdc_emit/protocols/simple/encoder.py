@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from ticdc_emit.changes.codec import ControlMessage, Encoded
 from ticdc_emit.changes.model import Changes, Op, json_overhead
-from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, gather, join, share
+from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, gather, join, reuse_equal
 from ticdc_emit.columnar.binary_text import base64_text
 from ticdc_emit.columnar.escape import GO_STD, quoted
 from ticdc_emit.columnar.values import json_content
@@ -136,7 +136,7 @@ def _images(changes: Changes, members: Members) -> list[Fragment]:
     if changes.op is Op.INSERT:
         return [b',"data":', *shown]
     before = members.laid(changes.old, shown)
-    data, old = share(list(shown), list(before), len(changes), NULL)
+    data, old = reuse_equal(list(shown), list(before), len(changes), NULL)
     return [b',"data":', *data, b',"old":', *old]
 
 
