@@ -14,13 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, element_lengths, fixed_values, longest, null_mask, to_text
-from ticdc_emit.columnar.floats import fixed_text
-from ticdc_emit.columnar.value_errors import (
-    ValueFault,
-    read_each,
-    refuse_any,
-    shown,
-)
+from ticdc_emit.columnar.floats import beyond_whole_numbers, digits_lost, fixed_text
+from ticdc_emit.columnar.value_errors import ValueFault, read_each, refuse_any, shown
 from ticdc_emit.schema.model import Column
 
 __all__ = ["accept_decimal", "decimal_text", "decimal_type", "float_text"]
@@ -28,8 +23,8 @@ __all__ = ["accept_decimal", "decimal_text", "decimal_type", "float_text"]
 _EXACT = Context(prec=120)
 _NUMBER_TEXT = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _ARROW_DIGITS = 38
-_FLOATS = {pa.float32(): (24, 6), pa.float64(): (53, 15)}
-"""Floats as decimal numbers: below this power of two they hold every whole number, and any number of so many digits."""
+_FLOAT_DIGITS = {pa.float32(): 6, pa.float64(): 15}
+"""A decimal number of at most so many digits has a float of its own, and comes back from it."""
 _QUOTE = "'"
 _PLAIN_SCALE = 6  # Arrow prints numbers near zero with an exponent from the next scale on
 
@@ -81,23 +76,18 @@ def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def float_text(array: pa.Array) -> pa.Array:
-    """Return the shortest decimal text of each float; :class:`ValueFault` where that need not be the number meant.
-
-    A decimal number of at most 15 digits (``float32``: 6) has a float of its own, and comes back from it.
-    """
+    """Return the shortest decimal text of each float; :class:`ValueFault` where that need not be the number meant."""
     array = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
-    bits, most_digits = _FLOATS[array.type]
     numbers = fixed_values(array, array.type.to_pandas_dtype())
-    bad = ~(np.abs(numbers) < 1 << bits)
+    bad = beyond_whole_numbers(numbers)
     nulls = null_mask(array)
     bad = bad if nulls is None else bad & ~nulls
     if bad.any():
         index = int(bad.argmax())
-        if np.isfinite(numbers[index]):
-            reason = f"{numbers[index]} is a {array.type} of 2^{bits} or more: digits may be lost"
+        if reason := digits_lost(numbers[index], array.type):
             raise ValueFault(index, reason, "Cast it to decimal where it is still exact", bad)
         raise ValueFault(index, f"{numbers[index]} is not a number that TiDB stores", bad=bad)
-    text = fixed_text(array)
+    text, most_digits = fixed_text(array), _FLOAT_DIGITS[array.type]
     long = element_lengths(text) > most_digits
     if long.any():
         digits = pc.utf8_ltrim(pc.replace_substring(text, ".", ""), "-0")

@@ -26,7 +26,9 @@ from ticdc_emit.columnar.value_errors import ValueFault, read_each, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = ["accept_float", "fixed_text", "positional", "shortest_text"]
+__all__ = ["accept_float", "beyond_whole_numbers", "digits_lost", "fixed_text", "positional", "shortest_text"]
+
+_WHOLE_BITS = {4: 24, 8: 53}  # by item size: below this power of two each whole number has a float of its own
 
 _COMMA = 0x2C
 _FIXED_BELOW = {4: 1e13, 8: 1e15}  # by item size: from here on orjson may print an exponent
@@ -101,6 +103,20 @@ def _by_row(items: list[str | None]) -> pa.Array:
         return float(item)
 
     return pa.array(read_each(items, read), pa.float64())
+
+
+def beyond_whole_numbers(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return where a float is NaN, infinite, or from 2^53 (``float32``: 2^24) on, where one float stands for several
+    whole numbers.
+    """
+    return ~(np.abs(numbers) < 1 << _WHOLE_BITS[numbers.itemsize])
+
+
+def digits_lost(number: np.floating[Any], kind: pa.DataType) -> str | None:
+    """Return the reason to refuse a float of :func:`beyond_whole_numbers`; ``None`` if another one holds."""
+    if np.isfinite(number) and beyond_whole_numbers(number):
+        return f"{number} is a {kind} of 2^{_WHOLE_BITS[number.itemsize]} or more: digits may be lost"
+    return None
 
 
 def fixed_text(values: pa.Array) -> pa.Array:

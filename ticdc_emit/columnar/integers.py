@@ -24,19 +24,14 @@ from ticdc_emit.columnar.buffers import (
     to_number,
     to_text,
 )
-from ticdc_emit.columnar.value_errors import (
-    ValueFault,
-    read_each,
-    refuse_any,
-    shown,
-)
+from ticdc_emit.columnar.floats import beyond_whole_numbers, digits_lost
+from ticdc_emit.columnar.value_errors import ValueFault, read_each, refuse_any, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import integer_range
 
 __all__ = ["accept_bit", "accept_integer", "accept_year", "integer_text", "parse_integers", "whole_numbers"]
 
 _MOST_DIGITS = 20
-_EXACT_BITS = {pa.float32(): 24, pa.float64(): 53}  # below this power of two each whole number has a float of its own
 _INT64 = -(1 << 63), (1 << 63) - 1
 _UINT64 = 0, (1 << 64) - 1
 
@@ -80,26 +75,23 @@ def accept_bit(column: Column, array: pa.Array) -> pa.Array:
 def whole_numbers(array: pa.Array) -> pa.Array:
     """Return floats as ``int64``, other arrays as they are.
 
-    :class:`ValueFault` for a fraction, NaN, infinity, and from 2^53 (``float32``: 2^24) on, where one float stands for
-    several whole numbers.
+    :class:`ValueFault` for a fraction and where a float stands for several whole numbers.
     """
+    if not pa.types.is_floating(array.type):
+        return array
     if pa.types.is_float16(array.type):
         array = array.cast(pa.float32())
-    if array.type not in _EXACT_BITS:
-        return array
     numbers = fixed_values(array, array.type.to_pandas_dtype())
     nulls = null_mask(array)
-    limit = 1 << _EXACT_BITS[array.type]
     with np.errstate(invalid="ignore"):
-        bad = ~((np.abs(numbers) < limit) & (np.rint(numbers) == numbers))
+        bad = beyond_whole_numbers(numbers) | (np.rint(numbers) != numbers)
     if nulls is not None:
         bad &= ~nulls
         numbers = np.where(nulls, 0, numbers)
     if bad.any():
         index = int(bad.argmax())
         number = numbers[index]
-        if np.isfinite(number) and abs(number) >= limit:
-            reason = f"{number} is a {array.type} of 2^{_EXACT_BITS[array.type]} or more: digits may be lost"
+        if reason := digits_lost(number, array.type):
             raise ValueFault(index, reason, "Cast it to an integer type where it is still exact", bad)
         raise ValueFault(index, f"{number} is not a whole number", bad=bad)
     return pa.array(numbers.astype(np.int64), mask=nulls)

@@ -31,6 +31,8 @@ _GO_CAUSES = {
 """Go's words for RE2's; the other causes have the same words."""
 _LOOKBEHINDS = ("(?<=", "(?<!")
 _ESCAPES = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
+_COUNT = re.compile(r".*?(\{(?P<low>[0-9]+)(?:,(?P<high>[0-9]*))?\})\??")
+_MOST_REPEATS = 1000
 _REFUSED_ESCAPE = r"\y"
 _MEMORY = 64 << 20
 """Bytes for one program, about what Go allows, and for its states."""
@@ -92,6 +94,9 @@ def _go_error(pattern: str, message: str) -> GoRegexpError:
     cause, _, part = message.partition(": ")
     if r"\C" in pattern:
         part = part.replace(_REFUSED_ESCAPE, r"\C")
+    count = _COUNT.fullmatch(part) if "repetition" in cause else None
+    if count and not int(count["low"]) <= int(count["high"] or count["low"]) <= _MOST_REPEATS:
+        return GoRegexpError("invalid repeat count", count[1])  # Go finds this before it looks at what is repeated
     if part in _LOOKBEHINDS:  # the beginning of a name to Go
         name, closed, _ = pattern[pattern.index(part) :].partition(">")
         return GoRegexpError("invalid named capture", name + closed)

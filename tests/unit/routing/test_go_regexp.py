@@ -84,6 +84,7 @@ def test_without_case(pattern: str, matching: list[str], others: list[str]) -> N
         ("a+?+", "invalid nested repetition operator: `+?+`"),
         ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
         ("a{1001}", "invalid repeat count: `{1001}`"),
+        ("a+{1001}?", "invalid repeat count: `{1001}`"),
         ("a{3,2}", "invalid repeat count: `{3,2}`"),
         ("(?!a)", "invalid or unsupported Perl syntax: `(?!`"),
         ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
