@@ -105,7 +105,7 @@ def measure_end_to_end(
     ``tables``: the numbers of typed tables with the same columns over which the library's rows are spread, each a way
     of its own beside the same bounds, and a result of its own. ``folder``: where the Parquet files are written.
     ``others``: further ways to send a folder's rows, by name. The caller's ``sink`` must write to the topic of
-    ``pipeline``. Raises the :class:`~ticdc_emit.errors.DeliveryError` family.
+    ``changefeed``. Raises the :class:`~ticdc_emit.errors.DeliveryError` family.
     """
     from ticdc_emit.spark import TicdcSink
 

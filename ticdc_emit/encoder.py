@@ -77,11 +77,11 @@ class Encoder:
     ``claim-check-storage-uri`` of ``memory://`` keeps them in this process.
 
     ``sink_uri``: TiCDC's sink URI (or a loaded :class:`ChangefeedConfig`); it is read for options only. ``schema``: a
-    :class:`Catalog`, or SQL text with the tables' DDL. ``pipeline``: TiCDC's TOML. ``partitions``: partition count of
+    :class:`Catalog`, or SQL text with the tables' DDL. ``changefeed``: TiCDC's TOML. ``partitions``: partition count of
     each topic, default the URI's ``partition-num``. ``build_ts``: the build time of messages in ms; default: the
     physical time of each commit_ts. ``registry``: where Avro schemas are registered instead of the configured schema
     registry. ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has
-    these, and ``pipeline``, already. ``bad_rows``: ``refuse`` a batch with a bad row, or ``skip`` the row. Then
+    these, and ``changefeed``, already. ``bad_rows``: ``refuse`` a batch with a bad row, or ``skip`` the row. Then
     ``skipped`` lists the bad rows of the last :meth:`encode`, in order. ``filtered`` counts the changes that each rule
     of ``[filter]`` has left out. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """

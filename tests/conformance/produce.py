@@ -79,7 +79,7 @@ class CaseChanges:
 class PlannedChanges:
     """The changes of a case under one configuration. Every topic has ``partitions`` partitions.
 
-    ``pipeline`` is for control events and has no tables. Raises :class:`~ticdc_emit.errors.ConfigError` for rules that
+    ``plan`` is for control events and has no tables. Raises :class:`~ticdc_emit.errors.ConfigError` for rules that
     name no table or topic.
     """
 

@@ -79,7 +79,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Sequence:
-    """One file. ``before``: SQL from before the changefeed's start. ``pipeline``: TiCDC's TOML, "" without.
+    """One file. ``before``: SQL from before the changefeed's start. ``changefeed``: TiCDC's TOML, "" without.
 
     ``inputs``: sessions, DDL and transactions in order, with TiCDC's verdicts. ``config_error``: why TiCDC refuses the
     changefeed, if it does.

@@ -33,7 +33,7 @@ def place(
 ) -> tuple[EmbeddedKafka | None, str]:
     """Return the sink URI. If none was given, start an embedded Kafka and return that too.
 
-    ``pipeline``: the changefeed file. With the embedded Kafka, a protocol with TiDB extension fields writes them.
+    ``changefeed``: the changefeed file. With the embedded Kafka, a protocol with TiDB extension fields writes them.
     """
     if sink_uri is not None:
         return None, sink_uri

@@ -48,7 +48,7 @@ def load_changefeed(
 ) -> ChangefeedConfig:
     """Read, merge and validate a sink URI and a changefeed file.
 
-    ``pipeline``: path of a TOML file, TOML text (a string with a newline or ``=``), or a mapping of the same shape.
+    ``changefeed``: path of a TOML file, TOML text (a string with a newline or ``=``), or a mapping of the same shape.
     ``profile``: ``classic`` or ``next`` (docs/lineages.md). It overrides the file's
     ``[ticdc-emit] profile``; the default is ``classic``. ``time_zone``: IANA name of the changefeed's zone.
     ``cluster_id``: TiCDC's server cluster id. ``integrity`` and ``force_replicate`` override the changefeed's;
@@ -287,7 +287,7 @@ def load_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def config_of(arguments: Mapping[str, Any], **defaults: Any) -> ChangefeedConfig:
     """Return the configuration that a call's arguments (its ``locals()``) describe.
 
-    These are ``sink_uri``, ``pipeline``, ``registry`` and the :class:`LoadOptions`; ``defaults`` are of the latter. A
+    These are ``sink_uri``, ``changefeed``, ``registry`` and the :class:`LoadOptions`; ``defaults`` are of the latter. A
     ``sink_uri`` that is a loaded configuration is returned; :class:`~ticdc_emit.errors.ConfigError` if the call has
     options beside it.
     """

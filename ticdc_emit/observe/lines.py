@@ -62,7 +62,7 @@ _LAGS = (
 class ChangefeedMetrics:
     """``TicdcSink(..., on_report=ChangefeedMetrics("orders"))``: metrics that each finished batch updates.
 
-    ``pipeline`` and ``namespace`` are the labels that TiCDC gives its metrics. ``registry``: prometheus_client's
+    ``changefeed`` and ``namespace`` are the labels that TiCDC gives its metrics. ``registry``: prometheus_client's
     default one unless given. Several changefeeds of one registry share one object each by :meth:`labelled`. Raises
     :class:`~ticdc_emit.errors.MissingDependencyError` without prometheus_client.
     """

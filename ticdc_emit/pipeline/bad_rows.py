@@ -280,7 +280,7 @@ def sound_rows(
 ) -> tuple[Rows, list[Refused]]:
     """Return the numbers of the rows that can be arranged and made into messages, and the others.
 
-    ``pipeline`` and ``make`` take numbers of rows; places in their errors count within these. ``placed``: whether a
+    ``arrange`` and ``make`` take numbers of rows; places in their errors count within these. ``placed``: whether a
     row's place means anything to the caller, and is told. Raises what is wrong with no one row.
     """
     every = np.arange(len(given))

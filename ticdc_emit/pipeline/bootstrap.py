@@ -316,7 +316,7 @@ class CountedRows:
 
 
 def replayed(schedule: Bootstraps, counted: Iterable[CountedRows]) -> list[tuple[int, Bootstrap]]:
-    """Report counted rows to ``pipeline``; return (TSO, bootstrap) entries in sending order.
+    """Report counted rows to ``schedule``; return (TSO, bootstrap) entries in sending order.
 
     A bootstrap stands before every row that is committed at or above its TSO. The ticks after the last counted row are
     left to the rows that follow, or to :meth:`Bootstraps.advance`. Tables whose first rows share a TSO follow each

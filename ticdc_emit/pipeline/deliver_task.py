@@ -176,7 +176,7 @@ _SLICE_BYTES = 4 * 1024 * 1024  # of messages that are handed on at once: a proc
 class DeliverTask:
     """The work of one delivering task, pickled to the workers.
 
-    ``controls``: what may have to be sent; with a ``pipeline``, also what it makes of the counts of the batch's rows.
+    ``controls``: what may have to be sent; with a ``schedule``, also what it makes of the counts of the batch's rows.
     ``sink`` writes; without one, the messages themselves are yielded. ``claims``: the storage of objects that messages
     name. ``check_only``: rows are counted and nothing is sent; with ``connects``, a writer is opened nevertheless.
     ``digests``: whether results have a digest of the rows' messages. ``memory_limit``: bytes of chunks that are held,

@@ -301,7 +301,7 @@ class Changefeed:
         return batch.begun(state) if isinstance(batch, EncodedBatch) else state
 
     def _encode_task(self, plan: Plan, late_until: int | None, schedule: Schedule | None = None) -> EncodeTask:
-        """Return the task of the rows; those at or below ``late_until`` are late. It counts them for a ``pipeline``."""
+        """Return the task of the rows; those at or below ``late_until`` are late. It counts them for a ``schedule``."""
         how = self._options
         return EncodeTask(
             plan,

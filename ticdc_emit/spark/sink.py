@@ -68,7 +68,7 @@ class SinkOptions(TrafficSinkOptions, ReplayOptions, total=False):
 class TicdcSink:
     """A ``foreachBatch`` callable that emits row changes as TiCDC would.
 
-    ``sink_uri``, ``pipeline``: TiCDC's two inputs. ``schema``: the tables before the first row, as SQL text (read in
+    ``sink_uri``, ``changefeed``: TiCDC's two inputs. ``schema``: the tables before the first row, as SQL text (read in
     the changefeed's time zone) or a :class:`Catalog`. ``table``: ``schema.name`` of a typed DataFrame, needed if there
     are several tables. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts, statement, schema), sent in its
     place; without a schema it runs in the database of the table or tables. ``clock``: ``commit`` (messages carry the
@@ -87,7 +87,7 @@ class TicdcSink:
     configured schema registry. ``on_report``: one or several functions, called with the :class:`RunReport` of each
     batch (``observe.log_report``, ``observe.ChangefeedMetrics``); an exception is logged, and the stream continues.
     ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has these, and
-    ``pipeline``, already. Raises :class:`~ticdc_emit.errors.ConfigError`.
+    ``changefeed``, already. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
 
     @hides_arguments

@@ -38,7 +38,7 @@ _ROWS_PER_MESSAGE = (None, 1, 2, 5)
 
 @dataclass(frozen=True)
 class FeedOptions:
-    """``sink_uri``: a sink URI with its options. ``pipeline``: the changefeed file, as a mapping."""
+    """``sink_uri``: a sink URI with its options. ``changefeed``: the changefeed file, as a mapping."""
 
     sink_uri: str
     changefeed: dict[str, Any] = field(hash=False)

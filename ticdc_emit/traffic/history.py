@@ -163,7 +163,7 @@ class History:
     ) -> list[Message]:
         """Return the history as a changefeed sends it: rows, DDL, BOOTSTRAP and watermarks, by topic-partition.
 
-        ``sink_uri``, ``pipeline`` and ``profile`` to ``schema_registry``: the arguments of
+        ``sink_uri``, ``changefeed`` and ``profile`` to ``schema_registry``: the arguments of
         :func:`~ticdc_emit.load_changefeed`, or its result; nothing is sent there, and every topic has ``partition-num``
         partitions. ``watermark_interval``: seconds of commit time. Raises :class:`~ticdc_emit.errors.ConfigError` for a
         configuration with another time zone, and for options together with a loaded one. Raises the family of

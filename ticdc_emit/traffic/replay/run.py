@@ -148,7 +148,7 @@ def replay(
     """Send a history, and end the changefeed after its last row.
 
     ``sink``: a :class:`TicdcSink`; or a sink URI or configuration, with the ``schema`` (DDL text, or a catalog, of the
-    tables before the first row) and more ``options`` of :class:`TicdcSink` (``ddl``, ``state_uri``, ``pipeline``
+    tables before the first row) and more ``options`` of :class:`TicdcSink` (``ddl``, ``state_uri``, ``changefeed``
     ...). ``source``: row changes, in one DataFrame, or typed ones by ``schema.name`` of their table; a text is read
     with :func:`read_source`.
 

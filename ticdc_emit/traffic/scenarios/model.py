@@ -112,7 +112,7 @@ def load_feed(
     time_zone: str,
     schema_registry: str | None,
 ) -> tuple[str, ChangefeedConfig]:
-    """Return the sink URI and configuration of a feed. ``pipeline``: the changefeed file, as a mapping.
+    """Return the sink URI and configuration of a feed. ``changefeed``: the changefeed file, as a mapping.
 
     ``profile``: default the first lineage that has the protocol.
     """
@@ -154,7 +154,7 @@ def feed_of(config: ChangefeedConfig) -> str:
 class Script:
     """A kind of scenario for one seed.
 
-    ``deliver``: the order in which the messages arrive. ``pipeline``: the changefeed file, as a mapping. ``sent``:
+    ``deliver``: the order in which the messages arrive. ``changefeed``: the changefeed file, as a mapping. ``sent``:
     the part of the history that is sent before the registry refuses the rest; ``None``: all of it. ``refusal``: the
     error that a correct consumer raises, instead of having tables.
     """
