@@ -49,9 +49,8 @@ from ticdc_emit.protocols.avro.schema import (
     value_columns,
     value_schema,
 )
-from ticdc_emit.protocols.binary_rows import value_pieces
-from ticdc_emit.protocols.gojson import json_text
-from ticdc_emit.protocols.registered import SchemaTexts, header_of
+from ticdc_emit.protocols.row_images import value_pieces
+from ticdc_emit.protocols.schema_texts import SchemaTexts, header_of, json_text
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import LABEL_TYPES, MySQLType

@@ -27,7 +27,6 @@ from ticdc_emit.columnar.packed_fields import Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.value_errors import ValueFault
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import InvalidValueError, RegistryError, RowError
-from ticdc_emit.protocols.binary_rows import BinaryImages
 from ticdc_emit.protocols.connect.schema_changes import (
     CHANGE_FIELDS,
     CHANGE_KEY,
@@ -55,9 +54,8 @@ from ticdc_emit.protocols.debezium_avro.schema import (
     value_pieces,
     value_schema,
 )
-from ticdc_emit.protocols.gojson import any_text
-from ticdc_emit.protocols.naming import sanitize
-from ticdc_emit.protocols.registered import SchemaTexts, header_of
+from ticdc_emit.protocols.row_images import BinaryImages
+from ticdc_emit.protocols.schema_texts import SchemaTexts, any_text, header_of, sanitize
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo

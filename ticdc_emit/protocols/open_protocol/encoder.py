@@ -25,7 +25,7 @@ from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.lineages import OpenSwitches
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.json_members import Members
+from ticdc_emit.protocols.row_images import Members
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.sql.types import BINARY_CHARSET, BLOB_TYPES, FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MySQLType

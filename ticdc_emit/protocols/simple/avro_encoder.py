@@ -21,7 +21,7 @@ from ticdc_emit.changes.model import Changes, Op
 from ticdc_emit.columnar.avro import Union, float_pieces, long_pieces, number_pieces, text_pieces, zigzag_bytes
 from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.values import plain_text
-from ticdc_emit.protocols.binary_rows import BinaryImages, build_time_pieces, commit_ts_pieces
+from ticdc_emit.protocols.row_images import BinaryImages, build_time_pieces, commit_ts_pieces
 from ticdc_emit.protocols.simple.schema import (
     ENVELOPE_BYTES,
     VERSION,

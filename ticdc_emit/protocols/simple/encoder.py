@@ -27,7 +27,7 @@ from ticdc_emit.columnar.binary_text import base64_text
 from ticdc_emit.columnar.escape import GO_STD, quoted
 from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.protocols.json_members import Members
+from ticdc_emit.protocols.row_images import Members
 from ticdc_emit.protocols.simple.avro_encoder import SimpleAvroRows, bootstrap_avro, ddl_avro, watermark_avro
 from ticdc_emit.protocols.simple.schema import (
     ENVELOPE_BYTES,

@@ -1,0 +1,99 @@
+"""The texts of schemas in Avro and Kafka Connect: names, JSON, and headers of registered ones.
+
+In: names and labels of tables and columns, values of ``json.Marshal``, schema texts by part. Out: the text that TiCDC
+puts into a schema, and the header of a message. Rule sources: semantics 2.1 "Naming"; semantics 2.0.1 and 2.0.2 (Go's
+``encoding/json``); ``pingcap/tiflow: pkg/sink/codec/common/helper.go`` (SanitizeName, EscapeEnumAndSetOptions).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from ticdc_emit.columnar.escape import GO_STD, quoted
+from ticdc_emit.errors import RegistryError
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["Json", "SchemaTexts", "any_text", "escaped_label", "float_text", "header_of", "json_text", "sanitize"]
+
+
+_OTHER = re.compile(r"[^A-Za-z0-9_]")
+_LEADING_DIGIT = re.compile(r"[0-9]")
+
+
+def sanitize(name: str) -> str:
+    """Return the name with an underscore for every character that is invalid in schema names, and before a leading
+    digit.
+    """
+    clean = _OTHER.sub("_", name)
+    return "_" + clean if _LEADING_DIGIT.match(clean) else clean
+
+
+def escaped_label(label: str) -> str:
+    """Return a label as written in a comma-separated list of labels."""
+    # Debezium's rules, in their order.
+    return label.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
+
+
+Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | None"
+
+_EXPONENT_BELOW, _EXPONENT_FROM = 1e-6, 1e21
+
+
+def json_text(text: str) -> str:
+    """Return ``text`` as a JSON string with quotes."""
+    return quoted(text, GO_STD).decode()
+
+
+def float_text(value: float) -> str:
+    """Return the shortest digits of a float64, with an exponent only for very small and very large values."""
+    if value and not _EXPONENT_BELOW <= abs(value) < _EXPONENT_FROM:
+        return repr(value).replace("e-0", "e-")
+    return str(np.format_float_positional(value, unique=True, trim="-"))
+
+
+def any_text(value: Json) -> str:
+    """Return a value as ``json.Marshal`` prints it: the members of an object in the order of their names."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return json_text(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{json_text(name)}:{any_text(value[name])}" for name in sorted(value)) + "}"
+    return "[" + ",".join(map(any_text, value)) + "]"
+
+
+class SchemaTexts(Mapping[str, str]):
+    """Schema texts by part, made when they are read, because a key is registered before an invalid value schema is
+    refused.
+    """
+
+    def __init__(self, makers: Mapping[str, Callable[[], str]]) -> None:
+        self._made = makers
+
+    def __getitem__(self, part: str) -> str:
+        return self._made[part]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
+def header_of(headers: Mapping[str, bytes], part: str, table: TableInfo) -> bytes:
+    """Return the header of a part; :class:`RegistryError` if its schema is not registered."""
+    try:
+        return headers[part]
+    except KeyError:
+        raise RegistryError(
+            f"the {part} schema is not registered",
+            remedy="Register the schemas that the batch needs before it is encoded",
+            table=table.full_name,
+            version=table.version,
+        ) from None
