@@ -215,10 +215,6 @@ class Buckets:
         """Return the bucket of a topic-partition."""
         return self._numbers.get(target, 0) % self.count
 
-    def of_topic(self, topic: str) -> set[int]:
-        """Return the buckets of a topic's partitions."""
-        return {self.of(target) for target in self.targets if target[0] == topic}
-
     @cached_property
     def _numbers(self) -> dict[Target, int]:
         return {target: number for number, target in enumerate(self.targets)}
@@ -309,7 +305,10 @@ def _chunks_of(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> 
         number, partition = divmod(int(codes[start]), MOST_PARTITIONS)
         yield from _bodies(messages.slice(start, end - start), (names[number], partition), buckets, files)
     for each in made:
-        yield from _claims(each, buckets)
+        for place, claim in each.encoded.claims:
+            target = each.target(place)
+            content = pa.record_batch({"location": [claim.location], "content": pa.array([claim.content], pa.binary())})
+            yield _Chunk(buckets.of(target), ChunkKind.CLAIMS, *target, 1, body=packed(content))
 
 
 def note(kind: ChunkKind, bucket: int, target: Target, body: bytes | None = None, rows: int = 0) -> pa.RecordBatch:
@@ -320,7 +319,7 @@ def note(kind: ChunkKind, bucket: int, target: Target, body: bytes | None = None
 def transactions_for_all(topic: str, transactions: Iterable[bytes], buckets: Buckets) -> Iterator[pa.RecordBatch]:
     """Yield a topic's transactions whose rows rank by kind, for every task that delivers to the topic."""
     body = packed(pa.record_batch({ORDER_KEY: pa.array(sorted(transactions), pa.binary())}))
-    for bucket in buckets.of_topic(topic):
+    for bucket in {buckets.of(target) for target in buckets.targets if target[0] == topic}:
         yield note(ChunkKind.TRANSACTIONS, bucket, (topic, 0), body)
 
 
@@ -393,13 +392,6 @@ def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets, files: C
             packed(body) if file is None else None,
             file,
         )
-
-
-def _claims(made: EncodedRows, buckets: Buckets) -> Iterator[_Chunk]:
-    for place, claim in made.encoded.claims:
-        target = made.target(place)
-        content = pa.record_batch({"location": [claim.location], "content": pa.array([claim.content], pa.binary())})
-        yield _Chunk(buckets.of(target), ChunkKind.CLAIMS, *target, 1, body=packed(content))
 
 
 def claims_in(body: pa.Buffer) -> list[Claim]:
@@ -491,8 +483,9 @@ class ChunkStore:
             target = topic.as_py(), partition.as_py()
             match kind.as_py():
                 case ChunkKind.MESSAGES:
-                    own = self._kept_if(body) or file.as_py()
-                    chunk = Chunk(first.as_py(), last.as_py(), rows.as_py(), own, self._kept_if(keys))
+                    own = self._kept(body) if body.is_valid else file.as_py()
+                    own_keys = self._kept(keys) if keys.is_valid else None
+                    chunk = Chunk(first.as_py(), last.as_py(), rows.as_py(), own, own_keys)
                     self._chunks.setdefault(target, []).append(chunk)
                 case ChunkKind.CLAIMS:
                     self._claims.setdefault(target, []).append(self._kept(body))
@@ -550,9 +543,6 @@ class ChunkStore:
     def keys(self, chunk: Chunk) -> pa.RecordBatch:
         """Return the order keys of a chunk."""
         return unpacked(self._read(chunk.keys or chunk.body)).select([ORDER_KEY])
-
-    def _kept_if(self, body: pa.Scalar) -> pa.Buffer | _Span | None:
-        return self._kept(body) if body.is_valid else None
 
     def _kept(self, body: pa.Scalar) -> pa.Buffer | _Span:
         """Hold a body as it came, without a copy, or write it to the file."""

@@ -187,7 +187,7 @@ def ordered(
     """Return the changes of a table that are sent, updates of keys split, in total order, without an ambiguous one.
 
     ``kept_back`` counts those that are not sent, by reason. Raises :class:`DuplicateChangeError`, and what
-    :func:`~ticdc_emit.pipeline.transactions.numbered` and :func:`~ticdc_emit.pipeline.row_filter.selected` do.
+    :func:`~ticdc_emit.pipeline.transactions.numbered` and :func:`~ticdc_emit.pipeline.row_filter.split_and_filter` do.
     """
     sent = _sent(batch, table, plan, Counter() if kept_back is None else kept_back)
     if _rises(sent):  # so no update was split
@@ -201,7 +201,7 @@ def arranged(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.Re
     """Return the changes of a table that are sent, updates of keys split, in total order, and their order keys.
 
     Two changes that nothing orders are left as they are. Raises what
-    :func:`~ticdc_emit.pipeline.transactions.numbered` and :func:`~ticdc_emit.pipeline.row_filter.selected` do.
+    :func:`~ticdc_emit.pipeline.transactions.numbered` and :func:`~ticdc_emit.pipeline.row_filter.split_and_filter` do.
     """
     return _keyed(_sent(batch, table, plan, Counter()), table, plan)
 

@@ -215,7 +215,13 @@ class ControlEncoder:
         return fault
 
     def _encode(self, event: Event) -> ControlMessage | None:
-        message = self._plain(event)
+        codec, clock = self._plan.codec, self._plan.clock
+        if isinstance(event, Watermark):
+            message = codec.watermark(event.ts, clock(event.ts))
+        elif isinstance(event, Bootstrap):
+            message = codec.bootstrap(event.table, clock(compose(event.at_ms)))
+        else:
+            message = codec.ddl(event, clock(event.commit_ts))
         if message is None:
             return None
         place = _place(event) if self._plan.codec.refuses_large_schemas else None
@@ -223,14 +229,6 @@ class ControlEncoder:
         if isinstance(event, Bootstrap) and event.occasion != "start":
             return replace(message, key=b"")  # it goes out among the rows, with a key like theirs
         return message
-
-    def _plain(self, event: Event) -> ControlMessage | None:
-        codec, clock = self._plan.codec, self._plan.clock
-        if isinstance(event, Watermark):
-            return codec.watermark(event.ts, clock(event.ts))
-        if isinstance(event, Bootstrap):
-            return codec.bootstrap(event.table, clock(compose(event.at_ms)))
-        return codec.ddl(event, clock(event.commit_ts))
 
 
 class PartitionControls:

@@ -303,12 +303,12 @@ def _read(rows: RowBatch, plan: Plan) -> tuple[Part, ...]:
         rows = RowBatch.of(rows.batch.drop_columns([SPLIT]), tables, rows.keys, rows.block.field_names)
     if not isinstance(tables, TableGroup):
         return tuple(read_parts(rows, tables, plan.rendering, plan.build_ts))
-    return tuple(_of_group(part, tables) for part in read_parts(rows, tables.first, plan.rendering, plan.build_ts))
-
-
-def _of_group(part: Part, tables: TableGroup) -> Part:
-    peers = tables.peers(slice(None) if part.rows is None else part.rows)
-    return replace(part, changes=replace(part.changes, peers=peers))
+    return tuple(
+        replace(
+            part, changes=replace(part.changes, peers=tables.peers(slice(None) if part.rows is None else part.rows))
+        )
+        for part in read_parts(rows, tables.first, plan.rendering, plan.build_ts)
+    )
 
 
 def _check(part: Part, plan: Plan) -> None:

@@ -26,7 +26,7 @@ from ticdc_emit.pipeline.chunks import Chunk
 from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRows, SortedRuns, merged_order
 from ticdc_emit.pipeline.row_batching import Packer
-from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_of, with_ranks
+from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, commit_stamps, order_of, with_ranks
 from ticdc_emit.routing.topics import Target
 
 __all__ = ["Merge", "MergedRows"]
@@ -199,6 +199,8 @@ class Merge:
 
     def windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
         """Yield what ``read`` gives for the chunks, in total order."""
+        if len(self._clusters) == 1 and len(self._clusters[0]) == 1:
+            return self._merged(self._clusters[0], read)
         return _joined((window for cluster in self._clusters for window in self._merged(cluster, read)), _JOINED_ROWS)
 
     def tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
@@ -219,7 +221,8 @@ class Merge:
 
     def _merged(self, cluster: list[Chunk], read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
         if len(cluster) == 1:
-            yield MergedRows.merged([SortedRows.of(self._ranked(read(cluster[0])))])
+            rows = self._ranked(read(cluster[0]))
+            yield MergedRows([rows], commit_stamps(rows.column(ORDER_KEY)))
             return
         batches = (SortedRows.of(self._ranked(read(chunk))) for chunk in cluster)
         held: list[_Held] = []

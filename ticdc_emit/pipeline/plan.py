@@ -402,7 +402,10 @@ class Plan:
 
     def at(self, build_ts: int | None) -> Plan:
         """Return the plan with another wall clock."""
-        return replace(self, build_ts=build_ts)
+        return self if build_ts == self.build_ts else replace(self, build_ts=build_ts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # no facts that a worker makes anew
 
 
 def catalog_for(changefeed: ChangefeedConfig, schema: str | Catalog) -> Catalog:

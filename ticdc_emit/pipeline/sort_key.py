@@ -239,13 +239,14 @@ def _joined(head: Bytes, batch: pa.RecordBatch, info: TableInfo, kind: Bytes) ->
             parts[-1].append(cell)  # neighbours of fixed width become one matrix
     kind = kind | nameless.astype(np.uint8) * np.uint8(NAMELESS)
     parts[-1].append(kind[:, None])
-    arrays = [part if isinstance(part, pa.Array) else _as_binary(np.hstack(part)) for part in parts if len(part)]
+    arrays = []
+    for part in filter(len, parts):
+        if not isinstance(part, pa.Array):
+            matrix = np.hstack(part)
+            offsets = np.arange(len(matrix) + 1, dtype=np.int32) * np.int32(matrix.shape[1])
+            part = from_bytes(offsets, matrix.ravel(), binary=True)
+        arrays.append(part)
     return arrays[0] if len(arrays) == 1 else pc.binary_join_element_wise(*arrays, b"")
-
-
-def _as_binary(matrix: Bytes) -> pa.Array:
-    rows, width = matrix.shape
-    return from_bytes(np.arange(rows + 1, dtype=np.int32) * np.int32(width), matrix.ravel(), binary=True)
 
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
