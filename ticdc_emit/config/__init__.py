@@ -6,7 +6,18 @@ See ``docs/config.md`` for every option.
 
 from __future__ import annotations
 
+from ticdc_emit.config.codec import CodecConfig, GlueSchemaRegistry, LargeMessageHandle
 from ticdc_emit.config.document import ConfigWarning
+from ticdc_emit.config.filters import EventFilter, FilterConfig
+from ticdc_emit.config.kafka import (
+    DEFAULT_MAX_MESSAGE_BYTES,
+    DEFAULT_PARTITION_NUM,
+    GssapiConfig,
+    KafkaConfig,
+    OAuthConfig,
+    SaslConfig,
+    TlsConfig,
+)
 from ticdc_emit.config.lineages import (
     CLASSIC,
     NEXT,
@@ -14,24 +25,7 @@ from ticdc_emit.config.lineages import (
     Profile,
 )
 from ticdc_emit.config.load import load_changefeed
-from ticdc_emit.config.options import (
-    DEFAULT_MAX_MESSAGE_BYTES,
-    DEFAULT_PARTITION_NUM,
-    ChangefeedConfig,
-    CodecConfig,
-    ColumnSelector,
-    DispatchRule,
-    EventFilter,
-    FilterConfig,
-    GlueSchemaRegistry,
-    GssapiConfig,
-    Integrity,
-    KafkaConfig,
-    LargeMessageHandle,
-    OAuthConfig,
-    SaslConfig,
-    TlsConfig,
-)
+from ticdc_emit.config.options import ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
 from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.config.secrets import Secret, mask_text, mask_uri
 from ticdc_emit.config.uri import SinkUri

@@ -1,20 +1,216 @@
-"""Make a validated :class:`CodecConfig` from URI parameters and the ``[sink]`` table.
+"""The options of the encoders: each with its default, its meaning and its checks.
 
-The rules and the order of the checks come from ``pkg/sink/codec/common/config.go`` of pingcap/tiflow.  Every refusal
-has TiCDC's own text.
+In: the sink URI and the ``[sink]`` table. Out: :class:`CodecConfig`, or TiCDC's refusal in its own words. Options that
+one lineage lacks are switches in ``config/lineages.py``.
+
+Source, also of the order of the checks: ``pkg/sink/codec/common/config.go`` and ``pkg/config/sink.go`` of
+pingcap/tiflow.
 """
 
 from __future__ import annotations
 
-from ticdc_emit.config.document import Section, refused, warn_of_option
+from dataclasses import dataclass, field
+
+from ticdc_emit.config.document import GoSyntaxError, Section, parse_bool, refused, warn_of_option
+from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES
 from ticdc_emit.config.lineages import OptionSwitches
-from ticdc_emit.config.options import CodecConfig, GlueSchemaRegistry, LargeMessageHandle
-from ticdc_emit.config.protocols import Protocol
+from ticdc_emit.config.protocols import WRITTEN, Availability, Protocol, form_of
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.config.uri import MergedOptions, UriParameters
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["build_codec"]
+__all__ = [
+    "CodecConfig",
+    "GlueSchemaRegistry",
+    "LargeMessageHandle",
+    "build_codec",
+    "read_glue",
+    "read_large_message_handle",
+]
+
+
+@dataclass(frozen=True)
+class LargeMessageHandle:
+    """``[sink.kafka-config.large-message-handle]``.
+
+    An ``option`` that TiCDC does not know is kept: TiCDC then handles large messages in neither way.
+    """
+
+    option: str = "none"
+    compression: str = "none"
+    claim_check_storage_uri: Secret[str] | None = None
+    claim_check_raw_value: bool = False
+
+    @property
+    def disabled(self) -> bool:
+        return self.option == "none"
+
+    @property
+    def handle_key_only(self) -> bool:
+        return self.option == "handle-key-only"
+
+    @property
+    def claim_check(self) -> bool:
+        return self.option == "claim-check"
+
+
+@dataclass(frozen=True)
+class GlueSchemaRegistry:
+    """``[sink.kafka-config.glue-schema-registry-config]``."""
+
+    registry_name: str
+    region: str
+    access_key: Secret[str] | None = None
+    secret_access_key: Secret[str] | None = None
+    token: Secret[str] | None = None
+
+
+@dataclass(frozen=True)
+class CodecConfig:
+    """The options of the encoders."""
+
+    protocol: Protocol = Protocol.CANAL_JSON
+    enable_tidb_extension: bool = False
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    max_batch_size: int = 16
+    delete_only_output_handle_key_columns: bool = False
+    only_output_updated_columns: bool = False
+    content_compatible: bool = False
+    """Canal-JSON only; implies ``only_output_updated_columns``."""
+    large_message_handle: LargeMessageHandle = field(default_factory=LargeMessageHandle)
+    encoding_format: str = "json"
+    """``json`` or ``avro``; anything but ``json`` for the simple protocol only."""
+    avro_decimal_handling_mode: str = "precise"
+    avro_bigint_unsigned_handling_mode: str = "long"
+    avro_enable_watermark: bool = False
+    avro_include_before_value: bool = False
+    output_row_key: bool = False
+    """Canal-JSON with the TiDB extension only."""
+    debezium_include_start_ts: bool = False
+    schema_registry: Secret[str] | None = None
+    glue_schema_registry: GlueSchemaRegistry | None = None
+    debezium_disable_schema: bool = False
+    output_old_value: bool = True
+    """``[sink.debezium]`` or ``[sink.open] output-old-value``; true for a protocol that has no such option."""
+    enable_row_checksum: bool = False
+
+    @property
+    def form(self) -> str:
+        """One of :data:`~ticdc_emit.config.protocols.FORMS`: the protocol, with its encoding if it has several."""
+        return form_of(self.protocol, self.encoding_format)
+
+    @property
+    def sends_watermarks(self) -> bool:
+        """Whether rows and DDL are followed by watermarks that a consumer can wait for."""
+        return self.protocol.traits.watermarks.holds(extension=self.enable_tidb_extension)
+
+    @property
+    def has_watermarks(self) -> bool:
+        """Whether there are watermarks, including those of TiCDC's tests (``avro-enable-watermark``)."""
+        return self.sends_watermarks or self.avro_enable_watermark
+
+
+# TiCDC's text, without the spaces that a reader would expect.
+_TWO_REGISTRIES = (
+    "invalid replica config, schema-registry and glue-schema-registry-configcannot be set at the same time,"
+    "schema-registry is used by confluent schema registry, "
+    "glue-schema-registry-config is used by aws glue schema registry"
+)
+
+
+def read_glue(sink: Section, kafka: Section | None) -> GlueSchemaRegistry | None:
+    """``[sink.kafka-config.glue-schema-registry-config]``, None where it is absent."""
+    table = kafka.table("glue-schema-registry-config") if kafka else None
+    if table is None:
+        return None
+    if sink.text("schema-registry") is not None:
+        raise refused("ErrInvalidReplicaConfig", _TWO_REGISTRIES, option="schema-registry", remedy="Remove one of them")
+    name, region = table.text("registry-name") or "", table.text("region") or ""
+    access, secret, token = table.text("access-key"), table.text("secret-access-key"), table.text("token")
+    cause, option = "", ""
+    if not name:
+        cause, option = "registry-name is empty, is must be set", "registry-name"
+    elif not region:
+        cause, option = "region is empty, is must be set", "region"
+    elif access and not secret:
+        cause = "access-key is set, but access-key-secret is empty, they must be set together"
+        option = "secret-access-key"
+    if cause:
+        raise refused("ErrInvalidGlueSchemaRegistryConfig", cause, option=option, remedy=f"Set {option}")
+    return GlueSchemaRegistry(name, region, *(Secret(text) if text else None for text in (access, secret, token)))
+
+
+_MESSAGE_COMPRESSIONS = frozenset({"none", "snappy", "lz4"})
+
+
+def read_large_message_handle(
+    uri: UriParameters, kafka: Section | None, protocol: Protocol, switches: OptionSwitches
+) -> LargeMessageHandle:
+    """``[sink.kafka-config.large-message-handle]``, refused where TiCDC refuses it.
+
+    As in the reference, the TiDB extension counts here only if the URI switches it on.
+    """
+    table = kafka.table("large-message-handle") if kafka else None
+    if table is None:
+        return LargeMessageHandle()
+    storage = table.text("claim-check-storage-uri")
+    handle = LargeMessageHandle(
+        option=table.text("large-message-handle-option") or "none",
+        compression=table.text("large-message-handle-compression") or "none",
+        claim_check_storage_uri=Secret(storage) if storage else None,
+        claim_check_raw_value=bool(table.boolean("claim-check-raw-value")),
+    )
+    extension = _uri_extension(uri)
+    if handle.compression not in _MESSAGE_COMPRESSIONS:
+        raise _replica_refused(
+            f"large message handle compression is not supported, got {handle.compression}",
+            "large-message-handle-compression",
+            "Use none, snappy or lz4",
+        )
+    if handle.disabled:
+        return handle
+    option = "large-message-handle-option"
+    if switches.large_message_options == "known" and not (handle.claim_check or handle.handle_key_only):
+        raise _replica_refused(
+            f"unknown large-message-handle-option {handle.option}", option, "Use none, claim-check or handle-key-only"
+        )
+    setting = f"large message handle is set to {handle.option}, protocol is {protocol}"
+    traits = protocol.traits
+    if traits.large_messages is Availability.NEVER:
+        handling = [each.value for each in WRITTEN if each.traits.large_messages is not Availability.NEVER]
+        raise _replica_refused(f"{setting}, it's not supported", option, f"Remove it, or use {' or '.join(handling)}")
+    if not traits.large_messages.holds(extension=extension):
+        raise _replica_refused(
+            f"{setting}, but enable-tidb-extension is false", option, "Add enable-tidb-extension=true to the sink URI"
+        )
+    if handle.claim_check and not storage:
+        raise _replica_refused(
+            "large message handle is set to claim-check, but the claim-check-storage-uri is empty",
+            "claim-check-storage-uri",
+            "Set claim-check-storage-uri",
+        )
+    if handle.claim_check and handle.claim_check_raw_value and not traits.raw_claims:
+        raise _replica_refused(
+            f"large message handle is set to claim-check, raw value is not supported for the "
+            f"{protocol.value.removesuffix('-protocol')} protocol",
+            "claim-check-raw-value",
+        )
+    return handle
+
+
+def _uri_extension(uri: UriParameters) -> bool:
+    text = uri.text("enable-tidb-extension")
+    if not text:
+        return False
+    try:
+        return parse_bool(text)
+    except GoSyntaxError as error:
+        # the only refusal for which TiCDC gives no error code
+        raise ConfigError(str(error), remedy="Give true or false", option="enable-tidb-extension") from None
+
+
+def _replica_refused(cause: str, option: str, remedy: str = "") -> ConfigError:
+    return refused("ErrInvalidReplicaConfig", cause, option=option, remedy=remedy)
 
 
 _DEFAULTS = CodecConfig()

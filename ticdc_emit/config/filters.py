@@ -1,6 +1,6 @@
 """``[filter]`` of the changefeed file, typed, with checked event names.
 
-In: the changefeed's document. Out: :class:`~ticdc_emit.config.options.FilterConfig`, or TiCDC's refusal. Rules,
+In: the changefeed's document. Out: :class:`FilterConfig`, or TiCDC's refusal. Rules,
 matchers, patterns and expressions stay texts here; ``routing`` parses them.
 
 Rule source: ``pkg/config/filter.go``, ``pkg/filter/{sql_event_filter,utils}.go`` of pingcap/tiflow and pingcap/ticdc.
@@ -8,13 +8,14 @@ Rule source: ``pkg/config/filter.go``, ``pkg/filter/{sql_event_filter,utils}.go`
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ticdc_emit.config.document import Section, refused
 from ticdc_emit.config.lineages import FilterSwitches
-from ticdc_emit.config.options import EventFilter, FilterConfig
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 
-__all__ = ["EVENT_TYPES", "read_filter"]
+__all__ = ["EVENT_TYPES", "EventFilter", "FilterConfig", "read_filter"]
 
 EVENT_TYPES = {
     "create schema": "create database",
@@ -63,6 +64,29 @@ _IGNORED = frozenset(EVENT_TYPES.values()) | {
 }
 # known only to the new architecture, which recognises these two by their text
 _INDEX_KINDS = frozenset({"add fulltext index", "create hybrid index"})
+
+
+@dataclass(frozen=True)
+class EventFilter:
+    """One ``[[filter.event-filters]]`` entry. Texts as given; an empty expression means no expression."""
+
+    matcher: tuple[str, ...] = ()
+    ignore_event: tuple[str, ...] = ()
+    ignore_sql: tuple[str, ...] = ()
+    ignore_insert_value_expr: str = ""
+    ignore_update_old_value_expr: str = ""
+    ignore_update_new_value_expr: str = ""
+    ignore_delete_value_expr: str = ""
+    ignore_update_only_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FilterConfig:
+    """``[filter]``: which tables, DDL and rows are replicated. Without rules, all tables are replicated."""
+
+    rules: tuple[str, ...] = ()
+    ignore_txn_start_ts: tuple[int, ...] = ()
+    event_filters: tuple[EventFilter, ...] = ()
 
 
 def read_filter(root: Section, switches: FilterSwitches) -> FilterConfig:

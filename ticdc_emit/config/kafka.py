@@ -1,7 +1,9 @@
-"""``[sink.kafka-config.glue-schema-registry-config]``: the AWS Glue registry, used instead of ``schema-registry``.
+"""The options of delivery: each with its default, its meaning and its checks.
 
-Rules: ``GlueSchemaRegistryConfig.Validate`` and ``SinkConfig.validateAndAdjust`` in ``pkg/config/sink.go`` of
-pingcap/tiflow.
+In: the sink URI and ``[sink.kafka-config]``. Out: :class:`KafkaConfig`, or TiCDC's refusal. A new option is a field
+here and its use in ``delivery/kafka.py``. Units are in the names.
+
+Source: ``pkg/sink/kafka/options.go`` of pingcap/tiflow.
 """
 
 from __future__ import annotations
@@ -9,130 +11,103 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from dataclasses import dataclass, field
 
-from ticdc_emit.config.document import GoSyntaxError, Section, parse_bool, refused, warn_of_option
-from ticdc_emit.config.lineages import OptionSwitches
-from ticdc_emit.config.options import (
-    DEFAULT_MAX_MESSAGE_BYTES,
-    DEFAULT_PARTITION_NUM,
-    GlueSchemaRegistry,
-    GssapiConfig,
-    KafkaConfig,
-    LargeMessageHandle,
-    OAuthConfig,
-    SaslConfig,
-    TlsConfig,
-)
-from ticdc_emit.config.protocols import WRITTEN, Availability, Protocol
+from ticdc_emit.config.document import Section, refused, warn_of_option
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.config.uri import MergedOptions, SinkUri, UriParameters
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 
-__all__ = ["build_embedded", "build_kafka", "read_glue", "read_large_message_handle"]
+__all__ = [
+    "DEFAULT_MAX_MESSAGE_BYTES",
+    "DEFAULT_PARTITION_NUM",
+    "GssapiConfig",
+    "KafkaConfig",
+    "OAuthConfig",
+    "SaslConfig",
+    "TlsConfig",
+    "build_embedded",
+    "build_kafka",
+]
 
 
-# TiCDC's text, without the spaces that a reader would expect.
-_TWO_REGISTRIES = (
-    "invalid replica config, schema-registry and glue-schema-registry-configcannot be set at the same time,"
-    "schema-registry is used by confluent schema registry, "
-    "glue-schema-registry-config is used by aws glue schema registry"
-)
+DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024
+DEFAULT_PARTITION_NUM = 3
+"""Partitions of a topic that TiCDC creates if no count is given."""
 
 
-def read_glue(sink: Section, kafka: Section | None) -> GlueSchemaRegistry | None:
-    """``[sink.kafka-config.glue-schema-registry-config]``, None where it is absent."""
-    table = kafka.table("glue-schema-registry-config") if kafka else None
-    if table is None:
-        return None
-    if sink.text("schema-registry") is not None:
-        raise refused("ErrInvalidReplicaConfig", _TWO_REGISTRIES, option="schema-registry", remedy="Remove one of them")
-    name, region = table.text("registry-name") or "", table.text("region") or ""
-    access, secret, token = table.text("access-key"), table.text("secret-access-key"), table.text("token")
-    cause, option = "", ""
-    if not name:
-        cause, option = "registry-name is empty, is must be set", "registry-name"
-    elif not region:
-        cause, option = "region is empty, is must be set", "region"
-    elif access and not secret:
-        cause = "access-key is set, but access-key-secret is empty, they must be set together"
-        option = "secret-access-key"
-    if cause:
-        raise refused("ErrInvalidGlueSchemaRegistryConfig", cause, option=option, remedy=f"Set {option}")
-    return GlueSchemaRegistry(name, region, *(Secret(text) if text else None for text in (access, secret, token)))
+@dataclass(frozen=True)
+class TlsConfig:
+    """TLS with the brokers. ``ca``, ``cert`` and ``key`` are file paths: all of them, or none."""
+
+    enable: bool = False
+    ca: str | None = None
+    cert: str | None = None
+    key: Secret[str] | None = None
+    insecure_skip_verify: bool = False
 
 
-_MESSAGE_COMPRESSIONS = frozenset({"none", "snappy", "lz4"})
+@dataclass(frozen=True)
+class GssapiConfig:
+    """``sasl-gssapi-*``; ``auth_type`` is ``user`` or ``keytab``."""
+
+    auth_type: str | None = None
+    keytab_path: str | None = None
+    kerberos_config_path: str | None = None
+    service_name: str | None = None
+    user: str | None = None
+    password: Secret[str] | None = None
+    realm: str | None = None
+    disable_pafxfast: bool = False
 
 
-def read_large_message_handle(
-    uri: UriParameters, kafka: Section | None, protocol: Protocol, switches: OptionSwitches
-) -> LargeMessageHandle:
-    """``[sink.kafka-config.large-message-handle]``, refused where TiCDC refuses it.
+@dataclass(frozen=True)
+class OAuthConfig:
+    """``sasl-oauth-*`` of the changefeed file; ``client_secret`` is already base64-decoded."""
 
-    As in the reference, the TiDB extension counts here only if the URI switches it on.
-    """
-    table = kafka.table("large-message-handle") if kafka else None
-    if table is None:
-        return LargeMessageHandle()
-    storage = table.text("claim-check-storage-uri")
-    handle = LargeMessageHandle(
-        option=table.text("large-message-handle-option") or "none",
-        compression=table.text("large-message-handle-compression") or "none",
-        claim_check_storage_uri=Secret(storage) if storage else None,
-        claim_check_raw_value=bool(table.boolean("claim-check-raw-value")),
-    )
-    extension = _uri_extension(uri)
-    if handle.compression not in _MESSAGE_COMPRESSIONS:
-        raise _replica_refused(
-            f"large message handle compression is not supported, got {handle.compression}",
-            "large-message-handle-compression",
-            "Use none, snappy or lz4",
-        )
-    if handle.disabled:
-        return handle
-    option = "large-message-handle-option"
-    if switches.large_message_options == "known" and not (handle.claim_check or handle.handle_key_only):
-        raise _replica_refused(
-            f"unknown large-message-handle-option {handle.option}", option, "Use none, claim-check or handle-key-only"
-        )
-    setting = f"large message handle is set to {handle.option}, protocol is {protocol}"
-    traits = protocol.traits
-    if traits.large_messages is Availability.NEVER:
-        handling = [each.value for each in WRITTEN if each.traits.large_messages is not Availability.NEVER]
-        raise _replica_refused(f"{setting}, it's not supported", option, f"Remove it, or use {' or '.join(handling)}")
-    if not traits.large_messages.holds(extension=extension):
-        raise _replica_refused(
-            f"{setting}, but enable-tidb-extension is false", option, "Add enable-tidb-extension=true to the sink URI"
-        )
-    if handle.claim_check and not storage:
-        raise _replica_refused(
-            "large message handle is set to claim-check, but the claim-check-storage-uri is empty",
-            "claim-check-storage-uri",
-            "Set claim-check-storage-uri",
-        )
-    if handle.claim_check and handle.claim_check_raw_value and not traits.raw_claims:
-        raise _replica_refused(
-            f"large message handle is set to claim-check, raw value is not supported for the "
-            f"{protocol.value.removesuffix('-protocol')} protocol",
-            "claim-check-raw-value",
-        )
-    return handle
+    client_id: str
+    client_secret: Secret[str]
+    token_url: Secret[str]
+    scopes: tuple[str, ...] = ()
+    grant_type: str = "client_credentials"
+    audience: str | None = None
 
 
-def _uri_extension(uri: UriParameters) -> bool:
-    text = uri.text("enable-tidb-extension")
-    if not text:
-        return False
-    try:
-        return parse_bool(text)
-    except GoSyntaxError as error:
-        # the only refusal for which TiCDC gives no error code
-        raise ConfigError(str(error), remedy="Give true or false", option="enable-tidb-extension") from None
+@dataclass(frozen=True)
+class SaslConfig:
+    """SASL with the brokers. ``mechanism`` is None for no SASL, else Kafka's own name (``SCRAM-SHA-256`` ...)."""
+
+    mechanism: str | None = None
+    user: str | None = None
+    password: Secret[str] | None = None
+    gssapi: GssapiConfig = field(default_factory=GssapiConfig)
+    oauth: OAuthConfig | None = None
 
 
-def _replica_refused(cause: str, option: str, remedy: str = "") -> ConfigError:
-    return refused("ErrInvalidReplicaConfig", cause, option=option, remedy=remedy)
+@dataclass(frozen=True)
+class KafkaConfig:
+    """The options of delivery. Embedded sinks use only ``topic``, ``partition_num`` and ``max_message_bytes``."""
+
+    brokers: tuple[str, ...] = ()
+    topic: str = ""
+    """The default topic, for events without a dispatcher."""
+    partition_num: int | None = None
+    """None: as many as the topic has, or ``DEFAULT_PARTITION_NUM`` for a new topic."""
+    replication_factor: int = 1
+    required_acks: int = -1
+    """-1 all in-sync replicas, 1 the leader, 0 none."""
+    compression: str = "none"
+    kafka_version: str | None = None
+    kafka_client_id: str = "ticdc-emit"
+    auto_create_topic: bool = True
+    max_retry: int = 5
+    dial_timeout_ms: int = 10_000
+    write_timeout_ms: int = 10_000
+    read_timeout_ms: int = 10_000
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    tls: TlsConfig = field(default_factory=TlsConfig)
+    sasl: SaslConfig = field(default_factory=SaslConfig)
 
 
 _DEFAULTS = KafkaConfig()

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from ticdc_emit.config.codec import LargeMessageHandle
 from ticdc_emit.config.document import GoSyntaxError, parse_bool, warn_of_option
-from ticdc_emit.config.options import LargeMessageHandle
 from ticdc_emit.config.secrets import (
     AWS_LOGGERS,
     Secret,

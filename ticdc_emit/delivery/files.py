@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import orjson
 
-from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM
+from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM
 from ticdc_emit.delivery.base import Message, Run, TaskWriter, effective_partitions, unknown_partition, unknown_topic
 from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.temporary import close_quietly, writing_temporary_files

@@ -1,7 +1,7 @@
-"""TiCDC's TLS and SASL options as librdkafka settings.
+"""The sink of ``kafka://``: a changefeed's options of delivery as settings of librdkafka.
 
-In: the records of :mod:`ticdc_emit.config.options`.  Out: settings by librdkafka's names, secrets still wrapped.  What
-librdkafka cannot do is refused by the option's name, before anything connects.
+In: the records of :mod:`ticdc_emit.config.kafka`. Out: writers and topics, made with settings by librdkafka's names;
+secrets stay wrapped until then. What librdkafka cannot do is refused by the option's name, before anything connects.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
 
 from ticdc_emit.config.document import warn_of_option
-from ticdc_emit.config.options import (
-    DEFAULT_MAX_MESSAGE_BYTES,
+from ticdc_emit.config.kafka import (
     DEFAULT_PARTITION_NUM,
     GssapiConfig,
     KafkaConfig,
@@ -26,7 +25,7 @@ from ticdc_emit.delivery.kafka_client import RECORD_OVERHEAD_BYTES, KafkaAdmin
 from ticdc_emit.delivery.kafka_writer import BATCH_BYTES, KafkaWriter
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 
-__all__ = ["KafkaOptions", "KafkaSink", "security_settings"]
+__all__ = ["KafkaSink", "security_settings"]
 
 
 _security_logger = logging.getLogger(__name__)
@@ -143,56 +142,38 @@ _OWNED = {
 }
 
 
-class KafkaOptions(TypedDict, total=False):
-    """What :class:`KafkaSink` takes, but for the brokers and ``admin_api``."""
-
-    max_message_bytes: int
-    compression: str
-    client_id: str
-    acks: int
-    auto_create_topic: bool
-    replication_factor: int
-    new_partitions: int
-    dial_timeout_ms: int
-    request_timeout_ms: int
-    delivery_timeout_ms: int
-    linger_ms: int
-    queue_messages: int
-    queue_bytes: int
-    librdkafka: Mapping[str, Any]
-    limited_by_topics: bool
-
-
 @dataclass(frozen=True)
 class KafkaSink:
-    """A :class:`~ticdc_emit.delivery.base.Sink` into the Kafka cluster at ``brokers`` (``host:port`` each).
-
-    ``acks`` is TiCDC's ``required-acks``: -1 all in-sync replicas, 1 the leader, 0 none; anything but -1 switches off
-    the idempotent producer, and with it the order of retried messages. ``delivery_timeout_ms``: how long a writer waits
-    if no message at all is acknowledged. A missing topic gets ``new_partitions`` if no number is given.  ``librdkafka``
-    holds further settings of the client by their librdkafka names; sensitive ones become
-    :class:`~ticdc_emit.config.Secret`.  ``admin_api`` False: the broker makes topics itself (the embedded one does).
-    ``linger_ms``: longer than three batches of a partition take, or librdkafka spins; a flush does not wait for it.
-    ``limited_by_topics``: messages may have the size that the topics take, whatever ``max_message_bytes`` is.
-    """
+    """A :class:`~ticdc_emit.delivery.base.Sink` into the Kafka cluster at ``brokers`` (``host:port`` each)."""
 
     brokers: tuple[str, ...]
-    acks: int = -1
-    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
-    compression: str = "none"
-    client_id: str = "ticdc-emit"
-    auto_create_topic: bool = True
-    replication_factor: int = 1
+    acks: int = KafkaConfig.required_acks
+    """-1 all in-sync replicas, 1 the leader, 0 none. Anything but -1 switches off the idempotent producer, and with it
+    the order of retried messages.
+    """
+    max_message_bytes: int = KafkaConfig.max_message_bytes
+    compression: str = KafkaConfig.compression
+    client_id: str = KafkaConfig.kafka_client_id
+    auto_create_topic: bool = KafkaConfig.auto_create_topic
+    replication_factor: int = KafkaConfig.replication_factor
     new_partitions: int = DEFAULT_PARTITION_NUM
-    dial_timeout_ms: int = 10_000
-    request_timeout_ms: int = 10_000
+    """Partitions of a missing topic if no number is given."""
+    dial_timeout_ms: int = KafkaConfig.dial_timeout_ms
+    request_timeout_ms: int = KafkaConfig.write_timeout_ms
     delivery_timeout_ms: int = 120_000
+    """How long a writer waits if no message at all is acknowledged."""
     linger_ms: int = 100
+    """Longer than three batches of a partition take, or librdkafka spins; a flush does not wait for it."""
     queue_messages: int = 500_000
     queue_bytes: int = 128 * 1024 * 1024
     librdkafka: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Further settings of the client by their librdkafka names; sensitive ones become
+    :class:`~ticdc_emit.config.Secret`.
+    """
     admin_api: bool = True
+    """False: the broker makes topics itself (the embedded one does)."""
     limited_by_topics: bool = False
+    """Messages may have the size that the topics take, whatever ``max_message_bytes`` is."""
 
     def __post_init__(self) -> None:
         for name in self.librdkafka:

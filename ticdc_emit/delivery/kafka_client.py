@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ticdc_emit.config.document import refused
-from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES
+from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES
 from ticdc_emit.config.secrets import Secret, foreign_text, hide
 from ticdc_emit.delivery.base import effective_partitions, unknown_partition, unknown_topic
 from ticdc_emit.errors import (

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ticdc_emit.config.options import GlueSchemaRegistry
+from ticdc_emit.config.codec import GlueSchemaRegistry
 from ticdc_emit.config.secrets import AWS_LOGGERS, hide, hide_in_logs, hides_arguments, printable
 from ticdc_emit.errors import (
     ConfigError,

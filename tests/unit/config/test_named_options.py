@@ -10,8 +10,9 @@ import pytest
 
 import ticdc_emit
 from ticdc_emit import Encoder, load_changefeed
+from ticdc_emit.config import KafkaConfig
 from ticdc_emit.config.load import LoadOptions, refuse_unknown
-from ticdc_emit.delivery.kafka import KafkaOptions, KafkaSink
+from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.options import EncoderOptions
 from ticdc_emit.spark import TicdcSink, encode
@@ -38,7 +39,10 @@ def test_each_name_is_told_once() -> None:
     assert set(EncoderOptions.__annotations__) == _keywords(Encoder.__init__)
     assert set(SinkOptions.__annotations__) == _keywords(TicdcSink.__init__)
     assert load <= _keywords(History.messages)
-    assert set(KafkaOptions.__annotations__) | {"brokers", "admin_api"} >= set(KafkaSink.__annotations__)
+
+
+def test_defaults_of_a_kafka_sink_are_those_of_the_options() -> None:
+    assert KafkaSink(("host:1",)) == KafkaSink.of(KafkaConfig(brokers=("host:1",)))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 from botocore.stub import Stubber
 
-from ticdc_emit.config.options import GlueSchemaRegistry
+from ticdc_emit.config.codec import GlueSchemaRegistry
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import (
     ConfigError,

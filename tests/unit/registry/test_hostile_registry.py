@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from scripted_server import PROBED, ScriptedServer, answer, slowly
 
-from ticdc_emit.config.options import GlueSchemaRegistry
+from ticdc_emit.config.codec import GlueSchemaRegistry
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError, RegistryError, TicdcEmitError
 from ticdc_emit.protocols.decoded import DecodeError
