@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from ticdc_emit.observe.lines import report_line
+from ticdc_emit.observe import report_line
 from ticdc_emit.pipeline.report import RunReport
 
 if TYPE_CHECKING:

@@ -1,6 +1,8 @@
-"""A report as one line, for logs.
+"""How a changefeed shows its progress: log lines, tables and Prometheus metrics, all made of its reports.
 
-In: a report. Out: text; what is zero or unknown is left out.
+In: the :class:`~ticdc_emit.pipeline.report.RunReport` of each batch, by ``TicdcSink(..., on_report=...)``. Nothing here
+sees a message, an option or a connection, so there is no secret to show. rich and prometheus_client are imported when
+they are first needed.
 """
 
 from __future__ import annotations
@@ -10,20 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.hints import counted
-from ticdc_emit.pipeline.report import RunReport, RunTotal, shown_lag, shown_watermark
+from ticdc_emit.pipeline.report import RunReport, RunTotal, report_table, shown_lag, shown_watermark
 from ticdc_emit.tso import physical_ms
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-__all__ = ["ChangefeedMetrics", "log_report", "report_line"]
+__all__ = ["ChangefeedMetrics", "log_report", "report_line", "report_table"]
 
 
 logger = logging.getLogger("ticdc_emit.pipeline")
 
 
 def report_line(report: RunReport | RunTotal) -> str:
-    """Return ``batch 7: 120,000 rows, 120,310 messages, 71,808 rows/s, watermark 2026-01-01 ..., lag 3.0 s``."""
+    """Return a report as one line, without what is zero or unknown.
+
+    For instance: ``batch 7: 120,000 rows, 120,310 messages, 71,808 rows/s, watermark 2026-01-01 ..., lag 3.0 s``.
+    """
     parts = [counted(report.rows, "row"), counted(report.messages, "message")]
     if report.rows_per_second >= 1:
         parts.append(f"{report.rows_per_second:,.0f} rows/s")
