@@ -1,8 +1,11 @@
-"""Java SQL type codes of ``sqlType`` (protocol document, "SQL Type"; ``pingcap/tiflow:
-pkg/sink/codec/internal/java.go``).
+"""Canal-JSON, written: one JSON object per row change, DDL or watermark.
 
-The code of an unsigned integer depends on the row's value: a value beyond the signed type of the same size takes the
-next larger Java type. MEDIUMINT is never promoted, and NULL keeps the base code.
+In: the changes of one table version (:class:`CanalJsonRows`), DDL and watermarks (:class:`CanalJson`). Out: values;
+keys are empty. Rule sources: semantics 2.2; "TiCDC Canal-JSON Protocol"; ``pingcap/tiflow: pkg/sink/codec/canal`` and
+``pkg/sink/codec/internal/java.go`` (the Java types of ``sqlType``).
+
+The Java type of an unsigned integer depends on the row's value: a value beyond the signed type of the same size takes
+the next larger Java type. MEDIUMINT is never promoted, and NULL keeps the base type.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from ticdc_emit.columnar.binary_text import base64_text
 from ticdc_emit.columnar.buffers import fixed_values, null_mask
 from ticdc_emit.columnar.escape import EASYJSON, quoted
 from ticdc_emit.columnar.values import json_content
-from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config import ChangefeedConfig, CodecConfig
 from ticdc_emit.config.lineages import CanalJsonSwitches
 from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.protocols.ddl_kinds import ddl_kind
@@ -36,7 +39,6 @@ from ticdc_emit.tso import physical_ms
 
 __all__ = [
     "CanalJson",
-    "CanalJsonOptions",
     "CanalJsonRows",
     "Promotion",
     "ddl_message",
@@ -119,23 +121,6 @@ _ROW_KEY_BYTES = 1024  # of a row key, but for its texts
 _BYTES_OF_KEY_CHARACTER = 6  # four bytes, in groups of nine for eight, in base64
 
 
-@dataclass(frozen=True)
-class CanalJsonOptions:
-    """The options of Canal-JSON from the sink URI and the changefeed."""
-
-    enable_tidb_extension: bool = False
-    only_output_updated_columns: bool = False
-    content_compatible: bool = False
-    delete_only_output_handle_key_columns: bool = False
-    output_row_key: bool = False
-    switches: CanalJsonSwitches = CanalJsonSwitches()
-
-    @property
-    def shows_row_keys(self) -> bool:
-        """Whether rows have their keys in TiKV, in the extension."""
-        return self.output_row_key and self.enable_tidb_extension
-
-
 def json_string(text: str) -> bytes:
     """Return ``text`` as a JSON string with quotes, as easyjson and goccy/go-json write it."""
     return quoted(text, EASYJSON)
@@ -154,7 +139,8 @@ class _Members:
     """The columns of one kind of message, with every constant that depends only on them."""
 
     columns: tuple[Column, ...]
-    options: CanalJsonOptions
+    options: CodecConfig
+    switches: CanalJsonSwitches
 
     @cached_property
     def object(self) -> Members:
@@ -165,7 +151,7 @@ class _Members:
     def mysql_type(self) -> bytes:
         name = type_desc if self.options.content_compatible else mysql_type_name
         types = (json_string(column.name) + b":" + json_string(name(column)) for column in self.columns)
-        if not self.columns and self.options.switches.empty_mysql_type == "null":
+        if not self.columns and self.switches.empty_mysql_type == "null":
             return b"null"
         return b"{" + b",".join(types) + b"}"
 
@@ -218,10 +204,16 @@ class CanalJsonRows:
     """The row encoder of one table version (see ``changes.codec.RowEncoder``)."""
 
     table: TableInfo
-    options: CanalJsonOptions
+    options: CodecConfig
+    switches: CanalJsonSwitches
     reads_old: ClassVar[bool] = True
     refuses_large: ClassVar[bool] = True
     reduces_by_any_option: ClassVar[bool] = False
+
+    @property
+    def _shows_row_keys(self) -> bool:
+        """Whether rows have their keys in TiKV, in the extension."""
+        return self.options.output_row_key and self.options.enable_tidb_extension
 
     @cached_property
     def overhead(self) -> int:
@@ -232,15 +224,15 @@ class CanalJsonRows:
 
     @cached_property
     def _all(self) -> _Members:
-        return _Members(self.table.data_columns, self.options)
+        return _Members(self.table.data_columns, self.options, self.switches)
 
     @cached_property
     def _handle_key(self) -> _Members:
-        return _Members(self.table.handle_key, self.options)
+        return _Members(self.table.handle_key, self.options, self.switches)
 
     @cached_property
     def _prefix(self) -> bytes:
-        whole = self.options.switches.pk_names == "whole"
+        whole = self.switches.pk_names == "whole"
         key = self.table.whole_primary_key if whole else self.table.primary_key
         names = b",".join(json_string(column.name) for column in key)
         return b'{"id":0,"database":%s,"table":%s,"pkNames":[%s],"isDdl":false,"type":"' % (
@@ -256,9 +248,9 @@ class CanalJsonRows:
         columns, and the errors of ``Changes.row_keys``.
         """
         refuse_empty(self.table)
-        if self.options.shows_row_keys:
+        if self._shows_row_keys:
             _ = changes.row_keys  # kept for the messages
-        dropped = self.table.selected is not None and self.options.switches.selected_updates == "failing"
+        dropped = self.table.selected is not None and self.switches.selected_updates == "failing"
         if dropped and changes.op is Op.UPDATE and self.options.only_output_updated_columns:
             raise ColumnSelectorError(
                 "only-output-updated-columns compares every column of an update, and a column selector drops some: "
@@ -292,7 +284,7 @@ class CanalJsonRows:
         old, data = self._images(members, changes)
         laid += [b',"mysqlType":', members.mysql_type, b',"old":', *old, b',"data":[', *data, b"]"]
         if self.options.enable_tidb_extension:
-            if self.options.shows_row_keys:
+            if self._shows_row_keys:
                 marks = [*marks, b',"rowkey":"', base64_text(changes.row_keys), b'"']
             laid += [b',"_tidb":{"commitTs":', changes.commit_ts_text, *marks, b"}"]
         return [*laid, b"}"]
@@ -312,7 +304,7 @@ class CanalJsonRows:
         texts: list[pa.Array] = []
         shown: list[Mask] = []
         for column in members.columns:
-            mask = changes.old.changed(column, _FORM, _content, by_text=self.options.switches.compared_values == "text")
+            mask = changes.old.changed(column, _FORM, _content, by_text=self.switches.compared_values == "text")
             texts.append(blank_where(changes.old.rendered(column, _FORM, _content), ~mask))
             shown.append(mask)
         return members.object.layout.sparse_fragments(texts, shown)
@@ -384,14 +376,15 @@ def _envelope(
 class CanalJson:
     """The codec (see ``changes.codec.Codec``)."""
 
-    options: CanalJsonOptions
+    options: CodecConfig
+    switches: CanalJsonSwitches
     ddl_to_all_partitions: bool = False
     compressed_parts: tuple[str, ...] = ("value",)
     refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> CanalJsonRows:
         """Return the row encoder of one table version."""
-        return CanalJsonRows(table, self.options)
+        return CanalJsonRows(table, self.options, self.switches)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
         """Return the message of a DDL."""
@@ -407,14 +400,4 @@ class CanalJson:
 
 def make_codec(changefeed: ChangefeedConfig) -> CanalJson:
     """Return the codec that a changefeed configures."""
-    codec = changefeed.codec
-    return CanalJson(
-        CanalJsonOptions(
-            enable_tidb_extension=codec.enable_tidb_extension,
-            only_output_updated_columns=codec.only_output_updated_columns,
-            content_compatible=codec.content_compatible,
-            delete_only_output_handle_key_columns=codec.delete_only_output_handle_key_columns,
-            output_row_key=codec.output_row_key,
-            switches=changefeed.profile.canal_json,
-        )
-    )
+    return CanalJson(changefeed.codec, changefeed.profile.canal_json)

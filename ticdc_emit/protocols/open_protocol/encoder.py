@@ -1,4 +1,9 @@
-"""The options of Open Protocol from a sink URI and a changefeed, and the escaping of its texts."""
+"""Open Protocol, written: a key and a value of JSON per row change, DDL or watermark, each after its length.
+
+In: the changes of one table version (:class:`OpenRows`), DDL and watermarks (:class:`OpenProtocol`). Out: keys and
+values without what a message has once; :class:`OpenPacking` joins up to ``max-batch-size`` rows to a message. Rule
+sources: "TiCDC Open Protocol"; ``pingcap/tiflow: pkg/sink/codec/open``.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,7 @@ from ticdc_emit.columnar.integers import integer_text
 from ticdc_emit.columnar.jsoniter import number_text
 from ticdc_emit.columnar.packed_fields import LENGTH_BYTES, drop_prefix, framed, joined
 from ticdc_emit.columnar.values import json_content
-from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config import ChangefeedConfig, CodecConfig
 from ticdc_emit.config.lineages import OpenSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.row_images import Members
@@ -34,7 +39,6 @@ __all__ = [
     "MEMBER_BEGIN",
     "MEMBER_END",
     "Flag",
-    "OpenOptions",
     "OpenPacking",
     "OpenProtocol",
     "OpenRows",
@@ -50,16 +54,6 @@ __all__ = [
     "watermark_message",
     "writer_of",
 ]
-
-
-@dataclass(frozen=True)
-class OpenOptions:
-    """The options, resolved."""
-
-    output_old_value: bool = True
-    only_output_updated_columns: bool = False
-    delete_only_output_handle_key_columns: bool = False
-    switches: OpenSwitches = OpenSwitches()
 
 
 def writer_of(switches: OpenSwitches) -> JsonWriter:
@@ -255,7 +249,8 @@ class OpenRows:
     """The row encoder of one table version (see ``changes.codec.ReducibleRows``)."""
 
     table: TableInfo
-    options: OpenOptions
+    options: CodecConfig
+    switches: OpenSwitches
     refuses_large: ClassVar[bool] = True
     reduces_by_any_option: ClassVar[bool] = False
 
@@ -271,15 +266,15 @@ class OpenRows:
 
     @cached_property
     def _all(self) -> Members:
-        return members_of(self.table, self.table.data_columns, self.options.switches)
+        return members_of(self.table, self.table.data_columns, self.switches)
 
     @cached_property
     def _handle_key(self) -> Members:
-        return members_of(self.table, self.table.handle_key, self.options.switches)
+        return members_of(self.table, self.table.handle_key, self.switches)
 
     @cached_property
     def _names(self) -> bytes:
-        return name_members(self.table.schema, self.table.name, self.options.switches)
+        return name_members(self.table.schema, self.table.name, self.switches)
 
     @cached_property
     def _shown_handle(self) -> Column | None:
@@ -295,7 +290,7 @@ class OpenRows:
         refuse_empty(self.table)
         if changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns:
             self._refuse_keyless()
-        if self.options.switches.row_ids:
+        if self.switches.row_ids:
             _ = changes.row_ids
 
     def encode(self, changes: Changes) -> Encoded:
@@ -311,8 +306,8 @@ class OpenRows:
         self._refuse_keyless()
         marks: list[Fragment] = [b',"ohk":true']
         if locations is not None:
-            stored = [json_string(location, self.options.switches) for location in locations]
-            flags = b',"ohk":true,"ohk":false' if self.options.switches.claims == "flagged" else b""
+            stored = [json_string(location, self.switches) for location in locations]
+            flags = b',"ohk":true,"ohk":false' if self.switches.claims == "flagged" else b""
             marks = [flags + b',"ccl":', pa.array(stored, pa.binary())]
         return self._encoded(changes, self._handle_key, marks)
 
@@ -335,9 +330,9 @@ class OpenRows:
         partition: list[Fragment] = []
         if self.table.partitions:
             partition = [b',"ptn":', integer_text(changes.physical_table_ids)]
-        row_id = self._row_id(changes, members) if self.options.switches.row_ids else []
+        row_id = self._row_id(changes, members) if self.switches.row_ids else []
         behind = [b',"t":1', *marks, *partition, b"}"]
-        if self.options.switches.partition == "before-type":
+        if self.switches.partition == "before-type":
             behind = [*partition, b',"t":1', *marks, b"}"]
         return [b'{"ts":', changes.commit_ts_text, names, *row_id, *behind]
 
@@ -362,7 +357,7 @@ class OpenRows:
         if changes.op is Op.INSERT or not self.options.output_old_value:
             return [b'{"u":', *shown, b"}"]
         if self.options.only_output_updated_columns:
-            return [b'{"u":', *shown, *updated_columns(changes, members, self.options.switches), b"}"]
+            return [b'{"u":', *shown, *updated_columns(changes, members, self.switches), b"}"]
         new, old = reuse_equal(list(shown), list(members.laid(changes.old, shown)), len(changes), NULL)
         return [b'{"u":', *new, b',"p":', *old, b"}"]
 
@@ -393,7 +388,8 @@ def watermark_message(ts: int) -> ControlMessage:
 class OpenProtocol:
     """The codec (see ``changes.codec.PackingCodec``)."""
 
-    options: OpenOptions
+    options: CodecConfig
+    switches: OpenSwitches
     packing: OpenPacking
     ddl_to_all_partitions: bool = True
     compressed_parts: tuple[str, ...] = ("value",)
@@ -401,11 +397,11 @@ class OpenProtocol:
 
     def rows(self, table: TableInfo) -> OpenRows:
         """Return the row encoder of one table version."""
-        return OpenRows(table, self.options)
+        return OpenRows(table, self.options, self.switches)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
         """Return the message of a DDL."""
-        return ddl_message(event, self.options.switches)
+        return ddl_message(event, self.switches)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage:
         """Return the watermark message."""
@@ -418,10 +414,4 @@ class OpenProtocol:
 def make_codec(changefeed: ChangefeedConfig) -> OpenProtocol:
     """Return the codec that a changefeed configures."""
     codec = changefeed.codec
-    options = OpenOptions(
-        output_old_value=codec.output_old_value,
-        only_output_updated_columns=codec.only_output_updated_columns,
-        delete_only_output_handle_key_columns=codec.delete_only_output_handle_key_columns,
-        switches=changefeed.profile.open_protocol,
-    )
-    return OpenProtocol(options, OpenPacking(codec.max_batch_size))
+    return OpenProtocol(codec, changefeed.profile.open_protocol, OpenPacking(codec.max_batch_size))
