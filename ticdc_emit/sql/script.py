@@ -17,7 +17,7 @@ from ticdc_emit.errors import DdlError
 from ticdc_emit.sql.lexer import Token, code_after, scan, sql_mode_of
 from ticdc_emit.sql.nodes.base import PLAIN, WIRE, Node, Style
 from ticdc_emit.sql.nodes.statements import CreateTable, CreateTables, OtherStatement, Statement
-from ticdc_emit.sql.parser.statements import OtherGrammar
+from ticdc_emit.sql.parser.statements import Parser
 
 __all__ = [
     "ScriptStatement",
@@ -206,9 +206,7 @@ def parse_ddl(sql: str, sql_mode: str = "", charset: str = "utf8mb4") -> Stateme
     """
     mode = sql_mode_of(sql_mode)
     try:
-        found = [
-            (text, OtherGrammar(sql, tokens, mode, charset).job_statement()) for text, tokens in _split(sql, sql_mode)
-        ]
+        found = [(text, Parser(sql, tokens, mode, charset).job_statement()) for text, tokens in _split(sql, sql_mode)]
     except RecursionError:
         raise DdlError("DDL is nested too deeply", remedy="Use fewer parentheses", statement=sql, position=0) from None
     if len(found) == 1:
@@ -226,7 +224,7 @@ def parse_expression(text: str) -> Node:
     check_text(text)
     mode = sql_mode_of("")
     try:
-        grammar = OtherGrammar(text, scan(text, mode, "the expression"), mode)
+        grammar = Parser(text, scan(text, mode, "the expression"), mode)
         return grammar.whole_expression()
     except RecursionError:
         raise DdlError(
@@ -244,8 +242,7 @@ def restored_statements(sql: str, sql_mode: str, charset: str, style: Style = WI
     mode = sql_mode_of(sql_mode)
     try:
         return [
-            OtherGrammar(sql, tokens, mode, charset).any_statement().restore(style)
-            for _, tokens in _split(sql, sql_mode)
+            Parser(sql, tokens, mode, charset).any_statement().restore(style) for _, tokens in _split(sql, sql_mode)
         ]
     except RecursionError:
         raise DdlError("DDL is nested too deeply", remedy="Use fewer parentheses", statement=sql, position=0) from None

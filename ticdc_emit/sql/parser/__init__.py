@@ -1,3 +1,9 @@
-"""The TiDB grammar in layers, from single tokens up to whole statements. Each layer is a subclass of the one below."""
+"""TiDB's grammar, a class per module: tokens of one statement in, a node of :mod:`ticdc_emit.sql.nodes` out.
+
+Each class adds the rules of its module to those that its rules use, so a rule is in the module of what it reads:
+:mod:`.base` (the cursor, words, names, numbers), :mod:`.expressions`, :mod:`.functions`, :mod:`.queries`,
+:mod:`.columns` (types, column options, keys), :mod:`.tables` (table options, partitions), :mod:`.alter`, and
+:mod:`.statements`, whose :class:`~.statements.Parser` has them all.
+"""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ALTER TABLE, the changes of partitions and those that leave columns alone. Tokens in, one node for each out.
+"""ALTER TABLE. Tokens in, one node for each change out.
 
 Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``AlterTableSpec``, ``AlterTableSpecSingleOpt``).
 """
@@ -50,7 +50,7 @@ from ticdc_emit.sql.nodes.tables import PartitionDefinition, TableOption
 from ticdc_emit.sql.parser.columns import datum_of
 from ticdc_emit.sql.parser.tables import TableGrammar
 
-__all__ = ["AlterGrammar", "MinorChangeGrammar"]
+__all__ = ["AlterGrammar"]
 
 
 _MAINTENANCE = ("OPTIMIZE", "REPAIR", "REBUILD", "CHECK", "IMPORT", "DISCARD")
@@ -71,12 +71,14 @@ _ALGORITHMS = ("DEFAULT", "COPY", "INPLACE", "INSTANT")
 _RESTRICTED = ("INSERT_INTO_SELECT", "UPDATE_SELECT", "DELETE_SELECT", "CTAS")
 _MASKING_ACTIONS = {"ADD": "create", "DROP": "drop", "MODIFY": "alter", "ENABLE": "alter", "DISABLE": "alter"}
 _LOCKS = ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE")
-
 PartitionChange: TypeAlias = AddPartitions | ChangePartitions | ExchangePartition | NoSchemaChange
+_LAST_WORDS = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 
 
-class MinorChangeGrammar(TableGrammar):
-    # -- changes that may stand anywhere -------------------------------------------------------------------------
+class AlterGrammar(TableGrammar):
+    """The changes of ALTER TABLE."""
+
+    # -- changes that may stand anywhere ---------------------------------------------------------------------
 
     def _minor_change(self) -> PartitionChange | None:
         word = self._word_at()
@@ -147,7 +149,7 @@ class MinorChangeGrammar(TableGrammar):
         column = self._column()
         return column, self._descending()
 
-    # -- masking policies ----------------------------------------------------------------------------------------
+    # -- masking policies ------------------------------------------------------------------------------------
 
     def _masking_change(self, word: str) -> MaskingPolicyChange:
         self._advance(3)
@@ -180,7 +182,7 @@ class MinorChangeGrammar(TableGrammar):
         given = self._in_parentheses(lambda: self._list(lambda: self._expect_any(*_RESTRICTED)))
         return tuple(operation for operation in _RESTRICTED if operation in given)
 
-    # -- partitions ----------------------------------------------------------------------------------------------
+    # -- partitions ------------------------------------------------------------------------------------------
 
     def _partition_change(self, word: str) -> PartitionChange | None:
         if word in _MAINTENANCE:
@@ -240,7 +242,7 @@ class MinorChangeGrammar(TableGrammar):
         if_exists = self._if_exists()
         return ChangePartitions("drop", self._names("a partition"), if_exists=if_exists)
 
-    # -- changes that stand last ---------------------------------------------------------------------------------
+    # -- changes that stand last -----------------------------------------------------------------------------
 
     def _partition_by_change(self) -> ChangePartitions:
         return ChangePartitions("partition by", by=self._partition_by())
@@ -275,11 +277,8 @@ class MinorChangeGrammar(TableGrammar):
         self._expect("INTO")
         return ChangePartitions("reorganize", names, self._partition_definitions(), no_binlog=no_binlog)
 
+    # -- ALTER TABLE ----------------------------------------------------------------------------------------------
 
-_LAST_WORDS = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
-
-
-class AlterGrammar(MinorChangeGrammar):
     def _alter_table(self) -> AlterTable:
         table = self._table_name()
         clauses: list[AlterSpec] = []
@@ -315,7 +314,7 @@ class AlterGrammar(MinorChangeGrammar):
             self._fail("expected a change of the table")
         return self._forced()
 
-    # -- columns and indexes -------------------------------------------------------------------------------------
+    # -- columns and indexes ---------------------------------------------------------------------------------
 
     def _alter_add(self) -> AlterSpec:
         self._expect("ADD")

@@ -1,7 +1,6 @@
-"""The lowest layer of the TiDB grammar: words, names, numbers and strings on a list of tokens.
+"""A cursor over the tokens of one statement, and the rules for single words, symbols, names, numbers and strings.
 
-Each layer of this package adds rules to the one below it; the whole is :class:`~.statement.StatementGrammar`. The rules
-match words by text, not by token type, because TiDB also accepts most keywords as identifiers.
+The rules match words by text, not by token type, because TiDB also accepts most keywords as identifiers.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from ticdc_emit.sql.nodes.base import TableName
 from ticdc_emit.sql.nodes.expressions import ColumnName, Subquery
 from ticdc_emit.sql.words import RESERVED_WORDS, UNRESERVED_WORDS
 
-__all__ = ["BaseGrammar"]
+__all__ = ["TokenCursor"]
 
 
 _T = TypeVar("_T")
@@ -30,7 +29,7 @@ def _shown(text: str) -> str:
     return repr(text) if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]!r}..."
 
 
-class BaseGrammar:
+class TokenCursor:
     """Rules over single tokens; one that fails raises ``DdlError`` with the statement and the position.
 
     ``charset`` is the session's, for strings without an introducer.
@@ -51,7 +50,7 @@ class BaseGrammar:
         self._subselects: dict[int, tuple[Subquery, int] | None] = {}
         self._doubled: set[int] = set()
 
-    # -- the cursor ----------------------------------------------------------------------------------------------
+    # -- the cursor ------------------------------------------------------------------------------------------
 
     def _fail(self, message: str, token: Token | None = None) -> NoReturn:
         place = token or (self._prev if self._at_end else self._curr)
@@ -114,7 +113,7 @@ class BaseGrammar:
             position=self._curr.start,
         )
 
-    # -- words and symbols ---------------------------------------------------------------------------------------
+    # -- words and symbols -----------------------------------------------------------------------------------
 
     def _word_at(self, ahead: int = 0) -> str:
         """The unquoted word ``ahead`` tokens from here in upper case, or ""."""
@@ -193,7 +192,7 @@ class BaseGrammar:
         self._expect_symbol(")")
         return result
 
-    # -- names ---------------------------------------------------------------------------------------------------
+    # -- names -----------------------------------------------------------------------------------------------
 
     def _at_name(self, ahead: int = 0) -> bool:
         token = self._peek(ahead) if ahead else self._curr
@@ -235,7 +234,7 @@ class BaseGrammar:
     def _names(self, what: str) -> tuple[str, ...]:
         return self._list(lambda: self._name(what))
 
-    # -- literals ------------------------------------------------------------------------------------------------
+    # -- literals --------------------------------------------------------------------------------------------
 
     def _integer(self, what: str = "a number") -> int:
         text = self._curr.value
@@ -268,7 +267,7 @@ class BaseGrammar:
     def _equals(self) -> None:
         self._accept_symbol("=")
 
-    # -- character sets ------------------------------------------------------------------------------------------
+    # -- character sets --------------------------------------------------------------------------------------
 
     def _charset_keyword(self) -> bool:
         return self._accept("CHARACTER", "SET") or self._accept("CHARSET") or self._accept("CHAR", "SET")

@@ -1,6 +1,7 @@
-"""Default values and constants. Tokens in, syntax trees with their values out.
+"""Columns and keys: default values, types, column options, constraints, index options. Tokens in, nodes out.
 
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``DefaultValueExpr``, ``SignedLiteral``, ``NowSymOptionFraction``).
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``DefaultValueExpr``, ``SignedLiteral``, ``NowSymOptionFraction``,
+``Type``, ``ColumnOption``, ``Constraint``, ``IndexOption``).
 """
 
 from __future__ import annotations
@@ -42,14 +43,77 @@ from ticdc_emit.sql.nodes.tables import (
 from ticdc_emit.sql.parser.queries import QueryGrammar
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = ["ColumnGrammar", "KeyGrammar", "LiteralGrammar", "TypeGrammar"]
+__all__ = ["ColumnGrammar"]
 
 
 _NOW_WORDS = ("CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP")
+_INTEGERS = {
+    "TINYINT": MySQLType.TINY,
+    "INT1": MySQLType.TINY,
+    "SMALLINT": MySQLType.SHORT,
+    "INT2": MySQLType.SHORT,
+    "MEDIUMINT": MySQLType.INT24,
+    "MIDDLEINT": MySQLType.INT24,
+    "INT3": MySQLType.INT24,
+    "INT": MySQLType.LONG,
+    "INTEGER": MySQLType.LONG,
+    "INT4": MySQLType.LONG,
+    "BIGINT": MySQLType.LONGLONG,
+    "INT8": MySQLType.LONGLONG,
+}
+_FLOATS = {
+    "FLOAT": MySQLType.FLOAT,
+    "FLOAT4": MySQLType.FLOAT,
+    "DOUBLE": MySQLType.DOUBLE,
+    "FLOAT8": MySQLType.DOUBLE,
+    "REAL": MySQLType.DOUBLE,
+}
+_TEXTS = {
+    "TINYTEXT": MySQLType.TINY_BLOB,
+    "TEXT": MySQLType.BLOB,
+    "MEDIUMTEXT": MySQLType.MEDIUM_BLOB,
+    "LONGTEXT": MySQLType.LONG_BLOB,
+}
+_BLOBS = {
+    "TINYBLOB": MySQLType.TINY_BLOB,
+    "BLOB": MySQLType.BLOB,
+    "MEDIUMBLOB": MySQLType.MEDIUM_BLOB,
+    "LONGBLOB": MySQLType.LONG_BLOB,
+}
+_TIMES = {
+    "DATETIME": (MySQLType.DATETIME, 19),
+    "TIMESTAMP": (MySQLType.TIMESTAMP, 19),
+    "TIME": (MySQLType.DURATION, 10),
+}
+_VARCHARS = ("VARCHAR", "VARCHARACTER")
+_FLOAT_PRECISION, _DOUBLE_PRECISION = 24, 53
+_EMPTY_LENGTH = -1
+_OPTION_WORDS = frozenset(
+    {
+        *("NOT", "NULL", "AUTO_INCREMENT", "AUTO_RANDOM", "PRIMARY", "KEY", "UNIQUE", "DEFAULT", "COMMENT", "SERIAL"),
+        *("ON", "COLLATE", "GENERATED", "AS", "CONSTRAINT", "CHECK", "REFERENCES", "COLUMN_FORMAT", "STORAGE"),
+        "SECONDARY_ENGINE_ATTRIBUTE",
+    }
+)
+_NOT_NULL = (ColumnOption("not null"),)
+_PLAIN_OPTIONS = {"NULL": (ColumnOption("null"),), "AUTO_INCREMENT": (ColumnOption("auto_increment"),)}
+_FORMATS, _STORAGES = ("DEFAULT", "FIXED", "DYNAMIC"), ("DEFAULT", "DISK", "MEMORY")
+_SERIAL = (ColumnOption("not null"), ColumnOption("auto_increment"), KeyOption("unique"))
+_NOT_WITH_GENERATED = {
+    "auto_increment": "AUTO_INCREMENT",
+    "on update": "ON UPDATE",
+    "default": "DEFAULT",
+    "auto_random": "AUTO_RANDOM",
+}
+_INDEX_TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
+_CONSTRAINT_WORDS = ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK")
+_FIRST_WORDS = frozenset({"CONSTRAINT", *_CONSTRAINT_WORDS, "KEY", "INDEX", "FULLTEXT", "VECTOR", "COLUMNAR"})
 
 
-class LiteralGrammar(QueryGrammar):
-    # -- defaults ------------------------------------------------------------------------------------------------
+class ColumnGrammar(QueryGrammar):
+    """Columns, keys and constraints."""
+
+    # -- defaults --------------------------------------------------------------------------------------------
 
     def _default(self) -> ComputedOption:
         """DEFAULT has been consumed."""
@@ -122,7 +186,7 @@ class LiteralGrammar(QueryGrammar):
             self._fail("expected CURRENT_TIMESTAMP")
         return ComputedOption("on update", *moment)
 
-    # -- constants -----------------------------------------------------------------------------------------------
+    # -- constants -------------------------------------------------------------------------------------------
 
     def _signed_literal(self) -> Node | None:
         for sign in ("-", "+"):
@@ -147,76 +211,8 @@ class LiteralGrammar(QueryGrammar):
     def _parenthesised(self) -> Expression:
         return self._in_parentheses(self._with_text)
 
+    # -- types ----------------------------------------------------------------------------------------------------
 
-def datum_of(node: Node) -> Literal:
-    """Return the constant of a signed literal."""
-    if isinstance(node, Unary):
-        assert isinstance(node.operand, Constant)
-        datum = datum_of(node.operand)
-        if node.operator == "+":
-            return datum
-        assert isinstance(datum.value, (int, float, Decimal))
-        return Literal(datum.kind, negated(datum.value))
-    assert isinstance(node, Constant)
-    kind, value = node.kind, node.value
-    if kind == "null":
-        return Literal("null", None)
-    if kind in ("true", "false"):
-        return Literal("integer", int(kind == "true"))
-    if isinstance(value, bytes):
-        return Literal("bits", value)
-    if isinstance(value, float):
-        return Literal("float", value)
-    assert isinstance(value, str)
-    if kind == "integer":
-        return Literal("integer", int(value))
-    return Literal("decimal", Decimal(value)) if kind == "decimal" else Literal("string", value)
-
-
-_INTEGERS = {
-    "TINYINT": MySQLType.TINY,
-    "INT1": MySQLType.TINY,
-    "SMALLINT": MySQLType.SHORT,
-    "INT2": MySQLType.SHORT,
-    "MEDIUMINT": MySQLType.INT24,
-    "MIDDLEINT": MySQLType.INT24,
-    "INT3": MySQLType.INT24,
-    "INT": MySQLType.LONG,
-    "INTEGER": MySQLType.LONG,
-    "INT4": MySQLType.LONG,
-    "BIGINT": MySQLType.LONGLONG,
-    "INT8": MySQLType.LONGLONG,
-}
-_FLOATS = {
-    "FLOAT": MySQLType.FLOAT,
-    "FLOAT4": MySQLType.FLOAT,
-    "DOUBLE": MySQLType.DOUBLE,
-    "FLOAT8": MySQLType.DOUBLE,
-    "REAL": MySQLType.DOUBLE,
-}
-_TEXTS = {
-    "TINYTEXT": MySQLType.TINY_BLOB,
-    "TEXT": MySQLType.BLOB,
-    "MEDIUMTEXT": MySQLType.MEDIUM_BLOB,
-    "LONGTEXT": MySQLType.LONG_BLOB,
-}
-_BLOBS = {
-    "TINYBLOB": MySQLType.TINY_BLOB,
-    "BLOB": MySQLType.BLOB,
-    "MEDIUMBLOB": MySQLType.MEDIUM_BLOB,
-    "LONGBLOB": MySQLType.LONG_BLOB,
-}
-_TIMES = {
-    "DATETIME": (MySQLType.DATETIME, 19),
-    "TIMESTAMP": (MySQLType.TIMESTAMP, 19),
-    "TIME": (MySQLType.DURATION, 10),
-}
-_VARCHARS = ("VARCHAR", "VARCHARACTER")
-_FLOAT_PRECISION, _DOUBLE_PRECISION = 24, 53
-_EMPTY_LENGTH = -1
-
-
-class TypeGrammar(LiteralGrammar):
     def _type(self) -> TypeSpec:
         start = self._index
         word = self._any_word("a column type")
@@ -345,27 +341,8 @@ class TypeGrammar(LiteralGrammar):
         binary, charset = self._binary_and_charset()
         return TypeSpec(kind, flen, charset=charset, binary=binary)
 
+    # -- columns and their options --------------------------------------------------------------------------------
 
-_OPTION_WORDS = frozenset(
-    {
-        *("NOT", "NULL", "AUTO_INCREMENT", "AUTO_RANDOM", "PRIMARY", "KEY", "UNIQUE", "DEFAULT", "COMMENT", "SERIAL"),
-        *("ON", "COLLATE", "GENERATED", "AS", "CONSTRAINT", "CHECK", "REFERENCES", "COLUMN_FORMAT", "STORAGE"),
-        "SECONDARY_ENGINE_ATTRIBUTE",
-    }
-)
-_NOT_NULL = (ColumnOption("not null"),)
-_PLAIN_OPTIONS = {"NULL": (ColumnOption("null"),), "AUTO_INCREMENT": (ColumnOption("auto_increment"),)}
-_FORMATS, _STORAGES = ("DEFAULT", "FIXED", "DYNAMIC"), ("DEFAULT", "DISK", "MEMORY")
-_SERIAL = (ColumnOption("not null"), ColumnOption("auto_increment"), KeyOption("unique"))
-_NOT_WITH_GENERATED = {
-    "auto_increment": "AUTO_INCREMENT",
-    "on update": "ON UPDATE",
-    "default": "DEFAULT",
-    "auto_random": "AUTO_RANDOM",
-}
-
-
-class ColumnGrammar(TypeGrammar):
     def _column_def(self) -> ColumnDef:
         offset = self._curr.start
         *qualifier, name = self._column().parts
@@ -480,7 +457,7 @@ class ColumnGrammar(TypeGrammar):
         self._advance(2)
         return " ".join(words)
 
-    # -- the columns of a key ------------------------------------------------------------------------------------
+    # -- the columns of a key --------------------------------------------------------------------------------
 
     def _key_parts(self) -> tuple[KeyPart, ...]:
         return self._in_parentheses(lambda: self._list(self._key_part))
@@ -496,13 +473,8 @@ class ColumnGrammar(TypeGrammar):
     def _descending(self) -> bool:
         return self._accept_any("ASC", "DESC") == "DESC"
 
+    # -- keys and constraints -------------------------------------------------------------------------------------
 
-_INDEX_TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
-_CONSTRAINT_WORDS = ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK")
-_FIRST_WORDS = frozenset({"CONSTRAINT", *_CONSTRAINT_WORDS, "KEY", "INDEX", "FULLTEXT", "VECTOR", "COLUMNAR"})
-
-
-class KeyGrammar(ColumnGrammar):
     def _if_not_exists(self) -> bool:
         return self._accept("IF", "NOT", "EXISTS")
 
@@ -615,7 +587,7 @@ class KeyGrammar(ColumnGrammar):
             return _said("is_global", word == "GLOBAL")
         return {"where": self._with_text()} if self._accept("WHERE") else None
 
-    # -- splitting regions ---------------------------------------------------------------------------------------
+    # -- splitting regions -----------------------------------------------------------------------------------
 
     def _split(self) -> Split:
         if self._accept("BY"):
@@ -645,6 +617,31 @@ class KeyGrammar(ColumnGrammar):
         if self._accept("INDEX"):
             return self._name("an index"), self._split_between()
         return None, self._split_between()
+
+
+def datum_of(node: Node) -> Literal:
+    """Return the constant of a signed literal."""
+    if isinstance(node, Unary):
+        assert isinstance(node.operand, Constant)
+        datum = datum_of(node.operand)
+        if node.operator == "+":
+            return datum
+        assert isinstance(datum.value, (int, float, Decimal))
+        return Literal(datum.kind, negated(datum.value))
+    assert isinstance(node, Constant)
+    kind, value = node.kind, node.value
+    if kind == "null":
+        return Literal("null", None)
+    if kind in ("true", "false"):
+        return Literal("integer", int(kind == "true"))
+    if isinstance(value, bytes):
+        return Literal("bits", value)
+    if isinstance(value, float):
+        return Literal("float", value)
+    assert isinstance(value, str)
+    if kind == "integer":
+        return Literal("integer", int(value))
+    return Literal("decimal", Decimal(value)) if kind == "decimal" else Literal("string", value)
 
 
 def _said(name: str, value: object) -> dict[str, object]:

@@ -1,12 +1,11 @@
-"""Constants: numbers, strings with their introducers, hex and bit literals. Tokens in, :class:`Constant` nodes out.
+"""Expressions of operators and constants. Tokens in, nodes of :mod:`ticdc_emit.sql.nodes.expressions` out.
 
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``Literal``, ``StringLiteral``), ``pkg/parser/yy_parser.go``
-(``toInt``, ``toDecimal``, ``toFloat``).
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``Expression``, ``BoolPri``, ``PredicateExpr``, ``BitExpr``,
+``SimpleExpr``, ``Literal``), ``pkg/parser/yy_parser.go`` (``toInt``, ``toDecimal``, ``toFloat``).
 """
 
 from __future__ import annotations
 
-from ticdc_emit.sql.nodes import expressions
 from ticdc_emit.sql.nodes import expressions as nodes
 from ticdc_emit.sql.nodes.base import Node
 from ticdc_emit.sql.nodes.expressions import (
@@ -19,16 +18,39 @@ from ticdc_emit.sql.nodes.expressions import (
     TemporalLiteral,
     decimal_digits,
 )
-from ticdc_emit.sql.parser.base import BaseGrammar
+from ticdc_emit.sql.parser.base import TokenCursor
 
-__all__ = ["ConstantGrammar", "ExpressionGrammar"]
+__all__ = ["ExpressionGrammar"]
 
 
 _MAX_INTEGER_DIGITS = 20
 _NO_LEGACY_INTRODUCER = ("gbk", "gb18030")
+_LOGIC = ({"OR": "OR", "||": "OR"}, {"XOR": "XOR"}, {"AND": "AND", "&&": "AND"})  # loosest first
+_COMPARISONS = {"=": "=", "<=>": "<=>", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_BINARY = (  # loosest first
+    {"|": "|"},
+    {"&": "&"},
+    {"<<": "<<", ">>": ">>"},
+    {"+": "+", "-": "-"},
+    {"*": "*", "/": "/", "DIV": "DIV", "%": "%", "MOD": "%"},
+    {"^": "^"},
+)
+_SUM = 3
+_PREFIXES = {"-": "-", "+": "+", "~": "~", "!": "!"}
+_TIME_UNITS = frozenset(
+    """
+    MICROSECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR SECOND_MICROSECOND MINUTE_MICROSECOND MINUTE_SECOND
+    HOUR_MICROSECOND HOUR_SECOND HOUR_MINUTE DAY_MICROSECOND DAY_SECOND DAY_MINUTE DAY_HOUR YEAR_MONTH
+    SQL_TSI_SECOND SQL_TSI_MINUTE SQL_TSI_HOUR SQL_TSI_DAY SQL_TSI_WEEK SQL_TSI_MONTH SQL_TSI_QUARTER SQL_TSI_YEAR
+    """.split()  # noqa: SIM905 (a table of words)
+)
 
 
-class ConstantGrammar(BaseGrammar):
+class ExpressionGrammar(TokenCursor):
+    """Expressions of operators and constants, in TiDB's precedences."""
+
+    # -- constants ------------------------------------------------------------------------------------------------
+
     def _constant_string(self, value: str) -> Constant:
         return Constant("string", value, self._session_charset)
 
@@ -85,29 +107,8 @@ class ConstantGrammar(BaseGrammar):
             return Constant("float", number)
         return None
 
+    # -- operators, loosest first ---------------------------------------------------------------------------------
 
-_LOGIC = ({"OR": "OR", "||": "OR"}, {"XOR": "XOR"}, {"AND": "AND", "&&": "AND"})  # loosest first
-_COMPARISONS = {"=": "=", "<=>": "<=>", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_BINARY = (  # loosest first
-    {"|": "|"},
-    {"&": "&"},
-    {"<<": "<<", ">>": ">>"},
-    {"+": "+", "-": "-"},
-    {"*": "*", "/": "/", "DIV": "DIV", "%": "%", "MOD": "%"},
-    {"^": "^"},
-)
-_SUM = 3
-_PREFIXES = {"-": "-", "+": "+", "~": "~", "!": "!"}
-_TIME_UNITS = frozenset(
-    """
-    MICROSECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR SECOND_MICROSECOND MINUTE_MICROSECOND MINUTE_SECOND
-    HOUR_MICROSECOND HOUR_SECOND HOUR_MINUTE DAY_MICROSECOND DAY_SECOND DAY_MINUTE DAY_HOUR YEAR_MONTH
-    SQL_TSI_SECOND SQL_TSI_MINUTE SQL_TSI_HOUR SQL_TSI_DAY SQL_TSI_WEEK SQL_TSI_MONTH SQL_TSI_QUARTER SQL_TSI_YEAR
-    """.split()  # noqa: SIM905 (a table of words)
-)
-
-
-class ExpressionGrammar(ConstantGrammar):
     def _expression(self) -> Node:
         self._enter()
         if self._curr.kind == "variable" and self._symbol_at(":=", 1):
@@ -168,12 +169,8 @@ class ExpressionGrammar(ConstantGrammar):
                 word = self._expect_any("NULL", "UNKNOWN", "TRUE", "FALSE")
                 if word != "NULL":
                     is_null = word == "UNKNOWN"
-                    return (
-                        expressions.IsNull(node, negated)
-                        if is_null
-                        else expressions.IsTruth(node, word == "TRUE", negated)
-                    )
-                node = expressions.IsNull(node, negated)
+                    return nodes.IsNull(node, negated) if is_null else nodes.IsTruth(node, word == "TRUE", negated)
+                node = nodes.IsNull(node, negated)
             else:
                 return nodes.chained(node, rest)
             length += 1
@@ -213,19 +210,19 @@ class ExpressionGrammar(ConstantGrammar):
         word = self._accept_any("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE", "MEMBER")
         if word == "IN":
             query = self._try_scalar_subselect()
-            return expressions.In(node, query if query is not None else self._parenthesised_expressions(), negated)
+            return nodes.In(node, query if query is not None else self._parenthesised_expressions(), negated)
         if word == "BETWEEN":
             low = self._bit_expression()
             self._expect("AND")
-            return expressions.Between(node, low, self._predicate(), negated)
+            return nodes.Between(node, low, self._predicate(), negated)
         if word in ("LIKE", "ILIKE"):
             pattern = self._simple()
             escape = self._string("one character") if self._accept("ESCAPE") else None
             if escape is not None and len(escape.encode()) > 1:
                 self._fail("expected one character", self._prev)
-            return expressions.Like(word, node, pattern, negated, escape)
+            return nodes.Like(word, node, pattern, negated, escape)
         if word in ("REGEXP", "RLIKE"):
-            return expressions.Regexp(node, self._simple(), negated)
+            return nodes.Regexp(node, self._simple(), negated)
         if word == "MEMBER":
             self._expect("OF")
             return MemberOf(node, self._in_parentheses(self._simple))
@@ -280,7 +277,7 @@ class ExpressionGrammar(ConstantGrammar):
         self._advance()
         return word.removeprefix("SQL_TSI_")
 
-    # -- simple expressions --------------------------------------------------------------------------------------
+    # -- simple expressions ----------------------------------------------------------------------------------
 
     def _simple(self) -> Node:
         node = self._prefixed()
@@ -378,7 +375,7 @@ class ExpressionGrammar(ConstantGrammar):
                 return extract if symbol == "->" else Call("JSON_UNQUOTE", (extract,))
         return column
 
-    # -- the layers above ----------------------------------------------------------------------------------------
+    # -- the layers above ------------------------------------------------------------------------------------
 
     def _call(self) -> Node | None:
         raise NotImplementedError

@@ -1,6 +1,7 @@
-"""Aggregates and window functions. Tokens in, :class:`Aggregate` and :class:`WindowCall` nodes out.
+"""Function calls: aggregates, window functions, casts and all calls whose arguments have a grammar of their own.
 
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``SumExpr``, ``WindowFuncCall``, ``WindowSpec``).
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``SumExpr``, ``WindowFuncCall``, ``WindowSpec``, ``CastType``,
+``FunctionCallKeyword``, ``FunctionCallNonKeyword``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ticdc_emit.sql.nodes.queries import OrderBy, OrderItem
 from ticdc_emit.sql.parser.expressions import ExpressionGrammar
 from ticdc_emit.sql.words import RESERVED_WORDS, UNRESERVED_WORDS
 
-__all__ = ["AggregateGrammar", "CallGrammar", "CastGrammar", "TimeCallGrammar"]
+__all__ = ["CallGrammar"]
 
 
 _WITH_DISTINCT = {
@@ -35,9 +36,25 @@ _WITH_ALL = ("BIT_AND", "BIT_OR", "BIT_XOR", "JSON_ARRAYAGG")
 _NO_ARGUMENT = ("ROW_NUMBER", "RANK", "DENSE_RANK", "CUME_DIST", "PERCENT_RANK")
 _WINDOWED = (*_NO_ARGUMENT, "NTILE", "LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE")
 _KEYWORDS_AS_CALLS = ("AVG", "JSON_ARRAYAGG", "JSON_OBJECTAGG", *_WINDOWED)
+_MAX_FLOAT_PRECISION, _MAX_DOUBLE_PRECISION = 24, 53
+_DEFAULT_DECIMAL = 10
+_SIMPLE_UNITS = ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+_WITHOUT_RULES = frozenset(
+    """
+    ASCII CHARSET COALESCE COLLATION DATE DATABASE SCHEMA DAY HOUR IF INTERVAL LOG FORMAT LEFT MICROSECOND MINUTE MONTH
+    PASSWORD POINT QUARTER REPEAT REPLACE REVERSE RIGHT ROW_COUNT SECOND TIME TIMESTAMP TRUNCATE USER WEEK YEAR COMPRESS
+    """.split()  # noqa: SIM905 (a table of words)
+)
+_MAYBE_PARENTHESES = ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO")
+_MAYBE_PRECISION = ("CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME", "UTC_TIMESTAMP")
+_RENAMED = {"INSERT": "INSERT_FUNC"}
 
 
-class AggregateGrammar(ExpressionGrammar):
+class CallGrammar(ExpressionGrammar):
+    """Function calls, with and without a grammar of their own."""
+
+    # -- aggregates and window functions --------------------------------------------------------------------------
+
     def _aggregate(self) -> Node | None:
         """Consume an aggregate or window function if one follows; its parenthesis is the next token."""
         name = self._curr.text
@@ -104,7 +121,7 @@ class AggregateGrammar(ExpressionGrammar):
             return WindowCall(shown, (*arguments, separator), self._over(), distinct)
         return Aggregate(shown, arguments, distinct, order, separator)
 
-    # -- windows -------------------------------------------------------------------------------------------------
+    # -- windows ---------------------------------------------------------------------------------------------
 
     def _window_function(self, name: str) -> Node:
         shown = self._curr.value
@@ -173,7 +190,7 @@ class AggregateGrammar(ExpressionGrammar):
             self._fail("expected the bound of a window's frame")
         return FrameBound(self._expect_any("PRECEDING", "FOLLOWING"), amount_or_none)
 
-    # -- the order, of windows and of queries --------------------------------------------------------------------
+    # -- the order, of windows and of queries ----------------------------------------------------------------
 
     def _order_by(self) -> OrderBy | None:
         return OrderBy(self._list(self._order_item)) if self._accept("ORDER", "BY") else None
@@ -182,12 +199,8 @@ class AggregateGrammar(ExpressionGrammar):
         value = self._expression()
         return OrderItem(value, self._accept_any("ASC", "DESC") == "DESC")
 
+    # -- casts ----------------------------------------------------------------------------------------------------
 
-_MAX_FLOAT_PRECISION, _MAX_DOUBLE_PRECISION = 24, 53
-_DEFAULT_DECIMAL = 10
-
-
-class CastGrammar(AggregateGrammar):
     def _opened(self) -> str:
         """Step over a function's name and its parenthesis; return the name as written."""
         name = self._curr.value
@@ -279,18 +292,8 @@ class CastGrammar(AggregateGrammar):
             return self._accept("BINARY"), charset
         return False, ""
 
+    # -- functions of time ----------------------------------------------------------------------------------------
 
-def _decimal_precision(given: tuple[int, ...]) -> tuple[int, ...]:
-    width, *scale = given or (_DEFAULT_DECIMAL,)
-    if width <= 0:
-        return ()
-    return (width, scale[0]) if scale and scale[0] > 0 else (width,)
-
-
-_SIMPLE_UNITS = ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
-
-
-class TimeCallGrammar(CastGrammar):
     def _precise_time(self) -> Node:
         name = self._opened()
         arguments: tuple[Node, ...] = ()
@@ -340,19 +343,8 @@ class TimeCallGrammar(CastGrammar):
         self._expect_symbol(")")
         return expressions.Call(name, (expressions.Word(unit), *arguments))
 
+    # -- calls ----------------------------------------------------------------------------------------------------
 
-_WITHOUT_RULES = frozenset(
-    """
-    ASCII CHARSET COALESCE COLLATION DATE DATABASE SCHEMA DAY HOUR IF INTERVAL LOG FORMAT LEFT MICROSECOND MINUTE MONTH
-    PASSWORD POINT QUARTER REPEAT REPLACE REVERSE RIGHT ROW_COUNT SECOND TIME TIMESTAMP TRUNCATE USER WEEK YEAR COMPRESS
-    """.split()  # noqa: SIM905 (a table of words)
-)
-_MAYBE_PARENTHESES = ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO")
-_MAYBE_PRECISION = ("CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME", "UTC_TIMESTAMP")
-_RENAMED = {"INSERT": "INSERT_FUNC"}
-
-
-class CallGrammar(TimeCallGrammar):
     def _call(self) -> Node | None:
         """Consume a call, or a keyword that is one without parentheses, if one follows."""
         if self._curr.kind == "call":
@@ -427,7 +419,7 @@ class CallGrammar(TimeCallGrammar):
         self._advance()
         return expressions.Call("NEXTVAL", (self._in_parentheses(self._table_name),))
 
-    # -- calls that have a grammar -------------------------------------------------------------------------------
+    # -- calls that have a grammar ---------------------------------------------------------------------------
 
     def _call_rule(self) -> Node:
         rule = self._RULES.get(self._curr.text)
@@ -557,18 +549,18 @@ class CallGrammar(TimeCallGrammar):
         return expressions.Case(operand, tuple(whens), otherwise)
 
     _RULES: ClassVar[dict[str, Callable[[CallGrammar], Node]]] = {
-        "ADDDATE": TimeCallGrammar._date_arithmetic,
-        "CAST": CastGrammar._cast,
+        "ADDDATE": _date_arithmetic,
+        "CAST": _cast,
         "CHAR": _char,
-        "CONVERT": CastGrammar._convert,
+        "CONVERT": _convert,
         "CURDATE": _no_arguments,
-        "CURTIME": TimeCallGrammar._precise_time,
-        "DATE_ADD": TimeCallGrammar._date_arithmetic,
-        "DATE_SUB": TimeCallGrammar._date_arithmetic,
+        "CURTIME": _precise_time,
+        "DATE_ADD": _date_arithmetic,
+        "DATE_SUB": _date_arithmetic,
         "DEFAULT": _default_call,
-        "EXTRACT": TimeCallGrammar._extract,
-        "GET_FORMAT": TimeCallGrammar._get_format,
-        "JSON_SUM_CRC32": CastGrammar._cast,
+        "EXTRACT": _extract,
+        "GET_FORMAT": _get_format,
+        "JSON_SUM_CRC32": _cast,
         "LASTVAL": _sequence_call,
         "MID": _substring,
         "MOD": _modulo,
@@ -577,14 +569,21 @@ class CallGrammar(TimeCallGrammar):
         "POSITION": _position_call,
         "ROW": _row_call,
         "SETVAL": _sequence_call,
-        "SUBDATE": TimeCallGrammar._date_arithmetic,
+        "SUBDATE": _date_arithmetic,
         "SUBSTR": _substring,
         "SUBSTRING": _substring,
-        "SYSDATE": TimeCallGrammar._precise_time,
-        "TIMESTAMPADD": TimeCallGrammar._timestamp_call,
-        "TIMESTAMPDIFF": TimeCallGrammar._timestamp_call,
+        "SYSDATE": _precise_time,
+        "TIMESTAMPADD": _timestamp_call,
+        "TIMESTAMPDIFF": _timestamp_call,
         "TRANSLATE": _translate,
         "TRIM": _trim,
         "VALUES": _values_call,
         "WEIGHT_STRING": _weight_string,
     }
+
+
+def _decimal_precision(given: tuple[int, ...]) -> tuple[int, ...]:
+    width, *scale = given or (_DEFAULT_DECIMAL,)
+    if width <= 0:
+        return ()
+    return (width, scale[0]) if scale and scale[0] > 0 else (width,)

@@ -1,7 +1,8 @@
-"""Optimizer hints, ``/*+ ... */`` after SELECT. A hint comment's token in, :class:`Hint` nodes out.
+"""Queries: optimizer hints, the tables after FROM, SELECT, set operations. Tokens in, :class:`Query` nodes out.
 
-Rule source: pingcap/tidb ``pkg/parser/hintparser.y``. A hint that is not in the tables below is an error here. TiDB
-either drops it with a warning or prints it; which of the two is not known.
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``SelectStmt``, ``TableRefs``, ``SetOprStmt``),
+``pkg/parser/hintparser.y``. A hint that is not in the tables below is an error here. TiDB either drops it with a
+warning or prints it; which of the two is not known.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ from ticdc_emit.sql.nodes.queries import (
     With,
     cross_join,
 )
-from ticdc_emit.sql.parser.base import BaseGrammar
+from ticdc_emit.sql.parser.base import TokenCursor
 from ticdc_emit.sql.parser.functions import CallGrammar
 
-__all__ = ["QueryGrammar", "SelectGrammar", "SourceGrammar", "read_hints"]
+__all__ = ["QueryGrammar"]
 
 
 _OF_TABLES = frozenset(
@@ -58,6 +59,18 @@ _OF_NOTHING = frozenset(
     IGNORE_PLAN_CACHE USE_PLAN_CACHE LIMIT_TO_COP STRAIGHT_JOIN MERGE NO_DECORRELATE
     """.split()  # noqa: SIM905 (a table of words)
 )
+_OPTIONS = (
+    "HIGH_PRIORITY",
+    "LOW_PRIORITY",
+    "DELAYED",
+    "SQL_SMALL_RESULT",
+    "SQL_BIG_RESULT",
+    "SQL_BUFFER_RESULT",
+    "SQL_NO_CACHE",
+    "SQL_CALC_FOUND_ROWS",
+)
+_DISTINCT = {"DISTINCT": "DISTINCT", "DISTINCTROW": "DISTINCT", "ALL": "ALL"}
+_QUERY_WORDS = ("SELECT", "TABLE", "VALUES", "WITH")
 
 
 def read_hints(token: Token, sql: str) -> tuple[Hint, ...]:
@@ -69,7 +82,7 @@ def read_hints(token: Token, sql: str) -> tuple[Hint, ...]:
         raise DdlError(error.message, statement=sql, position=token.start, remedy=error.remedy) from None
 
 
-class _HintGrammar(BaseGrammar):
+class _HintGrammar(TokenCursor):
     def hints(self) -> tuple[Hint, ...]:
         hints: list[Hint] = []
         while not self._at_end:
@@ -117,7 +130,11 @@ class _HintGrammar(BaseGrammar):
         return HintTable(table, block, partitions)
 
 
-class SourceGrammar(CallGrammar):
+class QueryGrammar(CallGrammar):
+    """Queries of statements, and subqueries of expressions."""
+
+    # -- tables after FROM ----------------------------------------------------------------------------------------
+
     def _hints(self, token: Token) -> tuple[Node, ...]:
         return read_hints(token, self.sql)
 
@@ -258,21 +275,8 @@ class SourceGrammar(CallGrammar):
             return Default()
         return rule()
 
+    # -- SELECT, TABLE and VALUES ---------------------------------------------------------------------------------
 
-_OPTIONS = (
-    "HIGH_PRIORITY",
-    "LOW_PRIORITY",
-    "DELAYED",
-    "SQL_SMALL_RESULT",
-    "SQL_BIG_RESULT",
-    "SQL_BUFFER_RESULT",
-    "SQL_NO_CACHE",
-    "SQL_CALC_FOUND_ROWS",
-)
-_DISTINCT = {"DISTINCT": "DISTINCT", "DISTINCTROW": "DISTINCT", "ALL": "ALL"}
-
-
-class SelectGrammar(SourceGrammar):
     def _simple_query(self) -> Query:
         if self._accept("TABLE"):
             table = self._table_name()
@@ -368,7 +372,7 @@ class SelectGrammar(SourceGrammar):
             alias = self._name_or_string("an alias")
         return Field(value, alias, start, end)
 
-    # -- what ends a query ---------------------------------------------------------------------------------------
+    # -- what ends a query -----------------------------------------------------------------------------------
 
     def _order_and_limit(self) -> Tail:
         return Tail(self._order_by(), self._limit())
@@ -412,11 +416,8 @@ class SelectGrammar(SourceGrammar):
             return Lock(f"FOR {word}", tables, f"WAIT {self._integer()}")
         return Lock(f"FOR {word}", tables)
 
+    # -- set operations, WITH, parentheses ------------------------------------------------------------------------
 
-_QUERY_WORDS = ("SELECT", "TABLE", "VALUES", "WITH")
-
-
-class QueryGrammar(SelectGrammar):
     def _query(self) -> Query:
         """A query of a statement, perhaps in parentheses as a whole."""
         start = self._index
@@ -481,7 +482,7 @@ class QueryGrammar(SelectGrammar):
         self._expect("AS")
         return CommonTable(name, columns, self._subselect())
 
-    # -- subqueries ----------------------------------------------------------------------------------------------
+    # -- subqueries ------------------------------------------------------------------------------------------
 
     def _subselect(self) -> Subquery:
         query = self._try_subselect()

@@ -1,4 +1,4 @@
-"""DDL statements: the top of the TiDB grammar. Tokens in, one :data:`Statement` node out.
+"""Whole statements: which rules a statement's first words choose. Tokens in, one node out.
 
 Rule source: pingcap/tidb ``pkg/parser/parser.y``.
 """
@@ -40,7 +40,7 @@ from ticdc_emit.sql.nodes.statements import (
 from ticdc_emit.sql.nodes.tables import Constraint, ConstraintKind
 from ticdc_emit.sql.parser.alter import AlterGrammar
 
-__all__ = ["OtherGrammar", "StatementGrammar"]
+__all__ = ["Parser"]
 
 
 _STATEMENTS = "a DDL statement: CREATE, ALTER, DROP, RENAME, TRUNCATE or USE"
@@ -54,9 +54,27 @@ _CONSTRAINT_KINDS: dict[str, ConstraintKind] = {
     "VECTOR": "columnar",
     "COLUMNAR": "columnar",
 }
+_POLICY_NUMBERS = ("FOLLOWERS", "VOTERS", "LEARNERS")
+_POLICY_STRINGS = (
+    *("PRIMARY_REGION", "REGIONS", "SCHEDULE", "CONSTRAINTS", "LEADER_CONSTRAINTS", "FOLLOWER_CONSTRAINTS"),
+    *("VOTER_CONSTRAINTS", "LEARNER_CONSTRAINTS", "SURVIVAL_PREFERENCES"),
+)
+_SEQUENCE_NUMBERS = {"INCREMENT": "BY", "START": "WITH", "RESTART": "WITH", "MINVALUE": "", "MAXVALUE": "", "CACHE": ""}
+_SEQUENCE_WORDS = {
+    "NOMINVALUE": "NO MINVALUE",
+    "NOMAXVALUE": "NO MAXVALUE",
+    "NOCACHE": "NOCACHE",
+    "NOCYCLE": "NOCYCLE",
+    "CYCLE": "CYCLE",
+}
+_VERBS = ("CREATE", "ALTER", "DROP")
 
 
-class StatementGrammar(AlterGrammar):
+class Parser(AlterGrammar):
+    """The parser of one statement or expression: every rule of the modules of this package."""
+
+    # -- statements that change schemas ---------------------------------------------------------------------------
+
     def whole_expression(self) -> Node:
         """Consume an expression that ends the text."""
         self._what, self._subject = "expression", "the expression"
@@ -131,7 +149,7 @@ class StatementGrammar(AlterGrammar):
         )
         return CreateIndex(table, (AddConstraint(constraint),), kind, *self._algorithm_and_lock())
 
-    # -- views ---------------------------------------------------------------------------------------------------
+    # -- views -----------------------------------------------------------------------------------------------
 
     def _create_view(self, *, or_replace: bool) -> CreateView:
         algorithm, definer, security = "UNDEFINED", CURRENT_USER, "DEFINER"
@@ -176,7 +194,7 @@ class StatementGrammar(AlterGrammar):
             return User(name, host.lower())
         return User(name, "%")
 
-    # -- databases and the rest ----------------------------------------------------------------------------------
+    # -- databases and the rest ------------------------------------------------------------------------------
 
     def _database_options(self) -> tuple[DatabaseOption, ...]:
         options: list[DatabaseOption] = []
@@ -246,26 +264,8 @@ class StatementGrammar(AlterGrammar):
         self._expect("TO")
         return old, self._table_name()
 
+    # -- other statements -----------------------------------------------------------------------------------------
 
-_POLICY_NUMBERS = ("FOLLOWERS", "VOTERS", "LEARNERS")
-_POLICY_STRINGS = (
-    *("PRIMARY_REGION", "REGIONS", "SCHEDULE", "CONSTRAINTS", "LEADER_CONSTRAINTS", "FOLLOWER_CONSTRAINTS"),
-    *("VOTER_CONSTRAINTS", "LEARNER_CONSTRAINTS", "SURVIVAL_PREFERENCES"),
-)
-
-
-_SEQUENCE_NUMBERS = {"INCREMENT": "BY", "START": "WITH", "RESTART": "WITH", "MINVALUE": "", "MAXVALUE": "", "CACHE": ""}
-_SEQUENCE_WORDS = {
-    "NOMINVALUE": "NO MINVALUE",
-    "NOMAXVALUE": "NO MAXVALUE",
-    "NOCACHE": "NOCACHE",
-    "NOCYCLE": "NOCYCLE",
-    "CYCLE": "CYCLE",
-}
-_VERBS = ("CREATE", "ALTER", "DROP")
-
-
-class OtherGrammar(StatementGrammar):
     def job_statement(self) -> Statement | OtherStatement:
         """Consume one whole statement that the catalog can run."""
         statement = self._other_job() or self._ddl_body()

@@ -1,6 +1,7 @@
-"""Options of tables and partitions. Tokens in, :class:`~ticdc_emit.sql.nodes.TableOption` nodes out.
+"""CREATE TABLE with its options and partitions. Tokens in, a :class:`CreateTable` or :class:`CreateTableLike` node out.
 
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``TableOption``, ``PartDefOption``).
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``CreateTableStmt``, ``TableOption``, ``PartitionOpt``,
+``PartDefOption``).
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from ticdc_emit.sql.nodes.tables import (
     TtlOption,
     UnionOption,
 )
-from ticdc_emit.sql.parser.columns import KeyGrammar
+from ticdc_emit.sql.parser.columns import ColumnGrammar
 
-__all__ = ["PartitionGrammar", "TableGrammar", "TableOptionGrammar"]
+__all__ = ["TableGrammar"]
 
 
 _NUMBERS = frozenset(
@@ -57,9 +58,14 @@ _ROW_FORMATS = (
     "TOKUDB_UNCOMPRESSED",
 )
 _DURATION = re.compile(r"(?:\d+(?:\.\d*)?(?:d|h|m))+", re.ASCII)
+_VALUES = {"range": "LESS THAN", "list": "IN"}
 
 
-class TableOptionGrammar(KeyGrammar):
+class TableGrammar(ColumnGrammar):
+    """CREATE TABLE, its options and partitions."""
+
+    # -- options of tables ----------------------------------------------------------------------------------------
+
     def _table_options(self, *, commas: bool = True) -> tuple[TableOption, ...]:
         """Options up to the first other token; CREATE TABLE allows ``commas`` between them."""
         options: list[TableOption] = []
@@ -209,7 +215,7 @@ class TableOptionGrammar(KeyGrammar):
             self._fail("expected a number")
         return TableOption("stats_sample_rate", number.restore())
 
-    # -- partitions ----------------------------------------------------------------------------------------------
+    # -- partitions ------------------------------------------------------------------------------------------
 
     def _partition_options(self) -> tuple[TableOption, ...]:
         options: list[TableOption] = []
@@ -223,11 +229,8 @@ class TableOptionGrammar(KeyGrammar):
     def _at_storage_medium(self) -> bool:
         return self._at_words("STORAGE") and self._word_at(1) != "ENGINE"
 
+    # -- PARTITION BY ---------------------------------------------------------------------------------------------
 
-_VALUES = {"range": "LESS THAN", "list": "IN"}
-
-
-class PartitionGrammar(TableOptionGrammar):
     def _partition_by(self) -> Partitioning:
         """PARTITION BY has been consumed."""
         start = self._prev
@@ -243,7 +246,7 @@ class PartitionGrammar(TableOptionGrammar):
         updates = self._update_indexes() if self._accept("UPDATE", "INDEXES") else ()
         return self._checked(Partitioning(key, definitions, sub, updates, start.start), start)
 
-    # -- the method ----------------------------------------------------------------------------------------------
+    # -- the method ------------------------------------------------------------------------------------------
 
     def _partition_key(self) -> PartitionKey:
         if self._accept("SYSTEM_TIME"):
@@ -310,7 +313,7 @@ class PartitionGrammar(TableOptionGrammar):
             self._fail("the number of partitions must not be 0", self._prev)
         return count
 
-    # -- definitions ---------------------------------------------------------------------------------------------
+    # -- definitions -----------------------------------------------------------------------------------------
 
     def _partition_definitions(self) -> tuple[PartitionDefinition, ...]:
         return self._in_parentheses(lambda: self._list(self._partition_definition))
@@ -354,7 +357,7 @@ class PartitionGrammar(TableOptionGrammar):
         name = self._name("an index")
         return name, self._expect_any("GLOBAL", "LOCAL") == "GLOBAL"
 
-    # -- what TiDB checks while it reads -------------------------------------------------------------------------
+    # -- what TiDB checks while it reads ---------------------------------------------------------------------
 
     def _checked(self, by: Partitioning, start: Token) -> Partitioning:
         key, definitions = by.key, by.definitions
@@ -401,8 +404,8 @@ class PartitionGrammar(TableOptionGrammar):
         if any(len(row) != (columns or 1) for row in rows):
             self._fail(f"partition {name!r} needs {columns or 1} values in each row", self._prev)
 
+    # -- CREATE TABLE ---------------------------------------------------------------------------------------------
 
-class TableGrammar(PartitionGrammar):
     def _create_table(self, *, temporary: str) -> CreateTable | CreateTableLike:
         start = self._curr
         if_not_exists = self._if_not_exists()
