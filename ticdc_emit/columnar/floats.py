@@ -109,14 +109,14 @@ def beyond_whole_numbers(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return where a float is NaN, infinite, or from 2^53 (``float32``: 2^24) on, where one float stands for several
     whole numbers.
     """
-    return ~(np.abs(numbers) < 1 << _WHOLE_BITS[numbers.itemsize])
+    return np.logical_not(np.abs(numbers) < 1 << _WHOLE_BITS[numbers.itemsize])
 
 
 def digits_lost(number: np.floating[Any], kind: pa.DataType) -> str | None:
     """Return the reason to refuse a float of :func:`beyond_whole_numbers`; ``None`` if another one holds."""
-    if np.isfinite(number) and beyond_whole_numbers(number):
-        return f"{number} is a {kind} of 2^{_WHOLE_BITS[number.itemsize]} or more: digits may be lost"
-    return None
+    bits = _WHOLE_BITS[number.itemsize]
+    is_large = np.isfinite(number) and abs(number) >= 1 << bits
+    return f"{number} is a {kind} of 2^{bits} or more: digits may be lost" if is_large else None
 
 
 def fixed_text(values: pa.Array) -> pa.Array:

@@ -1,10 +1,11 @@
-r"""Mask known secrets in a foreign text, however they were encoded there.
+r"""Secrets are shown nowhere: values that do not print, and texts with ``****`` in the place of secrets.
 
-In: an answer, an error or a log line of another program, and the secrets that it was given. Out: the text with ``****``
-in their place. A server may repeat its input in any encoding: JSON (``\"``, ``\u0022``), percent-encoding, a form,
-HTML, base64, Python's ``repr``, or several of these nested. So the text is decoded in every order, and each secret
-found in a result is masked at its origin. This needs the secrets; :func:`ticdc_emit.config.secrets.mask_text` guesses
-without them.
+In: an option's value, a URI, or an answer, an error or a log line of another program. Out: a :class:`Secret`, or a text
+without secrets. :func:`hide` knows the secrets. A server may repeat its input in any encoding: JSON (``\"``,
+``\u0022``), percent-encoding, a form, HTML, base64, Python's ``repr``, or several of these nested. So the text is
+decoded in every order, and each secret found in a result is masked at its origin. :func:`mask_uri` and
+:func:`mask_text` do not know them and go by the names of parameters. :func:`hide_in_logs` masks lines of other
+libraries' loggers.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 
-_MASK = "****"
+MASK = "****"
 _ROUNDS = 3
 _A_WORD = 4
 """A shorter secret is a part of many words, so it is masked only as a whole word."""
@@ -69,7 +70,7 @@ def hide(text: str, secrets: Iterable[str | bytes]) -> str:
     shown, at = [], 0
     for start, end in spans:
         if start >= at:
-            shown += [text[at:start], _MASK]
+            shown += [text[at:start], MASK]
         at = max(at, end)
     return "".join([*shown, text[at:]])
 
@@ -154,8 +155,6 @@ def _characters(data: bytes, width: int, errors: str = "surrogateescape") -> lis
 
 _DECODERS = ((_ESCAPE, _unescaped), (_PERCENT, _unquoted), (_FORM, _unquoted), (_ENTITY, _entity))
 
-
-MASK = "****"
 
 _ACTS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SHORT_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}

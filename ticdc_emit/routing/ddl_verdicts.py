@@ -263,10 +263,6 @@ class Guards:
         """Return whether the rules accept a table."""
         return self.rules.has_table(info.schema, info.name)
 
-    def replicates(self, info: TableInfo) -> bool:
-        """Return whether the rules accept a table and it has a key."""
-        return self.has(info) and self.keys.allows(info)
-
     @staticmethod
     def is_replicated_kind(event: DdlEvent) -> bool:
         return event.action in EVENT_TYPES
