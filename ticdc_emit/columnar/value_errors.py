@@ -15,8 +15,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.type_names import sql_type, type_name
-from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType, integer_range
+from ticdc_emit.schema.type_names import sql_type
+from ticdc_emit.sql.types import (
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    STRING_TYPES,
+    MySQLType,
+    integer_range,
+    type_name,
+)
 
 __all__ = [
     "ValueFault",

@@ -22,10 +22,18 @@ from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.partitions import alter_partitions
 from ticdc_emit.schema.store import TableState
 from ticdc_emit.schema.tables import MAX_COLUMNS, charset_of_options, check_generated, unique_names, with_ttl
-from ticdc_emit.schema.type_names import UNSPECIFIED_LENGTH, default_length
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.charsets import resolve
-from ticdc_emit.sql.types import BINARY_CHARSET, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.sql.types import (
+    BINARY_CHARSET,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    STRING_TYPES,
+    TYPES,
+    UNSPECIFIED_LENGTH,
+    ColumnFlag,
+    MySQLType,
+)
 
 __all__ = [
     "MULTI_SCHEMA_CHANGE",
@@ -70,7 +78,7 @@ def needs_reorg(old: Column, new: Column, *, indexed: bool) -> bool:
         index_changes = indexed and old.type is _CHAR and new.type in _VARCHARS
         return to_char or index_changes or _shrinks(old, new)
     if {old.type, new.type} <= INTEGER_TYPES:
-        return default_length(new.type)[0] < default_length(old.type)[0] or old.unsigned != new.unsigned
+        return TYPES[new.type].length < TYPES[old.type].length or old.unsigned != new.unsigned
     return True
 
 

@@ -14,7 +14,6 @@ from typing import NoReturn
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.schema.defaults import go_utf8, named_columns, stored_default, stored_text
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.type_names import UNSPECIFIED_LENGTH, default_length
 from ticdc_emit.sql.charsets import collation_key, default_collation, max_bytes_per_char, python_codec, resolve
 from ticdc_emit.sql.nodes.expressions import DefaultExpression, Expression, Literal
 from ticdc_emit.sql.nodes.tables import ColumnDef, Constraint, IndexOptions, KeyPart, TypeSpec
@@ -24,6 +23,8 @@ from ticdc_emit.sql.types import (
     INTEGER_TYPES,
     LABEL_TYPES,
     STRING_TYPES,
+    TYPES,
+    UNSPECIFIED_LENGTH,
     ColumnFlag,
     MySQLType,
 )
@@ -123,7 +124,7 @@ def _charset(spec: TypeSpec, collate: str, inherited: tuple[str, str]) -> tuple[
 
 def _lengths(spec: TypeSpec, charset: str) -> tuple[MySQLType, int, int]:
     kind, flen, decimal = spec.type, spec.flen, spec.decimal
-    default_flen, default_decimal = default_length(kind)
+    default_flen, default_decimal = TYPES[kind].length, TYPES[kind].decimals
     if kind is MySQLType.NEWDECIMAL and flen == 0 and decimal <= 0:
         flen = default_flen
     decimal = default_decimal if decimal == UNSPECIFIED_LENGTH else decimal

@@ -1,8 +1,14 @@
-"""MySQL column types and column flags, with the numbers that TiDB uses (``pingcap/tidb: pkg/parser/mysql/type.go``)."""
+"""MySQL column types and column flags: their numbers, and one row of facts for each type (:data:`TYPES`).
+
+What depends on more than the type (a length, a sign, an option) is in the formats. Rule sources: pingcap/tidb
+``pkg/parser/mysql/type.go`` (numbers), ``pkg/parser/types`` (names), ``pkg/parser/mysql/util.go`` (lengths);
+``pkg/sink/codec`` of pingcap/tiflow (ids of the formats).
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
+from typing import Literal, NamedTuple, TypeAlias
 
 __all__ = [
     "BINARY_CHARSET",
@@ -16,9 +22,14 @@ __all__ = [
     "MOMENT_TYPES",
     "STRING_TYPES",
     "TEMPORAL_TYPES",
+    "TYPES",
+    "UNSPECIFIED_LENGTH",
+    "AvroType",
     "ColumnFlag",
     "MySQLType",
+    "TypeFacts",
     "integer_range",
+    "type_name",
 ]
 
 
@@ -90,3 +101,100 @@ def integer_range(kind: MySQLType, *, unsigned: bool) -> tuple[int, int]:
     """Return the least and greatest value that an integer type holds."""
     bits = INTEGER_BITS[kind]
     return (0, (1 << bits) - 1) if unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
+
+
+UNSPECIFIED_LENGTH = -1
+AvroType: TypeAlias = Literal["int", "long", "float", "double", "bytes", "string", "decimal"]
+
+
+class TypeFacts(NamedTuple):
+    """The facts of one type.
+
+    ``name``: in DDL, lower case; ``binary_name``: its name with the character set ``binary``. ``length``, ``decimals``:
+    those that TiDB fills in if the DDL has none. ``canal``: the code of ``java.sql.Types`` in Canal-JSON. ``jdbc``,
+    ``binary_jdbc``: those in Debezium. ``connect``: the Kafka Connect type, ``connect_name`` its meaning, which is of
+    version 1. ``avro``: the type in Avro messages, ``None`` for one that no row change carries; ``avro_name``: its
+    ``tidb_type`` there, "" if the character set decides.
+    """
+
+    name: str
+    length: int = UNSPECIFIED_LENGTH
+    decimals: int = UNSPECIFIED_LENGTH
+    binary_name: str = ""
+    canal: int = 12
+    jdbc: int = 12
+    binary_jdbc: int = 2004
+    connect: str = "string"
+    connect_name: str = ""
+    avro: AvroType | None = None
+    avro_name: str = ""
+
+
+def _integer(name: str, length: int, connect: str, canal: int, jdbc: int) -> TypeFacts:
+    return TypeFacts(name, length, 0, canal=canal, jdbc=jdbc, connect=connect, avro="int", avro_name="INT")
+
+
+def _float(name: str, length: int, canal: int, jdbc: int, avro: Literal["float", "double"]) -> TypeFacts:
+    return TypeFacts(name, length, canal=canal, jdbc=jdbc, connect=avro, avro=avro, avro_name=name.upper())
+
+
+def _time(name: str, length: int, canal: int, jdbc: int, connect: str, meaning: str) -> TypeFacts:
+    meaning = f"io.debezium.time.{meaning}"
+    return TypeFacts(name, length, 0, "", canal, jdbc, 2004, connect, meaning, "string", name.upper())
+
+
+def _label(name: str, canal: int, meaning: str) -> TypeFacts:
+    meaning = f"io.debezium.data.{meaning}"
+    return TypeFacts(name, -1, 0, canal=canal, jdbc=1, connect_name=meaning, avro="string", avro_name=name.upper())
+
+
+def _text(name: str, length: int, binary_name: str, canal: int, jdbc: int = 12, binary_jdbc: int = 2004) -> TypeFacts:
+    return TypeFacts(name, length, 0, binary_name, canal, jdbc, binary_jdbc, avro="string")
+
+
+TYPES = {
+    MySQLType.UNSPECIFIED: TypeFacts("unspecified"),
+    MySQLType.NULL: TypeFacts("null", 0, 0, jdbc=0),
+    MySQLType.TINY: _integer("tinyint", 4, "int16", -6, 5),
+    MySQLType.SHORT: _integer("smallint", 6, "int16", 5, 5),
+    MySQLType.INT24: _integer("mediumint", 9, "int32", 4, 4),
+    MySQLType.LONG: _integer("int", 11, "int32", 4, 4),
+    MySQLType.LONGLONG: _integer("bigint", 20, "int64", -5, -5)._replace(avro="long", avro_name="BIGINT"),
+    MySQLType.FLOAT: _float("float", 12, 7, 6, "float"),
+    MySQLType.DOUBLE: _float("double", 22, 8, 8, "double"),
+    MySQLType.NEWDECIMAL: TypeFacts(
+        "decimal", 10, 0, canal=3, jdbc=3, connect="double", avro="decimal", avro_name="DECIMAL"
+    ),
+    MySQLType.YEAR: _time("year", 4, 12, 4, "int32", "Year")._replace(avro="int"),
+    MySQLType.DATE: _time("date", 10, 91, 91, "int32", "Date"),
+    MySQLType.NEWDATE: _time("date", -1, 91, 91, "int32", "Date")._replace(decimals=-1, avro=None, avro_name=""),
+    MySQLType.DATETIME: _time("datetime", 19, 93, 93, "int64", "Timestamp"),
+    MySQLType.TIMESTAMP: _time("timestamp", 19, 93, 2014, "string", "ZonedTimestamp"),
+    MySQLType.DURATION: _time("time", 10, 92, 92, "int64", "MicroTime"),
+    MySQLType.STRING: _text("char", 1, "binary", 1, 1, -2),
+    MySQLType.VARCHAR: _text("varchar", 5, "varbinary", 12, 12, -3),
+    MySQLType.VAR_STRING: _text("var_string", 5, "", 12, 12, -3),
+    MySQLType.TINY_BLOB: _text("tinytext", (1 << 8) - 1, "tinyblob", 2005),
+    MySQLType.BLOB: _text("text", (1 << 16) - 1, "blob", 2005),
+    MySQLType.MEDIUM_BLOB: _text("mediumtext", (1 << 24) - 1, "mediumblob", 2005),
+    MySQLType.LONG_BLOB: _text("longtext", (1 << 32) - 1, "longblob", 2005),
+    MySQLType.ENUM: _label("enum", 4, "Enum"),
+    MySQLType.SET: _label("set", -7, "EnumSet"),
+    MySQLType.BIT: TypeFacts("bit", 1, 0, "", -7, -7, 2004, "bytes", "io.debezium.data.Bits", "bytes", "BIT"),
+    MySQLType.JSON: TypeFacts(
+        "json", (1 << 32) - 1, 0, jdbc=1111, connect_name="io.debezium.data.Json", avro="string", avro_name="JSON"
+    ),
+    MySQLType.VECTOR_FLOAT32: TypeFacts(
+        *("vector", -1, 0),
+        connect_name="io.debezium.data.TiDBVectorFloat32",
+        avro="string",
+        avro_name="TiDBVECTORFloat32",
+    ),
+    MySQLType.GEOMETRY: TypeFacts("geometry", jdbc=1111),
+}
+
+
+def type_name(kind: MySQLType, charset: str) -> str:
+    """Return the bare type name: ``varchar``, ``blob`` (charset ``binary`` makes text a blob and char a binary) ..."""
+    facts = TYPES[kind]
+    return facts.binary_name if charset == BINARY_CHARSET and facts.binary_name else facts.name

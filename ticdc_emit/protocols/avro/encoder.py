@@ -41,7 +41,6 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import InvalidValueError, SharedSubjectError
 from ticdc_emit.protocols.avro.schema import (
     AvroOptions,
-    AvroType,
     avro_type,
     branches,
     key_schema,
@@ -53,7 +52,7 @@ from ticdc_emit.protocols.row_images import value_pieces
 from ticdc_emit.protocols.schema_texts import SchemaTexts, header_of, json_text
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import LABEL_TYPES, MySQLType
+from ticdc_emit.sql.types import LABEL_TYPES, AvroType, MySQLType
 
 __all__ = ["Avro", "AvroRows", "ddl_message", "make_codec", "watermark_message"]
 

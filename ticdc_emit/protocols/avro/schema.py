@@ -10,7 +10,7 @@ import base64
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
@@ -20,12 +20,18 @@ from ticdc_emit.config.lineages import AvroSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.schema_texts import escaped_label, float_text, json_text, sanitize
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.type_names import UNSPECIFIED_LENGTH, default_length
-from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, TEMPORAL_TYPES, MySQLType
+from ticdc_emit.sql.types import (
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    STRING_TYPES,
+    TYPES,
+    UNSPECIFIED_LENGTH,
+    AvroType,
+    MySQLType,
+)
 
 __all__ = [
     "AvroOptions",
-    "AvroType",
     "avro_type",
     "branches",
     "default_text",
@@ -50,18 +56,6 @@ def subject(topic: str, part: str) -> str:
     connectors.
     """
     return f"{topic.replace('.', '_')}-{part}"
-
-
-AvroType: TypeAlias = Literal["int", "long", "string", "bytes", "float", "double", "decimal"]
-"""A primitive type, or ``decimal``: ``bytes`` of the logical type."""
-
-_FIXED: dict[MySQLType, AvroType] = {
-    MySQLType.FLOAT: "float",
-    MySQLType.DOUBLE: "double",
-    MySQLType.BIT: "bytes",
-    MySQLType.YEAR: "int",
-}
-_TEXTS = TEMPORAL_TYPES | {MySQLType.ENUM, MySQLType.SET, MySQLType.JSON, MySQLType.VECTOR_FLOAT32}
 
 
 @dataclass(frozen=True)
@@ -97,19 +91,17 @@ class AvroOptions:
 def avro_type(column: Column, options: AvroOptions) -> AvroType:
     """Return the Avro type of a column's values; :class:`SchemaError` for a type that no row change carries."""
     kind = column.type
-    if kind is MySQLType.LONGLONG:
-        as_text = column.unsigned and options.bigint_unsigned_handling_mode == "string"
-        return "string" if as_text else "long"
-    if kind in INTEGER_TYPES:
-        return "long" if kind is MySQLType.LONG and column.unsigned else "int"
-    if kind is MySQLType.NEWDECIMAL:
-        return "decimal" if options.decimal_handling_mode == "precise" else "string"
-    if kind in STRING_TYPES:
-        return "bytes" if column.is_binary else "string"
-    if kind in _TEXTS:
+    if kind is MySQLType.LONGLONG and column.unsigned and options.bigint_unsigned_handling_mode == "string":
         return "string"
-    if kind in _FIXED:
-        return _FIXED[kind]
+    if kind is MySQLType.LONG and column.unsigned:
+        return "long"
+    if kind is MySQLType.NEWDECIMAL and options.decimal_handling_mode != "precise":
+        return "string"
+    if kind in STRING_TYPES and column.is_binary:
+        return "bytes"
+    avro = TYPES[kind].avro
+    if avro is not None:
+        return avro
     raise SchemaError(
         f"the type {kind.name} has no Avro type",
         remedy="Leave the column out with a column selector",
@@ -182,26 +174,6 @@ def _refused(column: Column, why: str) -> SchemaError:
     return SchemaError(why, remedy="Change the column's DEFAULT", column=column.name)
 
 
-_TIDB_TYPES = {
-    MySQLType.LONGLONG: "BIGINT",
-    MySQLType.NEWDECIMAL: "DECIMAL",
-    MySQLType.DURATION: "TIME",
-    MySQLType.VECTOR_FLOAT32: "TiDBVECTORFloat32",
-} | {
-    kind: kind.name
-    for kind in (
-        MySQLType.FLOAT,
-        MySQLType.DOUBLE,
-        MySQLType.BIT,
-        MySQLType.ENUM,
-        MySQLType.SET,
-        MySQLType.JSON,
-        MySQLType.DATE,
-        MySQLType.DATETIME,
-        MySQLType.TIMESTAMP,
-        MySQLType.YEAR,
-    )
-}
 _EXTENSION = (
     ("_tidb_op", "string", '""'),
     ("_tidb_commit_ts", "long", "0"),
@@ -306,15 +278,13 @@ def _type(column: Column, kind: AvroType) -> str:
 
 
 def _tidb_type(column: Column) -> str:
-    if column.type in INTEGER_TYPES:
-        name = _TIDB_TYPES.get(column.type, "INT")
-        return f"{name} UNSIGNED" if column.unsigned else name
-    return _TIDB_TYPES.get(column.type) or ("BLOB" if column.is_binary else "TEXT")
+    name = TYPES[column.type].avro_name or ("BLOB" if column.is_binary else "TEXT")
+    return f"{name} UNSIGNED" if column.unsigned and column.type in INTEGER_TYPES else name
 
 
 def _flen(column: Column) -> int:
-    return default_length(column.type)[0] if column.flen == UNSPECIFIED_LENGTH else column.flen
+    return TYPES[column.type].length if column.flen == UNSPECIFIED_LENGTH else column.flen
 
 
 def _scale(column: Column) -> int:
-    return default_length(column.type)[1] if column.decimal == UNSPECIFIED_LENGTH else column.decimal
+    return TYPES[column.type].decimals if column.decimal == UNSPECIFIED_LENGTH else column.decimal

@@ -34,7 +34,7 @@ from ticdc_emit.protocols.row_images import Members
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.type_names import mysql_type_name, type_desc
-from ticdc_emit.sql.types import MySQLType
+from ticdc_emit.sql.types import TYPES, MySQLType
 from ticdc_emit.tso import physical_ms
 
 __all__ = [
@@ -50,43 +50,12 @@ __all__ = [
 ]
 
 
-_TINYINT, _BIGINT, _BIT = -6, -5, -7
-_CHAR, _DECIMAL, _INTEGER, _SMALLINT, _REAL, _DOUBLE, _VARCHAR = 1, 3, 4, 5, 7, 8, 12
-_DATE, _TIME, _TIMESTAMP, _BLOB, _CLOB = 91, 92, 93, 2004, 2005
-
-_CODES = {
-    MySQLType.TINY: _TINYINT,
-    MySQLType.SHORT: _SMALLINT,
-    MySQLType.INT24: _INTEGER,
-    MySQLType.LONG: _INTEGER,
-    MySQLType.LONGLONG: _BIGINT,
-    MySQLType.FLOAT: _REAL,
-    MySQLType.DOUBLE: _DOUBLE,
-    MySQLType.NEWDECIMAL: _DECIMAL,
-    MySQLType.STRING: _CHAR,
-    MySQLType.VARCHAR: _VARCHAR,
-    MySQLType.VAR_STRING: _VARCHAR,
-    MySQLType.TINY_BLOB: _CLOB,
-    MySQLType.BLOB: _CLOB,
-    MySQLType.MEDIUM_BLOB: _CLOB,
-    MySQLType.LONG_BLOB: _CLOB,
-    MySQLType.DATE: _DATE,
-    MySQLType.NEWDATE: _DATE,
-    MySQLType.DATETIME: _TIMESTAMP,
-    MySQLType.TIMESTAMP: _TIMESTAMP,
-    MySQLType.DURATION: _TIME,
-    MySQLType.YEAR: _VARCHAR,
-    MySQLType.ENUM: _INTEGER,
-    MySQLType.SET: _BIT,
-    MySQLType.BIT: _BIT,
-    MySQLType.JSON: _VARCHAR,
-    MySQLType.VECTOR_FLOAT32: _VARCHAR,
-}
+_BIGINT, _DECIMAL, _INTEGER, _SMALLINT, _BLOB = -5, 3, 4, 5, 2004
 
 
 def java_type(column: Column) -> int:
     """Return the code of a column, before any promotion."""
-    return _BLOB if column.is_binary else _CODES[column.type]
+    return _BLOB if column.is_binary else TYPES[column.type].canal
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from ticdc_emit.protocols.connect.types import jdbc_type
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
-from ticdc_emit.schema.type_names import default_length, type_name
 from ticdc_emit.sql.nodes.alter import AddColumn, ChangeColumn, SetColumnDefault
 from ticdc_emit.sql.nodes.expressions import DefaultExpression, Literal
 from ticdc_emit.sql.nodes.statements import AlterTable, CreateTable, OtherStatement, Statement
@@ -30,8 +29,10 @@ from ticdc_emit.sql.types import (
     INTEGER_TYPES,
     LABEL_TYPES,
     STRING_TYPES,
+    TYPES,
     ColumnFlag,
     MySQLType,
+    type_name,
 )
 from ticdc_emit.tso import physical_ms
 
@@ -375,7 +376,7 @@ def _type_texts(column: Column) -> tuple[str, str]:
 
 def _type_length(column: Column) -> str:
     if column.type is MySQLType.DOUBLE and column.decimal > 0:
-        width = column.flen if column.flen >= 0 else default_length(column.type)[0]
+        width = column.flen if column.flen >= 0 else TYPES[column.type].length
         return f"({width},{column.decimal})"
     return f"({column.flen})" if column.type is MySQLType.VECTOR_FLOAT32 and column.flen >= 0 else ""
 
@@ -401,7 +402,7 @@ def _length(column: Column) -> int | None:
 
 
 def _usual_length(column: Column) -> int:
-    usual = default_length(column.type)[0]
+    usual = TYPES[column.type].length
     if column.unsigned and column.type in _WIDER_WITH_SIGN:
         usual -= 1
     return usual + 1 if column.type is MySQLType.TINY and column.zerofill else usual

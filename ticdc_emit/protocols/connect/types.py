@@ -25,8 +25,7 @@ from ticdc_emit.protocols.connect import defaults
 from ticdc_emit.protocols.connect.defaults import Reading, null_content, refused_at
 from ticdc_emit.protocols.schema_texts import escaped_label
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.type_names import type_name
-from ticdc_emit.sql.types import MySQLType
+from ticdc_emit.sql.types import STRING_TYPES, TYPES, MySQLType, type_name
 
 __all__ = [
     "Connect",
@@ -161,18 +160,16 @@ class Connect(NamedTuple):
 
 @dataclass(frozen=True)
 class _Row:
-    """``connect``: the type, or a function of the column. ``unsigned``: the plain type of UNSIGNED, if it differs.
-    ``content``: a member's value; ``quotes``: the bytes before and after it. ``default``: the member of a schema.
-    ``jdbc``, ``binary_jdbc``: the JDBC types of text and other values, and of binary data.
+    """``content``: a member's value; ``quotes``: the bytes before and after it. ``default``: the member of a schema.
+    ``connect``: a function for a type that does not follow from :data:`TYPES` alone. ``unsigned``: the plain type of
+    UNSIGNED, if it differs.
     """
 
-    connect: Connect | Callable[[Column], Connect]
     content: Content
     default: Default
-    jdbc: int
     quotes: tuple[bytes, bytes] = (b"", b"")
+    connect: Callable[[Column, Connect], Connect] | None = None
     unsigned: str | None = None
-    binary_jdbc: int = 2004
 
 
 _MILLIS_FSP = 3
@@ -180,74 +177,59 @@ _TEXT, _ZULU = (b'"', b'"'), (b'"', b'Z"')
 _SIGN_IS_SILENT = frozenset({MySQLType.YEAR, MySQLType.BIT, MySQLType.VARCHAR, MySQLType.STRING, MySQLType.NEWDECIMAL})
 
 
-def _time(kind: str, name: str) -> Connect:
-    return Connect(kind, f"io.debezium.time.{name}", 1)
+def _float(column: Column, connect: Connect) -> Connect:
+    return connect if column.decimal < 0 else Connect("double")
 
 
-def _data(kind: str, name: str, **parameters: str) -> Connect:
-    return Connect(kind, f"io.debezium.data.{name}", 1, parameters)
+def _datetime(column: Column, connect: Connect) -> Connect:
+    return connect if column.decimal <= _MILLIS_FSP else connect._replace(name="io.debezium.time.MicroTimestamp")
 
 
-def _float(column: Column) -> Connect:
-    return Connect("float" if column.decimal < 0 else "double")
+def _bits(column: Column, connect: Connect) -> Connect:
+    return Connect("boolean") if column.flen == 1 else connect._replace(parameters={"length": str(column.flen)})
 
 
-def _datetime(column: Column) -> Connect:
-    return _time("int64", "Timestamp" if column.decimal <= _MILLIS_FSP else "MicroTimestamp")
+def _enum(column: Column, connect: Connect) -> Connect:
+    return connect._replace(parameters={"allowed": ",".join(map(escaped_label, column.elems))})
 
 
-def _bits(column: Column) -> Connect:
-    return Connect("boolean") if column.flen == 1 else _data("bytes", "Bits", length=str(column.flen))
+def _set(column: Column, connect: Connect) -> Connect:
+    return connect._replace(parameters={"allowed": ",".join(column.elems)})
 
 
-def _enum(column: Column) -> Connect:
-    return _data("string", "Enum", allowed=",".join(map(escaped_label, column.elems)))
+def _vector(column: Column, connect: Connect) -> Connect:
+    return connect._replace(version=None)
 
 
-def _set(column: Column) -> Connect:
-    return _data("string", "EnumSet", allowed=",".join(column.elems))
-
-
-_VECTOR = Connect("string", "io.debezium.data.TiDBVectorFloat32")
-_INT16, _INT32, _INT64 = Connect("int16"), Connect("int32"), Connect("int64")
-_DOUBLE, _STRING = Connect("double"), Connect("string")
-_WHOLE, _WRAPPED, _FLOATS = integer_content, wrapped_content, float_content
-_STRINGS, _LABELS, _DAYS = string_content, label_content, days_content
-_NUMBER, _LITERAL = defaults.number, defaults.literal
-
-_CHARACTERS = _Row(_STRING, _STRINGS, _LITERAL, 12, _TEXT)
-_DATE = _Row(_time("int32", "Date"), _DAYS, defaults.date, 91)
+_INTEGER = _Row(integer_content, defaults.number)
+_CHARACTERS = _Row(string_content, defaults.literal, _TEXT)
+_DATE = _Row(days_content, defaults.date)
 _TYPES = {
-    MySQLType.TINY: _Row(_INT16, _WHOLE, _NUMBER, 5),
-    MySQLType.SHORT: _Row(_INT16, _WHOLE, _NUMBER, 5, unsigned="int32"),
-    MySQLType.INT24: _Row(_INT32, _WHOLE, _NUMBER, 4),
-    MySQLType.LONG: _Row(_INT32, _WHOLE, _NUMBER, 4, unsigned="int64"),
-    MySQLType.LONGLONG: _Row(_INT64, _WRAPPED, _NUMBER, -5),
-    MySQLType.FLOAT: _Row(_float, _FLOATS, _NUMBER, 6),
-    MySQLType.DOUBLE: _Row(_DOUBLE, _FLOATS, _NUMBER, 8),
-    MySQLType.NEWDECIMAL: _Row(_DOUBLE, decimal_content, _NUMBER, 3),
-    MySQLType.YEAR: _Row(_time("int32", "Year"), _WHOLE, defaults.year, 4),
+    MySQLType.TINY: _INTEGER,
+    MySQLType.SHORT: replace(_INTEGER, unsigned="int32"),
+    MySQLType.INT24: _INTEGER,
+    MySQLType.LONG: replace(_INTEGER, unsigned="int64"),
+    MySQLType.LONGLONG: _Row(wrapped_content, defaults.number),
+    MySQLType.FLOAT: _Row(float_content, defaults.number, connect=_float),
+    MySQLType.DOUBLE: _Row(float_content, defaults.number),
+    MySQLType.NEWDECIMAL: _Row(decimal_content, defaults.number),
+    MySQLType.YEAR: _Row(integer_content, defaults.year),
     MySQLType.DATE: _DATE,
     MySQLType.NEWDATE: _DATE,
-    MySQLType.DATETIME: _Row(_datetime, ticks_content, defaults.datetime, 93),
-    MySQLType.TIMESTAMP: _Row(_time("string", "ZonedTimestamp"), zoned_content, defaults.timestamp, 2014, _ZULU),
-    MySQLType.DURATION: _Row(_time("int64", "MicroTime"), micros_content, defaults.duration, 92),
-    MySQLType.STRING: replace(_CHARACTERS, jdbc=1, binary_jdbc=-2),
-    MySQLType.VARCHAR: replace(_CHARACTERS, binary_jdbc=-3),
-    MySQLType.VAR_STRING: replace(_CHARACTERS, binary_jdbc=-3),
-    MySQLType.TINY_BLOB: _CHARACTERS,
-    MySQLType.BLOB: _CHARACTERS,
-    MySQLType.MEDIUM_BLOB: _CHARACTERS,
-    MySQLType.LONG_BLOB: _CHARACTERS,
-    MySQLType.ENUM: _Row(_enum, _LABELS, _LITERAL, 1, _TEXT),
-    MySQLType.SET: _Row(_set, _LABELS, _LITERAL, 1, _TEXT),
-    MySQLType.BIT: _Row(_bits, little_endian_content, defaults.bit, -7, _TEXT),
-    MySQLType.JSON: _Row(_data("string", "Json"), _STRINGS, _LITERAL, 1111, _TEXT),
-    MySQLType.VECTOR_FLOAT32: _Row(_VECTOR, as_it_is, _LITERAL, 12, _TEXT),
+    MySQLType.DATETIME: _Row(ticks_content, defaults.datetime, connect=_datetime),
+    MySQLType.TIMESTAMP: _Row(zoned_content, defaults.timestamp, _ZULU),
+    MySQLType.DURATION: _Row(micros_content, defaults.duration),
+    **dict.fromkeys(STRING_TYPES | {MySQLType.JSON}, _CHARACTERS),
+    MySQLType.ENUM: _Row(label_content, defaults.literal, _TEXT, _enum),
+    MySQLType.SET: _Row(label_content, defaults.literal, _TEXT, _set),
+    MySQLType.BIT: _Row(little_endian_content, defaults.bit, _TEXT, _bits),
+    MySQLType.VECTOR_FLOAT32: _Row(as_it_is, defaults.literal, _TEXT, _vector),
+}
+_CONNECT = {
+    kind: Connect(facts.connect, facts.connect_name, 1) if facts.connect_name else Connect(facts.connect)
+    for kind, facts in TYPES.items()
 }
 _ONE_BIT = replace(_TYPES[MySQLType.BIT], content=flag_content, quotes=(b"", b""))
-_JDBC_WITHOUT_VALUES = {MySQLType.NULL: 0, MySQLType.GEOMETRY: 1111}  # columns of views
-_VARCHAR = 12
 
 
 def _row(column: Column) -> _Row:
@@ -259,7 +241,8 @@ def connect_type(column: Column) -> Connect:
     row = _row(column)
     if column.unsigned and row.unsigned is not None:
         return Connect(row.unsigned)
-    return row.connect if isinstance(row.connect, Connect) else row.connect(column)
+    connect = _CONNECT[column.type]
+    return connect if row.connect is None else row.connect(column, connect)
 
 
 def around(column: Column) -> tuple[bytes, bytes]:
@@ -290,10 +273,8 @@ def schema_default(column: Column) -> bytes | None:
 
 def jdbc_type(column: Column) -> int:
     """Return the number of a column's JDBC type."""
-    row = _TYPES.get(column.type)
-    if row is None:
-        return _JDBC_WITHOUT_VALUES.get(column.type, _VARCHAR)
-    return row.binary_jdbc if column.is_binary else row.jdbc
+    facts = TYPES[column.type]
+    return facts.binary_jdbc if column.is_binary and column.type in _TYPES else facts.jdbc
 
 
 def tidb_type(column: Column) -> str:

@@ -32,8 +32,7 @@ from ticdc_emit.protocols.connect.defaults import Reading, Value, null_value, re
 from ticdc_emit.protocols.connect.types import Connect, connect_type, days, ticks, tidb_type, zoned
 from ticdc_emit.protocols.schema_texts import Json, any_text, sanitize
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.type_names import UNSPECIFIED_LENGTH, default_length
-from ticdc_emit.sql.types import LABEL_TYPES, MySQLType
+from ticdc_emit.sql.types import LABEL_TYPES, TYPES, UNSPECIFIED_LENGTH, MySQLType
 
 __all__ = [
     "AVRO",
@@ -230,7 +229,7 @@ def _described(table: TableInfo, column: Column, options: DebeziumAvroOptions) -
 
 
 def _lengths(column: Column) -> tuple[int, int]:
-    precision, scale = default_length(column.type)
+    precision, scale = TYPES[column.type].length, TYPES[column.type].decimals
     return (
         precision if column.flen == UNSPECIFIED_LENGTH else column.flen,
         scale if column.decimal == UNSPECIFIED_LENGTH else column.decimal,

@@ -43,8 +43,7 @@ from ticdc_emit.protocols.simple.schema import (
 )
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.type_names import type_name
-from ticdc_emit.sql.types import FLOAT_TYPES, MySQLType
+from ticdc_emit.sql.types import FLOAT_TYPES, MySQLType, type_name
 
 __all__ = ["Simple", "SimpleJsonRows", "bootstrap_json", "ddl_json", "json_string", "make_codec", "watermark_json"]
 

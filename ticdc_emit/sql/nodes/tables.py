@@ -13,7 +13,7 @@ from typing import TypeAlias
 from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined, special_comment, string
 from ticdc_emit.sql.nodes.expressions import ColumnName, Default, DefaultExpression, Expression, Literal
-from ticdc_emit.sql.types import BLOB_TYPES, LABEL_TYPES, MySQLType
+from ticdc_emit.sql.types import BLOB_TYPES, LABEL_TYPES, MySQLType, type_name
 from ticdc_emit.sql.words import quoted
 
 __all__ = [
@@ -50,32 +50,6 @@ __all__ = [
 ]
 
 
-_NAMES = {
-    MySQLType.TINY: "TINYINT",
-    MySQLType.SHORT: "SMALLINT",
-    MySQLType.INT24: "MEDIUMINT",
-    MySQLType.LONG: "INT",
-    MySQLType.LONGLONG: "BIGINT",
-    MySQLType.FLOAT: "FLOAT",
-    MySQLType.DOUBLE: "DOUBLE",
-    MySQLType.NEWDECIMAL: "DECIMAL",
-    MySQLType.BIT: "BIT",
-    MySQLType.DATE: "DATE",
-    MySQLType.DATETIME: "DATETIME",
-    MySQLType.TIMESTAMP: "TIMESTAMP",
-    MySQLType.DURATION: "TIME",
-    MySQLType.YEAR: "YEAR",
-    MySQLType.STRING: "CHAR",
-    MySQLType.VARCHAR: "VARCHAR",
-    MySQLType.TINY_BLOB: "TINYTEXT",
-    MySQLType.BLOB: "TEXT",
-    MySQLType.MEDIUM_BLOB: "MEDIUMTEXT",
-    MySQLType.LONG_BLOB: "LONGTEXT",
-    MySQLType.JSON: "JSON",
-    MySQLType.ENUM: "ENUM",
-    MySQLType.SET: "SET",
-    MySQLType.VECTOR_FLOAT32: "VECTOR",
-}
 _TIMES = (MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION)
 _WITH_SCALE = (MySQLType.FLOAT, MySQLType.DOUBLE, MySQLType.NEWDECIMAL)
 _CHARS = (MySQLType.STRING, MySQLType.VARCHAR)
@@ -96,7 +70,7 @@ class TypeSpec:
     elems: tuple[str | bytes, ...] = ()
 
     def restore(self, style: Style = WIRE) -> str:
-        text = style.word(self._name()) + self._precision()
+        text = style.word(type_name(self.type, self.charset).upper()) + self._precision()
         if self.unsigned or self.zerofill:
             text += style.word(" UNSIGNED")
         if self.zerofill:
@@ -106,12 +80,6 @@ class TypeSpec:
         if self.charset not in ("", _BINARY) and self.type in _CHARS + BLOB_TYPES:
             text += style.word(f" CHARACTER SET {self.charset}")
         return text
-
-    def _name(self) -> str:
-        name = _NAMES[self.type]
-        if self.charset != _BINARY:
-            return name
-        return name.replace("TEXT", "BLOB") if self.type in BLOB_TYPES else name.replace("CHAR", "BINARY")
 
     def _precision(self) -> str:
         if self.type in LABEL_TYPES:
