@@ -37,26 +37,15 @@ from ticdc_emit.expressions.values import (
     to_text,
 )
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.call_tree import Call, CallTree, Cast, Collated, Constant, Reference, parse_call_tree
+from ticdc_emit.sql.call_tree import ALIASES, Call, CallTree, Cast, Collated, Constant, Reference, parse_call_tree
 from ticdc_emit.sql.inference.operands import Coercibility
 from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.sql.words import to_lower
 
-__all__ = ["TableExpression", "UnknownColumnError", "evaluate"]
+__all__ = ["KERNELS", "TableExpression", "UnknownColumnError", "evaluate"]
 
 
-_ALIASES = {
-    "ceiling": "ceil",
-    "character_length": "char_length",
-    "day": "dayofmonth",
-    "lcase": "lower",
-    "mid": "substr",
-    "octet_length": "length",
-    "substring": "substr",
-    "ucase": "upper",
-    "rlike": "regexp",
-    "ifnull": "coalesce",
-}
+_ALIASES = {**ALIASES, "rlike": "regexp", "ifnull": "coalesce"}
 _OPERANDS = 2
 Function = Callable[[Sequence[Value]], Value]
 
@@ -95,9 +84,9 @@ def _evaluated(node: CallTree, column: Callable[[Reference], Value]) -> Value:
 
 def _function(call: Call) -> Function:
     name = _ALIASES.get(call.name, call.name)
-    function = _FUNCTIONS.get(name)
+    function = KERNELS.get(name)
     if function is None:
-        raise NotExactError(f"{name.upper()}()" if name.isidentifier() else f"the operator {name}")
+        raise NotExactError(f"{call.name.upper()}()" if call.name.isidentifier() else f"the operator {call.name}")
     least, most, compute = function
     if not least <= len(call.arguments) <= most:
         raise NotExactError(f"{name.upper()}() of {len(call.arguments)} arguments")
@@ -178,7 +167,7 @@ def _like(args: Sequence[Value]) -> Value:
 
 
 _ANY = 1 << 30
-_FUNCTIONS: Mapping[str, tuple[int, int, Function]] = {
+KERNELS: Mapping[str, tuple[int, int, Function]] = {
     **{name: (2, 2, _comparison(name)) for name in ("=", "<>", "<", "<=", ">", ">=")},
     **{name: (2, 2, _arithmetic(name)) for name in ("+", "-", "*", "/", "div", "mod")},
     **{name: (2, 2, _bitwise(name)) for name in ("&", "|", "^", "<<", ">>")},

@@ -19,7 +19,18 @@ from ticdc_emit.sql.nodes.base import Node
 from ticdc_emit.sql.script import parse_expression
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = ["Call", "CallTree", "Cast", "CastType", "Collated", "Constant", "Reference", "call_tree", "parse_call_tree"]
+__all__ = [
+    "ALIASES",
+    "Call",
+    "CallTree",
+    "Cast",
+    "CastType",
+    "Collated",
+    "Constant",
+    "Reference",
+    "call_tree",
+    "parse_call_tree",
+]
 
 
 @dataclass(frozen=True)
@@ -77,6 +88,25 @@ class Collated:
 
 CallTree: TypeAlias = "Reference | Constant | Call | Cast | Collated"
 
+
+ALIASES: Mapping[str, str] = {
+    "adddate": "date_add",
+    "ceiling": "ceil",
+    "character_length": "char_length",
+    "date_sub": "date_add",
+    "day": "dayofmonth",
+    "lcase": "lower",
+    "mid": "substr",
+    "octet_length": "length",
+    "position": "locate",
+    "power": "pow",
+    "sha": "sha1",
+    "subdate": "date_add",
+    "substring": "substr",
+    "subtime": "addtime",
+    "ucase": "upper",
+}
+"""Other names of functions; a tree has them as written, because an error names what was written."""
 
 _OPERATORS = {"!=": "<>", "%": "mod"}
 _PREFIXES = {"-": "negated", "~": "~", "!": "not", "NOT": "not"}

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingDependencyError
-from ticdc_emit.expressions import TableExpression, UnknownColumnError
+from ticdc_emit.expressions import KERNELS, TableExpression, UnknownColumnError
 from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.sql.inference.functions import FUNCTIONS
 
 TABLE = """create table e (id int primary key, n int, u bigint unsigned, v varchar(20), ci varchar(20) collate
 utf8mb4_general_ci, d decimal(10,2), f double, t datetime(3), dt date, tm time, j json, en enum('a','b','c'),
@@ -379,3 +380,7 @@ def test_only_errors_of_a_row_come_from_its_values() -> None:
 
 def columns(rows: pa.RecordBatch) -> dict[str, pa.Array]:
     return dict(zip(rows.schema.names, rows.columns, strict=True))
+
+
+def test_what_is_evaluated_has_a_type() -> None:
+    assert set(KERNELS) <= set(FUNCTIONS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 from ticdc_emit.errors import DdlError
+from ticdc_emit.sql.call_tree import ALIASES
 from ticdc_emit.sql.inference import results, rules
 from ticdc_emit.sql.inference.operands import ASCII_TEXT, MAX_BLOB_WIDTH, Eval, Operand
 from ticdc_emit.sql.inference.results import Arguments, Function, Signature
@@ -251,23 +252,6 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-_ALIASES = {
-    "adddate": "date_add",
-    "ceiling": "ceil",
-    "character_length": "char_length",
-    "date_sub": "date_add",
-    "day": "dayofmonth",
-    "lcase": "lower",
-    "mid": "substr",
-    "octet_length": "length",
-    "position": "locate",
-    "power": "pow",
-    "sha": "sha1",
-    "subdate": "date_add",
-    "substring": "substr",
-    "subtime": "addtime",
-    "ucase": "upper",
-}
 _ILLEGAL = frozenset(
     """
     benchmark connection_id curdate current_date current_resource_group current_role current_time current_timestamp
@@ -283,7 +267,7 @@ def call(name: str, arguments: Arguments) -> Operand:
     """Return the type of a call; ``DdlError`` for a function that TiDB refuses here, or that is not in the table."""
     if name in _ILLEGAL:
         raise DdlError(f"an expression index cannot call {name.upper()}(), whose value changes")
-    function = FUNCTIONS.get(_ALIASES.get(name, name))
+    function = FUNCTIONS.get(ALIASES.get(name, name))
     if function is None:
         raise DdlError(f"the result type of {name.upper()}() is not known")
     return function(arguments)

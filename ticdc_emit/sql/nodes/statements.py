@@ -429,7 +429,6 @@ class CreateView:
     definer: User = CURRENT_USER
     security: str = "DEFINER"
     check_option: str = "CASCADED"
-    select_offset: int = 0
 
     def restore(self, style: Style = WIRE) -> str:
         replace = "OR REPLACE " if self.or_replace else ""

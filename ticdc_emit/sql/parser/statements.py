@@ -173,7 +173,7 @@ class Parser(AlterGrammar):
         query = self._query()
         select = self._text_from(start)
         check_option = self._view_check_option() if self._accept("WITH") else "CASCADED"
-        return CreateView(table, columns, select, query, or_replace, algorithm, definer, security, check_option, start)
+        return CreateView(table, columns, select, query, or_replace, algorithm, definer, security, check_option)
 
     def _view_check_option(self) -> str:
         word = self._expect_any("CASCADED", "LOCAL")
