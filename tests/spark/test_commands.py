@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from child import exit_code
 
-from ticdc_emit.spark.worker import SETTING, tallied
+from ticdc_emit.spark.worker import SETTING, total_rows
 
 pytestmark = pytest.mark.spark
 
@@ -28,7 +28,7 @@ def test_emit_a_file_and_refuse_a_bad_value(spark: Any, tmp_path: Path, capsys: 
     finally:
         spark.conf.unset(SETTING)
     assert json.loads(capsys.readouterr().out)["messages"] == 2
-    assert tallied(tally) == 2, "workers told of the rows"
+    assert total_rows(tally) == 2, "workers told of the rows"
 
     rows.write_text('{"id": 7, "v": "abcd"}\n', encoding="utf-8")
     assert exit_code(*arguments) == 2

@@ -17,7 +17,7 @@ from ticdc_emit.delivery.memory import MemorySink, MemoryWriter, clear
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.spark import worker as worker_module
-from ticdc_emit.spark.worker import set_aside
+from ticdc_emit.spark.worker import freeze_gc
 from ticdc_emit.testing import EmbeddedRegistry
 
 pytestmark = pytest.mark.spark
@@ -192,11 +192,11 @@ def spark_number(spark: Any) -> Any:
 def test_a_worker_sets_its_modules_aside_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_module, "_done", False)
     try:
-        set_aside()
+        freeze_gc()
         frozen = gc.get_freeze_count()
         assert frozen > 0
         kept = [[] for _ in range(10_000)]  # type: ignore[var-annotated]
-        set_aside()
+        freeze_gc()
         assert gc.get_freeze_count() <= frozen, len(kept)
     finally:
         gc.unfreeze()

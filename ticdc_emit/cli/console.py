@@ -147,12 +147,12 @@ def row_progress(
 
 @contextmanager
 def _tally_of(spark: SparkSession) -> Iterator[Callable[[], int]]:
-    from ticdc_emit.spark.worker import SETTING, tallied
+    from ticdc_emit.spark.worker import SETTING, total_rows
 
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
         spark.conf.set(SETTING, folder)
         try:
-            yield lambda: tallied(Path(folder))
+            yield lambda: total_rows(Path(folder))
         finally:
             spark.conf.unset(SETTING)
 

@@ -1,10 +1,12 @@
-"""Chunks as short rows, for the way through a shuffle.
+"""DataFrames as a batch of a changefeed: the jobs that encode rows where they are, shuffle chunks and deliver them.
 
-Spark hands a task 10,000 rows at once, or fewer where it measures them (``short_rows``); 10,000 chunks may be more than
-an Arrow array holds. So a chunk crosses the shuffle in segments of at most :data:`SEGMENT_BYTES`: a row with its first
-bytes, and rows with the others alone. They come together again by a name, for a shuffle promises no order.
+In: DataFrames of row changes, and the tasks of ``pipeline``, which decide order, splitting and routing. Out: the tasks'
+results, or a DataFrame of messages. A job is ``mapInArrow`` (encode), a shuffle by bucket and ``mapInArrow`` (deliver).
 
-In and out: batches of ``CHUNK_SCHEMA`` (``pipeline.chunks``), and of :data:`SEGMENT_SCHEMA` between.
+Spark hands a task 10,000 rows at once, or fewer where it measures them (``frames.RowLengths``); 10,000 chunks may be
+more than an Arrow array holds. So a chunk crosses the shuffle in segments of at most :data:`SEGMENT_BYTES`: a row with
+its first bytes, and rows with the others alone. A name joins them again, because a shuffle promises no order. In a
+local session the chunks' bytes stay in a file instead (:func:`chunk_folder`).
 """
 
 from __future__ import annotations
@@ -36,16 +38,16 @@ from ticdc_emit.pipeline.results import RESULT_SCHEMA, TaskResult, read_results
 from ticdc_emit.pipeline.state import DdlStatement
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.spark.frames import (
+    Prescan,
     RowLengths,
-    Survey,
     are_short,
+    balanced_reduce,
     change_columns,
-    in_pairs,
     named_tables,
-    refusing_long,
+    refuse_long_rows,
     without_ddl,
 )
-from ticdc_emit.spark.session import is_on, without_size_warnings
+from ticdc_emit.spark.session import conf_is_true, without_size_warnings
 from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named, tally_folder
 
 if TYPE_CHECKING:
@@ -60,10 +62,10 @@ __all__ = [
     "chunk_folder",
     "compiled_once",
     "in_micro_batch",
-    "in_segments",
+    "join_chunks",
     "planned_at_once",
-    "rejoined",
     "spark_columns",
+    "split_chunks",
 ]
 
 
@@ -78,12 +80,12 @@ _NAME_BYTES = 12
 _BODY = CHUNK_SCHEMA.get_field_index("body")
 
 
-def in_segments(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the chunks cut into segments."""
-    return map(_cut, chunks)
+def split_chunks(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the chunks (``CHUNK_SCHEMA``), each batch of them as a batch of segments (:data:`SEGMENT_SCHEMA`)."""
+    return map(_segments, chunks)
 
 
-def rejoined(segments: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def join_chunks(segments: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the chunks, each when its last segment has come.
 
     Raises :class:`DeliveryError` if some never come.
@@ -130,7 +132,7 @@ def _of_chunk(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.select(CHUNK_SCHEMA.names)
 
 
-def _cut(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _segments(batch: pa.RecordBatch) -> pa.RecordBatch:
     rows: list[int] = []
     bodies: list[memoryview | None] = []
     names: list[bytes | None] = []
@@ -191,7 +193,7 @@ def _local_master(spark: SparkSession) -> str | None:
     """Return where the session's tasks run if that is here, and if they may write what they like."""
     context = getattr(spark, "sparkContext", None)
     master = "" if context is None else str(context.master)
-    return master if _LOCAL.fullmatch(master) and not is_on(spark, _ENCRYPTED) else None
+    return master if _LOCAL.fullmatch(master) and not conf_is_true(spark, _ENCRYPTED) else None
 
 
 def _memory() -> int:
@@ -254,7 +256,7 @@ class SparkBatch:
         if not self._frames:
             raise ConfigError("no DataFrame was given", remedy="Give one DataFrame for each table", option="changes")
         self.session: SparkSession = next(iter(self._frames.values())).sparkSession
-        if is_on(self.session, "spark.speculation"):
+        if conf_is_true(self.session, "spark.speculation"):
             raise ConfigError(
                 "spark.speculation would send a task's messages twice",
                 remedy="Set spark.speculation=false",
@@ -272,9 +274,9 @@ class SparkBatch:
         if not frames:
             return []
         named = self._generic() if names_tables else []
-        survey = Survey(frames, named=named)
-        self._named = survey.tables() if named else None
-        return survey.ddl(database)
+        prescan = Prescan(frames, named=named)
+        self._named = prescan.tables() if named else None
+        return prescan.ddl(database)
 
     def check(self, plan: Plan) -> None:
         """Check columns and their types; no Spark job. Names of tables in rows would need a pass over them."""
@@ -318,8 +320,10 @@ class SparkBatch:
     ) -> DataFrame:
         count = self._bucket_count(encode.plan)
         encode = replace(encode, buckets=Buckets(encode.plan.targets, count))
-        segments = self._mapped(encode, SEGMENT_SCHEMA, in_segments, checks_length=checks_length)
-        return segments.repartitionById(count, "bucket").mapInArrow(in_worker(rejoined, deliver), spark_columns(schema))
+        segments = self._mapped(encode, SEGMENT_SCHEMA, split_chunks, checks_length=checks_length)
+        return segments.repartitionById(count, "bucket").mapInArrow(
+            in_worker(join_chunks, deliver), spark_columns(schema)
+        )
 
     def _mapped(self, task: EncodeTask, schema: pa.Schema, *after: Step, checks_length: bool = False) -> DataFrame:
         """Return the output of a task, and of steps after it, for the rows of every DataFrame, run where the rows are.
@@ -332,8 +336,8 @@ class SparkBatch:
             own = replace(task, table=table, plan=task.plan if table is None else task.plan.of_table(*table))
             rows = change_columns(without_ddl(df), "the changefeed" if table is None else ".".join(table))
             work = in_worker(own, *after, tally=tally)
-            made.append((refusing_long(rows) if checks_length else rows).mapInArrow(work, spark_columns(schema)))
-        return in_pairs(lambda one, other: one.union(other), made)
+            made.append((refuse_long_rows(rows) if checks_length else rows).mapInArrow(work, spark_columns(schema)))
+        return balanced_reduce(lambda one, other: one.union(other), made)
 
     def _are_short(self, plan: Plan) -> bool:
         """Return whether all rows are short, as far as the types of their columns tell."""
@@ -349,7 +353,7 @@ class SparkBatch:
         """
         most = int(self.session.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         context = getattr(self.session, "sparkContext", None)
-        if context is not None and not is_on(self.session, "spark.dynamicAllocation.enabled"):
+        if context is not None and not conf_is_true(self.session, "spark.dynamicAllocation.enabled"):
             most = min(most, _TASKS_PER_CORE * context.defaultParallelism)
         return max(1, min(len(plan.targets), most))
 

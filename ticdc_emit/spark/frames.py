@@ -1,7 +1,9 @@
-"""DataFrames of row changes as the columns that an encoding task reads.
+"""DataFrames of row changes as the columns that an encoding task reads, and what a batch finds out before its jobs.
 
-Two public forms (``changes.arrow_input``): **typed**, one DataFrame of one table, and **generic**, one for many.
-Nothing is shuffled, collected or cached here. Rules of order, splitting and routing are elsewhere.
+In: DataFrames in two public forms (``changes.arrow_input``): **typed**, one DataFrame of one table, and **generic**, one
+for many. Out: DataFrames with the columns of row changes, which nothing here shuffles, collects or caches; whether their
+rows are short, so that Spark need not measure them (:class:`RowLengths`); their DDL and the names of their tables, by
+one small job (:class:`Prescan`).
 """
 
 from __future__ import annotations
@@ -31,14 +33,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LONGEST",
+    "Prescan",
     "RowLengths",
-    "Survey",
     "are_short",
+    "balanced_reduce",
     "change_columns",
     "commit_ts_column",
-    "in_pairs",
     "named_tables",
-    "refusing_long",
+    "refuse_long_rows",
     "without_ddl",
 ]
 
@@ -70,7 +72,7 @@ def change_columns(df: DataFrame, where: str) -> DataFrame:
     return df.select("op", commit_ts_column(df).alias("commit_ts"), *seq, *others)
 
 
-def in_pairs(join: Callable[[_Part, _Part], _Part], parts: Sequence[_Part]) -> _Part:
+def balanced_reduce(join: Callable[[_Part, _Part], _Part], parts: Sequence[_Part]) -> _Part:
     """Join parts in their order, neighbours first: a tree of little depth, which Spark walks at each step."""
     while len(parts) > 1:
         parts = [reduce(join, parts[place : place + 2]) for place in range(0, len(parts), 2)]
@@ -153,8 +155,9 @@ class RowLengths:
 def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:
     """Return whether the rows of a typed DataFrame are short, as far as types tell: JSON and VARCHAR may be long.
 
-    Rows of many fields are not. The test of :func:`refusing_long` would be too much for Spark's optimizer, which moves
-    it below the projection that makes the images: each text in it becomes a copy of its image with all its fields.
+    Rows of many fields are not. The test of :func:`refuse_long_rows` would be too much for Spark's
+    optimizer, which moves it below the projection that makes the images: each text in it becomes a copy of its image
+    with all its fields.
     """
     fields = [field for _, field in _fields(df)]
     return (
@@ -167,7 +170,7 @@ def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:
     )
 
 
-def refusing_long(df: DataFrame) -> DataFrame:
+def refuse_long_rows(df: DataFrame) -> DataFrame:
     """Return the rows of a typed DataFrame; a job that meets one of more than :data:`LONGEST` bytes fails."""
     lengths = [
         f"coalesce(octet_length({quoted(image, field.name)}), 0)"
@@ -177,7 +180,7 @@ def refusing_long(df: DataFrame) -> DataFrame:
     if not lengths:
         return df
     # as text, because each function of a Column takes a dozen calls into the JVM
-    length = in_pairs(lambda one, other: f"({one} + {other})", lengths)
+    length = balanced_reduce(lambda one, other: f"({one} + {other})", lengths)
     return df.filter(f"if({length} > {LONGEST}, cast(raise_error('{_MARK}') as boolean), true)")
 
 
@@ -206,7 +209,7 @@ _DDL, _TABLE = "ddl", "table"
 _COLUMNS = {"kind": "string", "schema": "string", "table": "string", "commit_ts": "long", "query": "string"}
 
 
-class Survey:
+class Prescan:
     """The results of one job. ``frames``: those with DDL. ``named``: those whose tables are wanted."""
 
     def __init__(self, frames: Sequence[DataFrame], *, named: Iterable[DataFrame] = ()) -> None:
@@ -214,7 +217,7 @@ class Survey:
 
         parts = [_ddl_of(df) for df in frames]
         parts += [_columns(named_tables(df), kind=F.lit(_TABLE)) for df in named]
-        self._found = in_pairs(lambda one, other: one.union(other), parts).toArrow()
+        self._found = balanced_reduce(lambda one, other: one.union(other), parts).toArrow()
 
     def ddl(self, database: str) -> list[DdlStatement]:
         """Return the DDL in order; ``database``: for statements without one."""

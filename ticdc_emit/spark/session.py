@@ -1,8 +1,9 @@
-"""Suppress Spark's warnings about this library's plans, which users cannot act on.
+"""The session: start one in this process, read its settings, warm it up, and leave out warnings that help nobody.
 
-In: a Spark session. Out: for the length of a block, or for good in a session that the library starts, no warning that a
-task or the text of a plan is large. Nothing else of the session's logging changes. Over Spark Connect the server logs,
-which is not changed.
+In: Spark's settings, or a session. Out: a session with a JVM for short jobs (``java``) and without the warnings that a
+task or the text of a plan is large: they come from this library's plans, and users cannot act on them. In a user's own
+session they are left out for the length of a block only, and nothing else of its logging changes. Over Spark Connect
+the server logs, and that stays as it is.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LOGGERS",
     "MOST_WARM_UP_S",
-    "is_on",
+    "conf_is_true",
     "local_session",
     "quiet_for_good",
     "register",
@@ -126,7 +127,7 @@ def require_pyspark() -> None:
         raise MissingDependencyError("this needs Spark, but pyspark is not installed", extra="spark") from error
 
 
-def is_on(spark: SparkSession, setting: str) -> bool:
+def conf_is_true(spark: SparkSession, setting: str) -> bool:
     """Return whether a setting of Spark's that is off by default is on; as Spark does, read it whatever its case."""
     return str(spark.conf.get(setting, "false")).strip().lower() == "true"
 

@@ -1,8 +1,10 @@
-"""The number of rows that a running job has read to encode. Workers report it through a folder that the driver sees
-too.
+"""What runs around a task in a Python worker of Spark, and what its failures mean.
 
-In: a folder in the session's setting :data:`SETTING`, which only a local session can have. Out: a file for each worker
-process, with a line for each batch of rows. Tasks that run again are counted again, so it is only for display.
+In: the steps of a task, as functions over Arrow batches. Out: one function for ``mapInArrow`` that keeps memory between
+batches and leaves loaded modules out of garbage collection. With a folder in the session's setting :data:`SETTING`,
+which only a local session can have, each worker also writes a file there with a line for each batch of rows. Tasks that
+run again are counted again, so that number is only for display. A worker without a package that a task needs becomes a
+:class:`~ticdc_emit.errors.MissingDependencyError`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from ticdc_emit.errors import MissingDependencyError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SETTING", "Step", "counted", "in_worker", "missing_packages_named", "tallied", "tally_folder"]
+__all__ = ["SETTING", "Step", "count_rows", "in_worker", "missing_packages_named", "tally_folder", "total_rows"]
 
 
 SETTING = "spark.ticdcEmit.tally"
@@ -35,7 +37,7 @@ def tally_folder(spark: SparkSession) -> str | None:
     return folder
 
 
-def counted(batches: Iterator[pa.RecordBatch], folder: str | None) -> Iterator[pa.RecordBatch]:
+def count_rows(batches: Iterator[pa.RecordBatch], folder: str | None) -> Iterator[pa.RecordBatch]:
     """Yield the batches, and record the rows of each."""
     for batch in batches:
         yield batch
@@ -44,7 +46,7 @@ def counted(batches: Iterator[pa.RecordBatch], folder: str | None) -> Iterator[p
                 notes.write(f"{batch.num_rows}\n")
 
 
-def tallied(folder: Path) -> int:
+def total_rows(folder: Path) -> int:
     """Return the rows that all workers have recorded so far."""
     return sum(int(line) for notes in folder.iterdir() for line in notes.read_text().splitlines())
 
@@ -97,17 +99,17 @@ _done = False
 def in_worker(*steps: Step, tally: str | None = None) -> Step:
     """Return the steps, each of what the one before it yields, as a function for ``mapInArrow``.
 
-    ``tally``: a folder where the rows that come in are counted (``row_tally``).
+    ``tally``: a folder where the rows that come in are counted (:func:`count_rows`).
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # module-level names around the work, because the content of a pickled function is new in every task
         keep_memory()
-        made = counted(batches, tally)
+        made = count_rows(batches, tally)
         for step in steps:
             made = step(made)
         yield from made
-        set_aside()
+        freeze_gc()
 
     return run
 
@@ -121,7 +123,7 @@ def keep_memory() -> None:
             mallopt(_M_MMAP_THRESHOLD, _ARRAY_BYTES)
 
 
-def set_aside() -> None:
+def freeze_gc() -> None:
     """Exclude the current objects from all later garbage collections, once per process."""
     global _done
     if not _done:

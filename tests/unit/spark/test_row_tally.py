@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from ticdc_emit.cli import console as module
-from ticdc_emit.spark.worker import SETTING, counted, tallied
+from ticdc_emit.spark.worker import SETTING, count_rows, total_rows
 
 
 def _batches(*sizes: int) -> list[pa.RecordBatch]:
@@ -19,15 +19,15 @@ def _batches(*sizes: int) -> list[pa.RecordBatch]:
 
 def test_rows_are_noted_behind_each_batch(tmp_path: Path) -> None:
     batches = _batches(3, 4)
-    reading = counted(iter(batches), str(tmp_path))
+    reading = count_rows(iter(batches), str(tmp_path))
     assert next(reading) is batches[0]
-    assert tallied(tmp_path) == 0
+    assert total_rows(tmp_path) == 0
     assert next(reading) is batches[1]
-    assert tallied(tmp_path) == 3
+    assert total_rows(tmp_path) == 3
     assert list(reading) == []
     (tmp_path / "another process").write_text("5\n")
-    assert tallied(tmp_path) == 12
-    assert list(counted(iter(batches), None)) == batches
+    assert total_rows(tmp_path) == 12
+    assert list(count_rows(iter(batches), None)) == batches
 
 
 class _Session:
@@ -48,7 +48,7 @@ def test_a_terminal_shows_rows_and_rate(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(module, "_EVERY_S", 0.01)
     session = _Session()
     with module.row_progress("sending", session, 20):  # type: ignore[arg-type]
-        for batch in counted(iter(_batches(12, 30)), session.settings[SETTING]):
+        for batch in count_rows(iter(_batches(12, 30)), session.settings[SETTING]):
             del batch
         while "20 of 20 rows encoded" not in screen.getvalue():
             pass

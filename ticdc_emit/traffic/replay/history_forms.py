@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import ConfigError, InvalidValueError
 from ticdc_emit.hints import names as names_of
-from ticdc_emit.spark.frames import in_pairs
+from ticdc_emit.spark.frames import balanced_reduce
 from ticdc_emit.traffic.replay.rows import (
     Moment,
     TimeUnit,
@@ -218,7 +218,7 @@ def _of_each(
     for rows in by_ts.values():
         require(rows, keys)
     stamped = [rows.withColumn(_VERSION, F.lit(ts).cast("long")) for ts, rows in sorted(by_ts.items())]
-    whole = in_pairs(lambda one, other: one.unionByName(other, allowMissingColumns=True), stamped)
+    whole = balanced_reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), stamped)
     return whole, F.col(_VERSION), set(by_ts)
 
 

@@ -12,8 +12,8 @@ from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA
 from ticdc_emit.spark.batch import (
     SEGMENT_BYTES,
     SEGMENT_SCHEMA,
-    in_segments,
-    rejoined,
+    join_chunks,
+    split_chunks,
 )
 
 SIZES = (0, 1, SEGMENT_BYTES - 1, SEGMENT_BYTES, SEGMENT_BYTES + 1, 3 * SEGMENT_BYTES, 5 * SEGMENT_BYTES + 7)
@@ -40,7 +40,7 @@ def _rows(batches: list[pa.RecordBatch]) -> list[dict[str, object]]:
 
 def test_segments_are_short_and_stay_in_their_bucket() -> None:
     chunks = _drawn(random.Random(1))
-    [segments] = in_segments([chunks])
+    [segments] = split_chunks([chunks])
     assert segments.schema == SEGMENT_SCHEMA
     assert max(len(body or b"") for body in segments.column("body").to_pylist()) == SEGMENT_BYTES
     counted = {row["topic"]: (row["bucket"], row["segments"]) for row in segments.to_pylist() if row["topic"]}
@@ -54,10 +54,10 @@ def test_segments_are_short_and_stay_in_their_bucket() -> None:
 def test_chunks_come_back_whole(rows_of_a_batch: int, shuffled: bool) -> None:
     numbers = random.Random(2)
     given = [_drawn(numbers), _chunks([b"small"])]
-    moved = pa.Table.from_batches(in_segments(given))
+    moved = pa.Table.from_batches(split_chunks(given))
     if shuffled:
         moved = moved.take(pa.array(numbers.sample(range(moved.num_rows), moved.num_rows)))
-    came = list(rejoined(moved.combine_chunks().to_batches(max_chunksize=rows_of_a_batch)))
+    came = list(join_chunks(moved.combine_chunks().to_batches(max_chunksize=rows_of_a_batch)))
     assert all(batch.schema == CHUNK_SCHEMA for batch in came)
     assert _rows(came) == _rows(given)
 
@@ -65,14 +65,14 @@ def test_chunks_come_back_whole(rows_of_a_batch: int, shuffled: bool) -> None:
 def test_a_chunk_keeps_no_bytes_of_the_rows_that_came_with_it() -> None:
     chunks = _chunks([bytes(2 * SEGMENT_BYTES)] * 9)
     keys = pa.array([bytes(SEGMENT_BYTES)] * 9, pa.binary())
-    [segments] = in_segments(
+    [segments] = split_chunks(
         [chunks.set_column(CHUNK_SCHEMA.get_field_index("keys"), CHUNK_SCHEMA.field("keys"), keys)]
     )
-    assert all(chunk.get_total_buffer_size() < 4 * SEGMENT_BYTES for chunk in rejoined([segments]))
+    assert all(chunk.get_total_buffer_size() < 4 * SEGMENT_BYTES for chunk in join_chunks([segments]))
 
 
 def test_a_lost_segment_is_an_error() -> None:
-    [segments] = in_segments([_drawn(random.Random(3))])
+    [segments] = split_chunks([_drawn(random.Random(3))])
     kept = segments.filter(pa.array([row["segment"] != 2 for row in segments.to_pylist()]))
     with pytest.raises(DeliveryError, match="segments of 2 chunks are missing"):
-        list(rejoined([kept]))
+        list(join_chunks([kept]))
