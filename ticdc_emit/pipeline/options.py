@@ -1,12 +1,17 @@
-"""How a changefeed runs, whatever its engine: options that a run takes beside TiCDC's own configuration."""
+"""How a changefeed runs, whatever its engine: options that a run takes beside TiCDC's own configuration.
+
+A run option is a field of :class:`RunOptions`: its name, type, default and, if ``format("ticdc")`` has it too, its
+:class:`TextForm`. The data source gets its names and parsers from there. ``spark.TicdcSink`` has the options as keyword
+arguments and explains them.
+"""
 
 from __future__ import annotations
 
 import math
 import os
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from numbers import Real
 from typing import Any, Literal
 
@@ -16,7 +21,35 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.bad_rows import checked_bad_rows
 from ticdc_emit.registry.base import SchemaRegistry
 
-__all__ = ["EncoderOptions", "RunOptions"]
+__all__ = ["FLAG", "SECONDS", "TEXT", "URI", "EncoderOptions", "RunOptions", "TextForm"]
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """How an option is given as text. ``parse``: raises ValueError, KeyError or TypeError; ``what``: for its error."""
+
+    parse: Callable[[str], Any]
+    what: str
+
+
+def _flag(text: str) -> bool:
+    return {"true": True, "false": False}[text.strip().lower()]
+
+
+def _clock(text: str) -> str | int:
+    return text if text in ("commit", "wall") else int(text)
+
+
+TEXT = TextForm(str, "text")
+SECONDS = TextForm(float, "a number of seconds")
+FLAG = TextForm(_flag, "true or false")
+URI = TextForm(Secret, "text")
+"""It may hold a login."""
+_CLOCK = TextForm(_clock, "commit, wall or ms")
+
+
+def _text(form: TextForm) -> dict[str, TextForm]:
+    return {"text": form}
 
 
 @dataclass(frozen=True)
@@ -26,23 +59,30 @@ class RunOptions:
     Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown value, and for seconds that are negative or infinite.
     """
 
-    clock: Literal["commit", "wall"] | int = "commit"
-    watermark_interval: float | None = None
-    allowed_lateness: float = 0
-    late: Literal["error", "emit", "drop"] = "error"
-    validate: Literal["task", "batch"] = "task"
-    state_uri: Secret[str] | None = None  # it may hold a login
-    verbatim_json: bool = False
-    bad_rows: Literal["refuse", "skip"] = "refuse"
-    bad_rows_path: Secret[str] | None = None  # it may hold a login
-    heartbeat: float | None = None
+    clock: Literal["commit", "wall"] | int = field(default="commit", metadata=_text(_CLOCK))
+    watermark_interval: float | None = field(default=None, metadata=_text(SECONDS))
+    allowed_lateness: float = field(default=0, metadata=_text(SECONDS))
+    late: Literal["error", "emit", "drop"] = field(default="error", metadata=_text(TEXT))
+    validate: Literal["task", "batch"] = field(default="task", metadata=_text(TEXT))
+    state_uri: Secret[str] | None = field(default=None, metadata=_text(URI))
+    verbatim_json: bool = field(default=False, metadata=_text(FLAG))
+    bad_rows: Literal["refuse", "skip"] = field(default="refuse", metadata=_text(TEXT))
+    bad_rows_path: Secret[str] | None = field(default=None, metadata=_text(URI))
+    heartbeat: float | None = None  # a write of the data source ends with its rows
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> RunOptions:
         """Return the options among a call's arguments (its ``locals()``), which have their names; URIs are text."""
-        values = {field.name: arguments[field.name] for field in fields(cls)}
-        uris = {name: values[name] for name in ("state_uri", "bad_rows_path")}
-        return cls(**(values | {name: None if uri is None else Secret(uri) for name, uri in uris.items()}))
+        values = {each.name: arguments[each.name] for each in fields(cls)}
+        for name, form in cls.text_forms().items():
+            if form is URI and values[name] is not None:
+                values[name] = Secret(values[name])
+        return cls(**values)
+
+    @classmethod
+    def text_forms(cls) -> dict[str, TextForm]:
+        """Return how options are given as text, by their names, without those that the data source does not have."""
+        return {each.name: each.metadata["text"] for each in fields(cls) if each.metadata}
 
     def __post_init__(self) -> None:
         if self.late not in ("error", "emit", "drop"):

@@ -12,7 +12,7 @@ import shutil
 import socket
 import tempfile
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -23,6 +23,7 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSource
 
 from ticdc_emit.changes.arrow_input import check_columns
 from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed, mask_uri
+from ticdc_emit.config.load import LoadOptions
 from ticdc_emit.config.secrets import foreign_text, hide, hides_arguments, uri_secrets
 from ticdc_emit.delivery.memory import sink_for
 from ticdc_emit.errors import ConfigError, DeliveryError, MissingDependencyError, StateError, TicdcEmitError
@@ -30,7 +31,7 @@ from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.batch import ArrowBatch, Batch, EncodedBatch, Encoding, typed_table
 from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA
 from ticdc_emit.pipeline.error_json import unreadable
-from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.options import FLAG, TEXT, RunOptions, TextForm
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.pipeline.state import BatchState
@@ -45,67 +46,32 @@ __all__ = ["SourceOptions", "StagedBatches", "StagedFile", "Staging", "TicdcData
 
 _LIBRDKAFKA = "librdkafka."
 _OF_SPARK = frozenset({"checkpointlocation", "queryname"})
-
-
-def _flag(text: str) -> bool:
-    return {"true": True, "false": False}[text.strip().lower()]
-
-
-def _clock(text: str) -> str | int:
-    return text if text in ("commit", "wall") else int(text)
+_FLAGS = ("integrity", "force_replicate")
 
 
 def _ddl(text: str) -> list[tuple[Any, ...]]:
     return [tuple(entry) for entry in json.loads(text)]
 
 
-_TEXT: tuple[Callable[[str], Any], str] = (str, "text")
-_SECONDS: tuple[Callable[[str], Any], str] = (float, "a number of seconds")
-_FLAG: tuple[Callable[[str], Any], str] = (_flag, "true or false")
-_KNOWN: dict[str, tuple[Callable[[str], Any], str]] = {
-    "sinkUri": _TEXT,
-    "schema": _TEXT,
-    "schemaPath": _TEXT,
-    "changefeed": _TEXT,
-    "table": _TEXT,
-    "ddl": (_ddl, "a JSON list of [commit_ts, statement] or [commit_ts, statement, schema]"),
-    "clock": (_clock, "commit, wall or ms"),
-    "watermarkInterval": _SECONDS,
-    "allowedLateness": _SECONDS,
-    "late": _TEXT,
-    "validate": _TEXT,
-    "badRows": _TEXT,
-    "badRowsPath": (Secret, "text"),
-    "stateUri": (Secret, "text"),
-    "stagingUri": _TEXT,
-    "verbatimJson": _FLAG,
-    "timeZone": _TEXT,
-    "profile": _TEXT,
-    "clusterId": _TEXT,
-    "schemaRegistry": _TEXT,
-    "integrity": _FLAG,
-    "forceReplicate": _FLAG,
+def _camel_case(argument: str) -> str:
+    first, *others = argument.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+_RUNNING = {_camel_case(argument): argument for argument in RunOptions.text_forms()}
+_LOADING = {_camel_case(argument): argument for argument in LoadOptions.__annotations__}
+_KNOWN: dict[str, TextForm] = {
+    "sinkUri": TEXT,
+    "schema": TEXT,
+    "schemaPath": TEXT,
+    "changefeed": TEXT,
+    "table": TEXT,
+    "ddl": TextForm(_ddl, "a JSON list of [commit_ts, statement] or [commit_ts, statement, schema]"),
+    **{_camel_case(argument): form for argument, form in RunOptions.text_forms().items()},
+    "stagingUri": TEXT,
+    **{name: FLAG if argument in _FLAGS else TEXT for name, argument in _LOADING.items()},
 }
 _BY_LOWER = {name.lower(): name for name in _KNOWN}
-_LOADING = {
-    "timeZone": "time_zone",
-    "profile": "profile",
-    "clusterId": "cluster_id",
-    "schemaRegistry": "schema_registry",
-    "integrity": "integrity",
-    "forceReplicate": "force_replicate",
-}
-_RUNNING = {
-    "clock": "clock",
-    "watermarkInterval": "watermark_interval",
-    "allowedLateness": "allowed_lateness",
-    "late": "late",
-    "validate": "validate",
-    "badRows": "bad_rows",
-    "badRowsPath": "bad_rows_path",
-    "stateUri": "state_uri",
-    "verbatimJson": "verbatim_json",
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,18 +163,18 @@ def _running(values: Mapping[str, Any]) -> RunOptions:
         return RunOptions(**{argument: values[name] for name, argument in _RUNNING.items() if name in values})
     except ConfigError as error:
         argument = error.context["option"]
-        name = next(name for name, known in _RUNNING.items() if known == argument)
+        name = _camel_case(argument)
         raise ConfigError(
             error.message.replace(argument, name), remedy=error.remedy.replace(argument, name), option=name
         ) from None
 
 
 def _parsed(name: str, text: str) -> Any:
-    parse, form = _KNOWN[name]
+    form = _KNOWN[name]
     try:
-        return parse(text)
+        return form.parse(text)
     except (ValueError, KeyError, TypeError):
-        raise ConfigError(f"the option {name} is not {form}", remedy=f"Give {form}", option=name) from None
+        raise ConfigError(f"the option {name} is not {form.what}", remedy=f"Give {form.what}", option=name) from None
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """DataFrames of row changes as the columns that an encoding task reads, and what a batch finds out before its jobs.
 
-In: DataFrames in two public forms (``changes.arrow_input``): **typed**, one DataFrame of one table, and **generic**, one
-for many. Out: DataFrames with the columns of row changes, which nothing here shuffles, collects or caches; whether their
-rows are short, so that Spark need not measure them (:class:`RowLengths`); their DDL and the names of their tables, by
-one small job (:class:`Prescan`).
+In: DataFrames in two public forms (``changes.arrow_input``): **typed**, one DataFrame of one table, and **generic**,
+one for many. Out: DataFrames with the columns of row changes, which nothing here shuffles, collects or caches; whether
+their rows are short, so that Spark need not measure them (:class:`RowLengths`); their DDL and the names of their
+tables, by one small job (:class:`Prescan`).
 """
 
 from __future__ import annotations
@@ -155,9 +155,9 @@ class RowLengths:
 def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:
     """Return whether the rows of a typed DataFrame are short, as far as types tell: JSON and VARCHAR may be long.
 
-    Rows of many fields are not. The test of :func:`refuse_long_rows` would be too much for Spark's
-    optimizer, which moves it below the projection that makes the images: each text in it becomes a copy of its image
-    with all its fields.
+    Rows of many fields are not. The test of :func:`refuse_long_rows` would be too much for Spark's optimizer, which
+    moves it below the projection that makes the images: each text in it becomes a copy of its image with all its
+    fields.
     """
     fields = [field for _, field in _fields(df)]
     return (

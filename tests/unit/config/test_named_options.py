@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import Field, fields
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from ticdc_emit.config import KafkaConfig
 from ticdc_emit.config.load import LoadOptions, refuse_unknown
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.pipeline.options import EncoderOptions
+from ticdc_emit.pipeline.options import EncoderOptions, RunOptions
 from ticdc_emit.spark import TicdcSink, encode
 from ticdc_emit.spark.sink import SinkOptions
 from ticdc_emit.strategies.changefeeds import FeedOptions
@@ -38,11 +39,17 @@ def test_each_name_is_told_once() -> None:
     assert load | {"own_registry"} == _keywords(load_changefeed)  # of those who bring a registry, not handed on
     assert set(EncoderOptions.__annotations__) == _keywords(Encoder.__init__)
     assert set(SinkOptions.__annotations__) == _keywords(TicdcSink.__init__)
+    assert {each.name for each in fields(RunOptions)} <= _keywords(TicdcSink.__init__)
     assert load <= _keywords(History.messages)
 
 
 def test_defaults_of_a_kafka_sink_are_those_of_the_options() -> None:
     assert KafkaSink(("host:1",)) == KafkaSink.of(KafkaConfig(brokers=("host:1",)))
+
+
+@pytest.mark.parametrize("option", fields(RunOptions), ids=lambda option: option.name)
+def test_the_sink_has_the_default_of_each_run_option(option: Field[Any]) -> None:
+    assert inspect.signature(TicdcSink.__init__).parameters[option.name].default == option.default
 
 
 @pytest.mark.parametrize(
