@@ -1,7 +1,8 @@
-"""Messages as points of a picture: place, kind, commit time, size, and whether it is a redelivery.
+"""Pictures of messages: an overview of a stream, and the timeline of a key in every partition that has it.
 
-In: what a :class:`~ticdc_emit.consume.verify.Verifier` reads (``watch=points.see``), so nothing is decoded twice.
-Out: :class:`Point` records in the order of arrival. Memory: about 300 bytes for each row and control message.
+In: what a :class:`~ticdc_emit.consume.verify.Verifier` reads (``watch=points.see``), so nothing is decoded twice. It
+becomes :class:`Point` records (place, kind, commit time, size, redelivery) in the order of arrival, about 300 bytes for
+each row and control message. Out: plotly figures. plotly is imported only when one is drawn (extra ``plot``).
 """
 
 from __future__ import annotations

@@ -1,10 +1,16 @@
-"""The row of a message, identified by the message itself."""
+"""The invariants: rules that every stream of TiCDC's messages obeys, whatever the rows.
+
+In: messages that could be read (:class:`Seen`), those of one partition in their order, and at the end what is known of
+the topics (:class:`Stream`). Out: a :class:`Finding` for each message or partition that breaks a rule. A rule is a
+class here and a line of ``verify.INVARIANTS``. ``verify.Verifier`` reads each message once and shows it to all rules.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.base import Message, Place
@@ -113,16 +119,18 @@ class Seen:
         return Finding(invariant, text, *self.place, self.message.offset, self.table, key)
 
 
-class Invariant(Protocol):
-    """A rule that every stream obeys."""
+class Invariant(ABC):
+    """A rule that every stream obeys. ``name``: as findings have it."""
 
-    name: str
+    name: ClassVar[str]
 
+    @abstractmethod
     def see(self, seen: Seen) -> Iterable[Finding]:
         """Take the next message of its partition."""
 
     def end(self, stream: Stream) -> Iterable[Finding]:
         """Return findings about the whole stream; no message follows."""
+        return ()
 
 
 @dataclass
@@ -141,7 +149,7 @@ class Stream:
         return self.firsts.get(place, 0) == 0
 
 
-class Checksums:
+class Checksums(Invariant):
     """Avro, Simple: a row with a checksum matches it, and is not marked as corrupted."""
 
     name = "checksum"
@@ -150,7 +158,6 @@ class Checksums:
         self._reader = reader
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        """Compute the row's checksum."""
         row = seen.row
         if row is None:
             return
@@ -163,12 +170,8 @@ class Checksums:
         if getattr(row.message, "corrupted", False) or getattr(stated, "corrupted", False):
             yield seen.finding(self.name, "TiCDC has marked the row as corrupted")
 
-    def end(self, stream: Stream) -> Iterable[Finding]:
-        """Nothing to add."""
-        return ()
 
-
-class KeyColumns:
+class KeyColumns(Invariant):
     """A row has its handle key; if the message also has a key (Avro, Debezium), both are equal."""
 
     name = "key-columns"
@@ -178,7 +181,6 @@ class KeyColumns:
         self._compares = config.codec.protocol.traits.registers_schemas
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        """Compare the row's columns with the key's."""
         row = seen.row
         if row is None:
             return
@@ -192,12 +194,8 @@ class KeyColumns:
             if other:
                 yield seen.finding(self.name, f"key and value differ in {', '.join(other)}")
 
-    def end(self, stream: Stream) -> Iterable[Finding]:
-        """Nothing to add."""
-        return ()
 
-
-class ClaimChecks:
+class ClaimChecks(Invariant):
     """The object that a message names exists, and has the whole message.
 
     ``claims``: returns an object's bytes by its location.
@@ -211,7 +209,6 @@ class ClaimChecks:
         self._raw = config.codec.large_message_handle.claim_check_raw_value
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        """Read the object."""
         row = seen.row
         if row is None or row.claim_check is None:
             return
@@ -225,16 +222,12 @@ class ClaimChecks:
         if not isinstance(whole, RowEvent) or _of(whole) != _of(row) or whole.handle_key_only:
             yield seen.finding(self.name, f"{row.claim_check} holds another message")
 
-    def end(self, stream: Stream) -> Iterable[Finding]:
-        """Nothing to add."""
-        return ()
-
 
 def _of(row: RowEvent) -> tuple[object, ...]:
     return row.schema, row.table, row.op, row.commit_ts
 
 
-class KeyOrder:
+class KeyOrder(Invariant):
     """Within a partition, a new row of a key has no lower commit_ts than the key's previous rows."""
 
     name = "key-order"
@@ -244,7 +237,6 @@ class KeyOrder:
         self._behind: dict[int, Seen] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        """Compare with the key's previous rows."""
         if seen.key is None or seen.commit is None:
             return ()
         known = self._newest.get(seen.number)
@@ -265,7 +257,7 @@ class KeyOrder:
             yield last.finding(self.name, text)
 
 
-class Duplicates:
+class Duplicates(Invariant):
     """Two messages of the same key, commit and operation have the same content."""
 
     name = "duplicates"
@@ -274,7 +266,6 @@ class Duplicates:
         self._known: dict[int, tuple[int, int]] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        """Compare with the earlier message of the same commit."""
         row = seen.row
         if row is None or row.commit_ts is None or seen.key is None:
             return ()
@@ -285,12 +276,8 @@ class Duplicates:
         text = f"the {row.op} of commit_ts {row.commit_ts} is not that of offset {offset}"
         return (seen.finding(self.name, text),)
 
-    def end(self, stream: Stream) -> Iterable[Finding]:
-        """Nothing to add."""
-        return ()
 
-
-class Watermarks:
+class Watermarks(Invariant):
     """A watermark is not lower than the previous one, unless it is a repetition. Nothing new at or below it comes after
     it.
 
@@ -305,7 +292,6 @@ class Watermarks:
         self._statements: set[tuple[Place, int | None, str]] = set()
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        """Compare with the partition's highest watermark."""
         event, place = seen.event, seen.place
         highest, offset = self._highest.get(place, (-1, -1))
         if isinstance(event, WatermarkEvent):
@@ -326,7 +312,6 @@ class Watermarks:
             yield seen.finding(self.name, text)
 
     def end(self, stream: Stream) -> Iterable[Finding]:
-        """Find partitions that lack watermarks."""
         for topic in sorted({topic for topic, _ in self._highest}):
             for place in stream.places(topic):
                 if place not in self._highest:
@@ -336,7 +321,7 @@ class Watermarks:
 _Version = tuple[str, str, int]
 
 
-class SchemaFirst:
+class SchemaFirst(Invariant):
     """Simple: DDL or BOOTSTRAP has shown a table's version before the first row of it.
 
     With ``send-bootstrap-to-all-partition`` this holds in every partition, else somewhere in the topic. For a table
@@ -353,7 +338,6 @@ class SchemaFirst:
         self._missing: dict[tuple[Place, _Version], Seen] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        """Remember versions, and rows of versions that are not known yet."""
         shown = self._shown.setdefault(seen.place, set())
         event = seen.event
         if isinstance(event, BootstrapEvent):
@@ -371,7 +355,6 @@ class SchemaFirst:
         return ()
 
     def end(self, stream: Stream) -> Iterable[Finding]:
-        """Return the first row of each version that was not known."""
         anywhere = {version for shown in self._shown.values() for version in shown}
         for (place, version), seen in self._missing.items():
             moved = any(version == stated for topic, stated in self._stated if topic != place[0])
@@ -380,13 +363,12 @@ class SchemaFirst:
                 yield seen.finding(self.name, text)
 
 
-class SchemaIds:
+class SchemaIds(Invariant):
     """Avro: the schemas of key and value belong to the same table. (Reading has shown that they exist.)"""
 
     name = "schema-id"
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        """Compare the two schemas."""
         record = None if seen.row is None else seen.row.message
         if not isinstance(record, AvroRow) or record.schema is None or record.key_schema is None:
             return
@@ -396,12 +378,8 @@ class SchemaIds:
         if value != key:
             yield seen.finding(self.name, f"the value's schema is of {value}, the key's of {key}")
 
-    def end(self, stream: Stream) -> Iterable[Finding]:
-        """Nothing to add."""
-        return ()
 
-
-class DdlPartitions:
+class DdlPartitions(Invariant):
     """A statement is in every partition of its topic; in Canal-JSON only in partition 0."""
 
     name = "ddl-partitions"
@@ -411,7 +389,6 @@ class DdlPartitions:
         self._seen: dict[tuple[str, int | None, str], dict[int, Seen]] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        """Remember the partitions of statements."""
         event = seen.event
         if not isinstance(event, DdlEvent):
             return
@@ -421,7 +398,6 @@ class DdlPartitions:
         self._seen.setdefault((topic, event.commit_ts, event.query), {}).setdefault(partition, seen)
 
     def end(self, stream: Stream) -> Iterable[Finding]:
-        """Find partitions without a statement that others of the topic have."""
         if self._only_first:
             return
         for (topic, commit_ts, query), places in self._seen.items():

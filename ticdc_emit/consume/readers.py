@@ -1,7 +1,8 @@
-"""Guess a message's protocol, to distinguish a wrong protocol from damaged messages.
+"""The reader of a changefeed's messages, and a guess at the protocol of messages that it cannot read.
 
-In: a record. Out: the protocol's name in options, or nothing if that is not clear (a tombstone, a compressed value,
-anything else).
+In: a configuration, or a record. Out: the :class:`EventReader` of the protocol; or the protocol's name in options, to
+distinguish a wrong protocol from damaged messages, and nothing if that is not clear (a tombstone, a compressed value).
+Only the package of the protocol that is needed is imported.
 """
 
 from __future__ import annotations
@@ -20,35 +21,6 @@ from ticdc_emit.protocols.registered_avro import RegistrySchemas, SchemaSource
 from ticdc_emit.protocols.whole_messages import MAX_DECOMPRESSED_BYTES
 
 __all__ = ["EventReader", "ProtocolGuess", "package_of", "reader_for"]
-
-
-class ProtocolGuess:
-    """Tries the readers of all protocols, at most one of which can read a message."""
-
-    def __init__(self) -> None:
-        self._recognizers: dict[str, list[Recognizer]] = {}
-        # frames first, then schema ids: frames may look like an id, and the bytes after an id like Simple in Avro
-        for protocol in sorted(WRITTEN, key=_told_from):
-            self._recognizers |= package_of(protocol).recognizers()
-
-    def of(self, message: Message) -> str | None:
-        """Return the protocol's name, ``None`` if no reader takes the message."""
-        for name, recognizers in self._recognizers.items():
-            if any(_takes(read, message) for read in recognizers):
-                return name
-        return None
-
-
-def _told_from(protocol: Protocol) -> tuple[bool, bool]:
-    return not protocol.traits.packs_rows, not protocol.traits.registers_schemas
-
-
-def _takes(read: Recognizer, message: Message) -> bool:
-    try:
-        read(message.key, message.value)
-    except DecodeError:
-        return False
-    return True
 
 
 def reader_for(
@@ -93,3 +65,32 @@ def _own_registry(config: ChangefeedConfig) -> SchemaSource:
             option="schema-registry",
         )
     return RegistrySchemas(url.reveal())
+
+
+class ProtocolGuess:
+    """Tries the readers of all protocols, at most one of which can read a message."""
+
+    def __init__(self) -> None:
+        self._recognizers: dict[str, list[Recognizer]] = {}
+        # frames first, then schema ids: frames may look like an id, and the bytes after an id like Simple in Avro
+        for protocol in sorted(WRITTEN, key=_guess_order):
+            self._recognizers |= package_of(protocol).recognizers()
+
+    def of(self, message: Message) -> str | None:
+        """Return the protocol's name, ``None`` if no reader takes the message."""
+        for name, recognizers in self._recognizers.items():
+            if any(_recognizes(read, message) for read in recognizers):
+                return name
+        return None
+
+
+def _guess_order(protocol: Protocol) -> tuple[bool, bool]:
+    return not protocol.traits.packs_rows, not protocol.traits.registers_schemas
+
+
+def _recognizes(read: Recognizer, message: Message) -> bool:
+    try:
+        read(message.key, message.value)
+    except DecodeError:
+        return False
+    return True

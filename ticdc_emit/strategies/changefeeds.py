@@ -24,7 +24,7 @@ from ticdc_emit.config.protocols import (
     traits_of,
 )
 from ticdc_emit.errors import StrategyError
-from ticdc_emit.strategies.columns import chosen
+from ticdc_emit.strategies.columns import known_names
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -78,7 +78,7 @@ def changefeeds(
     """
     if protocols is None:
         protocols = [name for name in PROTOCOLS if traits_of(name).force_replicate or not force_replicate]
-    protocol_names = chosen(protocols, PROTOCOL_NAMES, what="protocols", argument="protocols")
+    protocol_names = known_names(protocols, PROTOCOL_NAMES, what="protocols", argument="protocols")
     for name in protocol_names:
         if force_replicate and not traits_of(name).force_replicate:
             raise StrategyError(
@@ -86,7 +86,7 @@ def changefeeds(
                 remedy="Leave the protocol or force_replicate out",
                 argument="force_replicate",
             )
-    dispatchers = chosen(partitions, _DISPATCHERS, what="partition dispatchers", argument="partitions")
+    dispatchers = known_names(partitions, _DISPATCHERS, what="partition dispatchers", argument="partitions")
     if max_partitions < 1:
         raise StrategyError(
             f"max_partitions={max_partitions!r} is not at least 1", remedy="Give 1 or more", argument="max_partitions"

@@ -1,4 +1,8 @@
-"""Names of databases, tables and columns; and names that an option chooses among known ones."""
+"""Names, column types and CREATE TABLE statements of tables that TiDB accepts.
+
+In: the arguments of strategies, checked here (:class:`TableShape`). Out: strategies of SQL text. Types are drawn with
+all their sizes; which of them can be keys, and which defaults they take, is in :class:`ColumnType`.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +22,15 @@ __all__ = [
     "TYPES",
     "ColumnType",
     "TableShape",
-    "chosen",
+    "arguments_text",
     "column_clause",
     "column_types",
+    "known_names",
     "literal",
     "named_tables",
     "names",
     "same_name",
     "tables",
-    "told_of",
     "without_backslashes",
 ]
 
@@ -54,7 +58,9 @@ def same_name(name: str) -> str:
     return name.lower()
 
 
-def chosen(value: str | Iterable[str] | None, known: tuple[str, ...], *, what: str, argument: str) -> tuple[str, ...]:
+def known_names(
+    value: str | Iterable[str] | None, known: tuple[str, ...], *, what: str, argument: str
+) -> tuple[str, ...]:
     """Return the names that an option gives, all that are known for ``None``.
 
     Raises :class:`StrategyError` for none and for unknown ones; ``what``: what they are.
@@ -176,7 +182,7 @@ TYPES = tuple(_BY_NAME)
 
 def column_types(types: str | Collection[str] | None) -> _Types:
     """Return column types of these names, all of :data:`TYPES` for ``None``; :class:`StrategyError` for others."""
-    return _chosen_types(chosen(types, TYPES, what="column types", argument="types"))
+    return _chosen_types(known_names(types, TYPES, what="column types", argument="types"))
 
 
 @lru_cache(maxsize=64)
@@ -220,14 +226,14 @@ class TableShape:
                 remedy=f"Give a number from 1 to {_MOST_COLUMNS}",
                 argument="max_columns",
             )
-        type_names = chosen(types, TYPES, what="column types", argument="types")
+        type_names = known_names(types, TYPES, what="column types", argument="types")
         shape = cls(type_names, names, max_columns, allow_keyless, allow_defaults, allow_virtual, allow_backslashes)
         if not shape.in_keys:
             raise StrategyError("none of the types can be in a key", remedy="Add one, such as int", argument="types")
         return shape
 
     def __repr__(self) -> str:
-        return told_of(self)
+        return arguments_text(self)
 
     def column_types(self, names: tuple[str, ...] | None = None) -> st.SearchStrategy[ColumnType]:
         """Return the types of columns; ``names``: some of ``types``."""
@@ -294,7 +300,7 @@ def named_tables(
     return table, f"create table {quoted(schema, table)} ({', '.join(clauses)})"
 
 
-def told_of(arguments: Any) -> str:
+def arguments_text(arguments: Any) -> str:
     """Return the arguments in a dataclass that differ from their defaults, for reports of failing examples."""
     given = {field.name: getattr(arguments, field.name) for field in fields(arguments) if field.repr}
     defaults = {field.name: field.default for field in fields(arguments)}

@@ -22,8 +22,8 @@ from ticdc_emit.sql.words import quoted
 from ticdc_emit.strategies.columns import (
     ColumnType,
     TableShape,
-    chosen,
     column_clause,
+    known_names,
     literal,
     named_tables,
     same_name,
@@ -73,7 +73,7 @@ def ddl(
     none of them applies to the catalog.
     """
     shape = TableShape.of(types, names, max_columns, allow_keyless, allow_defaults)
-    statements = applicable(catalog, chosen(kinds, DDL_KINDS, what="kinds of DDL", argument="kinds"), shape)
+    statements = applicable(catalog, known_names(kinds, DDL_KINDS, what="kinds of DDL", argument="kinds"), shape)
     if statements is None:
         raise StrategyError(
             "none of the kinds of DDL applies to the catalog",

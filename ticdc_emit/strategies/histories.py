@@ -1,4 +1,8 @@
-"""Single row changes of a table in the generic form, and commit timestamps."""
+"""Row changes of one table, rows alone, and whole histories: tables, DDL and transactions in the order of commits.
+
+In: tables as SQL or from a catalog, and what may happen to them. Out: changes and rows in the generic form, and
+:class:`~ticdc_emit.traffic.History` objects in which each change fits the rows and the table version of its time.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.charsets import collation_key
 from ticdc_emit.sql.types import FLOAT_TYPES, STRING_TYPES
-from ticdc_emit.strategies.columns import TableShape, chosen, named_tables, same_name, told_of
+from ticdc_emit.strategies.columns import TableShape, arguments_text, known_names, named_tables, same_name
 from ticdc_emit.strategies.ddl import DDL_KINDS, applicable
 from ticdc_emit.strategies.values import values
 from ticdc_emit.traffic.expected_tables import TableFold
@@ -48,7 +52,7 @@ def changes(
     other arguments are those of :func:`~ticdc_emit.strategies.histories`. For changes that follow from each other, use
     :func:`~ticdc_emit.strategies.histories`. Raises :class:`~ticdc_emit.errors.StrategyError`.
     """
-    kinds = chosen(ops, _OPS, what="operations", argument="ops")
+    kinds = known_names(ops, _OPS, what="operations", argument="ops")
     info = table_of(table, time_zone)
     images = rows(info, time_zone=time_zone, allow_zero_dates=allow_zero_dates)
     return _changes(info, images, sorted(kinds, key=_OPS.index), allow_key_updates)
@@ -133,7 +137,7 @@ class _Plot:
     allow_zero_dates: bool = True
 
     def __repr__(self) -> str:
-        return told_of(self)
+        return arguments_text(self)
 
 
 def histories(
@@ -187,7 +191,7 @@ def histories(
 def _chosen_kinds(ddl_kinds: str | Collection[str] | None) -> tuple[str, ...]:
     if ddl_kinds is not None and not isinstance(ddl_kinds, str) and not len(ddl_kinds):
         return ()
-    return chosen(ddl_kinds, DDL_KINDS, what="kinds of DDL", argument="ddl_kinds")
+    return known_names(ddl_kinds, DDL_KINDS, what="kinds of DDL", argument="ddl_kinds")
 
 
 @st.composite

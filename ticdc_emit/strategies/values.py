@@ -1,8 +1,10 @@
-"""Text of JSON documents and of VECTOR's numbers as TiDB prints them, for values that the encoders are tested with.
+"""Values of columns as canonical text (docs/types.md).
 
-It uses only Python's own printing and nothing of the encoders, so an error there is not repeated here. Rule sources:
-pingcap/tidb ``pkg/types/json_binary.go`` (``marshalTo``: keys in the order of their bytes, ``", "`` and ``": "``
-between items; ``marshalFloat64To``), ``pkg/types/vector.go`` (``String``).
+In: a column of a catalog. Out: a strategy of the texts that its row changes may have, the limits of the type included.
+Documents and VECTOR's numbers are printed as TiDB prints them with only Python's own printing and nothing of the
+encoders, so an error there is not repeated here. Rule sources: pingcap/tidb ``pkg/types/json_binary.go``
+(``marshalTo``: keys in the order of their bytes, ``", "`` and ``": "`` between items; ``marshalFloat64To``),
+``pkg/types/vector.go`` (``String``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""A fixed port for a server that cannot choose its own: its connections are forwarded, byte for byte.
+"""A Kafka cluster in this process: librdkafka's mock cluster, for tests and demos (extra ``kafka``).
 
-In: a port on loopback and the ``host:port`` behind it. Out: a thread that accepts, and one per connection.
+In: the number of brokers, and a port if clients need a fixed one: the mock cluster chooses its own ports, so a thread
+forwards the connections of a fixed one to it, byte for byte. Out: ``host:port`` of the brokers, a sink into the
+cluster, and the messages that it has.
 """
 
 from __future__ import annotations

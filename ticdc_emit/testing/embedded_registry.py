@@ -1,4 +1,4 @@
-"""The state and rules of a schema registry like Confluent's, without HTTP.
+"""A schema registry like Confluent's in this process: its rules and state, its calls, and the HTTP server around them.
 
 In: subjects, Avro schema texts, compatibility levels. Out: ids and versions, or a :class:`Refusal` with Confluent's
 status and error code (docs.confluent.io, Schema Registry API reference). Ids are global, one per schema text; versions

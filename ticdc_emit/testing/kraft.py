@@ -1,7 +1,8 @@
-"""The jars of real servers: fetched once with Maven, used only if they match a lock file byte for byte.
+"""Real Kafka brokers as child processes (KRaft mode), and their jars.
 
-In: a folder with ``pom.xml`` and ``{name}.lock.toml``, which lists coordinates and SHA-256 sums. Out: a folder with the
-jars, below ``~/.cache/ticdc-emit/jars``.
+In: a folder with ``pom.xml`` and ``{name}.lock.toml``, which lists coordinates and SHA-256 sums. Maven fetches the jars
+once to ``~/.cache/ticdc-emit/jars``, and they are used only if they match the lock file byte for byte. Out: servers to
+start, kill and stop, and clusters of brokers whose leaders and replicas a test can ask for.
 """
 
 from __future__ import annotations
