@@ -1,14 +1,15 @@
-"""Column definitions: types and options, and how they print.
+"""Parts of a table's definition: types, columns, keys, partitions and options, and how they print.
 
 Names keep the case in which they were written; lengths that were not written are -1. Rule source: pingcap/tidb
-``pkg/parser/types/field_type.go`` (``FieldType.Restore``), ``pkg/parser/ast/ddl.go`` (``ColumnDef``, ``ColumnOption``).
+``pkg/parser/types/field_type.go`` (``FieldType.Restore``), ``pkg/parser/ast/ddl.go`` (``ColumnDef``, ``ColumnOption``,
+``Constraint``, ``PartitionOptions``, ``TableOption``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal as Choice
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined, special_comment, string
@@ -18,6 +19,7 @@ from ticdc_emit.sql.words import quoted
 
 __all__ = [
     "MAX_PARTITIONS",
+    "TABLE_OPTIONS",
     "AutoRandom",
     "CheckOption",
     "ClauseOption",
@@ -33,6 +35,7 @@ __all__ = [
     "Interval",
     "KeyOption",
     "KeyPart",
+    "OptionRow",
     "PartitionDefinition",
     "PartitionKey",
     "PartitionMethod",
@@ -516,21 +519,67 @@ class Partitioning:
         return text
 
 
-_SPECIAL = {
-    "auto_id_cache": "auto_id_cache",
-    "auto_random_base": "auto_rand_base",
-    "shard_row_id_bits": "",
-    "pre_split_regions": "",
-    "ttl_enable": "ttl",
-    "ttl_job_interval": "ttl",
-    "affinity": "affinity",
-}
-_STRINGS = frozenset(
+class OptionRow(NamedTuple):
+    """How one table option is read and printed. ``reads``: the value after the keyword; "rule": by a rule of its own.
+
+    ``prints``: "plain" as it is, "string" and "name" in quotes, "word" in the style's case. ``feature``: that of the
+    comment around an option that only TiDB has ("" if it names none); None for options that MySQL has too.
     """
-    comment compression connection password data_directory index_directory secondary_engine secondary_engine_attribute
-    encryption stats_col_choice stats_col_list ttl_enable ttl_job_interval affinity
-    """.split()  # noqa: SIM905 (a table of words)
-)
+
+    reads: Choice["number", "number or default", "string", "name or string", "rule"]
+    prints: Choice["plain", "string", "name", "word"] = "plain"
+    feature: str | None = None
+
+
+TABLE_OPTIONS = {
+    "affinity": OptionRow("name or string", "string", "affinity"),
+    "auto_id_cache": OptionRow("number", "plain", "auto_id_cache"),
+    "auto_increment": OptionRow("number"),
+    "auto_random_base": OptionRow("number", "plain", "auto_rand_base"),
+    "autoextend_size": OptionRow("name or string"),
+    "avg_row_length": OptionRow("number"),
+    "checksum": OptionRow("number"),
+    "comment": OptionRow("string", "string"),
+    "compression": OptionRow("string", "string"),
+    "connection": OptionRow("string", "string"),
+    "data_directory": OptionRow("rule", "string"),
+    "delay_key_write": OptionRow("number"),
+    "encryption": OptionRow("rule", "string"),
+    "engine": OptionRow("name or string"),
+    "engine_attribute": OptionRow("name or string"),
+    "ietf_quotes": OptionRow("name or string"),
+    "index_directory": OptionRow("rule", "string"),
+    "insert_method": OptionRow("name or string", "word"),
+    "key_block_size": OptionRow("number"),
+    "max_rows": OptionRow("number"),
+    "min_rows": OptionRow("number"),
+    "nodegroup": OptionRow("number"),
+    "pack_keys": OptionRow("number or default"),
+    "page_checksum": OptionRow("number"),
+    "page_compressed": OptionRow("number"),
+    "page_compression_level": OptionRow("number"),
+    "password": OptionRow("string", "string"),
+    "pre_split_regions": OptionRow("number", "plain", ""),
+    "row_format": OptionRow("rule", "word"),
+    "secondary_engine": OptionRow("rule", "string"),
+    "secondary_engine_attribute": OptionRow("string", "string"),
+    "sequence": OptionRow("number"),
+    "shard_row_id_bits": OptionRow("number", "plain", ""),
+    "stats_auto_recalc": OptionRow("number or default"),
+    "stats_buckets": OptionRow("number"),
+    "stats_col_choice": OptionRow("string", "string"),
+    "stats_col_list": OptionRow("string", "string"),
+    "stats_persistent": OptionRow("number or default"),
+    "stats_sample_pages": OptionRow("number or default"),
+    "stats_sample_rate": OptionRow("rule"),
+    "stats_topn": OptionRow("number"),
+    "table_checksum": OptionRow("number"),
+    "tablespace": OptionRow("rule", "name"),
+    "transactional": OptionRow("number"),
+    "ttl_enable": OptionRow("rule", "string", "ttl"),
+    "ttl_job_interval": OptionRow("string", "string", "ttl"),
+}
+"""Options of the form ``KEYWORD = value`` by their keyword in lower case; the parser and the printer read them here."""
 _NOT_SUPPORTED = {"stats_persistent": "TableOptionStatsPersistent", "pack_keys": "TableOptionPackKeys"}
 _PLACEMENT = "placement_policy"
 
@@ -559,8 +608,8 @@ class TableOption:
         if name in _NOT_SUPPORTED:
             return style.word(f"{name} = DEFAULT") + f" /* {_NOT_SUPPORTED[name]} is not supported */ "
         text = self._assignment(style)
-        if name in _SPECIAL:
-            text = special_comment(text, _SPECIAL[name], style)
+        if name in TABLE_OPTIONS and (feature := TABLE_OPTIONS[name].feature) is not None:
+            text = special_comment(text, feature, style)
         return special_comment("FORCE ", "force_inc", style) + text if self.forced else text
 
     def _assignment(self, style: Style) -> str:
@@ -572,18 +621,16 @@ class TableOption:
             return style.word(f"DEFAULT COLLATE = {value}")
         if name == "storage":
             return style.word(f"STORAGE {value}")
-        keyword = style.word(name.replace("_directory", " directory"))
+        prints = TABLE_OPTIONS[name].prints
         if value is None:
             shown = style.word("NULL" if name == "secondary_engine" else "DEFAULT")
-        elif name in _STRINGS:
+        elif prints == "string":
             shown = string(str(value))
-        elif name == "tablespace":
+        elif prints == "name":
             shown = quoted(str(value))
-        elif name in ("row_format", "insert_method"):
-            shown = style.word(str(value))
         else:
-            shown = str(value) or "''"
-        return f"{keyword} = {shown}"
+            shown = style.word(str(value)) if prints == "word" else str(value) or "''"
+        return f"{style.word(name.replace('_directory', ' directory'))} = {shown}"
 
 
 @dataclass(frozen=True)

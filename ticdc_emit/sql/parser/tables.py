@@ -14,9 +14,11 @@ from ticdc_emit.sql.nodes.base import Node, TableName
 from ticdc_emit.sql.nodes.expressions import Default, MaxValue, Row
 from ticdc_emit.sql.nodes.statements import CreateTable, CreateTableLike
 from ticdc_emit.sql.nodes.tables import (
+    TABLE_OPTIONS,
     ColumnDef,
     Constraint,
     Interval,
+    OptionRow,
     PartitionDefinition,
     Partitioning,
     PartitionKey,
@@ -32,20 +34,6 @@ from ticdc_emit.sql.parser.columns import ColumnGrammar
 __all__ = ["TableGrammar"]
 
 
-_NUMBERS = frozenset(
-    """
-    AUTO_INCREMENT AUTO_ID_CACHE AUTO_RANDOM_BASE AVG_ROW_LENGTH CHECKSUM TABLE_CHECKSUM KEY_BLOCK_SIZE DELAY_KEY_WRITE
-    SHARD_ROW_ID_BITS PRE_SPLIT_REGIONS STATS_BUCKETS STATS_TOPN PAGE_CHECKSUM PAGE_COMPRESSED PAGE_COMPRESSION_LEVEL
-    TRANSACTIONAL SEQUENCE MAX_ROWS MIN_ROWS NODEGROUP
-    """.split()  # noqa: SIM905 (a table of words)
-)
-_NUMBERS_OR_DEFAULT = ("STATS_AUTO_RECALC", "STATS_SAMPLE_PAGES", "STATS_PERSISTENT", "PACK_KEYS")
-_STRINGS = frozenset(
-    """
-    CONNECTION PASSWORD COMPRESSION STATS_COL_CHOICE STATS_COL_LIST TTL_JOB_INTERVAL COMMENT SECONDARY_ENGINE_ATTRIBUTE
-    """.split()  # noqa: SIM905 (a table of words)
-)
-_NAMES_OR_STRINGS = ("ENGINE", "ENGINE_ATTRIBUTE", "INSERT_METHOD", "AUTOEXTEND_SIZE", "AFFINITY", "IETF_QUOTES")
 _PARTITION_OPTIONS = frozenset(
     """
     COMMENT ENGINE ENGINE_ATTRIBUTE SECONDARY_ENGINE_ATTRIBUTE INSERT_METHOD DATA INDEX MAX_ROWS MIN_ROWS TABLESPACE
@@ -94,37 +82,28 @@ class TableGrammar(ColumnGrammar):
         self._retreat(start)
         forced = self._word_at(1) in ("AUTO_INCREMENT", "AUTO_RANDOM_BASE") and self._accept("FORCE")
         word = self._word_at()
-        if word in _NUMBERS:
-            self._advance()
-            self._equals()
-            return TableOption(word.lower(), self._integer(), forced)
-        if word in _STRINGS:
-            return self._string_option(word)
-        if word in _NAMES_OR_STRINGS:
-            self._advance()
-            self._equals()
-            return TableOption(word.lower(), self._name_or_string("a name or string"), offset=offset)
-        if word in _NUMBERS_OR_DEFAULT:
-            return self._number_or_default(word)
-        return self._irregular_table_option(word)
-
-    def _string_option(self, word: str) -> TableOption:
+        row = TABLE_OPTIONS.get(word.lower())
+        if row is None or row.reads == "rule":
+            return self._irregular_table_option(word)
         self._advance()
         self._equals()
-        value = self._string()
-        if word == "TTL_JOB_INTERVAL" and not _DURATION.fullmatch(value):
-            self._fail("expected a duration such as '1h'", self._prev)
-        return TableOption(word.lower(), value)
+        place = offset if row.reads == "name or string" else 0
+        return TableOption(word.lower(), self._option_value(word, row), forced, offset=place)
 
-    def _number_or_default(self, word: str) -> TableOption:
-        self._advance()
-        self._equals()
-        if self._accept("DEFAULT"):
-            return TableOption(word.lower(), None)
+    def _option_value(self, word: str, row: OptionRow) -> str | int | None:
+        if row.reads == "name or string":
+            return self._name_or_string("a name or string")
+        if row.reads == "string":
+            text = self._string()
+            if word == "TTL_JOB_INTERVAL" and not _DURATION.fullmatch(text):
+                self._fail("expected a duration such as '1h'", self._prev)
+            return text
+        if row.reads == "number or default" and self._accept("DEFAULT"):
+            return None
         number = self._integer()
         if word == "STATS_AUTO_RECALC" and number > 1:
             self._fail("expected 0, 1 or DEFAULT", self._prev)
-        return TableOption(word.lower(), number)
+        return number
 
     def _irregular_table_option(self, word: str) -> TableOption | None:
         if word in ("DATA", "INDEX") and self._word_at(1) == "DIRECTORY":
