@@ -109,7 +109,8 @@ def beyond_whole_numbers(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return where a float is NaN, infinite, or from 2^53 (``float32``: 2^24) on, where one float stands for several
     whole numbers.
     """
-    return np.logical_not(np.abs(numbers) < 1 << _WHOLE_BITS[numbers.itemsize])
+    exact: npt.NDArray[np.bool_] = np.abs(numbers) < 1 << _WHOLE_BITS[numbers.itemsize]
+    return ~exact
 
 
 def digits_lost(number: np.floating[Any], kind: pa.DataType) -> str | None:
