@@ -1,12 +1,11 @@
 """The interface of all readers of messages. In: key and value of a Kafka record. Out: an event, and its images as text.
 
-Each protocol's package here has one. Its methods cover the differences that matter to users of events: the reference
-consumer, the invariants, the lines of a topic. The package offers two functions:
+Each protocol's ``decoder.py`` has one. Its methods cover the differences that matter to users of events: the reference
+consumer, the invariants, the lines of a topic. The module offers two functions:
 
 - ``make_reader(inputs)``, of :class:`ReaderInputs`;
 - ``recognizers()``, what reads a key and a value or raises :class:`~ticdc_emit.protocols.decoded.DecodeError`, by the
-  name
-  of what it reads (``config.protocols.FORMS``).
+  name of what it reads (``config.protocols.FORMS``).
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ class EventReader(ABC):
 
 
 class ReaderPackage(Protocol):
-    """A protocol's package in ``decode/``."""
+    """The ``decoder.py`` of a protocol."""
 
     def make_reader(self, inputs: ReaderInputs) -> EventReader:
         """Return the reader of a changefeed's messages."""

@@ -1,4 +1,6 @@
-"""Canonical text of Canal-JSON's values.
+"""Canal-JSON, read.
+
+In: a record. Out: a row, DDL or watermark (:class:`CanalRow` ...), its event, and images in canonical text.
 
 Every value is text, and most are canonical as they are. ENUM and SET are numbers, binary columns are one character per
 byte (ISO-8859-1). Without a table, the type comes from ``mysqlType``, which has labels only with

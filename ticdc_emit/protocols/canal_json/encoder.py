@@ -1,7 +1,7 @@
 """Canal-JSON, written: one JSON object per row change, DDL or watermark.
 
 In: the changes of one table version (:class:`CanalJsonRows`), DDL and watermarks (:class:`CanalJson`). Out: values;
-keys are empty. Rule sources: semantics 2.2; "TiCDC Canal-JSON Protocol"; ``pingcap/tiflow: pkg/sink/codec/canal`` and
+keys are empty. Rule sources: semantics 2.6; "TiCDC Canal-JSON Protocol"; ``pingcap/tiflow: pkg/sink/codec/canal`` and
 ``pkg/sink/codec/internal/java.go`` (the Java types of ``sqlType``).
 
 The Java type of an unsigned integer depends on the row's value: a value beyond the signed type of the same size takes

@@ -1,7 +1,7 @@
-"""Parse the frames of keys and values.
+"""Open Protocol, read.
 
-In: a record. Out: the content of its frames, and records of one row each. A key begins with a version; each key and
-value has its length before it, 64 bits, big-endian.
+In: a record. Out: the content of its frames, records of one row each, and their events with canonical text. A key
+begins with a version; each key and value has its length before it, 64 bits, big-endian.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The options of Simple from the sink URI, the changefeed and its profile."""
+"""What both encodings of Simple share: options, the order of columns, table schemas, types of DDL messages."""
 
 from __future__ import annotations
 
