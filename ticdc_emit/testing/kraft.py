@@ -29,7 +29,7 @@ from ticdc_emit.hints import names
 from ticdc_emit.java import short_lived_jvm, user_cache
 
 if TYPE_CHECKING:
-    from confluent_kafka.admin import ClusterMetadata
+    from confluent_kafka.admin._metadata import ClusterMetadata
 
 __all__ = [
     "JarsMissingError",
