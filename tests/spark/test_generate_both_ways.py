@@ -18,7 +18,8 @@ create table a.people (id bigint primary key, email varchar(80) not null unique,
   token binary(9), tiny tinyint, huge bigint unsigned, price decimal(12,3), wide decimal(50,9), f float, d double(9,2),
   bits bit(5), y year, t time(2), at datetime(4), seen timestamp(6) null, kind enum('a','b|c','d'),
   marks set('x','y','z'), doc json, pad char(60), note text, ref varchar(7),
-  score int, grade varchar(3), price2 decimal(6,2), day date,
+  score int, grade varchar(3), price2 decimal(6,2), day date, rare int not null,
+  loud varchar(90) as (upper(email)) stored, twice decimal(14,3) as (price * 2) stored,
   foreign key (boss) references people (id)) partition by hash (id) partitions 3;
 create table a.items (person bigint, n int, name varchar(64), sku varchar(20), primary key (person, n),
   foreign key (person) references people (id));
@@ -28,6 +29,7 @@ COLUMNS = {
     "grade": {"labels": ["A", "B", "C"], "weights": [5, 4, 1], "nulls": 0.3},
     "price2": {"range": [0.5, 99]},
     "a.people.day": {"range": ["2024-01-01", "2024-03-01"]},
+    "rare": {"range": [1, 1_000_000], "distribution": "zipf"},
     "ref": {"pattern": "##-??^"},
 }
 PROTOCOLS = (
@@ -45,7 +47,6 @@ RULES = [{"matcher": ["*.*"], "topic": "{schema}_{table}", "partition": "index-v
 def test_both_ways_give_the_same_messages(spark: Any) -> None:
     settings: dict[str, Any] = {"rows": 600, "ddl_rate": 20.0, "seed": 3, "transaction_size": 2, "columns": COLUMNS}
     on_spark, here = generate(spark, SQL, **settings), generate_arrow(SQL, **settings)
-    assert here is not None
     assert here.ddl == on_spark.ddl
     frames = {table: frame.cache() for table, frame in on_spark.changes.items()}
     for protocol in PROTOCOLS:

@@ -23,13 +23,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ticdc_emit.caller import warn_caller
-from ticdc_emit.cli.local_files import csv_columns, json_columns
+from ticdc_emit.cli.local_files import NeedsSparkError, csv_columns, json_columns
 from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.words import quoted
-from ticdc_emit.traffic.needs_spark import NeedsSparkError
 from ticdc_emit.traffic.replay.sources import csv_options
 from ticdc_emit.traffic.replay.sources import format_of as source_format
 

@@ -27,9 +27,21 @@ import pyarrow.parquet as pq
 
 from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
-__all__ = ["Columns", "check_readable", "columns_at", "csv_columns", "files_at", "json_columns", "local_size"]
+__all__ = [
+    "Columns",
+    "NeedsSparkError",
+    "check_readable",
+    "columns_at",
+    "csv_columns",
+    "files_at",
+    "json_columns",
+    "local_size",
+]
+
+
+class NeedsSparkError(Exception):
+    """Only Spark reads this; the message is the reason. No user sees it: the caller uses Spark instead."""
 
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # one letter is a drive

@@ -15,10 +15,9 @@ from child import exit_code
 
 from ticdc_emit.cli import session
 from ticdc_emit.cli.emit_input import changes_here
-from ticdc_emit.cli.local_files import csv_columns, json_columns
+from ticdc_emit.cli.local_files import NeedsSparkError, csv_columns, json_columns
 from ticdc_emit.errors import MissingColumnError, SchemaError
 from ticdc_emit.schema.catalog import catalog_from_sql
-from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
 INFO = catalog_from_sql("create table test.t (id int primary key, v varchar(9))").table("test", "t")
 

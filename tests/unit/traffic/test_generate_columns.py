@@ -1,11 +1,14 @@
-"""What a user says of columns: read from TOML or a mapping, checked against the tables, and kept by the values' SQL."""
+"""What a user says of columns: read from TOML or a mapping, checked against the tables, and kept by the values."""
 
 from __future__ import annotations
 
 import datetime as dt
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ticdc_emit.errors import ConfigError
@@ -13,9 +16,7 @@ from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate.changes import TrafficPlan, plan_traffic
 from ticdc_emit.traffic.generate.column_options import Control, controls_of, pattern_parts
 from ticdc_emit.traffic.generate.settings import Settings
-from ticdc_emit.traffic.generate.sql import Alternating
 from ticdc_emit.traffic.generate.tables import source_tables
-from ticdc_emit.traffic.generate.values import controlled
 
 SQL = """
 create table shop.orders (
@@ -30,6 +31,12 @@ create table shop.users (id int primary key, status varchar(10));
 def controls(columns: Any) -> dict[str, Control]:
     tables = source_tables(catalog_from_sql(SQL), SQL)
     return {f"{table[1]}.{column}": each for (table, column), each in controls_of(columns, tables).items()}
+
+
+def rows_of(plan: TrafficPlan, count: int = 400) -> list[dict[str, Any]]:
+    """Return the rows that changes of the first table insert."""
+    made = plan.tables[0].typed(np.arange(count))
+    return [row for op, row in zip(made["op"].to_pylist(), made["after"].to_pylist(), strict=True) if op == "c"]
 
 
 def planned(columns: Any, sql: str = SQL) -> TrafficPlan:
@@ -135,9 +142,8 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
 def test_keys_decide_their_own_values() -> None:
     with pytest.raises(ConfigError, match=r"in a key, which determines its values \[table='shop.orders', column='id'"):
         planned({"orders.id": {"range": [1, 9]}})
-    assert "'KE|PT'" in "".join(
-        text for layer in planned({"region": {"labels": ["KE", "PT"]}}).tables[0].layers(typed=False) for text in layer
-    ), "a part of a key that does not make it unique can be chosen"
+    made = rows_of(planned({"region": {"labels": ["KE", "PT"]}}))
+    assert {row["region"] for row in made} == {"KE", "PT"}, "a part of a key that does not make it unique can be chosen"
 
 
 def test_a_table_whose_columns_cannot_change_is_not_updated() -> None:
@@ -151,45 +157,89 @@ def test_a_table_whose_columns_cannot_change_is_not_updated() -> None:
 def test_a_column_that_is_not_controlled_shows_the_updates() -> None:
     sql = "create table t (id int primary key, a int not null, b int not null)"
     for controlled_one, other in (("a", "b"), ("b", "a")):
-        layers = planned({controlled_one: {"range": [1, 9]}}, sql).tables[0].layers(typed=True)
-        made = {
-            name: text for layer in layers for text in layer for name in ("_a2", "_a3") if text.endswith(f"as {name}")
-        }
-        alternating = {"a": "_a2", "b": "_a3"}[other]
-        assert [name for name, text in made.items() if "pmod(_s1, 2L)" in text] == [alternating]
+        made = planned({controlled_one: {"range": [1, 9]}}, sql).tables[0].typed(np.arange(900))
+        updates = [
+            (before, after)
+            for op, before, after in zip(*(made[name].to_pylist() for name in ("op", "before", "after")), strict=True)
+            if op == "u"
+        ]
+        assert all(before[other] != after[other] for before, after in updates)
+        assert any(before[controlled_one] == after[controlled_one] for before, after in updates)
 
 
 def test_without_columns_the_plan_is_as_ever() -> None:
-    one, two = (
-        [text for table in plan.tables for layer in table.layers(typed=False) for text in layer]
-        for plan in (planned(None), planned({}))
-    )
-    assert one == two
+    assert rows_of(planned(None)) == rows_of(planned({}))
 
 
 def test_a_pattern_has_placeholders_and_the_rest() -> None:
     assert list(pattern_parts("A-##?^\\#?")) == [
         (False, "A-"), (True, "##"), (True, "?"), (True, "^"), (False, "#"), (True, "?"),
     ]  # fmt: skip
-    column = catalog_from_sql(SQL).table("shop", "orders").column("code")
-    made = controlled(column, Control(pattern="O'##-^"), lambda nth: f"h{nth}")
-    assert made == (
-        r"concat('O\'', lpad(cast(pmod(h0, 100L) as string), 2, '0'), '-', "
-        "substring('ABCDEFGHIJKLMNOPQRSTUVWXYZ', cast(pmod(h1, 26L) as int) + 1, 1))"
-    )
+    sql = "create table t (id int primary key, code varchar(40) not null, ends varchar(40) not null)"
+    made = rows_of(planned({"code": {"pattern": "O'é##-^"}, "ends": {"pattern": "###########?"}}, sql))
+    assert all(re.fullmatch("O'é[0-9]{2}-[A-Z]", row["code"]) for row in made)
+    assert all(re.fullmatch("[0-9]{11}[a-z]", row["ends"]) for row in made)
+    assert len({row["ends"][-3:-1] for row in made}) > 20, "digits beyond those of one hash vary"
 
 
 @pytest.mark.parametrize("count", [2, 3, 7])
-def test_points_that_must_alternate_do(count: int) -> None:
-    """The SQL's arithmetic, in Python: parity is kept, and no point is beyond the last."""
-    column = catalog_from_sql(SQL).table("shop", "users").column("status")
-    labels = tuple("abcdefg"[:count])
-    control = Control(labels=labels, weights=tuple(range(1, count + 1)))
-    made = controlled(column, control, lambda _: Alternating("h", "s"))
-    assert f"& -2L | pmod(s, 2L)) >= {count}L, 2L, 0L)" in made
-    for point in range(count):
-        for parity in (0, 1):
-            paired = point & -2 | parity
-            shown = paired - (2 if paired >= count else 0)
-            assert 0 <= shown < count
-            assert shown % 2 == parity
+@pytest.mark.parametrize("how", [{"weights": True}, {"distribution": "normal"}, {"distribution": "zipf"}, {}])
+def test_points_that_must_alternate_do(count: int, how: dict[str, Any]) -> None:
+    """The only column that varies shows every update; it has no value beyond the last."""
+    labels = list("abcdefg"[:count])
+    options = {name: list(range(1, count + 1)) if name == "weights" else value for name, value in how.items()}
+    sql = "create table t (id int primary key, v varchar(9) not null)"
+    made = planned({"v": {"labels": labels} | options}, sql).tables[0].typed(np.arange(3_000))
+    before, after = (made[name].to_pylist() for name in ("before", "after"))
+    assert {row["v"] for row in after if row} == set(labels)
+    assert all(one["v"] != other["v"] for one, other in zip(before, after, strict=True) if one and other)
+
+
+def test_columns_have_the_values_that_were_asked_for() -> None:
+    sql = """
+        create table a.t (id int primary key, kind enum('x','y','z') not null, n int, price decimal(8,2) not null,
+        low bigint not null, mid double not null, at timestamp(3) not null, day date not null,
+        code varchar(20) not null, gone varchar(9), word text not null, y year not null, s set('p','q') not null,
+        moves int not null)"""
+    columns = {
+        "kind": {"labels": ["z", "x"], "weights": [1, 9]},
+        "n": {"range": [-3, 3], "nulls": 0.5},
+        "price": {"range": [0.5, 1]},
+        "low": {"range": [1, 1_000_000], "distribution": "zipf"},
+        "mid": {"range": [0, 100], "distribution": "normal"},
+        "at": {"range": ["2026-01-01T00:00:00", "2026-01-01T00:00:00.009"]},
+        "day": {"range": ["2026-02-27", "2026-03-01"]},
+        "code": {"pattern": "ORD-####-?^\\#"},
+        "gone": {"nulls": 1.0},
+        "word": {"labels": ["a|b;c~d\x01", "it's", "\\", ""]},
+        "y": {"range": [1999, 2001]},
+        "s": {"labels": ["p,q", ""]},
+    }
+    rows = rows_of(planned(columns, sql), 3_000)
+    seen = {name: Counter(row[name] for row in rows) for name in rows[0]}
+    assert set(seen["kind"]) == {"x", "z"}
+    assert 0.85 < seen["kind"]["x"] / len(rows) < 0.95
+    assert set(seen["n"]) == {None, *range(-3, 4)}
+    assert 0.42 < seen["n"][None] / len(rows) < 0.58
+    assert (float(min(seen["price"])), float(max(seen["price"])), len(seen["price"])) == (0.5, 1.0, 51)
+    assert 0.4 < sum(count for value, count in seen["low"].items() if value < 1000) / len(rows) < 0.6
+    assert 0.6 < sum(count for value, count in seen["mid"].items() if 35 < value < 65) / len(rows) < 0.8
+    assert {moment.isoformat(timespec="milliseconds") for moment in seen["at"]} == {
+        f"2026-01-01T00:00:00.{ms:03}+00:00" for ms in range(10)
+    }
+    assert {day.isoformat() for day in seen["day"]} == {"2026-02-27", "2026-02-28", "2026-03-01"}
+    assert all(re.fullmatch(r"ORD-[0-9]{4}-[a-z][A-Z]#", code) for code in seen["code"])
+    assert len(seen["code"]) > len(rows) / 2
+    assert set(seen["gone"]) == {None}
+    assert set(seen["word"]) == {"a|b;c~d\x01", "it's", "\\", ""}
+    assert (set(seen["y"]), set(seen["s"])) == ({1999, 2000, 2001}, {"p,q", ""})
+
+
+def test_a_controlled_column_alone_still_shows_every_update() -> None:
+    sql = "create table a.t (id int primary key, kind varchar(9), n int)"
+    columns = {"kind": {"labels": ["a", "b", "c"], "weights": [8, 1, 1], "nulls": 0.3}, "n": {"labels": [7]}}
+    changes = planned(columns, sql).tables[0].typed(np.arange(2_000)).to_pylist()
+    updates = [change for change in changes if change["op"] == "u"]
+    assert len(updates) > 1000
+    assert all(change["before"]["kind"] != change["after"]["kind"] for change in updates)
+    assert {change["after"]["kind"] for change in updates} == {"a", "b", "c", None}

@@ -108,10 +108,9 @@ def generate_arrow(
     ddl_rate: float = 0.0,
     time_zone: str = "UTC",
     columns: Columns | None = None,
-) -> ArrowTraffic | None:
+) -> ArrowTraffic:
     """Return the changes of :func:`generate` as Arrow record batches, made in this process without Spark.
 
-    Returns ``None`` if only Spark can compute the changes: those of tables with stored generated columns, and columns
-    with the distribution ``zipf``. Raises the errors of :func:`generate`.
+    Raises the errors of :func:`generate`.
     """
     return traffic_here(schema, Settings.of(locals()))

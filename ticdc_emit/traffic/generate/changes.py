@@ -1,56 +1,89 @@
-"""The plan of a script's tables, and each table's changes as layers of Spark SQL.
+"""The plan of a script's tables, and the changes of a plan as Arrow record batches.
 
-In: SQL text and settings. Out: a :class:`TrafficPlan`, whose tables give lists of expressions, each a ``SELECT`` over
-the one before: from the position of a change to op, commit_ts, before and after. The first takes the columns ``_c``
-(cycle, bigint) and ``_i`` (int, the change's number among the table's in the cycle). The layers exist so that a value
-used twice is computed once; Spark merges them where that is cheap.
+In: SQL text and settings; the numbers of changes. Out: a :class:`TrafficPlan`; row changes in a public form. A change
+is a function of the plan and its number, so it does not matter where, when and beside which others it is made: in this
+process, by Spark's workers, or in a stream.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.hints import names
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.script import refuse_path
 from ticdc_emit.sql.types import INTEGER_TYPES
 from ticdc_emit.sql.words import split_name
-from ticdc_emit.traffic.generate.column_options import Columns, Control, Controls, controls_of
-from ticdc_emit.traffic.generate.cycle import Clock, Cycle, gap_of, lay_out
-from ticdc_emit.traffic.generate.ddl import AddedColumn, plan_ddl
-from ticdc_emit.traffic.generate.generated_columns import add_computed
-from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, plan_keys
-from ticdc_emit.traffic.generate.settings import Settings
-from ticdc_emit.traffic.generate.sql import (
+from ticdc_emit.traffic.generate.arrays import (
+    Hashes,
+    Ints,
+    Mask,
     canonical_text,
     hashed,
     native_type,
-    not_in_whole_stage,
-    numbers,
+    nulled,
     salt_of,
-    text_of,
     units,
 )
+from ticdc_emit.traffic.generate.column_options import Columns, Control, Controls, controls_of
+from ticdc_emit.traffic.generate.cycle import Clock, Cycle, gap_of, lay_out
+from ticdc_emit.traffic.generate.ddl import AddedColumn, plan_ddl
+from ticdc_emit.traffic.generate.generated_columns import GeneratedColumns
+from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, plan_keys
+from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.tables import Name, SourceTable, source_tables
 from ticdc_emit.traffic.generate.texts import capacity, from_number
-from ticdc_emit.traffic.generate.values import Moment, always_changing_column, is_constant, realistic
+from ticdc_emit.traffic.generate.values import Versions, always_changing_column, is_constant, realistic
 from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["TableChanges", "TrafficPlan", "check_columns", "plan_traffic"]
 
-
 _BACK = 8
 """How many cycles back, including its own, the rows are that a foreign key can refer to."""
 
-_WHOLE_STAGE_IMAGES = 32
-"""How many values a projection may have in whole-stage code. The JVM does not compile methods beyond 64 KB."""
+
+class _Steps(NamedTuple):
+    """Changes: the row's number, the step of its life, whether that deletes it, and commit times as TSO: of the change,
+    of the row's previous one, and of its insert.
+    """
+
+    row: Ints
+    step: Ints
+    is_delete: Mask
+    commit_ts: Ints
+    previous: Ints
+    born: Ints
+
+
+class _Rows(NamedTuple):
+    """Numbers of a table's rows; ``is_null``: which of them are NULL, ``None`` for none."""
+
+    numbers: Ints
+    is_null: Mask | None = None
+
+
+@dataclass(frozen=True)
+class _Images:
+    """The rows after changes, and below them the rows before the changes, as values by column.
+
+    ``added``: the columns of schema changes by name, and where the table has them.
+    """
+
+    values: Mapping[str, pa.Array]
+    added: Sequence[tuple[str, AddedColumn, Mask]]
 
 
 class TableChanges:
-    """Plans the changes of table ``number`` of the cycle; ``keys``, ``controls``: of all tables."""
+    """The changes of table ``number`` of the cycle; ``keys``, ``controls``: of all tables."""
 
     def __init__(
         self,
@@ -63,16 +96,25 @@ class TableChanges:
         time_zone: str = "UTC",
         controls: Controls | None = None,
     ) -> None:
+        self.number = number
         self._own = list(keys.values())[number]
         self._keys = keys
         self._cycle = cycle
-        self._lives = cycle.tables[number]
         self._clock = clock
         self._seed = seed
         self.added = added
         self._time_zone = time_zone
         self._controls = controls or {}
-        self.info = self._own.table.info
+        self.info: TableInfo = self._own.table.info
+        columns = [column for column in self.info.row_columns if column.generated is None]
+        self._lasting = [column for column in columns if column.name in self._own.roles or is_constant(column)]
+        self._varying = [column for column in columns if column not in self._lasting]
+        own = {column: each for (table, column), each in self._controls.items() if table == self._own.table.name}
+        self._restless = always_changing_column(self._varying, own)
+        self._generated = GeneratedColumns(self.info)
+        for column in (*self._lasting, *self._varying):
+            native_type(column)
+        self.typed(np.zeros(0, np.int64))  # what cannot be computed is refused now
 
     @property
     def hashed_by(self) -> Column | None:
@@ -84,199 +126,264 @@ class TableChanges:
         columns = (column for column in self.info.row_columns if column.name.lower() == named)
         return next((each for each in columns if each.type in INTEGER_TYPES and each.name in self._own.roles), None)
 
-    def layers(self, *, typed: bool, physical: bool = False, numbered: bool = False) -> list[list[str]]:
-        """Return the layers. ``typed``: images as structs of native values, else as maps of canonical text.
+    def typed(self, numbers: Ints, *, physical: bool = False) -> pa.RecordBatch:
+        """Return changes by their numbers among the table's, in the typed form: images are structs of native values.
 
-        ``physical``: with the column ``physical_table_id``, NULL where it is the table's own. ``numbered``: with the
-        row's number in ``_k``.
+        ``physical``: with the column ``physical_table_id``, NULL where it is the table's own.
         """
-        columns = [column for column in self.info.row_columns if column.generated is None]
-        lasting = [column for column in columns if column.name in self._own.roles or is_constant(column)]
-        varying = [column for column in columns if column not in lasting]
-        restless = always_changing_column(varying, self._own_controls())
-        references = [f"{self._parent_of(n, '_k')} as _r{n}" for n in range(len(self._own.table.references))]
-        held = ["_k", "_s1", "_x1", "_x0", "_bt", "_gone"]
-        times = {"_t1": _micros("_x1"), "_t0": _micros("_x0")}
+        steps = self._steps(numbers)
+        images = self._images(steps)
+        fields = {column.name: images.values[column.name.lower()] for column in self.info.row_columns}
+        for name, each, is_there in images.added:
+            fields[name] = nulled(images.values[_added_key(each)], ~is_there)
+        count = len(numbers)
+
+        def image(start: int, is_null: Mask) -> pa.StructArray:
+            parts = [values.slice(start, count) for values in fields.values()]
+            return pa.StructArray.from_arrays(parts, list(fields), mask=pa.array(is_null))
+
+        columns = self._head(steps)
+        columns |= {"before": image(count, steps.step == 0), "after": image(0, steps.is_delete)}
+        return pa.record_batch(columns | self._physical(images, count, physical))
+
+    def generic(self, numbers: Ints, *, physical: bool = False) -> pa.RecordBatch:
+        """Return changes as :meth:`typed` does, in the generic form: images are maps of canonical text."""
+        steps = self._steps(numbers)
+        images = self._images(steps)
+        count = len(numbers)
+        entries: list[tuple[str, pa.Array, Mask | None]] = []
+        for column in self.info.row_columns:
+            text = canonical_text(column, images.values[column.name.lower()], self._time_zone)
+            entries.append((column.name, text, None))
+        for name, each, is_there in images.added:
+            text = canonical_text(each.column, images.values[_added_key(each)], self._time_zone)
+            entries.append((name, text, is_there))
+        texts = pa.concat_arrays([text for _, text, _ in entries])
+        known_names = pa.array([name for name, _, _ in entries], pa.string())
+        is_held = np.ones((2 * count, len(entries)), np.bool_)
+        for place, (_, _, where) in enumerate(entries):
+            if where is not None:
+                is_held[:, place] = where
+
+        def image(start: int, is_null: Mask) -> pa.MapArray:
+            held = is_held[start : start + count] & ~is_null[:, None]
+            rows, places = np.nonzero(held)
+            offsets = np.zeros(count + 1, np.int32)
+            np.cumsum(held.sum(axis=1), out=offsets[1:])
+            items = texts.take(pa.array(places * (2 * count) + rows + start))
+            starts = pa.array(offsets, pa.int32(), mask=np.append(is_null, False))
+            return pa.MapArray.from_arrays(starts, known_names.take(pa.array(places)), items)
+
+        columns = {"schema": pa.repeat(self.info.schema, count), "table": pa.repeat(self.info.name, count)}
+        columns |= self._head(steps)
+        columns |= {"before": image(count, steps.step == 0), "after": image(0, steps.is_delete)}
+        return pa.record_batch(columns | self._physical(images, count, physical))
+
+    def final(self, numbers: Ints, rows: int, statements: int) -> pa.RecordBatch:
+        """Return the rows that changes with these numbers leave after the traffic's first ``rows`` changes.
+
+        ``statements``: the number of schema changes, after which they have the columns of the table's last version.
+        """
+        is_last = self._next(numbers) >= rows
+        numbers = numbers[is_last]
+        steps = self._steps(numbers)
+        images = self._images(steps)
+        kept = pa.array(np.flatnonzero(~steps.is_delete))
+        columns = {column.name: images.values[column.name.lower()].take(kept) for column in self.info.row_columns}
+        for each in self.added:
+            name = each.name_after(statements)
+            if name is not None:
+                values = images.values[_added_key(each)].slice(0, len(numbers))
+                written = each.additions(self._clock.schema_changes_before(steps.commit_ts))
+                is_newer = written == each.additions(np.array(statements))
+                columns[name] = _or_default(each, values, is_newer).take(kept)
+        return pa.record_batch(columns)
+
+    # -- where a change stands -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _table(self) -> dict[str, Ints]:
+        """The table's part of the cycle, a list for each of its fields, and ``next``: the row's next change, as a
+        number among those of all tables, from the change's cycle on.
+        """
+        own, size = self._cycle.tables[self.number], self._cycle.size
+        named = ("position", "slot", "visit", "visits", "spans", "deleted", "transaction", "previous", "born")
+        table = {name: np.array(getattr(own, name), np.int64) for name in named}
+        order = np.lexsort((table["visit"], table["slot"]))
+        following = np.empty_like(order)
+        following[order] = np.roll(order, -1)
+        is_last = table["visit"] == table["visits"] - 1
+        first = np.zeros(own.slots, np.int64)
+        first[table["slot"][table["visit"] == 0]] = table["position"][table["visit"] == 0]
+        table["next"] = np.where(is_last, first[table["slot"]] + size, table["position"][following])
+        return table
+
+    def _steps(self, numbers: Ints) -> _Steps:
+        own, size, stamp = self._table, self._cycle.size, self._clock.stamp
+        cycle, at = np.divmod(numbers, len(own["slot"]))
+        spans, visits = own["spans"][at], own["visits"][at]
+        lived = cycle % spans
+        birth = cycle - lived
+        step = lived * visits + own["visit"][at]
+        return _Steps(
+            birth * self._own.shape.slots + own["slot"][at],
+            step,
+            (own["deleted"][at] == 1) & (step == spans * visits - 1),
+            stamp(cycle * size + own["transaction"][at]),
+            stamp(cycle * size + own["previous"][at]),
+            stamp(birth * size + own["born"][at]),
+        )
+
+    def _next(self, numbers: Ints) -> Ints:
+        """Return the numbers, among those of all tables, of the rows' next changes; a large one if there is none."""
+        own = self._table
+        cycle, at = np.divmod(numbers, len(own["slot"]))
+        spans, visits = own["spans"][at], own["visits"][at]
+        is_end = (cycle % spans) * visits + own["visit"][at] == spans * visits - 1
+        return np.where(is_end, np.iinfo(np.int64).max, cycle * self._cycle.size + own["next"][at])
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def _images(self, steps: _Steps) -> _Images:
+        count = len(steps.row)
+        hashes = hashed(steps.row)
+        born = _micros(steps.born)
+        at_birth = Versions(steps.row, hashes, np.zeros(count, np.int64), born, born)
+        parents = [self._parent_of(n, _Rows(steps.row)) for n in range(len(self._own.table.references))]
+        values: dict[str, pa.Array] = {}
+        for column in self._lasting:
+            value = self._lasting_value(column, at_birth, parents)
+            values[column.name.lower()] = pa.concat_arrays([value, value])
+        both = Versions(
+            np.tile(steps.row, 2),
+            np.tile(hashes, 2),
+            np.concatenate([steps.step, steps.step - 1]),
+            np.tile(born, 2),
+            np.concatenate([_micros(steps.commit_ts), _micros(steps.previous)]),
+        )
+        for column in self._varying:
+            values[column.name.lower()] = realistic(
+                column,
+                self._seed_of(self._own),
+                both,
+                restless=column is self._restless,
+                is_operand=column.name.lower() in self._generated.operands,
+                control=self._control_of(self._own, column),
+            )
+        self._generated.add(values, 2 * count)
+        added: list[tuple[str, AddedColumn, Mask]] = []
         if self.added:
-            times |= {f"_d{which}": self._clock.schema_changes_before(f"_x{which}") for which in "10"}
-        lasting_values = [f"_v{column.id}" for column in lasting]
-        images = [
-            f"{self._varying(c, which, c is restless)} as _{which}{c.id}"
-            for c in (*varying, *(each.column for each in self.added))
-            for which in "ab"
-        ]
-        step = "_s1" if len(images) <= _WHOLE_STAGE_IMAGES else f"{not_in_whole_stage('_s1')} as _s1"
-        return [
-            *self._steps(),
-            [*held, *(f"{expression} as {name}" for name, expression in times.items()), *references],
-            [*held, *times, *(f"{self._lasting(column)} as _v{column.id}" for column in lasting)],
-            ["_k", step, "_gone", "_x1", *(["_d1"] if self.added else []), *lasting_values, *images],
-            [
-                *self._packed(lasting, typed=typed),
-                *([f"{self._physical()} as physical_table_id"] if physical else []),
-                *(["_k"] if numbered else []),
-            ],
-        ]
+            now = self._clock.schema_changes_before(steps.commit_ts)
+            then = self._clock.schema_changes_before(steps.previous)
+            for each in self.added:
+                made = realistic(each.column, self._seed_of(self._own), both)
+                is_newer = np.concatenate([np.ones(count, np.bool_), each.additions(then) == each.additions(now)])
+                values[_added_key(each)] = _or_default(each, made, is_newer)
+                added += [(name, each, np.tile(each.named(name, now), 2)) for name in each.names]
+        return _Images(values, added)
 
-    # -- where a change stands -------------------------------------------------------------------------------------
-
-    def _steps(self) -> list[list[str]]:
-        lives, size, stamp = self._lives, self._cycle.size, self._clock.stamp
-
-        def looked_up(name: str) -> str:
-            return numbers(getattr(lives, name), "_i")
-
-        named = ("slot", "visit", "visits", "spans", "deleted", "transaction", "previous", "born")
-        passed = ["_c", "_slot", "_transaction", "_previous", "_born", "_deleted"]
-        return [
-            ["_c", *(f"{looked_up(name)} as _{name}" for name in named)],
-            [
-                *passed,
-                "_c - _c % _spans as _birth",
-                "(_c % _spans) * _visits + _visit as _s1",
-                "_spans * _visits - 1L as _last",
-            ],
-            [
-                f"_birth * {lives.slots}L + _slot as _k",
-                "_s1",
-                "_deleted = 1L and _s1 = _last as _gone",
-                f"{stamp(f'(_c * {size}L + _transaction)')} as _x1",
-                f"{stamp(f'(_c * {size}L + _previous)')} as _x0",
-                f"{_micros('(' + stamp(f'(_birth * {size}L + _born)') + ')')} as _bt",
-            ],
-        ]
-
-    # -- values ----------------------------------------------------------------------------------------------------
-
-    def _lasting(self, column: Column) -> str:
+    def _lasting_value(self, column: Column, at: Versions, parents: Sequence[_Rows]) -> pa.Array:
         role = self._own.roles.get(column.name)
         if isinstance(role, Follows):
             parent = self._keys[self._own.table.references[role.reference].parent]
-            value = self._key_value(parent, role.parent_column, f"_r{role.reference}")
-            return f"cast({value} as {native_type(column)})"
+            return self._key_value(parent, role.parent_column, parents[role.reference]).cast(native_type(column))
         if role is not None:
-            return self._key_value(self._own, column.name, "_k")
+            return self._key_value(self._own, column.name, _Rows(at.number))
         return realistic(
             column,
             self._seed_of(self._own),
-            Moment("_k", "0L", "_bt", "_bt"),
+            at,
             fixed=True,
+            is_operand=column.name.lower() in self._generated.operands,
             control=self._control_of(self._own, column),
         )
 
-    def _varying(self, column: Column, which: str, restless: bool) -> str:
-        step, now = ("_s1", "_t1") if which == "a" else ("(_s1 - 1L)", "_t0")
-        at = Moment("_k", step, "_bt", now)
-        new = next((each for each in self.added if each.column is column), None)
-        control = None if new is not None else self._control_of(self._own, column)
-        value = realistic(column, self._seed_of(self._own), at, restless=restless, control=control)
-        if new is None or which == "a":
-            return value
-        default = f"cast({new.default or 'null'} as {native_type(column)})"
-        return f"if({new.additions('_d0')} = {new.additions('_d1')}, {value}, {default})"
+    def _key_value(self, keys: TableKeys, name: str, rows: _Rows) -> pa.Array:
+        """Return the values of a key column in rows of any table; NULL for NULL."""
+        column, role, numbers = keys.table.column(name), keys.roles[name], rows.numbers
+        if isinstance(role, Follows):
+            parent = self._keys[keys.table.references[role.reference].parent]
+            of_parent = self._parent_of(role.reference, rows, keys)
+            return self._key_value(parent, role.parent_column, of_parent).cast(native_type(column))
+        if isinstance(role, Serial | Digit):
+            encoded = numbers if isinstance(role, Serial) else numbers % keys.shape.slots // role.divisor
+            person = Hashes(hashed(encoded), salt_of(*self._seed_of(keys)))
+            values = from_number(column, encoded, role.width, person, is_digit=isinstance(role, Digit))
+            return nulled(values, rows.is_null)
+        start = np.full(len(numbers), self._clock.micros)
+        at = Versions(numbers, hashed(numbers), np.zeros(len(numbers), np.int64), start, start)
+        control = self._control_of(keys, column)
+        values = realistic(column, self._seed_of(keys), at, fixed=True, control=control)
+        return nulled(values, rows.is_null)
+
+    def _parent_of(self, reference: int, rows: _Rows, keys: TableKeys | None = None) -> _Rows:
+        """Return the rows that a foreign key of these rows refers to."""
+        own = keys or self._own
+        target = own.table.references[reference]
+        parent = self._keys[target.parent]
+        numbers, is_null = rows
+        if target.closes_cycle:
+            return _Rows(np.zeros_like(numbers), np.ones(len(numbers), np.bool_))
+        cycle, slot = np.divmod(numbers, own.shape.slots)
+        if reference in own.digits:
+            divisor, anchors = own.digits[reference]
+            return _Rows(cycle * parent.shape.slots + slot // divisor % anchors, is_null)
+        bits = Hashes(hashed(numbers), salt_of(*self._seed_of(own), "reference", reference))
+        back = units(bits(0), np.minimum(cycle, _BACK - 1) + 1)
+        chosen = (cycle - back) * parent.shape.slots + units(bits(1), parent.shape.anchors)
+        nullable = all(own.table.column(name).nullable for name in target.columns)
+        absent = units(bits(2), 10) == 0 if nullable else None
+        if target.parent == own.table.name:
+            is_anchor = slot < own.shape.anchors
+            chosen = np.where(is_anchor, numbers, chosen)
+            absent = absent | is_anchor if absent is not None else None
+        if absent is not None:
+            is_null = absent if is_null is None else is_null | absent
+        return _Rows(chosen, is_null)
 
     def _control_of(self, keys: TableKeys, column: Column) -> Control | None:
         return self._controls.get((keys.table.name, column.name))
 
-    def _own_controls(self) -> dict[str, Control]:
-        return {column: each for (table, column), each in self._controls.items() if table == self._own.table.name}
-
     def _seed_of(self, keys: TableKeys) -> tuple[object, ...]:
         return self._seed, *keys.table.name
 
-    def _key_value(self, keys: TableKeys, name: str, number: str) -> str:
-        """Return the value of a key column in the row with this number; NULL for NULL."""
-        column, role = keys.table.column(name), keys.roles[name]
-        if isinstance(role, Follows):
-            parent = self._keys[keys.table.references[role.reference].parent]
-            row = self._parent_of(role.reference, number, keys)
-            return f"cast({self._key_value(parent, role.parent_column, row)} as {native_type(column)})"
-        if isinstance(role, Serial):
-            return from_number(column, self._seed_of(keys), number, role.width)
-        if isinstance(role, Digit):
-            digit = f"({number} % {keys.shape.slots}L div {role.divisor}L)"
-            return from_number(column, self._seed_of(keys), digit, role.width, digit=True)
-        start = f"{self._clock.micros}L"
-        value = realistic(
-            column,
-            self._seed_of(keys),
-            Moment(number, "0L", start, start),
-            fixed=True,
-            control=self._control_of(keys, column),
-        )
-        return f"if({number} is null, null, {value})"
+    # -- columns of a change -------------------------------------------------------------------------------------------
 
-    def _parent_of(self, reference: int, number: str, keys: TableKeys | None = None) -> str:
-        """Return the number of the row that a foreign key of the row with this number refers to."""
-        own = keys or self._own
-        target = own.table.references[reference]
-        parent = self._keys[target.parent]
-        cycle, slot = f"({number} div {own.shape.slots}L)", f"({number} % {own.shape.slots}L)"
-        if target.closes_cycle:
-            return "cast(null as bigint)"
-        if reference in own.digits:
-            divisor, anchors = own.digits[reference]
-            return f"({cycle} * {parent.shape.slots}L + {slot} div {divisor}L % {anchors}L)"
-        salt = salt_of(*self._seed_of(own), "reference", reference)
-        back = f"pmod({hashed(salt, number)}, least({cycle}, {_BACK - 1}L) + 1L)"
-        chosen = (
-            f"(({cycle} - {back}) * {parent.shape.slots}L + {units(hashed(salt + 1, number), parent.shape.anchors)})"
-        )
-        nullable = all(own.table.column(name).nullable for name in target.columns)
-        if target.parent == own.table.name:
-            chosen = f"if({slot} < {own.shape.anchors}L, {'cast(null as bigint)' if nullable else number}, {chosen})"
-        absent = f"{units(hashed(salt + 2, number), 10)} = 0L"
-        return f"if({absent}, cast(null as bigint), {chosen})" if nullable else chosen
+    def _head(self, steps: _Steps) -> dict[str, pa.Array]:
+        kinds = np.where(steps.step == 0, 0, np.where(steps.is_delete, 2, 1))
+        return {"op": _OPS.take(pa.array(kinds)), "commit_ts": pa.array(steps.commit_ts)}
 
-    # -- the change ------------------------------------------------------------------------------------------------
-
-    def _packed(self, lasting: Sequence[Column], *, typed: bool) -> list[str]:
-        kind = "case when _s1 = 0L then 'c' when _gone then 'd' else 'u' end"
-        head = [f"{not_in_whole_stage(kind)} as op", "_x1 as commit_ts"]
-        if not typed:
-            head = [f"{text_of(self.info.schema)} as schema", f"{text_of(self.info.name)} as table", *head]
-        before = f"if(_s1 > 0L, {self._image('b', lasting, typed)}, null) as before"
-        after = f"if(_gone, null, {self._image('a', lasting, typed)}) as after"
-        return [*head, before, after]
-
-    def _physical(self) -> str:
+    def _physical(self, images: _Images, count: int, wanted: bool) -> dict[str, pa.Array]:
+        if not wanted:
+            return {}
         column = self.hashed_by
         if column is None:
-            return "cast(null as bigint)"
-        ids = [partition.id for partition in self.info.partitions]
-        return numbers(ids, f"cast(abs(_v{column.id}) % {len(ids)}L as int)")
-
-    def _image(self, which: str, lasting: Sequence[Column], typed: bool) -> str:
-        values: dict[str, str] = {}
-        for column in self.info.row_columns:
-            if column.generated is None:
-                values[column.name.lower()] = f"_v{column.id}" if column in lasting else f"_{which}{column.id}"
-        add_computed(self.info, values)
-        shown = [(column.name, column, values[column.name.lower()]) for column in self.info.row_columns]
-        added = [
-            (each.named(name, "_d1"), name, each.column, f"_{which}{each.column.id}")
-            for each in self.added
-            for name in each.names
-        ]
-        if typed:
-            fields = [f"{text_of(name)}, {value}" for name, _, value in shown]
-            fields += [f"{text_of(name)}, if({is_there}, {value}, null)" for is_there, name, _, value in added]
-            return f"named_struct({', '.join(fields)})"
-
-        def entry(name: str, column: Column, value: str) -> str:
-            return f"{text_of(name)}, {canonical_text(column, value, self._time_zone)}"
-
-        texts = f"map({', '.join(entry(*each) for each in shown)})"
-        if not added:
-            return texts
-        cases = " ".join(
-            f"when {is_there} then map({entry(name, column, value)})" for is_there, name, column, value in added
-        )
-        return f"map_concat({texts}, case {cases} else cast(map() as map<string,string>) end)"
+            return {_PHYSICAL: pa.nulls(count, pa.int64())}
+        ids = np.array([partition.id for partition in self.info.partitions], np.int64)
+        keys = images.values[column.name.lower()].slice(0, count).to_numpy(zero_copy_only=False)
+        return {_PHYSICAL: pa.array(ids[np.abs(keys) % len(ids)])}
 
 
-def _micros(stamp: str) -> str:
-    return f"shiftrightunsigned({stamp}, {LOGICAL_BITS}) * 1000L"
+_OPS = pa.array(["c", "u", "d"])
+_PHYSICAL = "physical_table_id"
+
+
+def _added_key(added: AddedColumn) -> str:
+    """Return a name for the values of a column, which has several names itself, that no column has."""
+    return "\0".join(added.names)
+
+
+def _or_default(added: AddedColumn, values: pa.Array, is_newer: Mask) -> pa.Array:
+    """Return values where they were written after the column was last added, else its default."""
+    older = ~is_newer
+    if not older.any():
+        return values
+    default = pa.scalar(added.default, values.type)
+    return pc.if_else(pa.array(older), default, values)
+
+
+def _micros(stamps: Ints) -> Ints:
+    return (stamps >> LOGICAL_BITS) * 1000
 
 
 _TSO_PER_SECOND = 1000 << LOGICAL_BITS
@@ -298,12 +405,35 @@ class TrafficPlan:
     def typed(self) -> bool:
         return len(self.tables) == 1
 
+    @cached_property
+    def physical(self) -> bool:
+        """Whether the changes of all tables have the column ``physical_table_id``."""
+        return any(table.hashed_by is not None for table in self.tables)
+
+    def changes(self, numbers: Ints) -> Iterator[pa.RecordBatch]:
+        """Yield changes by their numbers among those of all tables, table by table.
+
+        They are in the typed form if there is one table, else in the generic form.
+        """
+        cycle, at = np.divmod(numbers, self.cycle.size)
+        for table in self.tables:
+            place = self._places[table.number][at]
+            is_own = place >= 0
+            if is_own.any():
+                own = cycle[is_own] * self.cycle.tables[table.number].size + place[is_own]
+                form = table.typed if self.typed else table.generic
+                yield form(own, physical=self.physical)
+
+    @cached_property
+    def _places(self) -> list[Ints]:
+        return [np.array(self.cycle.place(table.number), np.int64) for table in self.tables]
+
 
 def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     """Return the plan for the tables of SQL text.
 
     Raises the family of :class:`SchemaError` for what cannot be generated: a start that is not a moment, unique or
-    foreign keys that cannot be satisfied, generated columns that cannot be translated; and
+    foreign keys that cannot be satisfied, generated columns that cannot be evaluated; and
     :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
     """
     refuse_path(schema)

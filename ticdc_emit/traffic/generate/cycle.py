@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import count
 from random import Random
 
+from ticdc_emit.traffic.generate.arrays import Ints
 from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["Clock", "Cycle", "Lifetimes", "Shape", "gap_of", "lay_out"]
@@ -206,9 +207,9 @@ class Clock:
     def micros(self) -> int:
         return (self.start >> LOGICAL_BITS) * 1000
 
-    def stamp(self, change: str) -> str:
-        """Return SQL of a change's commit time."""
-        return f"{self.start}L + {change} * {self.tick}L"
+    def stamp(self, changes: Ints) -> Ints:
+        """Return the commit times of changes."""
+        return self.start + changes * self.tick
 
     def schema_changes(self, rows: int) -> Iterator[int]:
         """Yield the commit times of schema changes before the last of ``rows`` changes."""
@@ -218,7 +219,7 @@ class Clock:
                 return
             yield self.start + place * self.tick + self.tick // 2
 
-    def schema_changes_before(self, stamp: str) -> str:
-        """Return SQL of the number of schema changes before a change that commits at ``stamp``."""
-        change = f"(({stamp} - {self.start}L) div {self.tick}L)"
-        return f"((shiftleft({change}, {_GAP_BITS}) - 1L) div {self.gap}L)"
+    def schema_changes_before(self, stamps: Ints) -> Ints:
+        """Return the numbers of schema changes before changes that commit at ``stamps``."""
+        changes = (stamps - self.start) // self.tick
+        return ((changes << _GAP_BITS) - 1) // self.gap

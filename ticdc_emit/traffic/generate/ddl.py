@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import count
 from typing import NamedTuple
 
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.words import quoted
+from ticdc_emit.traffic.generate.arrays import Ints, Mask
 from ticdc_emit.traffic.generate.tables import Name, SourceTable
 
 __all__ = ["AddedColumn", "SchemaChanges", "plan_ddl"]
 
 _KINDS = (
-    ("INT NOT NULL DEFAULT 7", "7"),
-    ("VARCHAR(40) NOT NULL DEFAULT 'none'", "'none'"),
-    ("DECIMAL(10,2) DEFAULT 1.50", "1.50BD"),
+    ("INT NOT NULL DEFAULT 7", 7),
+    ("VARCHAR(40) NOT NULL DEFAULT 'none'", "none"),
+    ("DECIMAL(10,2) DEFAULT 1.50", Decimal("1.50")),
     ("BIGINT", None),
     ("DATETIME(3)", None),
 )
@@ -36,25 +38,26 @@ class AddedColumn:
     """A column that is added and dropped again and again, and has each of ``names`` at some time.
 
     Statement number ``first``, and every ``period`` statements another one, adds it. Each name lasts for ``lasting``
-    statements. ``default``: SQL of the value in rows that were last written before; ``None`` for NULL.
+    statements. ``default``: the value in rows that were last written before; ``None`` for NULL.
     """
 
     column: Column
     first: int
     period: int
     lasting: int
-    default: str | None
+    default: int | str | Decimal | None
     names: tuple[str, ...]
 
-    def additions(self, statements: str) -> str:
-        """Return SQL of how often it was added, from SQL of the number of statements."""
-        return f"(({statements} + {self.period - 1 - self.first}L) div {self.period}L)"
+    def additions(self, statements: Ints) -> Ints:
+        """Return how often it was added by the numbers of statements."""
+        return (statements + self.period - 1 - self.first) // self.period
 
-    def named(self, name: str, statements: str) -> str:
-        """Return SQL of whether the table has the column under this name."""
-        age = f"pmod({statements} - {self.first + 1}L, {self.period}L)"  # before the first ADD COLUMN it is large
+    def named(self, name: str, statements: Ints) -> Mask:
+        """Return whether the table has the column under this name."""
+        age = (statements - self.first - 1) % self.period  # before the first ADD COLUMN it is large
         nth = self.names.index(name)
-        return f"({age} >= {nth * self.lasting}L and {age} < {(nth + 1) * self.lasting}L)"
+        mask: Mask = (age >= nth * self.lasting) & (age < (nth + 1) * self.lasting)
+        return mask
 
     def name_after(self, statements: int) -> str | None:
         """Return the column's name after this number of statements; ``None`` while it is not in the table."""

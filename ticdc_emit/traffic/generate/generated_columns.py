@@ -1,167 +1,134 @@
-"""Translate expressions of generated columns to Spark SQL with the same result, or refuse them with the reason.
+"""Values of stored generated columns, by the evaluator of filter expressions.
 
-In: a column with its canonical expression text, and SQL of the columns that it may use. Out: SQL of the column's native
-type. Translated is what MySQL and Spark compute alike: integers and decimals with + - *, comparisons, text functions,
-years and months of dates, IF, CASE, IFNULL. Rule source: MySQL's reference on each; lengths in bytes and characters
-differ.
+In: a table, and the values of its other columns. Out: the values of its stored generated columns, in the order of their
+dependencies. An expression that cannot be evaluated exactly (:mod:`ticdc_emit.expressions`) is refused with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-import sqlglot
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from ticdc_emit.errors import SchemaError
+from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.values import Rendering, accept
+from ticdc_emit.errors import DdlError, SchemaError
+from ticdc_emit.expressions import evaluate
+from ticdc_emit.expressions.values import EvaluationError, Kind, NotExactError, Value, of_column, to_integer, to_text
 from ticdc_emit.schema.defaults import column_names
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import INTEGER_TYPES, STRING_TYPES, MySQLType
-from ticdc_emit.traffic.generate.sql import native_type, text_of
+from ticdc_emit.sql.call_tree import CallTree, Reference, parse_call_tree
+from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.traffic.generate.arrays import native_values
 
-__all__ = ["add_computed", "generated"]
+__all__ = ["GeneratedColumns"]
 
-
-_EXACT = INTEGER_TYPES | {MySQLType.NEWDECIMAL, MySQLType.YEAR}
-_TEXTS = STRING_TYPES | {MySQLType.ENUM}
-_USABLE = _EXACT | _TEXTS | {MySQLType.DATE, MySQLType.DATETIME}
-_BINARY: dict[type[exp.Expr], str] = {
-    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<",
-    exp.LTE: "<=", exp.And: "and", exp.Or: "or",
-}  # fmt: skip
-_CALLS: dict[type[exp.Expr], str] = {
-    exp.Lower: "lower", exp.Upper: "upper", exp.Left: "left", exp.Right: "right", exp.Substring: "substring",
-    exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.DayOfMonth: "day", exp.Quarter: "quarter",
-    exp.Concat: "concat", exp.Coalesce: "coalesce", exp.Abs: "abs", exp.If: "if", exp.TsOrDsToDate: "date",
-    exp.Trim: "trim",
-}  # fmt: skip
-_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul)
+_HOW = Rendering("UTC")
+_FAULTS = (NotExactError, EvaluationError, ValueFault, ArithmeticError, TypeError, pa.ArrowException)
 
 
-def generated(column: Column, columns: Mapping[str, Column], values: Mapping[str, str], table: str) -> str:
-    """Return the value of a generated column from the ``values`` of others, by name in lower case.
+@dataclass(frozen=True)
+class _Computed:
+    column: Column
+    tree: CallTree
 
-    Raises :class:`SchemaError` for an expression that may not give the same result in MySQL and in Spark.
+
+class GeneratedColumns:
+    """The generated columns of a table that rows hold, and those that they need.
+
+    Raises :class:`SchemaError` for an expression that cannot be read, and for columns that refer to each other.
     """
-    try:
-        tree = sqlglot.parse_one(column.generated_expr, dialect="mysql")
-    except SqlglotError:
-        raise _refusal(column, table, "its expression is not understood") from None
-    expression = _Translation(column, columns, values, table).of(tree)
-    if column.type in INTEGER_TYPES and isinstance(tree.unnest(), exp.Condition) and _is_truth(tree.unnest()):
-        expression = f"if({expression}, 1, 0)"
-    return f"cast({expression} as {native_type(column)})"
+
+    def __init__(self, info: TableInfo) -> None:
+        self._info = info
+        self._columns = {column.name.lower(): column for column in info.columns}
+        self._ordered = list(self._in_order())
+
+    @property
+    def operands(self) -> frozenset[str]:
+        """The names of the other columns from which they are computed."""
+        names = {name for each in self._ordered for name in _named(each.column, self._columns)}
+        return frozenset(name for name in names if self._columns[name].generated is None)
+
+    def add(self, values: dict[str, pa.Array], count: int) -> None:
+        """Add their values to ``values`` of ``count`` rows, by name in lower case.
+
+        Raises :class:`SchemaError` for an expression that cannot be evaluated, or fails at a value.
+        """
+        known: dict[str, Value] = {}
+        for each in self._ordered:
+            try:
+                value = evaluate(each.tree, lambda reference: self._value(reference, values, known))
+                accepted = accept(each.column, _converted(each.column, value, count), _HOW)
+                values[each.column.name.lower()] = native_values(each.column, accepted)
+            except _FAULTS as fault:
+                raise self._refusal(each.column, getattr(fault, "reason", None) or str(fault)) from None
+
+    def _value(self, reference: Reference, values: Mapping[str, pa.Array], known: dict[str, Value]) -> Value:
+        name = reference.name.lower()
+        if name not in known:
+            if name not in values:
+                raise NotExactError(f"it names {reference.name}, which has no value here")
+            column = self._columns[name]
+            known[name] = of_column(column, accept(column, values[name], _HOW))
+        return known[name]
+
+    def _in_order(self) -> Iterator[_Computed]:
+        info = self._info
+        waiting = [column for column in info.columns if column.generated is not None and not column.hidden]
+        while waiting:
+            names = {column.name.lower() for column in waiting}
+            ready = [each for each in waiting if not _named(each, self._columns) & names]
+            if not ready:
+                raise SchemaError(
+                    "generated columns refer to each other in a cycle",
+                    remedy="Let each refer to columns before it only",
+                    table=info.full_name,
+                )
+            for column in ready:
+                if column.generated == "stored" or _is_used(column, waiting):
+                    try:
+                        yield _Computed(column, parse_call_tree(column.generated_expr))
+                    except DdlError as fault:
+                        raise self._refusal(column, fault.message) from None
+                waiting.remove(column)
+
+    def _refusal(self, column: Column, why: str) -> SchemaError:
+        return SchemaError(
+            f"the generated column cannot be computed: {why}",
+            remedy="Leave the column out of the schema, write another expression (docs/filters.md lists what can be "
+            "evaluated), or give the columns in it smaller values with the option columns",
+            table=self._info.full_name,
+            column=column.name,
+        )
 
 
-class _Translation:
-    def __init__(self, column: Column, columns: Mapping[str, Column], values: Mapping[str, str], table: str) -> None:
-        self._column = column
-        self._columns = columns
-        self._values = values
-        self._table = table
-
-    def of(self, node: exp.Expr) -> str:
-        if isinstance(node, exp.Paren):
-            return f"({self.of(node.this)})"
-        if isinstance(node, exp.Introducer):
-            return self.of(node.expression)
-        if isinstance(node, exp.Literal):
-            return text_of(node.this) if node.is_string else self._number(node.this)
-        if isinstance(node, exp.Null):
-            return "null"
-        if isinstance(node, exp.Neg):
-            return f"(-{self.of(node.this)})"
-        if isinstance(node, exp.Not):
-            return f"(not {self.of(node.this)})"
-        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
-            return f"({self.of(node.this)} is null)"
-        if isinstance(node, exp.Column):
-            return self._value(node)
-        if isinstance(node, exp.Case) and node.this is None:
-            return self._case(node)
-        if isinstance(node, exp.Length):
-            return f"{'octet' if node.args.get('binary') else 'char'}_length({self.of(node.this)})"
-        if type(node) in _BINARY:
-            return f"({self.of(node.this)} {_BINARY[type(node)]} {self.of(node.expression)})"
-        if type(node) in _CALLS:
-            arguments = ", ".join(self.of(each) for each in _arguments(node))
-            return f"{_CALLS[type(node)]}({arguments})"
-        raise _refusal(self._column, self._table, f"{node.sql(dialect='mysql')} is not known to be the same in Spark")
-
-    def _value(self, node: exp.Column) -> str:
-        name = node.name.lower()
-        source = self._columns.get(name)
-        if source is None or name not in self._values:
-            raise _refusal(self._column, self._table, f"it names {node.name}, which has no value here")
-        arithmetic = isinstance(_outer(node), _ARITHMETIC)
-        native = native_type(source)
-        inexact = native == "binary" or (source.type is MySQLType.NEWDECIMAL and native == "string")
-        if inexact or source.type not in (_EXACT if arithmetic else _USABLE):
-            raise _refusal(self._column, self._table, f"{node.name} is a {source.type.name} column")
-        # the sums and products of integers are of 64 bits
-        return f"cast({self._values[name]} as bigint)" if arithmetic and native == "int" else self._values[name]
-
-    def _case(self, node: exp.Case) -> str:
-        branches = " ".join(f"when {self.of(each.this)} then {self.of(each.args['true'])}" for each in node.args["ifs"])
-        default = node.args.get("default")
-        return f"(case {branches}{f' else {self.of(default)}' if default is not None else ''} end)"
-
-    @staticmethod
-    def _number(digits: str) -> str:
-        return digits if digits.isdigit() else f"{digits}BD"
-
-
-def _outer(node: exp.Expr) -> exp.Expr | None:
-    parent = node.parent
-    while isinstance(parent, exp.Paren | exp.Neg):
-        parent = parent.parent
-    return parent
-
-
-def _arguments(node: exp.Expr) -> list[exp.Expr]:
-    if isinstance(node, exp.If):
-        return [node.this, node.args["true"], node.args.get("false") or exp.Null()]
-    if isinstance(node, exp.Substring):
-        return [node.this, *(node.args[name] for name in ("start", "length") if node.args.get(name) is not None)]
-    if isinstance(node, exp.Concat):
-        return list(node.expressions)
-    return [each for each in (node.this, node.args.get("expression")) if each is not None] + list(node.expressions)
-
-
-def _is_truth(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Predicate | exp.And | exp.Or | exp.Not)
-
-
-def _refusal(column: Column, table: str, why: str) -> SchemaError:
-    return SchemaError(
-        f"the generated column cannot be computed: {why}",
-        remedy="Leave the column out of the schema, or write it with + - *, comparisons, CONCAT, LOWER, UPPER, LEFT, "
-        "RIGHT, SUBSTRING, LENGTH, YEAR, MONTH, IF, CASE or IFNULL over integers, decimals, text and dates",
-        table=table,
-        column=column.name,
-    )
-
-
-def add_computed(info: TableInfo, values: dict[str, str]) -> None:
-    """Add the values of generated columns to ``values``, by name in lower case, in order of dependency.
-
-    Raises :class:`SchemaError` for an expression that cannot be translated, and for cyclic dependencies.
-    """
-    held = {column.name.lower(): column for column in info.columns}
-    waiting = [column for column in info.columns if column.generated is not None and not column.hidden]
-    while waiting:
-        ready = [each for each in waiting if not (_named(each, held) & {other.name.lower() for other in waiting})]
-        if not ready:
-            raise SchemaError(
-                "generated columns refer to each other in a cycle",
-                remedy="Let each refer to columns before it only",
-                table=info.full_name,
-            )
-        for column in ready:
-            if column.generated == "stored" or _is_used(column, waiting):
-                values[column.name.lower()] = generated(column, held, values, info.full_name)
-            waiting.remove(column)
+def _converted(column: Column, value: Value, count: int) -> pa.Array:
+    """Return values as MySQL converts them to a column's type; :class:`NotExactError` if that is not known here."""
+    kind, data = column.type, value.data
+    if isinstance(data, pa.Scalar):
+        data = pa.repeat(data, count)
+    if value.kind is Kind.NULL:
+        return pa.nulls(count, pa.string())
+    if value.kind is Kind.INT and (kind in INTEGER_TYPES or kind in (MySQLType.NEWDECIMAL, MySQLType.YEAR)):
+        return data.cast(pa.int64()) if pa.types.is_boolean(data.type) else data
+    if value.kind is Kind.DECIMAL and (kind in INTEGER_TYPES or kind is MySQLType.NEWDECIMAL):
+        scale = 0 if kind in INTEGER_TYPES else max(column.decimal, 0)
+        rounded = pc.round(data, scale, "half_towards_infinity") if data.type.scale > scale else data
+        return rounded if kind is MySQLType.NEWDECIMAL else rounded.cast(pa.decimal128(38, 0))
+    if value.kind is Kind.REAL and kind in FLOAT_TYPES and column.decimal < 0:
+        return data
+    if kind in STRING_TYPES and not column.is_binary:
+        text = to_text(value).data
+        return pa.repeat(text, count) if isinstance(text, pa.Scalar) else text
+    if value.kind is Kind.LABEL and kind in INTEGER_TYPES:
+        return to_integer(value)
+    same = {Kind.DATETIME: (MySQLType.DATE, MySQLType.DATETIME), Kind.JSON: (MySQLType.JSON,)}
+    if kind in same.get(value.kind, ()) and (value.kind is Kind.JSON or (value.fsp < 0) is (kind is MySQLType.DATE)):
+        return data
+    raise NotExactError(f"{value.kind.value} in a column of {kind.name}")
 
 
 def _named(column: Column, held: Mapping[str, Column]) -> set[str]:

@@ -7,25 +7,29 @@ In: a :class:`~ticdc_emit.traffic.generate.changes.TrafficPlan` and its changes.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+import pyarrow as pa
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
-from ticdc_emit.traffic.generate.arrow_changes import ArrowChanges, arrow_changes
-from ticdc_emit.traffic.generate.changes import TrafficPlan, plan_traffic
-from ticdc_emit.traffic.generate.on_spark import changes_of_stream, changes_of_tables, final_tables
+from ticdc_emit.traffic.generate.arrays import Ints
+from ticdc_emit.traffic.generate.changes import TableChanges, TrafficPlan, plan_traffic
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
     from typing_extensions import Unpack
 
     from ticdc_emit.spark import TicdcSink
@@ -98,7 +102,13 @@ class _OnSpark(_Planned[Changes]):
                 remedy="Give rows to generate or generate_stream",
                 option="rows",
             )
-        return final_tables(self._spark, self._plan, self._plan.rows)
+        plan, spark, rows = self._plan, self._spark, self._plan.rows
+        return {
+            (table.info.schema, table.info.name): _made(
+                _numbers(spark, plan, table), partial(table.final, rows=rows, statements=len(plan.ddl))
+            )
+            for table in plan.tables
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,8 +127,7 @@ class Traffic(_OnSpark["dict[str, DataFrame]"]):
         if plan is None or self._spark is None:
             (only,) = self.changes.values()
             return only
-        frames = changes_of_tables(self._spark, plan, plan.rows or 0, typed=plan.typed).values()
-        return reduce(lambda one, other: one.union(other), frames)
+        return _of_all_tables(_range(self._spark, plan.rows or 0), plan)
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,6 +136,31 @@ class TrafficStream(_OnSpark["DataFrame"]):
 
     The other attributes are those of :class:`Traffic`.
     """
+
+
+_BATCH_ROWS = 5_000
+
+
+class ArrowChanges:
+    """The changes of a table among the plan's as record batches, in the typed form. Can be iterated more than once."""
+
+    def __init__(self, plan: TrafficPlan, table: TableChanges) -> None:
+        self._plan, self._table = plan, table
+        self._count = plan.cycle.count(table.number, plan.rows or 0)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        yield self.first
+        for at in range(self.first.num_rows, self._count, _BATCH_ROWS):
+            yield self._made(at)
+
+    @cached_property
+    def first(self) -> pa.RecordBatch:
+        """The first batch, which is kept because its columns are checked before the changes are read."""
+        return self._made(0)
+
+    def _made(self, first: int) -> pa.RecordBatch:
+        numbers = np.arange(first, min(first + _BATCH_ROWS, self._count))
+        return self._table.typed(numbers, physical=self._plan.physical)
 
 
 @dataclass(frozen=True, repr=False)
@@ -145,7 +179,12 @@ def traffic_on_spark(
 ) -> Traffic:
     """Return the changes as a DataFrame for each table, of ``partitions`` Spark partitions."""
     plan = plan_traffic(schema_text(schema), settings)
-    changes = changes_of_tables(spark, plan, plan.rows or 0, partitions)
+    changes = {
+        table.info.full_name: _made(
+            _numbers(spark, plan, table, partitions), partial(table.typed, physical=plan.physical)
+        )
+        for table in plan.tables
+    }
     zone = settings.time_zone
     return Traffic(changes, plan.ddl, plan.schema, _only(plan), time_zone=zone, _plan=plan, _spark=spark)
 
@@ -172,18 +211,65 @@ def stream_on_spark(
     else:
         source = spark.readStream.format("rate-micro-batch").option("numPartitions", _STREAM_TASKS)
         numbers = source.option("rowsPerBatch", rows_per_batch).load()
-    changes, zone = changes_of_stream(numbers, plan), settings.time_zone
+    changes, zone = _of_all_tables(_wanted(numbers, plan), plan), settings.time_zone
     return TrafficStream(changes, plan.ddl, plan.schema, _only(plan), time_zone=zone, _plan=plan, _spark=spark)
 
 
-def traffic_here(schema: str | Path, settings: Settings) -> ArrowTraffic | None:
-    """Return the changes as Arrow record batches, made in this process; ``None`` if only Spark can compute them."""
+def traffic_here(schema: str | Path, settings: Settings) -> ArrowTraffic:
+    """Return the changes as Arrow record batches, made in this process."""
     plan = plan_traffic(schema_text(schema), settings)
-    changes = arrow_changes(plan)
-    if changes is None:
-        return None
+    changes = {table.info.full_name: ArrowChanges(plan, table) for table in plan.tables}
     return ArrowTraffic(changes, plan.ddl, plan.schema, _only(plan), time_zone=settings.time_zone)
 
 
 def _only(plan: TrafficPlan) -> str | None:
     return plan.tables[0].info.full_name if plan.typed else None
+
+
+_ROWS_PER_TASK = 250_000
+_NO_NUMBERS = np.zeros(0, np.int64)
+
+
+def _range(spark: SparkSession, count: int, partitions: int | None = None) -> DataFrame:
+    return spark.range(0, count, 1, partitions or max(1, -(-count // _ROWS_PER_TASK)))
+
+
+def _numbers(spark: SparkSession, plan: TrafficPlan, table: TableChanges, partitions: int | None = None) -> DataFrame:
+    """Return the numbers of a table's changes among the table's."""
+    return _range(spark, plan.cycle.count(table.number, plan.rows or 0), partitions)
+
+
+def _wanted(numbers: DataFrame, plan: TrafficPlan) -> DataFrame:
+    """Return the column ``value`` of a stream of numbers, up to the last change."""
+    return (numbers if plan.rows is None else numbers.filter(f"value < {plan.rows}L")).select("value")
+
+
+def _of_all_tables(numbers: DataFrame, plan: TrafficPlan) -> DataFrame:
+    """Return the changes with these numbers among those of all tables: typed if there is one table, else generic."""
+    one = plan.tables[0]
+    schema = (one.typed if plan.typed else one.generic)(_NO_NUMBERS, physical=plan.physical).schema
+    return numbers.mapInArrow(partial(_work, make=plan.changes), _spark_schema(schema))
+
+
+def _made(numbers: DataFrame, make: Callable[[Ints], pa.RecordBatch]) -> DataFrame:
+    """Return what is made of numbers, on Spark's workers."""
+    return numbers.mapInArrow(partial(_work, make=partial(_one, make)), _spark_schema(make(_NO_NUMBERS).schema))
+
+
+def _one(make: Callable[[Ints], pa.RecordBatch], numbers: Ints) -> Iterator[pa.RecordBatch]:
+    yield make(numbers)
+
+
+def _work(
+    batches: Iterator[pa.RecordBatch], *, make: Callable[[Ints], Iterator[pa.RecordBatch]]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        numbers = batch.column(0).to_numpy()
+        for at in range(0, len(numbers), _BATCH_ROWS):
+            yield from make(numbers[at : at + _BATCH_ROWS])
+
+
+def _spark_schema(schema: pa.Schema) -> StructType:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema, prefer_timestamp_ntz=True)

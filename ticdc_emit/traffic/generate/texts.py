@@ -1,52 +1,43 @@
-"""Generated text, numbers and JSON documents by the meaning of a column's name, as Spark SQL.
+"""Generated numbers, text and JSON documents by the meaning of a column's name, as Arrow arrays.
 
-In: a column and hashes. Out: SQL of a likely value: names, addresses, amounts, codes. The lists of words are short,
-because they are part of every plan; their order affects the output.
+In: a column and hashes. Out: likely values: names, addresses, amounts, codes. The order of the words affects them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import INTEGER_TYPES, MOMENT_TYPES, STRING_TYPES, MySQLType, integer_range
-from ticdc_emit.traffic.generate.sql import (
-    Alternating,
+from ticdc_emit.traffic.generate.arrays import (
+    BASE_36,
+    Bytes,
+    Hashes,
+    Ints,
     between,
-    hashed,
+    decimal_of,
+    digits,
+    fixed_width,
+    hex_digits,
+    integers,
+    joined,
     moment,
     native_type,
-    padded,
-    pick,
+    octets,
+    one_of,
     salt_of,
-    scaled,
     units,
 )
 
 __all__ = [
-    "ADJECTIVES",
-    "CARRIERS",
-    "CITIES",
-    "COLORS",
-    "COMPANIES",
-    "COUNTRIES",
-    "COUNTRY_NAMES",
-    "CURRENCIES",
-    "DOMAINS",
-    "FIRST_NAMES",
-    "LANGUAGES",
     "LASTING",
-    "LAST_NAMES",
-    "LOGINS",
-    "NOUNS",
     "RANGES",
-    "STATES",
-    "STATUSES",
-    "STREETS",
-    "VERBS",
-    "Bits",
     "binary_float",
     "capacity",
     "decimal",
@@ -56,7 +47,6 @@ __all__ = [
     "meaning",
     "realistic_text",
     "tokens",
-    "unique_text",
 ]
 
 
@@ -132,6 +122,7 @@ VERBS = ("arrived", "was checked", "waits", "changed hands", "was returned", "is
 
 
 _FRACTION = 6  # digits of a decimal that vary
+_OPERAND = 1_000  # at most, of an integer from which a stored column is computed
 _FLAGS = frozenset({"is", "has", "enabled", "active", "deleted", "newsletter", "bool", "flag", "verified"})
 _AMOUNTS = frozenset({"amount", "balance", "total", "price", "cost", "salary", "revenue", "income", "value", "limit"})
 RANGES = {
@@ -143,21 +134,32 @@ RANGES = {
 }  # fmt: skip
 
 
-def integer(column: Column, bits: Bits) -> str:
-    """Return SQL of an integer: a flag, a likely number for the column's name, or now and then an end of its range."""
+def integer(column: Column, bits: Hashes, *, is_operand: bool = False) -> pa.Array:
+    """Return integers: flags, likely numbers for the column's name, or now and then an end of its range.
+
+    ``is_operand``: small numbers instead, whose sums and products fit in a generated column.
+    """
     low, high = integer_range(column.type, unsigned=column.unsigned)
     known = tokens(column.name)
     if column.type is MySQLType.TINY and (column.flen == 1 or set(known) & _FLAGS):
-        return units(bits(0), 2)
-    if named := _named_range(column, low, high):
-        return between(bits(0), *named)
-    common = between(bits(0), max(low, -1_000_000), min(high, 1_000_000))
-    top = min(high, (1 << 63) - 1)  # the greatest value of a Spark long
-    bottom = "(-9223372036854775807L - 1L)" if low == -(1 << 63) else f"{low}L"
-    if isinstance(alternating := bits(0), Alternating):  # the bottom is even, and the top is odd
-        end = f"if({alternating.parity} = 0L, {bottom}, {top}L)"
-        return f"if({units(bits(1), 25)} = 0L, {end}, {common})"
-    return f"(case {units(bits(1), 50)} when 0L then {bottom} when 1L then {top}L else {common} end)"
+        numbers = units(bits(0), 2)
+    elif named := _named_range(column, low, high):
+        numbers = between(bits(0), *named)
+    else:
+        most = _OPERAND if is_operand else 1_000_000
+        numbers = between(bits(0), max(low, -most), min(high, most))
+        if not is_operand:
+            numbers = _with_ends(numbers, low, min(high, (1 << 63) - 1), bits)
+    return pa.array(numbers.astype(native_type(column).to_pandas_dtype(), copy=False))
+
+
+def _with_ends(numbers: Ints, low: int, high: int, bits: Hashes) -> Ints:
+    """Replace a 25th of the numbers by the ends of the range: the low one is even, the high one odd."""
+    parity = bits.parity
+    which = units(bits(1), 25 if parity is not None else 50)
+    if parity is not None:
+        return np.where(which == 0, np.where(parity == 0, low, high), numbers)
+    return np.where(which == 0, low, np.where(which == 1, high, numbers))
 
 
 def _named_range(column: Column, low: int, high: int) -> tuple[int, int] | None:
@@ -170,8 +172,8 @@ def _named_range(column: Column, low: int, high: int) -> tuple[int, int] | None:
     return (least, most) if least <= most else None
 
 
-def decimal(column: Column, bits: Bits) -> str:
-    """Return SQL of a DECIMAL: an amount if the column's name is one, else a number of either sign."""
+def decimal(column: Column, bits: Hashes) -> pa.Array:
+    """Return DECIMALs: amounts if the column's name is one, else numbers of either sign."""
     scale = max(column.decimal, 0)
     varied = min(scale, _FRACTION)
     greatest = 10 ** (column.flen - scale) - 1
@@ -181,10 +183,10 @@ def decimal(column: Column, bits: Bits) -> str:
     usual = max(least, 0 if is_amount else -common), min(greatest, common)
     low, high = _named_range(column, least, greatest) or usual
     unscaled = between(bits(0), low * 10**varied, max(high * 10**varied, 10**varied - 1))
-    return scaled(column, unscaled, varied)
+    return decimal_of(column, unscaled, varied)
 
 
-def binary_float(column: Column, bits: Bits) -> str:
+def binary_float(column: Column, bits: Hashes) -> pa.Array:
     """Return hundredths with so few digits that the shortest text of the float has the same digits."""
     most, places = 9_999 if column.type is MySQLType.FLOAT else 999_999, 2
     if column.decimal >= 0:
@@ -192,11 +194,8 @@ def binary_float(column: Column, bits: Bits) -> str:
     least = 0 if column.unsigned else -most
     low, high = _named_range(column, least, most) or (least, most)
     hundredths = between(bits(0), low * 10**places, max(high * 10**places, 10**places - 1))
-    return f"cast(cast({hundredths} as double) / {10**places}D as {native_type(column)})"
+    return pa.array((hundredths / 10**places).astype(native_type(column).to_pandas_dtype()))
 
-
-Bits = Callable[[int], str]
-"""The n-th independent hash of a value."""
 
 LASTING = frozenset({"name", "first", "last", "email", "login", "uuid", "country", "country_code", "sku", "company"})
 """Meanings of text that never changes in a row."""
@@ -231,9 +230,9 @@ _MEANINGS = {
 _BY_TOKEN = {token: meaning for meaning, listed in _MEANINGS.items() for token in listed.split()}
 _UTF8 = ("utf8", "utf8mb4")
 _CODE_WIDTH = 8
-_GROUPS = tuple(
-    f"{salt_of('digits', n) % 10**11:011}" for n in range(128)
-)  # picked from a list, because printing digits is slower
+_GROUPS = tuple(f"{salt_of('digits', n) % 10**11:011}" for n in range(128))  # of the columns that sysbench fills
+_THOUSAND, _TEN_THOUSAND = (tuple(map(str, range(count))) for count in (1_000, 10_000))
+_FOUR_DIGITS = tuple(f"{number:04}" for number in range(10_000))
 
 
 def tokens(name: str) -> list[str]:
@@ -256,166 +255,201 @@ def meaning(column: Column) -> str:
     return "prose" if column.type is not MySQLType.STRING and (column.flen < 0 or column.flen > 60) else "title"
 
 
-def realistic_text(column: Column, bits: Bits, person: Bits) -> str:
+def realistic_text(column: Column, bits: Hashes, person: Hashes) -> pa.Array:
     """Return text that fits the column. ``person``: hashes that all columns of a row share, for name and email.
 
-    Text of :class:`Alternating` bits differs between two neighbouring steps. If words would be cut, a code is used.
+    Text of hashes with a parity differs between two neighbouring steps. If words would be cut, a code is used.
     """
-    known = meaning(column)
-    text = _RECIPES[known](_Recipe(bits, person, column.charset in _UTF8, column.flen))
-    if column.flen < 0 or text.longest <= column.flen:
-        return text.text
-    if isinstance(bits(0), Alternating) and column.flen:
-        return _code(bits(0), min(column.flen, _CODE_WIDTH))
-    return f"rtrim(left({text.text}, {column.flen}))"
+    room = column.flen
+    text = _RECIPES[meaning(column)](_Recipe(bits, person, column.charset in _UTF8, room))
+    if room < 0 or text.longest <= room:
+        return text.values
+    if bits.parity is not None and room:
+        return _code(bits, min(room, _CODE_WIDTH))
+    return pc.utf8_rtrim(pc.utf8_slice_codeunits(text.values, 0, room), " ")
 
 
-def unique_text(column: Column, number: str, width: int, person: Bits, *, whole: bool) -> str:
-    """Return text that encodes ``number`` (bigint). ``whole``: an index covers all of it, not only ``width``."""
-    code = f"lower(lpad(conv(cast({number} as string), 10, 36), {width}, '0'))"
+def _unique_text(column: Column, number: Ints, width: int, person: Hashes, *, whole: bool) -> pa.Array:
+    """Return text that encodes ``number``. ``whole``: an index covers all of it, not only ``width``."""
     known, room = meaning(column), column.flen if column.flen > 0 else 255
-    if not whole or known == "digest":
-        return code
-    if known == "uuid" and room >= 36:
-        return _uuid(person, f"lower(lpad(hex({number}), 12, '0'))")
-    login = pick(LOGINS, person(0))
-    if known == "email" and room >= 44:
-        return f"concat({login}, '.', cast({number} as string), '@', {pick(DOMAINS, person(3))})"
-    if known == "login" and room >= 30:
-        return f"concat({login}, cast({number} as string))"
-    if known == "name" and room >= 44:
-        return f"concat({_full_name(person, column.charset in _UTF8)}, ' ', cast({number} as string))"
-    return f"concat('SKU-', {code})" if known == "sku" and room >= width + 4 else code
+    if whole and known == "uuid" and room >= 36:
+        return _uuid(person, number.view(np.uint64))
+    if whole and known == "email" and room >= 44:
+        return joined(_login(person, "."), integers(number), _at_domain(person))
+    if whole and known == "login" and room >= 30:
+        return joined(_login(person), integers(number))
+    if whole and known == "name" and room >= 44:
+        return joined(_full_name(person, column.charset in _UTF8), " ", integers(number))
+    code = fixed_width(_BASE_36_LOWER[_in_base_36(number, width)])
+    return joined("SKU-", code) if whole and known == "sku" and room >= width + 4 else code
 
 
-def document(column: Column, bits: Bits) -> str:
-    """Return a JSON document as TiDB prints it: keys in order, a blank after commas and colons."""
+def document(column: Column, bits: Hashes) -> pa.Array:
+    """Return JSON documents as TiDB prints them: keys in order, a blank after commas and colons."""
     if "tags" in tokens(column.name):
-        return f"""concat('["', {pick(COLORS, bits(0))}, '", "', {pick(NOUNS, bits(1))}, '"]')"""
-    return (
-        f"""concat('{{"ok": ', if({units(bits(3), 2)} = 0, 'true', 'false'), ', "product": "', """
-        f"""{pick(ADJECTIVES, bits(0))}, ' ', {pick(NOUNS, bits(1))}, '", "tags": ["web", "v', """
-        f"""cast({units(bits(2), 9)} as string), '"], "units": ', cast({units(bits(3), 1000)} as string), '}}')"""
-    )
+        places = units(bits(0), len(COLORS)) * len(NOUNS) + units(bits(1), len(NOUNS))
+        return one_of(places, COLORS, NOUNS, text='["{}", "{}"]')
+    head = (units(bits(0), len(ADJECTIVES)) * len(NOUNS) + units(bits(1), len(NOUNS))) * 9 + units(bits(2), 9)
+    words = one_of(head, ADJECTIVES, NOUNS, _THOUSAND[:9], text='"product": "{} {}", "tags": ["web", "v{}"], ')
+    flags = one_of(units(bits(3), 2), ("true", "false"), text='{{"ok": {}, ')
+    return joined(flags, words, one_of(units(bits(3), 1_000, 16), _THOUSAND, text='"units": {}}}'))
 
 
-@dataclass(frozen=True)
-class _Text:
-    """SQL text and the length of the longest value in characters."""
+class _Text(NamedTuple):
+    """Texts and the length of the longest possible one in characters."""
 
-    text: str
+    values: pa.Array
     longest: int
 
 
-@dataclass(frozen=True)
-class _Recipe:
-    bits: Bits
-    person: Bits
+class _Recipe(NamedTuple):
+    bits: Hashes
+    person: Hashes
     utf8: bool
     room: int
 
-    def one_of(self, listed: tuple[str, ...], of: str) -> _Text:
+    def words(self, listed: tuple[str, ...], of: Hashes | None = None, nth: int = 0) -> _Text:
         usable = _ascii(listed, self.utf8)
-        return _Text(pick(usable, of), max(map(len, usable)))
-
-
-def _full_name(person: Bits, utf8: bool) -> str:
-    first, last = (_ascii(each, utf8) for each in (FIRST_NAMES, LAST_NAMES))
-    return f"concat({pick(first, person(0))}, ' ', {pick(last, person(1))})"
+        return _Text(one_of(units((of or self.bits)(nth), len(usable)), usable), max(map(len, usable)))
 
 
 def _ascii(listed: tuple[str, ...], utf8: bool) -> tuple[str, ...]:
     return listed if utf8 else tuple(word for word in listed if word.isascii())
 
 
-def _number(of: str, count: int, digits: int) -> str:
-    return f"lpad(cast({units(of, count)} as string), {digits}, '0')"
+def _full_name(person: Hashes, utf8: bool) -> pa.Array:
+    first, last = (_ascii(each, utf8) for each in (FIRST_NAMES, LAST_NAMES))
+    places = units(person(0), len(first)) * len(last) + units(person(1), len(last))
+    return one_of(places, first, last, text="{} {}")
 
 
-def _code(of: str, width: int) -> str:
-    return f"upper(conv(cast({units(of, 36**width)} as string), 10, 36))"
+def _login(person: Hashes, end: str = "") -> pa.Array:
+    return one_of(units(person(0), len(LOGINS)), LOGINS, text="{}" + end)
 
 
-def _uuid(bits: Bits, last: str) -> str:
-    wide = f"lower(lpad(hex({bits(2)}), 16, '0'))"
-    return (
-        f"concat(left({wide}, 8), '-', substring({wide}, 9, 4), '-4', substring({wide}, 13, 3), '-a', "
-        f"right({wide}, 3), '-', {last})"
-    )
+def _at_domain(person: Hashes) -> pa.Array:
+    return one_of(units(person(3), len(DOMAINS)), DOMAINS, text="@{}")
+
+
+def _in_base_36(numbers: Ints, width: int) -> Ints:
+    """Return the last ``width`` digits of numbers in base 36, as numbers."""
+    places = np.empty((len(numbers), width), np.int64)
+    for place in reversed(range(width)):
+        numbers, places[:, place] = np.divmod(numbers, 36)
+    return places
+
+
+_BASE_36_LOWER = np.frombuffer(BASE_36.tobytes().lower(), np.uint8)
+
+
+def _code(bits: Hashes, width: int) -> pa.Array:
+    return fixed_width(BASE_36[_in_base_36(units(bits(0), 36**width), width)])
+
+
+def _uuid(bits: Hashes, last: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> pa.Array:
+    head, tail = hex_digits(bits(2).bits), hex_digits(last)
+    rows = np.full((len(head), 36), ord("-"), np.uint8)
+    rows[:, :8], rows[:, 9:13], rows[:, 15:18] = head[:, :8], head[:, 8:12], head[:, 12:15]
+    rows[:, 20:23] = head[:, 13:]
+    rows[:, 14], rows[:, 19] = ord("4"), ord("a")
+    rows[:, 24:] = tail[:, 4:]
+    return fixed_width(rows)
+
+
+def _number(numbers: Ints, width: int) -> pa.Array:
+    return fixed_width(digits(numbers, width))
 
 
 def _prose(recipe: _Recipe) -> _Text:
     one, two = recipe.bits(0), recipe.bits(1)
-    sentence = (
-        f"concat('the ', {pick(ADJECTIVES, one)}, ' ', {pick(NOUNS, f'shiftright({one}, 16)')}, ' ', "
-        f"{pick(VERBS, f'shiftright({one}, 32)')}"
-    )
-    more = f"', then the ', {pick(NOUNS, two)}, ' ', {pick(VERBS, f'shiftright({two}, 16)')}"
+    places = units(one, len(ADJECTIVES)) * len(NOUNS) + units(one, len(NOUNS), 16)
+    start = one_of(places * len(VERBS) + units(one, len(VERBS), 24), ADJECTIVES, NOUNS, VERBS, text="the {} {} {}")
     if 0 <= recipe.room < 60:
-        return _Text(f"{sentence})", 40)
-    return _Text(f"{sentence}, {more})", 76)
+        return _Text(start, 40)
+    more = units(two, len(NOUNS)) * len(VERBS) + units(two, len(VERBS), 16)
+    return _Text(joined(start, one_of(more, NOUNS, VERBS, text=", then the {} {}")), 76)
 
 
 def _email(recipe: _Recipe) -> _Text:
-    number = f"cast({units(recipe.person(2), 10_000)} as string)"
-    text = f"concat({pick(LOGINS, recipe.person(0))}, '.', {number}, '@', {pick(DOMAINS, recipe.person(3))})"
-    return _Text(text, 28)
+    number = one_of(units(recipe.person(2), 10_000), _TEN_THOUSAND)
+    return _Text(joined(_login(recipe.person, "."), number, _at_domain(recipe.person)), 28)
+
+
+def _url(recipe: _Recipe) -> _Text:
+    places = units(recipe.bits(0), len(DOMAINS)) * len(NOUNS) + units(recipe.bits(1), len(NOUNS))
+    head = one_of(places, DOMAINS, NOUNS, text="https://{}/{}/")
+    return _Text(joined(head, integers(units(recipe.bits(1), 100_000, 16))), 39)
+
+
+def _address(recipe: _Recipe) -> _Text:
+    bits = recipe.bits
+    head = one_of(units(bits(0), 256), _THOUSAND[:256], text="10.{}.")
+    tail = one_of(units(bits(1), 1 << 16), _THOUSAND[:256], _THOUSAND[:256], text="{}.{}")
+    return _Text(joined(head, tail), 14)
+
+
+def _phone(recipe: _Recipe) -> _Text:
+    rows = np.empty((len(recipe.bits(0).bits), 15), np.uint8)
+    rows[:] = np.frombuffer(b"+00 555 0000000", np.uint8)
+    rows[:, 1:3], rows[:, 8:] = digits(units(recipe.bits(0), 89) + 10, 2), digits(units(recipe.bits(1), 10**7), 7)
+    return _Text(fixed_width(rows), 15)
+
+
+def _street(recipe: _Recipe) -> _Text:
+    streets = _ascii(STREETS, recipe.utf8)
+    places = units(recipe.bits(0), 200) * len(streets) + units(recipe.bits(1), len(streets))
+    return _Text(one_of(places, _THOUSAND[1:201], streets, text="{} {}"), 17)
 
 
 def _digits(recipe: _Recipe) -> _Text:
     """Groups of eleven digits with dashes, as sysbench fills its columns c and pad."""
     groups = max(1, min(10, (recipe.room if recipe.room > 0 else 120) // 12))
-    drawn = (f"shiftright({recipe.bits(n // 8)}, {n % 8 * 7})" if n % 8 else recipe.bits(n // 8) for n in range(groups))
-    text = ", '-', ".join(pick(_GROUPS, each) for each in drawn)
-    return _Text(f"concat({text})", 12 * groups - 1)
+    parts = [
+        one_of(units(recipe.bits(n // 4), len(_GROUPS), n % 4 * 8), _GROUPS, text="{}" if n == 0 else "-{}")
+        for n in range(groups)
+    ]
+    return _Text(parts[0] if groups == 1 else joined(*parts), 12 * groups - 1)
 
 
 def _hex(recipe: _Recipe) -> _Text:
     width = min(recipe.room if recipe.room > 0 else 32, 32)
-    halves = [f"lpad(hex({recipe.bits(n)}), 16, '0')" for n in range(1 + (width > 16))]
-    return _Text(f"lower(concat({', '.join(halves)}))", 16 * len(halves))
+    halves = [hex_digits(recipe.bits(n).bits) for n in range(1 + (width > 16))]
+    return _Text(fixed_width(np.concatenate(halves, axis=1)), 16 * len(halves))
+
+
+def _title(recipe: _Recipe) -> _Text:
+    places = units(recipe.bits(0), len(ADJECTIVES)) * len(NOUNS) + units(recipe.bits(1), len(NOUNS))
+    return _Text(one_of(places, ADJECTIVES, NOUNS, text="{} {}"), 16)
 
 
 _RECIPES: dict[str, Callable[[_Recipe], _Text]] = {
     "email": _email,
-    "uuid": lambda r: _Text(_uuid(r.bits, f"lower(right(lpad(hex({r.bits(3)}), 16, '0'), 12))"), 36),
-    "url": lambda r: _Text(
-        f"concat('https://', {pick(DOMAINS, r.bits(0))}, '/', {pick(NOUNS, r.bits(1))}, '/', "
-        f"cast({units(r.bits(1), 100_000)} as string))",
-        39,
-    ),
-    "ip": lambda r: _Text(
-        f"concat('10.', cast({units(r.bits(0), 256)} as string), '.', cast({units(r.bits(1), 256)} as string), '.', "
-        f"cast({units(r.bits(2), 256)} as string))",
-        14,
-    ),
-    "phone": lambda r: _Text(
-        f"concat('+', cast({units(r.bits(0), 89)} + 10 as string), ' 555 ', {_number(r.bits(1), 10**7, 7)})", 15
-    ),
-    "zip": lambda r: _Text(_number(r.bits(0), 100_000, 5), 5),
-    "city": lambda r: r.one_of(CITIES, r.bits(0)),
-    "street": lambda r: _Text(
-        f"concat(cast({units(r.bits(0), 200)} + 1 as string), ' ', {r.one_of(STREETS, r.bits(1)).text})", 17
-    ),
-    "state": lambda r: r.one_of(STATES, r.bits(0)),
-    "currency": lambda r: r.one_of(CURRENCIES, r.bits(0)),
-    "language": lambda r: r.one_of(LANGUAGES, r.bits(0)),
-    "company": lambda r: r.one_of(COMPANIES, r.bits(0)),
-    "color": lambda r: r.one_of(COLORS, r.bits(0)),
-    "carrier": lambda r: r.one_of(CARRIERS, r.bits(0)),
-    "sku": lambda r: _Text(f"concat('SKU-', {_number(r.bits(0), 10**6, 6)})", 10),
-    "login": lambda r: _Text(f"concat({pick(LOGINS, r.person(0))}, {_number(r.person(2), 10_000, 4)})", 13),
-    "first": lambda r: r.one_of(FIRST_NAMES, r.person(0)),
-    "last": lambda r: r.one_of(LAST_NAMES, r.person(1)),
+    "uuid": lambda r: _Text(_uuid(r.bits, r.bits(3).bits), 36),
+    "url": _url,
+    "ip": _address,
+    "phone": _phone,
+    "zip": lambda r: _Text(_number(units(r.bits(0), 100_000), 5), 5),
+    "city": lambda r: r.words(CITIES),
+    "street": _street,
+    "state": lambda r: r.words(STATES),
+    "currency": lambda r: r.words(CURRENCIES),
+    "language": lambda r: r.words(LANGUAGES),
+    "company": lambda r: r.words(COMPANIES),
+    "color": lambda r: r.words(COLORS),
+    "carrier": lambda r: r.words(CARRIERS),
+    "sku": lambda r: _Text(joined("SKU-", _number(units(r.bits(0), 10**6), 6)), 10),
+    "login": lambda r: _Text(joined(_login(r.person), one_of(units(r.person(2), 10_000), _FOUR_DIGITS)), 13),
+    "first": lambda r: r.words(FIRST_NAMES, r.person),
+    "last": lambda r: r.words(LAST_NAMES, r.person, 1),
     "name": lambda r: _Text(_full_name(r.person, r.utf8), 21),
-    "country": lambda r: r.one_of(COUNTRY_NAMES, r.bits(0)),
-    "country_code": lambda r: r.one_of(COUNTRIES, r.bits(0)),
-    "status": lambda r: r.one_of(STATUSES, r.bits(0)),
+    "country": lambda r: r.words(COUNTRY_NAMES),
+    "country_code": lambda r: r.words(COUNTRIES),
+    "status": lambda r: r.words(STATUSES),
     "digest": _hex,
-    "title": lambda r: _Text(f"concat({pick(ADJECTIVES, r.bits(0))}, ' ', {pick(NOUNS, r.bits(1))})", 16),
+    "title": _title,
     "prose": _prose,
     "digits": _digits,
-    "code": lambda r: _Text(_code(r.bits(0), _CODE_WIDTH), _CODE_WIDTH),
+    "code": lambda r: _Text(_code(r.bits, _CODE_WIDTH), _CODE_WIDTH),
 }
 
 
@@ -450,32 +484,32 @@ def _text_width(column: Column, prefix: int | None) -> int:
     return min([_BINARY_WIDTH if column.is_binary else _TEXT_WIDTH, *limits])
 
 
-def from_number(
-    column: Column, seed_of: tuple[object, ...], number: str, width: int | None, *, digit: bool = False
-) -> str:
-    """Return the value that encodes a number (bigint, from 0 on): different for different numbers, equal for equal
-    ones.
+def from_number(column: Column, number: Ints, width: int | None, person: Hashes, *, is_digit: bool = False) -> pa.Array:
+    """Return the values that encode numbers from 0 on: different for different numbers, equal for equal ones.
 
-    ``width``: the number of characters or bytes of a text that encode it, if not all. ``digit``: the number is small.
+    ``width``: the number of characters or bytes of a text that encode it, if not all. ``is_digit``: the number is
+    small.
     """
     kind = column.type
     if kind in INTEGER_TYPES:
-        return f"cast({number} + 1L as {native_type(column)})"
+        return pa.array((number + 1).astype(native_type(column).to_pandas_dtype()))
     if kind is MySQLType.NEWDECIMAL:
-        return scaled(column, f"({number} + 1L)", 0)
+        return decimal_of(column, number + 1, 0)
     if kind is MySQLType.BIT:
-        return number
+        return pa.array(number)
     if kind is MySQLType.DOUBLE:
-        return f"cast({number} + 1L as double)"
+        return pa.array((number + 1).astype(np.float64))
     if kind in MOMENT_TYPES:
-        return moment(column, f"(({number} + {_FIRST_SECOND}L) * 1000000L)")
+        return moment(column, (number + _FIRST_SECOND) * 1_000_000)
     if kind is MySQLType.DATE:
-        return f"date_add(date'1970-01-01', cast({number} as int))"
+        return pa.array(number.astype(np.int32)).view(pa.date32())
     text_width = _text_width(column, width)
     if column.is_binary:
-        return padded(column, f"unhex(lpad(hex({number}), {2 * text_width}, '0'))", text_width)
+        return fixed_width(padded(column, octets(number.view(np.uint64))[:, 8 - text_width :]), binary=True)
+    return _unique_text(column, number, text_width, person, whole=width is None and not is_digit)
 
-    def person(nth: int) -> str:
-        return hashed(salt_of(*seed_of) + nth, number)
 
-    return unique_text(column, number, text_width, person, whole=width is None and not digit)
+def padded(column: Column, rows: Bytes) -> Bytes:
+    """Pad the bytes of a BINARY with zero bytes, as TiDB stores it."""
+    missing = column.flen - rows.shape[1]
+    return np.pad(rows, ((0, 0), (0, missing))) if column.type is MySQLType.STRING and missing > 0 else rows

@@ -1,19 +1,26 @@
-"""Values of columns as Spark SQL: under the user's options, else by the column's type and name.
+"""Values of columns as Arrow arrays: under the user's options, else by the column's type and name.
 
-In: a column, its :class:`~ticdc_emit.traffic.generate.column_options.Control`, the row's number, step and times. Out:
-SQL text of the column's native type. A value is a function of the row (:func:`is_constant`), or of the row and a step.
-A range or a list of labels has a number of points. The distribution draws one of them, with integers and functions that
-give the same result on every machine.
+In: a column, its :class:`~ticdc_emit.traffic.generate.column_options.Control`, and versions of rows: their numbers,
+steps and times. Out: an array of the column's native type. A value is a function of the row (:func:`is_constant`), or
+of the row and a step. A range or a list of labels has a number of points, of which the distribution draws one.
 
-Hashes of the column that must show every update alternate (:class:`~ticdc_emit.traffic.generate.sql.Alternating`): its
+Hashes of the column that must show every update have a parity (:class:`~ticdc_emit.traffic.generate.arrays.Bits`): its
 points are even at even steps and odd at odd ones, so two neighbours differ, and weights hold for pairs of labels.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import (
     FLOAT_TYPES,
@@ -24,136 +31,44 @@ from ticdc_emit.sql.types import (
     ColumnFlag,
     MySQLType,
 )
-from ticdc_emit.traffic.generate.column_options import Control, pattern_parts, unit_of
-from ticdc_emit.traffic.generate.sql import (
-    Alternating,
+from ticdc_emit.traffic.generate.arrays import (
+    Bits,
+    Hashes,
+    Ints,
+    Mask,
+    UInts,
     between,
+    chosen,
+    decimal_of,
+    digits,
+    fixed_width,
     hashed,
-    listed,
+    joined,
     moment,
     native_type,
-    padded,
+    native_values,
+    nulled,
+    octets,
+    one_of,
     salt_of,
-    scaled,
-    text_of,
     units,
 )
+from ticdc_emit.traffic.generate.column_options import Control, pattern_parts, unit_of
 from ticdc_emit.traffic.generate.texts import (
     LASTING,
-    Bits,
     binary_float,
     decimal,
     document,
     integer,
     meaning,
+    padded,
     realistic_text,
     tokens,
 )
 
-__all__ = ["Moment", "always_changing_column", "controlled", "is_constant", "is_null", "realistic", "varies"]
-
+__all__ = ["Versions", "always_changing_column", "is_constant", "realistic", "varies"]
 
 _SHARES = 10_000  # steps of a share of NULLs
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_MOST_DIGITS = 9  # of one hash
-_NORMAL_PARTS, _NORMAL_BITS = 4, 15
-
-
-def controlled(column: Column, control: Control, bits: Bits) -> str:
-    """Return the value."""
-    if control.pattern:
-        return f"concat({', '.join(_pattern(control.pattern, bits))})"
-    if control.labels:
-        label = f"get({listed(control.labels)}, cast({_label(control, bits)} as int))"
-        return label if native_type(column) == "string" else f"cast({label} as {native_type(column)})"
-    return _in_range(column, control.first, _point(control.count, control.distribution, bits))
-
-
-def is_null(control: Control, bits: str) -> str:
-    """Return whether the value is NULL, from a separate hash."""
-    return f"{units(bits, _SHARES)} < {round((control.nulls or 0) * _SHARES)}L"
-
-
-def _in_range(column: Column, first: int, point: str) -> str:
-    if column.type in MOMENT_TYPES:
-        return moment(column, f"({first}L + {point} * {unit_of(column)}L)")
-    value = f"({first}L + {point})"
-    if column.type is MySQLType.DATE:
-        return f"date_add(date'1970-01-01', cast({value} as int))"
-    if column.type is MySQLType.NEWDECIMAL:
-        return scaled(column, value, len(str(unit_of(column))) - 1)
-    if column.type in FLOAT_TYPES:
-        return f"cast(cast({value} as double) / {unit_of(column)}D as {native_type(column)})"
-    return f"cast({value} as {native_type(column)})"
-
-
-def _label(control: Control, bits: Bits) -> str:
-    count = len(control.labels)
-    if not control.weights:
-        return _point(count, control.distribution, bits)
-    total, bounds = sum(control.weights), [0.0]
-    for weight in control.weights:
-        bounds.append(bounds[-1] + weight / total)
-    drawn = f"(pmod({bits(0)!s}, {1 << 30}L) / {1 << 30}D)"
-    return _alternated(_among(drawn, bounds, 0, count), count, bits)
-
-
-def _among(drawn: str, bounds: Sequence[float], low: int, high: int) -> str:
-    """Return the index of the span between bounds that has a number from 0 to 1, by binary search."""
-    if high - low == 1:
-        return f"{low}L"
-    middle = (low + high) // 2
-    parts = _among(drawn, bounds, low, middle), _among(drawn, bounds, middle, high)
-    return f"if({drawn} < {bounds[middle]!r}D, {parts[0]}, {parts[1]})"
-
-
-def _point(count: int, distribution: str, bits: Bits) -> str:
-    """Return a number from 0 to ``count - 1`` (bigint)."""
-    if distribution == "uniform" or count == 1:
-        return units(bits(0), count)
-    drawn = str(bits(0))
-    if distribution == "zipf":  # the logarithm is uniform: every order of magnitude is equally likely
-        point = f"(cast(floor(pow({count + 1}D, pmod({drawn}, {1 << 30}L) / {1 << 30}D)) as bigint) - 1L)"
-    else:  # the sum of some uniform numbers
-        parts = [
-            f"(shiftright({drawn}, {_NORMAL_BITS * n}) & {(1 << _NORMAL_BITS) - 1}L)" for n in range(_NORMAL_PARTS)
-        ]
-        share = f"({' + '.join(parts)}) / {_NORMAL_PARTS << _NORMAL_BITS}D"
-        point = f"cast(floor({share} * {count}D) as bigint)"
-    return _alternated(f"least(greatest({point}, 0L), {count - 1}L)", count, bits)
-
-
-def _alternated(point: str, count: int, bits: Bits) -> str:
-    """Return the point; for alternating hashes, the point of its pair with the step's parity."""
-    alternating = bits(0)
-    if not isinstance(alternating, Alternating) or count == 1:
-        return point
-    paired = f"(({point}) & -2L | {alternating.parity})"
-    return f"({paired} - if({paired} >= {count}L, 2L, 0L))"
-
-
-def _pattern(pattern: str, bits: Bits) -> list[str]:
-    parts: list[str] = []
-    nth = 0
-    for is_placeholder, text in pattern_parts(pattern):
-        if not is_placeholder:
-            parts.append(text_of(text))
-            continue
-        width = _MOST_DIGITS if text[0] == "#" else 1
-        for start in range(0, len(text), width):
-            parts.append(_drawn(text[start : start + width], bits(nth)))
-            nth += 1
-    return parts
-
-
-def _drawn(placeholder: str, bits: str) -> str:
-    width = len(placeholder)
-    if placeholder[0] == "#":
-        return f"lpad(cast({units(bits, 10**width)} as string), {width}, '0')"
-    letters = _LETTERS if placeholder == "?" else _LETTERS.upper()
-    return f"substring('{letters}', cast({units(bits, 26)} as int) + 1, 1)"
-
-
 _SECOND, _DAY = 1_000_000, 86_400_000_000  # in microseconds
 
 _CREATED = frozenset({"created", "inserted", "registered", "joined", "placed", "opened", "born", "ctime"})
@@ -162,13 +77,18 @@ _BIRTHDAYS = frozenset({"birthday", "birthdate", "birth", "dob"})
 
 
 @dataclass(frozen=True)
-class Moment:
-    """The inputs of a value, as SQL text: the row's number, the step of its life, and times in microseconds."""
+class Versions:
+    """Versions of rows: the row's number and the hash of it, the step of its life, and times in microseconds."""
 
-    number: str
-    step: str
-    born: str
-    now: str
+    number: Ints
+    hash: UInts
+    step: Ints
+    born: Ints
+    now: Ints
+
+    def person(self, seed_of: tuple[object, ...]) -> Hashes:
+        """Return the hashes that all columns of a row share."""
+        return Hashes(self.hash, salt_of(*seed_of))
 
 
 def is_constant(column: Column) -> bool:
@@ -184,55 +104,50 @@ def is_constant(column: Column) -> bool:
 def realistic(
     column: Column,
     seed_of: tuple[object, ...],
-    at: Moment,
+    at: Versions,
     *,
     fixed: bool = False,
     restless: bool = False,
+    is_operand: bool = False,
     control: Control | None = None,
-) -> str:
-    """Return the value; ``seed_of``: the other inputs of the hash. ``control``: the user's options.
+) -> pa.Array:
+    """Return the values; ``seed_of``: the other inputs of the hash. ``control``: the user's options.
 
-    ``fixed``: the same for the row's life. ``restless``: two neighbouring steps never have the same value. A nullable
-    column is NULL in a tenth of its versions, unless it is fixed.
+    ``fixed``: the same for the row's life. ``restless``: two neighbouring steps never have the same value.
+    ``is_operand``: a generated column is computed from it. A nullable column is NULL in a tenth of its versions, unless
+    it is fixed.
     """
     salt = salt_of(*seed_of, column.name)
     fixed = fixed or is_constant(column)
-    version = () if fixed else (at.step if restless else _version(column, salt, at),)
-
-    def bits(nth: int) -> str:
-        drawn = hashed(salt + nth, at.number, *version)
-        return Alternating(drawn, at.step) if restless and nth == 0 else drawn
-
-    def person(nth: int) -> str:
-        return hashed(salt_of(*seed_of) + nth, at.number)
-
+    if fixed:
+        bits = Hashes(at.hash, salt)
+    elif restless:
+        bits = Hashes(hashed(at.step, at.hash), salt, at.step & 1)
+    else:
+        bits = Hashes(hashed(_version(column, salt, at), at.hash), salt)
     if control is not None and control.has_values:
-        value = controlled(column, control, bits)
+        values = _controlled(column, control, bits)
     else:
-        value = _value(column, bits, person, at, fixed)
+        values = _value(column, bits, at, seed_of, fixed=fixed, is_operand=is_operand)
     if control is not None and control.nulls is not None:
-        return _with_nulls(column, control, value, bits)
+        return nulled(values, _nulls(control.nulls, bits))
     if not column.nullable or fixed:
-        return value
-    is_null = f"{units(bits(99), 10)} = 0L"
-    if isinstance(alternating := bits(0), Alternating):  # only at even steps, so two neighbours are never both NULL
-        share = f" and {units(bits(99), 5)} = 0L" if _has_two_values(column) else ""
-        is_null = f"{alternating.parity} = 0L{share}"
-    return f"if({is_null}, cast(null as {native_type(column)}), {value})"
+        return values
+    if bits.parity is None:
+        return nulled(values, units(bits(99), 10) == 0)
+    is_even = bits.parity == 0  # only at even steps, so two neighbours are never both NULL
+    return nulled(values, is_even & (units(bits(99), 5) == 0) if _has_two_values(column) else is_even)
 
 
-def _with_nulls(column: Column, control: Control, value: str, bits: Bits) -> str:
-    if not control.nulls:
-        return value
-    alternating = bits(0)
-    if control.nulls == 1:
-        return f"cast(null as {native_type(column)})"
-    if isinstance(alternating, Alternating):  # only at even steps, each with twice the share
-        doubled = replace(control, nulls=min(2 * control.nulls, 1.0))
-        condition = f"{alternating.parity} = 0L and {is_null(doubled, bits(99))}"
-    else:
-        condition = is_null(control, bits(99))
-    return f"if({condition}, cast(null as {native_type(column)}), {value})"
+def _nulls(share: float, bits: Hashes) -> Mask | None:
+    """Return which values are NULL, this share of them. With a parity only at even steps, each with twice the share."""
+    if not share:
+        return None
+    drawn = units(bits(99), _SHARES)
+    if bits.parity is None or share == 1:
+        return np.less(drawn, round(share * _SHARES))
+    doubled: Mask = (bits.parity == 0) & (drawn < round(min(2 * share, 1.0) * _SHARES))
+    return doubled
 
 
 def varies(column: Column, control: Control | None = None) -> bool:
@@ -268,12 +183,12 @@ def always_changing_column(columns: Sequence[Column], controls: Mapping[str, Con
     return max((each for each in columns if varies(each, controls.get(each.name))), key=worth, default=None)
 
 
-def _version(column: Column, salt: int, at: Moment) -> str:
+def _version(column: Column, salt: int, at: Versions) -> Ints:
     """Return how often the value has changed: at every step, or at every second to fifth one."""
     if _is_clock(column) or _is_progress(column):
         return at.step
     every = 2 + salt % 4
-    return f"(({at.step} + pmod({at.number} + {salt % 97}L, {every}L)) div {every}L)"
+    return (at.step + (at.number + salt % 97) % every) // every
 
 
 def _is_clock(column: Column) -> bool:
@@ -285,102 +200,250 @@ def _is_progress(column: Column) -> bool:
     return column.type is MySQLType.ENUM and bool(set(tokens(column.name)) & {"status", "state", "stage", "phase"})
 
 
-def _value(column: Column, bits: Bits, person: Bits, at: Moment, fixed: bool) -> str:
+def _value(
+    column: Column, bits: Hashes, at: Versions, seed_of: tuple[object, ...], *, fixed: bool, is_operand: bool
+) -> pa.Array:
     kind = column.type
     if kind in INTEGER_TYPES:
-        return f"cast({integer(column, bits)} as {native_type(column)})"
+        return integer(column, bits, is_operand=is_operand)
     if kind is MySQLType.NEWDECIMAL:
         return decimal(column, bits)
     if kind in FLOAT_TYPES:
         return binary_float(column, bits)
     if kind in STRING_TYPES:
-        return _binary(column, bits) if column.is_binary else realistic_text(column, bits, person)
+        return _binary(column, bits) if column.is_binary else realistic_text(column, bits, at.person(seed_of))
     if kind in MOMENT_TYPES:
-        return moment(column, _alternating_time(column, bits(0), _time(column, bits, at, fixed)))
+        return moment(column, _alternating_time(column, bits, _time(column, bits, at, fixed)))
     if kind is MySQLType.DATE:
-        return f"date_add(date'1970-01-01', cast({_day(column, bits, at, fixed)} as int))"
+        return _date(_day(column, bits, at, fixed))
     if kind is MySQLType.DURATION:
         return _duration(column, bits)
     if kind is MySQLType.YEAR:
-        return f"cast({between(bits(0), 1990, 2030)} as int)"
+        return pa.array(between(bits(0), 1990, 2030).astype(np.int32))
     if kind is MySQLType.BIT:
-        return units(bits(0), 1 << min(max(column.flen, 1), 62))
+        return pa.array(units(bits(0), 1 << min(max(column.flen, 1), 62)))
     if kind is MySQLType.JSON:
         return document(column, bits)
-    return _labels(column, bits, at) if kind in LABEL_TYPES else _vector(column, bits)
+    if kind is MySQLType.ENUM:
+        return _label(column, bits, at)
+    return _labels(column, bits) if kind in LABEL_TYPES else _vector(column, bits)
 
 
-def _binary(column: Column, bits: Bits) -> str:
-    room = column.flen if column.flen > 0 else 64
-    width = min(room, 16)
-    drawn = [bits(n) for n in range(1 + (width > 8))]
-    if isinstance(alternating := drawn[0], Alternating):  # in the first bit of the first byte
-        drawn[0] = f"({alternating} & {(1 << 63) - 1}L | shiftleft({alternating.parity}, 63))"
-    parts = [f"lpad(hex({each}), 16, '0')" for each in drawn]
-    value = f"unhex(left(concat({', '.join(parts)}), {2 * width}))"
-    return padded(column, value, width)
+def _binary(column: Column, bits: Hashes) -> pa.Array:
+    width = min(column.flen if column.flen > 0 else 64, 16)
+    drawn = [octets(bits(n).bits) for n in range(1 + (width > 8))]
+    if bits.parity is not None:  # in the first bit of the first byte
+        drawn[0][:, 0] = drawn[0][:, 0] & 127 | (bits.parity << 7).astype(np.uint8)
+    return fixed_width(padded(column, np.concatenate(drawn, axis=1)[:, :width]), binary=True)
 
 
-def _time(column: Column, bits: Bits, at: Moment, fixed: bool) -> str:
+def _time(column: Column, bits: Hashes, at: Versions, fixed: bool) -> Ints:
     if _is_clock(column) and not fixed:
         return at.now
     if set(tokens(column.name)) & _CREATED:
         return at.born
-    return f"({at.born} + {between(bits(0), -30 * 86_400, 30 * 86_400)} * {_SECOND}L + {units(bits(1), _SECOND)})"
+    return at.born + between(bits(0), -30 * 86_400, 30 * 86_400) * _SECOND + units(bits(1), _SECOND)
 
 
-def _alternating_time(column: Column, bits: str, micros: str) -> str:
-    """If bits alternate, cut a time to two units of the column's last digit, and show the step in that digit."""
-    if not isinstance(bits, Alternating):
+def _alternating_time(column: Column, bits: Hashes, micros: Ints) -> Ints:
+    """If hashes have a parity, cut a time to two units of the column's last digit, and show it in that digit."""
+    if bits.parity is None:
         return micros
     unit = 10 ** (6 - max(column.decimal, 0))
-    return f"({micros} div {2 * unit}L * {2 * unit}L + {bits.parity} * {unit}L)"
+    shown: Ints = micros // (2 * unit) * (2 * unit) + bits.parity * unit
+    return shown
 
 
-def _day(column: Column, bits: Bits, at: Moment, fixed: bool) -> str:
+def _day(column: Column, bits: Hashes, at: Versions, fixed: bool) -> Ints:
     known = set(tokens(column.name))
     if known & _BIRTHDAYS:
         return between(bits(0), -7_000, 13_000)
-    today = f"{at.born} div {_DAY}L"
-    return f"({today})" if known & _CREATED else f"({today} + {between(bits(0), -30, 30)})"
+    today: Ints = at.born // _DAY
+    return today if known & _CREATED else today + between(bits(0), -30, 30)
 
 
-def _duration(column: Column, bits: Bits) -> str:
+def _date(days: Ints) -> pa.Array:
+    return pa.array(days.astype(np.int32)).view(pa.date32())
+
+
+def _duration(column: Column, bits: Hashes) -> pa.Array:
+    """Return times of a day, and now and then an end of the type's range: the low one is even, the high one odd."""
     fsp = max(column.decimal, 0)
-
-    def two(nth: int, count: int) -> str:
-        return f"lpad(cast({units(bits(nth), count)} as string), 2, '0')"
-
-    clock = f"concat({two(0, 24)}, ':', {two(1, 60)}, ':', {two(2, 60)}"
-    fraction = f", '.', lpad(cast({units(bits(3), 10**fsp)} as string), {fsp}, '0')" if fsp else ""
+    hours = units(bits(0), 24)
+    rows = np.empty((len(hours), 9 + fsp if fsp else 8), np.uint8)
+    rows[:, 2::3] = ord(":")
+    for start, numbers in ((0, hours), (3, units(bits(1), 60)), (6, units(bits(2), 60))):
+        rows[:, start : start + 2] = digits(numbers, 2)
+    if fsp:
+        rows[:, 8], rows[:, 9:] = ord("."), digits(units(bits(3), 10**fsp), fsp)
     zeros = "." + "0" * fsp if fsp else ""
-    ends = f"when 0L then '-838:59:59{zeros}' when 1L then '838:59:59{zeros}'"
-    if isinstance(alternating := bits(0), Alternating):
-        end = f"case {alternating.parity} when 0L then '-838:59:59{zeros}' else '838:59:59{zeros}' end"
-        return f"if({units(bits(4), 25)} = 0L, {end}, {clock}{fraction}))"
-    return f"(case {units(bits(4), 50)} {ends} else {clock}{fraction}) end)"
+    parity = bits.parity
+    which = units(bits(4), 50 if parity is None else 25)
+    is_end = which < 2 if parity is None else which == 0
+    ends = one_of(which & 1 if parity is None else parity, (f"-838:59:59{zeros}", f"838:59:59{zeros}"))
+    return chosen(is_end, ends, fixed_width(rows))
 
 
-def _labels(column: Column, bits: Bits, at: Moment) -> str:
-    alternating = isinstance(bits(0), Alternating)
-    if column.type is MySQLType.ENUM:
-        count = len(column.elems)
-        index = f"least({at.step}, {count - 1}L)" if _is_progress(column) else units(bits(0), count)
-        if _is_progress(column) and alternating and count > 1:  # back and forth between the last two
-            index = f"least({at.step}, {count - 1}L - pmod({at.step} - {count - 1}L, 2L))"
-        return f"get({listed(column.elems)}, cast({index} as int))"
-    drawn = [f"(shiftright({bits(0)}, {n % 60}) & 1L)" for n in range(len(column.elems))]
-    if isinstance(bits(0), Alternating):
-        drawn[0] = f"pmod({at.step}, 2L)"
-    chosen = [f"if({bit} = 1L, {text_of(label)}, null)" for bit, label in zip(drawn, column.elems, strict=True)]
-    # concat_ws is never NULL, and a field that cannot be NULL does not fit a nullable image
-    return f"if({at.number} is null, null, concat_ws(',', {', '.join(chosen)}))"
+def _label(column: Column, bits: Hashes, at: Versions) -> pa.Array:
+    count = len(column.elems)
+    if not _is_progress(column):
+        return one_of(units(bits(0), count), tuple(column.elems))
+    last: int | Ints = count - 1
+    if bits.parity is not None and count > 1:  # back and forth between the last two
+        last = last - (at.step - last) % 2
+    return one_of(np.maximum(np.minimum(at.step, last), 0), tuple(column.elems))
 
 
-def _vector(column: Column, bits: Bits) -> str:
-    """Return the text of a vector with the column's number of dimensions, by default three."""
+_AT_ONCE = 8  # labels of a SET in one list of combinations
+
+
+def _labels(column: Column, bits: Hashes) -> pa.Array:
+    parts: list[pa.Array] = []
+    for start in range(0, len(column.elems), _AT_ONCE):
+        labels = column.elems[start : start + _AT_ONCE]
+        drawn = units(Bits(bits(start // 32).bits), 1 << len(labels), start % 32)
+        if start == 0 and bits.parity is not None:
+            drawn = drawn & -2 | bits.parity
+        parts.append(_subsets(tuple(labels)).take(pa.array(drawn)))
+    return pc.utf8_slice_codeunits(parts[0] if len(parts) == 1 else joined(*parts), 1)
+
+
+@lru_cache(maxsize=64)
+def _subsets(labels: tuple[str, ...]) -> pa.Array:
+    """Return the labels whose bits are set in each number, with a comma before each."""
+    numbers = range(1 << len(labels))
+    return pa.array(["".join(f",{each}" for n, each in enumerate(labels) if bits >> n & 1) for bits in numbers])
+
+
+_COMPONENTS = tuple(map(str, range(-99, 100)))
+
+
+def _vector(column: Column, bits: Hashes) -> pa.Array:
+    """Return the text of vectors with the column's number of dimensions, by default three."""
     count = column.flen if column.flen > 0 else 3
-    drawn = (f"shiftright({bits(n // 8)}, {n % 8 * 6})" if n % 8 else bits(n // 8) for n in range(count))
-    parts = [f"cast({between(each, -99, 99)} as string)" for each in drawn]
-    listed = ", ',', ".join(parts)
-    return f"concat('[', {listed}, ']')"
+    parts = [
+        one_of(units(bits(n // 4), len(_COMPONENTS), n % 4 * 8), _COMPONENTS, text=",{}" if n else "[{}")
+        for n in range(count)
+    ]
+    return joined(*parts, "]")
+
+
+# -- the user's options ------------------------------------------------------------------------------------------------
+
+_LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
+_MOST_DIGITS = 9  # of one hash
+_NORMAL_PARTS, _NORMAL_BITS = 4, 15
+_DRAWN_BITS = 30  # of a share from 0 to 1
+
+
+def _controlled(column: Column, control: Control, bits: Hashes) -> pa.Array:
+    if control.pattern:
+        return fixed_width(_pattern(control.pattern, bits))
+    if control.labels:
+        return _native_labels(column, control.labels).take(pa.array(_place(control, bits)))
+    return _in_range(column, control.first, _point(control.count, control.distribution, bits))
+
+
+def _native_labels(column: Column, labels: tuple[str, ...]) -> pa.Array:
+    texts = pa.array(labels, pa.string())
+    if native_type(column) == pa.string():
+        return texts
+    return native_values(column, accept(column, texts, Rendering()))
+
+
+def _in_range(column: Column, first: int, point: Ints) -> pa.Array:
+    if column.type in MOMENT_TYPES:
+        return moment(column, first + point * unit_of(column))
+    numbers = first + point
+    if column.type is MySQLType.DATE:
+        return _date(numbers)
+    if column.type is MySQLType.NEWDECIMAL:
+        return decimal_of(column, numbers, len(str(unit_of(column))) - 1)
+    native = native_type(column).to_pandas_dtype()
+    return pa.array((numbers / unit_of(column) if column.type in FLOAT_TYPES else numbers).astype(native))
+
+
+def _place(control: Control, bits: Hashes) -> Ints:
+    """Return the place of a label, by its weight if it has one."""
+    count = len(control.labels)
+    if not control.weights:
+        return _point(count, control.distribution, bits)
+    total, bounds = sum(control.weights), [0.0]
+    for weight in control.weights:
+        bounds.append(bounds[-1] + weight / total)
+    places = np.searchsorted(np.array(bounds[1:-1]), _share(bits), side="right")
+    return _alternated(places, count, bits.parity)
+
+
+def _share(bits: Hashes) -> npt.NDArray[np.float64]:
+    """Return numbers from 0 to 1."""
+    share: npt.NDArray[np.float64] = (bits(0).bits & np.uint64((1 << _DRAWN_BITS) - 1)) / float(1 << _DRAWN_BITS)
+    return share
+
+
+def _point(count: int, distribution: str, bits: Hashes) -> Ints:
+    """Return numbers from 0 to ``count - 1``."""
+    if distribution == "uniform" or count == 1:
+        return units(bits(0), count)
+    if distribution == "zipf":
+        points = _of_every_magnitude(count, _share(bits))
+    else:  # the sum of some uniform numbers
+        drawn, part = bits(0).bits, np.uint64((1 << _NORMAL_BITS) - 1)
+        total = sum((drawn >> np.uint64(_NORMAL_BITS * n) & part).view(np.int64) for n in range(_NORMAL_PARTS))
+        points = np.floor(total / float(_NORMAL_PARTS << _NORMAL_BITS) * count).astype(np.int64)
+    return _alternated(np.clip(points, 0, count - 1), count, bits.parity)
+
+
+def _of_every_magnitude(count: int, share: npt.NDArray[np.float64]) -> Ints:
+    """Return points whose logarithms are even: between two entries of a table of powers, which is exact everywhere."""
+    powers = _powers(count + 1)
+    place = share * (len(powers) - 1)
+    low = place.astype(np.int64)
+    points: Ints = (powers[low] + (powers[low + 1] - powers[low]) * (place - low)).astype(np.int64) - 1
+    return points
+
+
+_STEPS = 8  # an octave has 2**8 entries
+
+
+@lru_cache(maxsize=64)
+def _powers(most: int) -> npt.NDArray[np.float64]:
+    """Return growing powers from 1 on, the last one about ``most``. (A square root is exact, a power need not be.)"""
+    factor = 2.0
+    for _ in range(_STEPS):
+        factor = math.sqrt(factor)
+    octave = [1.0]
+    for _ in range((1 << _STEPS) - 1):
+        octave.append(octave[-1] * factor)
+    powers = [math.ldexp(power, octaves) for octaves in range(most.bit_length()) for power in octave]
+    return np.array([power for power in powers if power < most] + [float(most)])
+
+
+def _alternated(points: Ints, count: int, parity: Ints | None) -> Ints:
+    """Return the points; with a parity, the one of their pair that has it."""
+    if parity is None or count == 1:
+        return points
+    paired = points & -2 | parity
+    return paired - 2 * (paired >= count)
+
+
+def _pattern(pattern: str, bits: Hashes) -> npt.NDArray[np.uint8]:
+    parts = [(is_placeholder, text.encode()) for is_placeholder, text in pattern_parts(pattern)]
+    rows = np.empty((len(bits(0).bits), sum(len(text) for _, text in parts)), np.uint8)
+    nth = start = 0
+    for is_placeholder, text in parts:
+        cells = rows[:, start : start + len(text)]
+        if not is_placeholder:
+            cells[:] = np.frombuffer(text, np.uint8)
+        elif text[:1] == b"#":
+            for at in range(0, len(text), _MOST_DIGITS):
+                width = min(_MOST_DIGITS, len(text) - at)
+                cells[:, at : at + width] = digits(units(bits(nth), 10**width), width)
+                nth += 1
+        else:
+            letters = _LETTERS if text[:1] == b"?" else _LETTERS - 32
+            for at in range(len(text)):
+                cells[:, at] = letters[units(bits(nth), len(letters))]
+                nth += 1
+        start += len(text)
+    return rows
