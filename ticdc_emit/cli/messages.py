@@ -1,7 +1,7 @@
 """Messages for people: which ones to show, and their layout.
 
 In: :class:`~ticdc_emit.delivery.base.Message` records as read from a topic, and a function that describes each in
-lines, one for each row that it holds (``decode.Tail``). Out: on a terminal, panels with coloured JSON, one member per
+lines, one for each row that it holds (``consume.Tail``). Out: on a terminal, panels with coloured JSON, one member per
 line; elsewhere plain lines: text as it is, one per message; binary messages decoded, one per row.
 """
 

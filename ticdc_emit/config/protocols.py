@@ -1,8 +1,8 @@
 """What the rest of the library must know about a protocol. The record belongs to the protocol's name in
 :class:`~ticdc_emit.config.protocols.Protocol`; no other code compares protocol names.
 
-A protocol of this library is a package in ``protocols/`` that writes it, a package of the same name in ``decode/`` that
-reads it, and this record.
+A protocol of this library is a package in ``protocols/``, whose ``encoder.py`` writes it and whose ``decoder.py`` reads
+it, and this record.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class BinaryForm(Enum):
 class ProtocolSpec:
     """The properties of a protocol. The defaults are those of one that TiCDC has but this library does not write.
 
-    ``package``: its name in ``protocols/`` and ``decode/``. ``lineages``: those of TiCDC that have it, as profiles name
+    ``package``: its name in ``protocols/``. ``lineages``: those of TiCDC that have it, as profiles name
     them. ``title``: its name in TiCDC's refusals. ``encodings``: the values of ``encoding-format``, the first one is
     the default. ``extension``: whether ``enable-tidb-extension`` has an effect. ``registers_schemas``: it registers
     schemas in a schema registry. It then has one subject per topic, so a topic expression must contain schema and

@@ -337,7 +337,6 @@ _JSON_TESTS: dict[str, Callable[[int], bool]] = {
 }
 _WHOLE_TEXT = re.compile(r"[+-]?\d{1,18}")
 _INTEGER_KINDS = (Kind.INT, Kind.LABEL, Kind.BIT)
-_NUMBER_KINDS = (*_INTEGER_KINDS, Kind.DECIMAL, Kind.REAL)
 
 
 def compare(operator: str, left: Value, right: Value) -> Value:
