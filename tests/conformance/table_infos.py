@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ticdc_emit.schema.indexes import HIDDEN_PREFIX
-from ticdc_emit.schema.model import Column, Index, TableInfo
-from ticdc_emit.schema.type_names import sql_type, type_desc
+from ticdc_emit.schema.model import Column, Index, TableInfo, sql_type, type_desc
 from ticdc_emit.sql.types import ColumnFlag, MySQLType
 
 __all__ = [

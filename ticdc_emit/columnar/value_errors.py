@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.type_names import sql_type
+from ticdc_emit.schema.model import Column, sql_type
 from ticdc_emit.sql.types import (
     FLOAT_TYPES,
     INTEGER_TYPES,

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from ticdc_emit.errors import SchemaError, StrategyError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.defaults import column_names
-from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.type_names import type_desc
+from ticdc_emit.schema.model import Column, TableInfo, type_desc
 from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.strategies.columns import (

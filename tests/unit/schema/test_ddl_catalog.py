@@ -10,8 +10,8 @@ import pytest
 from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.events import ACTION_CODES
+from ticdc_emit.schema.model import type_desc
 from ticdc_emit.schema.store import AssignedIds, IdSource
-from ticdc_emit.schema.type_names import type_desc
 
 SCRIPT = """
 -- the shop; it's small

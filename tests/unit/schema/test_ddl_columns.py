@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.type_names import mysql_type_name, sql_type, type_desc
+from ticdc_emit.schema.model import Column, mysql_type_name, sql_type, type_desc
 from ticdc_emit.sql.types import ColumnFlag
 
 

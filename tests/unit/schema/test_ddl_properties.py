@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.type_names import type_desc
+from ticdc_emit.schema.model import Column, TableInfo, type_desc
 from ticdc_emit.sql.types import STRING_TYPES, ColumnFlag, MySQLType
 
 LABELS = st.lists(

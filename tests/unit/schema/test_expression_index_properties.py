@@ -8,7 +8,7 @@ from hypothesis_profiles import examples
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.type_names import type_desc
+from ticdc_emit.schema.model import type_desc
 
 TABLE = """
     create table t (

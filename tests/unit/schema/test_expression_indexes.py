@@ -10,8 +10,7 @@ import pytest
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.type_names import type_name
-from ticdc_emit.sql.types import BINARY_CHARSET
+from ticdc_emit.sql.types import BINARY_CHARSET, type_name
 
 COLUMNS = """
     a int(10) not null, b int, n int not null, u int unsigned, bi bigint, ubi bigint unsigned, f float, db double,

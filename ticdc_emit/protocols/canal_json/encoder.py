@@ -32,8 +32,7 @@ from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.protocols.ddl_kinds import ddl_kind
 from ticdc_emit.protocols.row_images import Members
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.type_names import mysql_type_name, type_desc
+from ticdc_emit.schema.model import Column, TableInfo, mysql_type_name, type_desc
 from ticdc_emit.sql.types import TYPES, MySQLType
 from ticdc_emit.tso import physical_ms
 
