@@ -33,10 +33,11 @@ from rich.text import Text
 from ticdc_emit.caller import warn_caller
 from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.config.secrets import printable
-from ticdc_emit.pipeline.report import RunReport, RunTotal, report_lines, total_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from ticdc_emit.pipeline.report import RunReport, RunTotal
 
 __all__ = [
     "ProgressLine",
@@ -201,6 +202,8 @@ def warn_of_nothing(report: RunReport | RunTotal) -> None:
 
 def print_summary(console: Console, report: RunReport | RunTotal) -> None:
     """Print the totals and the counts of every topic-partition."""
+    from ticdc_emit.pipeline.report import report_lines, total_line  # loads the encoders, which readers do without
+
     if console.is_terminal:
         console.print(report)
     else:

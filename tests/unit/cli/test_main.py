@@ -36,6 +36,13 @@ def test_the_commands_are_imported_when_they_run() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("command", ["tail", "verify"])
+def test_commands_that_read_load_no_encoder(command: str) -> None:
+    program = f"import sys, ticdc_emit.cli.{command}; print([name for name in sys.modules if '.pipeline' in name])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_runs_as_a_module() -> None:
     done = subprocess.run([sys.executable, "-m", "ticdc_emit", "--help"], capture_output=True, text=True, check=True)
     assert "verify" in done.stdout
