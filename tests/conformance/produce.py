@@ -178,7 +178,7 @@ _RECORDED_REGISTRY = "http://127.0.0.1:8081"
 def load_variant(case: Case, sink: SinkConfig) -> ChangefeedConfig:
     """Load a sink's configuration; :class:`~ticdc_emit.errors.ConfigError` where it is refused."""
     # the recorder gave its registry's address to variants whose URI has a protocol that needs one
-    named = any(f"protocol={each.value}" in sink.sink_uri for each in Protocol if each.traits.registers_schemas)
+    named = any(f"protocol={each.value}" in sink.sink_uri for each in Protocol if each.spec.registers_schemas)
     registry = _RECORDED_REGISTRY if named else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConfigWarning)

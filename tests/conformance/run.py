@@ -137,7 +137,7 @@ class _Run:
         case = changes.case
         try:
             config = load_variant(case, variant)
-            encoder = VariantEncoder(changes, config) if config.codec.protocol.traits.is_written else None
+            encoder = VariantEncoder(changes, config) if config.codec.protocol.spec.is_written else None
         except Exception as fault:
             self._refused(case, variant, protocol, refusal(fault))
             return

@@ -322,4 +322,4 @@ def sink_protocol(sink: SinkConfig) -> tuple[Protocol | None, str]:
 def is_written(sink: SinkConfig) -> bool:
     """Return whether this library writes the sink's protocol."""
     protocol, _ = sink_protocol(sink)
-    return protocol is not None and protocol.traits.is_written
+    return protocol is not None and protocol.spec.is_written

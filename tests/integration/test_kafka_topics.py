@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.config.protocols import FORMS, protocol_parameters, traits_of
+from ticdc_emit.config.protocols import FORMS, protocol_parameters, spec_of
 from ticdc_emit.delivery import KafkaSink, MessageWriter
 from ticdc_emit.delivery.kafka_client import KafkaAdmin
 from ticdc_emit.delivery.kafka_reader import read_topic
@@ -169,7 +169,7 @@ def test_rows_and_ddl_between_max_message_bytes_and_the_topics_limit(
     options = "&".join(f"{key}={value}" for key, value in protocol_parameters(form).items())
     changefeed = feed(kraft, name, options + "&max-message-bytes=10000", profile=profile)
     changefeed.run(inserts(0, 1), 0, final=False)
-    large = [inserts(1, 2, "x" * 20_000), *([large_table(2, 20_000)] if traits_of(form).ddl else [])]
+    large = [inserts(1, 2, "x" * 20_000), *([large_table(2, 20_000)] if spec_of(form).ddl else [])]
     for number, batch in enumerate(large, start=1):
         if profile == "next":
             changefeed.run(batch, number, final=True)
@@ -186,7 +186,7 @@ def test_rows_and_ddl_between_the_topics_limit_and_max_message_bytes(
 ) -> None:
     make(kraft, name, 1, **{"max.message.bytes": "10000"})
     options = "&".join(f"{key}={value}" for key, value in protocol_parameters(form).items())
-    for batch in (inserts(1, 2, "x" * 20_000), *([large_table(2, 20_000)] if traits_of(form).ddl else [])):
+    for batch in (inserts(1, 2, "x" * 20_000), *([large_table(2, 20_000)] if spec_of(form).ddl else [])):
         with pytest.raises(MessageTooLargeError) as refused:
             feed(kraft, name, options + "&max-message-bytes=100000", profile=profile).run(batch, 0, final=True)
         if batch.ddl_rows("s"):

@@ -68,7 +68,7 @@ def test_no_import_runs_back_up(path: Path) -> None:
 
 @pytest.mark.parametrize("room", ["protocols", "decode"])
 def test_no_package_of_a_protocol_imports_another(room: str) -> None:
-    packages = {str(protocol.traits.package) for protocol in Protocol if protocol.traits.package is not None}
+    packages = {str(protocol.spec.package) for protocol in Protocol if protocol.spec.package is not None}
     found = set()
     for own in packages:
         for path in (ROOT / room / own).glob("*.py"):

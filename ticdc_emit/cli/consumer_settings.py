@@ -125,7 +125,7 @@ def _java_blocks(served: Served, protocol: Protocol, topics: list[str]) -> Itera
 
 def _tail(served: Served) -> str:
     named = " ".join(f"--topic {topic}" for topic in served.topics)
-    schemas = f" --schema-registry {served.registry}" if served.protocol.traits.registers_schemas else ""
+    schemas = f" --schema-registry {served.registry}" if served.protocol.spec.registers_schemas else ""
     return f"ticdc-emit tail --brokers {served.bootstrap} {named} --protocol {served.protocol.value}{schemas} --follow"
 
 
@@ -137,7 +137,7 @@ def _python(served: Served) -> str:
         f"consumer.subscribe({served.topics})",
         "message = consumer.poll(10)",
     ]
-    if served.protocol.traits.registers_schemas:
+    if served.protocol.spec.registers_schemas:
         lines[1:1] = [
             "from confluent_kafka.schema_registry import SchemaRegistryClient",
             "from confluent_kafka.schema_registry.avro import AvroDeserializer",
@@ -157,7 +157,7 @@ def _clickhouse(served: Served, name: str, table: TableInfo) -> str:
         "kafka_format": "JSONAsString",
     }
     columns = "message String"
-    if served.protocol.traits.registers_schemas:
+    if served.protocol.spec.registers_schemas:
         settings |= {"kafka_format": "AvroConfluent", "format_avro_schema_registry_url": served.registry}
         columns = ", ".join(f"{quoted(column.name)} {_clickhouse_type(column)}" for column in table.data_columns)
     named = ", ".join(f"{setting} = '{value}'" for setting, value in settings.items())
@@ -287,7 +287,7 @@ def _source(table: TableInfo, protocol: Protocol, registry: str) -> dict[str, st
 def _type(column: Column, feed: ChangefeedConfig) -> str:
     """Return a type that holds the column's values."""
     kind = _kind(column)
-    is_avro = feed.codec.protocol.traits.registers_schemas
+    is_avro = feed.codec.protocol.spec.registers_schemas
     if is_avro and kind == "unsigned long" and feed.codec.avro_bigint_unsigned_handling_mode == "string":
         return "STRING"
     if is_avro and column.type is MySQLType.NEWDECIMAL and feed.codec.avro_decimal_handling_mode == "string":

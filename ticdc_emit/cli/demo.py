@@ -78,7 +78,7 @@ def run(
         console = result_console()
         print_messages(console, story, read)
         print_summary(console, report)
-        if config.codec.protocol.traits.default_ticks:
+        if config.codec.protocol.spec.default_ticks:
             console.print(
                 f"{report.controls.watermark:,} of the messages are watermarks: at most one per hundred rows, and one "
                 "in each partition at the end (TiCDC sends about one a second)"
@@ -90,6 +90,6 @@ def _emitter(config: ChangefeedConfig, sink: Sink | None, interval_s: float) -> 
     from ticdc_emit.spark import TicdcSink
 
     # by default, only Simple has watermarks between the rows
-    interval = interval_s if config.codec.protocol.traits.default_ticks else None
+    interval = interval_s if config.codec.protocol.spec.default_ticks else None
     ddl = [(CREATED_TS, ORDERS)]
     return TicdcSink(config, DATABASE, table=TABLE, ddl=ddl, sink=sink, watermark_interval=interval)

@@ -202,7 +202,7 @@ def _emitter(
         say(_without_ddl(settings))
     interval = None
     if (
-        feed.codec.protocol.traits.default_ticks and not wanted.live
+        feed.codec.protocol.spec.default_ticks and not wanted.live
     ):  # other protocols have no watermarks between the rows
         rows = _STREAM_ROWS if wanted.stream or settings.rows is None else settings.rows
         interval = sparse_interval(feed, rows, rows / settings.changes_per_second)

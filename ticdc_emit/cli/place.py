@@ -42,7 +42,7 @@ def place(
     kafka = stack.enter_context(EmbeddedKafka())
     sink = read_document(changefeed).table("sink")
     protocol = Protocol.parse((sink.text("protocol") if sink else None) or "")
-    extension = "?enable-tidb-extension=true" if protocol.traits.extension else ""
+    extension = "?enable-tidb-extension=true" if protocol.spec.extension else ""
     return kafka, f"kafka://{kafka.bootstrap}/{topic}{extension}"
 
 

@@ -94,7 +94,7 @@ def _made(
         sink_uri, protocol_document(protocol) if protocol else None, profile=profile, schema_registry=schema_registry
     )
     settings: dict[str, Any] = {"protocol": feed_of(config), "profile": config.profile, "topic": config.kafka.topic}
-    if not config.codec.protocol.traits.registers_schemas:
+    if not config.codec.protocol.spec.registers_schemas:
         return scenario(name, seed=seed, **settings), sink_for(config)
     from ticdc_emit.registry.factory import registry_for
 

@@ -10,6 +10,7 @@ pingcap/tiflow.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal, TypeVar, get_args
 
 from ticdc_emit.config.document import GoSyntaxError, Section, parse_bool, refused, warn_of_option
 from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES
@@ -20,13 +21,21 @@ from ticdc_emit.config.uri import MergedOptions, UriParameters
 from ticdc_emit.errors import ConfigError
 
 __all__ = [
+    "BigintMode",
     "CodecConfig",
+    "DecimalMode",
     "GlueSchemaRegistry",
     "LargeMessageHandle",
     "build_codec",
     "read_glue",
     "read_large_message_handle",
 ]
+
+DecimalMode = Literal["precise", "string"]
+"""How Avro holds DECIMAL: as bytes with a scale, or as text."""
+BigintMode = Literal["long", "string"]
+"""How Avro holds BIGINT UNSIGNED: as a long, which wraps round, or as text."""
+_Mode = TypeVar("_Mode", bound=str)
 
 
 @dataclass(frozen=True)
@@ -80,8 +89,8 @@ class CodecConfig:
     large_message_handle: LargeMessageHandle = field(default_factory=LargeMessageHandle)
     encoding_format: str = "json"
     """``json`` or ``avro``; anything but ``json`` for the simple protocol only."""
-    avro_decimal_handling_mode: str = "precise"
-    avro_bigint_unsigned_handling_mode: str = "long"
+    avro_decimal_handling_mode: DecimalMode = "precise"
+    avro_bigint_unsigned_handling_mode: BigintMode = "long"
     avro_enable_watermark: bool = False
     avro_include_before_value: bool = False
     output_row_key: bool = False
@@ -102,7 +111,7 @@ class CodecConfig:
     @property
     def sends_watermarks(self) -> bool:
         """Whether rows and DDL are followed by watermarks that a consumer can wait for."""
-        return self.protocol.traits.watermarks.holds(extension=self.enable_tidb_extension)
+        return self.protocol.spec.watermarks.holds(extension=self.enable_tidb_extension)
 
     @property
     def has_watermarks(self) -> bool:
@@ -175,11 +184,11 @@ def read_large_message_handle(
             f"unknown large-message-handle-option {handle.option}", option, "Use none, claim-check or handle-key-only"
         )
     setting = f"large message handle is set to {handle.option}, protocol is {protocol}"
-    traits = protocol.traits
-    if traits.large_messages is Availability.NEVER:
-        handling = [each.value for each in WRITTEN if each.traits.large_messages is not Availability.NEVER]
+    spec = protocol.spec
+    if spec.large_messages is Availability.NEVER:
+        handling = [each.value for each in WRITTEN if each.spec.large_messages is not Availability.NEVER]
         raise _replica_refused(f"{setting}, it's not supported", option, f"Remove it, or use {' or '.join(handling)}")
-    if not traits.large_messages.holds(extension=extension):
+    if not spec.large_messages.holds(extension=extension):
         raise _replica_refused(
             f"{setting}, but enable-tidb-extension is false", option, "Add enable-tidb-extension=true to the sink URI"
         )
@@ -189,7 +198,7 @@ def read_large_message_handle(
             "claim-check-storage-uri",
             "Set claim-check-storage-uri",
         )
-    if handle.claim_check and handle.claim_check_raw_value and not traits.raw_claims:
+    if handle.claim_check and handle.claim_check_raw_value and not spec.raw_claims:
         raise _replica_refused(
             f"large message handle is set to claim-check, raw value is not supported for the "
             f"{protocol.value.removesuffix('-protocol')} protocol",
@@ -232,7 +241,7 @@ def build_codec(
     """Bind, merge and validate.  ``default_registry`` is used if neither input names a registry; with ``own_registry``
     none is needed.
     """
-    traits = protocol.traits
+    spec = protocol.spec
     kafka = sink.table("kafka-config") or Section({}, "")
     from_sink = MergedOptions(uri, sink)
     from_kafka = MergedOptions(uri, kafka)
@@ -251,7 +260,7 @@ def build_codec(
     watermark = bool(from_codec.boolean("avro-enable-watermark"))
     registry = from_sink.text("schema-registry")
     only_updated = bool(from_sink.boolean("only-output-updated-columns"))
-    compatible = bool(from_sink.boolean("content-compatible")) and traits.content_compatible
+    compatible = bool(from_sink.boolean("content-compatible")) and spec.content_compatible
     disable_schema = bool(from_sink.boolean("debezium-disable-schema"))
     encoding = from_codec.text("encoding-format") or _DEFAULTS.encoding_format
     delete_handle_key = bool(sink.boolean("delete-only-output-handle-key-columns"))
@@ -262,11 +271,11 @@ def build_codec(
     if not names_registry:
         registry = default_registry
     _refuse_force_replicate(force_replicate, protocol, large_message_handle, delete_handle_key, switches)
-    if traits.encodings and encoding not in traits.encodings:
+    if spec.encodings and encoding not in spec.encodings:
         raise _codec_refused(
             f"unsupported encoding format type: {encoding} for the {protocol} protocol",
             "encoding-format",
-            f"Use {' or '.join(traits.encodings)}",
+            f"Use {' or '.join(spec.encodings)}",
         )
     config = CodecConfig(
         protocol=protocol,
@@ -277,10 +286,11 @@ def build_codec(
         only_output_updated_columns=only_updated,
         content_compatible=compatible,
         large_message_handle=large_message_handle,
-        encoding_format=encoding if traits.encodings else _DEFAULTS.encoding_format,
-        avro_decimal_handling_mode=decimal,
-        avro_bigint_unsigned_handling_mode=bigint,
-        avro_enable_watermark=watermark and extension and traits.registers_schemas,
+        encoding_format=encoding if spec.encodings else _DEFAULTS.encoding_format,
+        # TiCDC looks at these texts only for Avro: _validate_avro
+        avro_decimal_handling_mode=_one_of(get_args(DecimalMode), decimal),
+        avro_bigint_unsigned_handling_mode=_one_of(get_args(BigintMode), bigint),
+        avro_enable_watermark=watermark and extension and spec.registers_schemas,
         avro_include_before_value=before_value and protocol is Protocol.AVRO,
         output_row_key=row_key,
         debezium_include_start_ts=start_ts,
@@ -291,8 +301,13 @@ def build_codec(
         enable_row_checksum=row_checksum,
     )
     _validate_debezium(config, switches, names_registry=names_registry)
-    _validate(config, own_registry=own_registry)
+    _validate(config, decimal, bigint, own_registry=own_registry)
     return config
+
+
+def _one_of(modes: tuple[_Mode, ...], text: str) -> _Mode:
+    """Return the mode of that name, else the first one."""
+    return next((mode for mode in modes if mode == text), modes[0])
 
 
 def _read_output_old_value(sink: Section, protocol: Protocol) -> bool:
@@ -300,10 +315,10 @@ def _read_output_old_value(sink: Section, protocol: Protocol) -> bool:
     option.
     """
     given = {}
-    for name in {each.traits.old_value_table for each in Protocol} - {None}:
+    for name in {each.spec.old_value_table for each in Protocol} - {None}:
         table = sink.table(str(name))
         given[name] = table.boolean("output-old-value") if table else None
-    return given.get(protocol.traits.old_value_table) is not False
+    return given.get(protocol.spec.old_value_table) is not False
 
 
 def _read_start_ts(uri: UriParameters, sink: Section) -> bool:
@@ -335,7 +350,7 @@ def _refuse_force_replicate(
 ) -> None:
     if not force_replicate:
         return
-    if not protocol.traits.force_replicate:
+    if not protocol.spec.force_replicate:
         cause = f"force-replicate must be disabled, when using {switches.forced_protocols} protocol"
     elif not handle.disabled and switches.forced_large_messages == "refused":
         cause = (
@@ -349,11 +364,11 @@ def _refuse_force_replicate(
     raise _codec_refused(cause, "force-replicate")
 
 
-def _validate(config: CodecConfig, *, own_registry: bool) -> None:
-    if config.enable_tidb_extension and not config.protocol.traits.extension:
+def _validate(config: CodecConfig, decimal_mode: str, bigint_mode: str, *, own_registry: bool) -> None:
+    if config.enable_tidb_extension and not config.protocol.spec.extension:
         warn_of_option(f"enable-tidb-extension has no effect with the {config.protocol.value} protocol")
-    if config.protocol.traits.registers_schemas:
-        _validate_avro(config, own_registry=own_registry)
+    if config.protocol.spec.registers_schemas:
+        _validate_avro(config, decimal_mode, bigint_mode, own_registry=own_registry)
     if config.max_message_bytes <= 0:
         raise _codec_refused(
             f"Codec invalid config: invalid max-message-bytes {config.max_message_bytes}", "max-message-bytes"
@@ -362,8 +377,8 @@ def _validate(config: CodecConfig, *, own_registry: bool) -> None:
         raise _codec_refused(f"Codec invalid config: invalid max-batch-size {config.max_batch_size}", "max-batch-size")
 
 
-def _validate_avro(config: CodecConfig, *, own_registry: bool) -> None:
-    title = config.protocol.traits.title
+def _validate_avro(config: CodecConfig, decimal_mode: str, bigint_mode: str, *, own_registry: bool) -> None:
+    title = config.protocol.spec.title
     if config.schema_registry and config.glue_schema_registry:
         raise _codec_refused(
             f'{title} protocol requires only one of "schema-registry" or "glue-schema-registry" '
@@ -377,17 +392,17 @@ def _validate_avro(config: CodecConfig, *, own_registry: bool) -> None:
             "schema-registry",
             "Add schema-registry=http://host:port to the sink URI, or give registry= in Python",
         )
-    if config.avro_decimal_handling_mode not in ("precise", "string"):
+    if decimal_mode not in get_args(DecimalMode):
         raise _codec_refused(
             'avro-decimal-handling-mode value could only be "string" or "precise"', "avro-decimal-handling-mode"
         )
-    if config.avro_bigint_unsigned_handling_mode not in ("long", "string"):
+    if bigint_mode not in get_args(BigintMode):
         raise _codec_refused(
             'avro-bigint-unsigned-handling-mode value could only be "long" or "string"',
             "avro-bigint-unsigned-handling-mode",
         )
-    strings = config.avro_decimal_handling_mode == config.avro_bigint_unsigned_handling_mode == "string"
-    if not config.protocol.traits.row_checksums:
+    strings = decimal_mode == bigint_mode == "string"
+    if not config.protocol.spec.row_checksums:
         return
     if config.enable_row_checksum and not (config.enable_tidb_extension and strings):
         # The line break and the tabs are in TiCDC's text.

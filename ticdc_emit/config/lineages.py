@@ -135,7 +135,7 @@ class OptionSwitches:
     """The switches of the readers of sink URIs and changefeed files."""
 
     protocols: Literal["classic", "next"] = "classic"
-    """The lineage whose protocols exist. Each protocol's traits name its lineages."""
+    """The lineage whose protocols exist. Each protocol's ``ProtocolSpec`` names its lineages."""
     large_message_options: Literal["any", "known"] = "any"
     """Whether a ``large-message-handle-option`` of another name is accepted, and has no effect."""
     forced_large_messages: Literal["refused", "accepted"] = "refused"

@@ -103,7 +103,7 @@ def load_changefeed(
     interval = _default(sink.integer("send-bootstrap-interval-in-sec"), 120)
     count = _default(sink.integer("send-bootstrap-in-msg-count", 32), 10_000)
     raw_events = bool(kafka_table and kafka_table.boolean("output-raw-change-event"))
-    if raw_events and not (codec.output_old_value and protocol.traits.old_values):
+    if raw_events and not (codec.output_old_value and protocol.spec.old_values):
         warn_of_option("output-raw-change-event without old values: consumers cannot see which row an update replaced")
     config = ChangefeedConfig(
         sink_uri=uri,
@@ -124,7 +124,7 @@ def load_changefeed(
         send_bootstrap_in_msg_count=count,
         send_bootstrap_to_all_partition=sink.boolean("send-bootstrap-to-all-partition") is not False,
         send_all_bootstrap_at_start=bool(sink.boolean("send-all-bootstrap-at-start")),
-        bootstrap_enabled=protocol.traits.bootstraps and protocol_text == protocol.value and interval > 0 and count > 0,
+        bootstrap_enabled=protocol.spec.bootstraps and protocol_text == protocol.value and interval > 0 and count > 0,
         time_zone=time_zone,
         cluster_id=cluster_id,
         profile=lineage,

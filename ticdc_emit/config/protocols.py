@@ -29,7 +29,7 @@ __all__ = [
     "protocol_document",
     "protocol_not_written",
     "protocol_parameters",
-    "traits_of",
+    "spec_of",
 ]
 
 
@@ -132,15 +132,15 @@ _AVRO_TEXTS = tuple((name, "string") for name, _ in _AVRO_MODES)
 
 
 class Protocol(str, Enum):
-    """A TiCDC message protocol. The value is the name that TiCDC prints; ``traits`` are its properties."""
+    """A TiCDC message protocol. The value is the name that TiCDC prints; ``spec`` holds its properties."""
 
     _value_: str
-    traits: ProtocolSpec
+    spec: ProtocolSpec
 
-    def __new__(cls, name: str, traits: ProtocolSpec = _UNWRITTEN) -> Protocol:
+    def __new__(cls, name: str, spec: ProtocolSpec = _UNWRITTEN) -> Protocol:
         made = str.__new__(cls, name)
         made._value_ = name
-        made.traits = traits
+        made.spec = spec
         return made
 
     CANAL = ("canal", _CLASSIC_ONLY)
@@ -254,7 +254,7 @@ class Protocol(str, Enum):
         name = text.lower()
         name = _ALIASES.get(name, name)
         protocol = next((each for each in cls if each.value == name), None)
-        if protocol is None or (lineage is not None and lineage not in protocol.traits.lineages):
+        if protocol is None or (lineage is not None and lineage not in protocol.spec.lineages):
             raise refused(
                 "ErrSinkUnknownProtocol",
                 f"unknown '{text}' message protocol for sink",
@@ -265,17 +265,15 @@ class Protocol(str, Enum):
 
 
 def _forms(protocol: Protocol) -> tuple[str, ...]:
-    return tuple(f"{protocol.value}-{each}" for each in protocol.traits.encodings) or (protocol.value,)
+    return tuple(f"{protocol.value}-{each}" for each in protocol.spec.encodings) or (protocol.value,)
 
 
 _ALIASES = {"default": "open-protocol", "flat-avro": "avro"}
 _OWN_ALIASES = _ALIASES | {"open": "open-protocol"}
-WRITTEN = tuple(protocol for protocol in Protocol if protocol.traits.is_written)
+WRITTEN = tuple(protocol for protocol in Protocol if protocol.spec.is_written)
 """The protocols that this library writes and reads."""
 _ENCODINGS = {
-    f"{protocol.value}-{encoding}": (protocol, encoding)
-    for protocol in WRITTEN
-    for encoding in protocol.traits.encodings
+    f"{protocol.value}-{encoding}": (protocol, encoding) for protocol in WRITTEN for encoding in protocol.spec.encodings
 }
 
 FORMS = tuple(name for protocol in WRITTEN for name in _forms(protocol))
@@ -289,7 +287,7 @@ the encoding.
 
 def form_of(protocol: Protocol, encoding: str | None) -> str:
     """Return which of :data:`FORMS` a protocol is, with an encoding if it has several (``None``: the default one)."""
-    encodings = protocol.traits.encodings
+    encodings = protocol.spec.encodings
     return f"{protocol.value}-{encoding or encodings[0]}" if encodings else protocol.value
 
 
@@ -315,15 +313,15 @@ def parse_protocol_name(text: str) -> tuple[Protocol, str | None]:
     return protocol, None
 
 
-def traits_of(text: str) -> ProtocolSpec:
-    """Return the traits of the protocol that an option names; raises as above."""
-    return parse_protocol_name(text)[0].traits
+def spec_of(text: str) -> ProtocolSpec:
+    """Return the properties of the protocol that an option names; raises as above."""
+    return parse_protocol_name(text)[0].spec
 
 
 def protocol_parameters(text: str) -> dict[str, str]:
     """Return the parameters of a sink URI for the protocol that an option names; raises as above."""
     protocol, encoding = parse_protocol_name(text)
-    default = protocol.traits.encodings[:1]
+    default = protocol.spec.encodings[:1]
     return {"protocol": protocol.value} | ({} if encoding in (None, *default) else {"encoding-format": str(encoding)})
 
 
@@ -344,14 +342,14 @@ def protocol_not_written(protocol: Protocol) -> ConfigError:
 
 
 def _offered(lineage: str | None) -> list[str]:
-    return [each.value for each in WRITTEN if lineage is None or lineage in each.traits.lineages]
+    return [each.value for each in WRITTEN if lineage is None or lineage in each.spec.lineages]
 
 
 def _other_lineage(protocol: Protocol) -> str:
     """Return the remedy for a protocol that the lineage lacks."""
     if protocol not in WRITTEN:
         return f"Use one of: {', '.join(_offered(None))}"
-    return f"Only the profile {protocol.traits.lineages[0]} has it: set profile={protocol.traits.lineages[0]}"
+    return f"Only the profile {protocol.spec.lineages[0]} has it: set profile={protocol.spec.lineages[0]}"
 
 
 def _remedy(name: str, lineage: str | None) -> str:

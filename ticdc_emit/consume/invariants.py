@@ -178,7 +178,7 @@ class KeyColumns(Invariant):
 
     def __init__(self, config: ChangefeedConfig, reader: EventReader) -> None:
         self._reader = reader
-        self._compares = config.codec.protocol.traits.registers_schemas
+        self._compares = config.codec.protocol.spec.registers_schemas
 
     def see(self, seen: Seen) -> Iterable[Finding]:
         row = seen.row
@@ -385,7 +385,7 @@ class DdlPartitions(Invariant):
     name = "ddl-partitions"
 
     def __init__(self, config: ChangefeedConfig) -> None:
-        self._only_first = not config.codec.protocol.traits.ddl_everywhere
+        self._only_first = not config.codec.protocol.spec.ddl_everywhere
         self._seen: dict[tuple[str, int | None, str], dict[int, Seen]] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:

@@ -40,20 +40,20 @@ def reader_for(
     :class:`~ticdc_emit.errors.MissingDependencyError` if decoding needs a missing package.
     """
     protocol = config.codec.protocol
-    if not protocol.traits.is_written:
+    if not protocol.spec.is_written:
         raise ConfigError(
             f"messages of the protocol {protocol} are not read here",
             remedy=f"Use one of {', '.join(each.value for each in WRITTEN)}",
             option="protocol",
         )
-    if schemas is None and protocol.traits.registers_schemas:
+    if schemas is None and protocol.spec.registers_schemas:
         schemas = _own_registry(config)
     return package_of(protocol).make_reader(ReaderInputs(config, schemas, claims, max_decompressed_bytes))
 
 
 def package_of(protocol: Protocol) -> ReaderPackage:
     """Return the package that reads a protocol, which must have one."""
-    return cast("ReaderPackage", import_module(f"ticdc_emit.protocols.{protocol.traits.package}.decoder"))
+    return cast("ReaderPackage", import_module(f"ticdc_emit.protocols.{protocol.spec.package}.decoder"))
 
 
 def _own_registry(config: ChangefeedConfig) -> SchemaSource:
@@ -85,7 +85,7 @@ class ProtocolGuess:
 
 
 def _guess_order(protocol: Protocol) -> tuple[bool, bool]:
-    return not protocol.traits.packs_rows, not protocol.traits.registers_schemas
+    return not protocol.spec.packs_rows, not protocol.spec.registers_schemas
 
 
 def _recognizes(read: Recognizer, message: Message) -> bool:

@@ -62,7 +62,7 @@ class ReferenceConsumer:
         self._reader = reader_for(config, schemas=schemas, claims=claims)
         self._tables = self._reader.make_tables(own_catalog, zone, lookup)
         self._check = self._reader.check if config.integrity.enabled else None
-        self._tombstones = config.codec.protocol.traits.registers_schemas
+        self._tombstones = config.codec.protocol.spec.registers_schemas
         self._waits = config.codec.sends_watermarks
         self._partitions = partitions
         self._places = set() if isinstance(partitions, int) else _places(partitions)

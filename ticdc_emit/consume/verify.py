@@ -75,7 +75,7 @@ class Verifier:
     ) -> None:
         config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
         self._reader = reader_for(config, schemas=schemas)
-        self._avro = config.codec.protocol.traits.registers_schemas
+        self._avro = config.codec.protocol.spec.registers_schemas
         self._invariants = _invariants_of(config, self._reader, claims)
         self._stream = Stream()
         self._least = config.kafka.partition_num or 1
@@ -178,9 +178,9 @@ def _invariants_of(
     ]
     if config.bootstrap_enabled:
         invariants.append(SchemaFirst(everywhere=config.send_bootstrap_to_all_partition))
-    if config.codec.protocol.traits.registers_schemas:
+    if config.codec.protocol.spec.registers_schemas:
         invariants.append(SchemaIds())
-    if config.codec.protocol.traits.row_checksums:
+    if config.codec.protocol.spec.row_checksums:
         invariants.append(Checksums(reader))
     if claims is not None:
         invariants.append(ClaimChecks(config, reader, claims))

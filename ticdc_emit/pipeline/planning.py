@@ -168,7 +168,7 @@ class Planner:
         They do with the Simple protocol. Raises :class:`~ticdc_emit.errors.StateError` for a state of the bootstraps
         that does not fit the table history.
         """
-        default_ticks = self.config.codec.protocol.traits.default_ticks
+        default_ticks = self.config.codec.protocol.spec.default_ticks
         ticks = default_ticks and self.interval_ms is None and state.build_ts is None
         if not (self._bootstraps.enabled or ticks):
             return None

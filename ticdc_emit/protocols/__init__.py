@@ -18,7 +18,7 @@ __all__ = ["codec_for"]
 def codec_for(changefeed: ChangefeedConfig) -> Codec:
     """Return the codec of the changefeed's protocol; :class:`ConfigError` for one that this library does not write."""
     protocol = changefeed.codec.protocol
-    package = protocol.traits.package
+    package = protocol.spec.package
     if package is None:
         raise protocol_not_written(protocol)
     # Encoders travel to workers as pickles, so their options hold no address, which may contain a password.

@@ -47,7 +47,7 @@ class TopicExpression:
 
         Raises :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrKafkaTopicExprInvalid, or CDC:ErrKafkaInvalidConfig).
         """
-        avro = protocol.traits.registers_schemas
+        avro = protocol.spec.registers_schemas
         if not _HARD_CODED.fullmatch(text) and not (_AVRO if avro else _GENERAL).fullmatch(text):
             remedy = "Use letters, digits, '.', '_' and '-' around {schema} and {table}, in this order"
             rule = "topic rule for Avro must contain {schema} and {table}"

@@ -21,7 +21,7 @@ from ticdc_emit.config.protocols import (
     Availability,
     ProtocolSpec,
     parse_protocol_name,
-    traits_of,
+    spec_of,
 )
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.strategies.columns import known_names
@@ -77,10 +77,10 @@ def changefeeds(
     :class:`~ticdc_emit.errors.StrategyError` for any other value, and for Avro with ``force_replicate``.
     """
     if protocols is None:
-        protocols = [name for name in PROTOCOLS if traits_of(name).force_replicate or not force_replicate]
+        protocols = [name for name in PROTOCOLS if spec_of(name).force_replicate or not force_replicate]
     protocol_names = known_names(protocols, PROTOCOL_NAMES, what="protocols", argument="protocols")
     for name in protocol_names:
-        if force_replicate and not traits_of(name).force_replicate:
+        if force_replicate and not spec_of(name).force_replicate:
             raise StrategyError(
                 f"{name} does not go with force-replicate",
                 remedy="Leave the protocol or force_replicate out",
@@ -108,46 +108,46 @@ def _changefeeds(
     options = _Made({"protocol": protocol.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
     if encoding is not None:
         options.uri["encoding-format"] = encoding
-    (lineage, *others) = protocol.traits.lineages
+    (lineage, *others) = protocol.spec.lineages
     if not others:
         options.top["ticdc-emit"] = {"profile": lineage}
     if force_replicate:
         options.top["force-replicate"] = True
     dispatcher = {"matcher": ["*.*"], "partition": draw(st.sampled_from(partitions))}
-    if protocol.traits.registers_schemas:  # there is a subject per topic, and two tables cannot share one
+    if protocol.spec.registers_schemas:  # there is a subject per topic, and two tables cannot share one
         options.sink["schema-registry"] = schema_registry
         dispatcher["topic"] = draw(st.sampled_from(_OWN_TOPICS))
     elif topic := draw(st.sampled_from(_TOPICS)):
         dispatcher["topic"] = topic
     options.sink["dispatchers"] = [dispatcher]
-    _own_options(draw, options, protocol.traits)
-    if compression and protocol.traits.large_messages is not Availability.NEVER:
+    _own_options(draw, options, protocol.spec)
+    if compression and protocol.spec.large_messages is not Availability.NEVER:
         _compression(draw, options)
     top = options.top | {"sink": options.sink}
     parameters = {name: "true" if value is True else value for name, value in options.uri.items()}
     return FeedOptions(f"memory://changefeed/?{urlencode(parameters)}", top)
 
 
-def _own_options(draw: st.DrawFn, options: _Made, traits: ProtocolSpec) -> None:
+def _own_options(draw: st.DrawFn, options: _Made, spec: ProtocolSpec) -> None:
     """Leave each of the protocol's own options at its default, or set it."""
-    for name, values in traits.parameters:
+    for name, values in spec.parameters:
         if (value := draw(st.sampled_from(values))) != values[0]:
             options.uri[name] = value
-    if traits.encodings and "encoding-format" not in options.uri:
-        options.uri["encoding-format"] = draw(st.sampled_from(traits.encodings))
-    if traits.bootstraps:
+    if spec.encodings and "encoding-format" not in options.uri:
+        options.uri["encoding-format"] = draw(st.sampled_from(spec.encodings))
+    if spec.bootstraps:
         _switch(draw, options.sink, "send-all-bootstrap-at-start")
         options.sink["send-bootstrap-to-all-partition"] = draw(st.booleans())
         options.sink["send-bootstrap-in-msg-count"] = draw(st.integers(1, 10_000))
         options.sink["send-bootstrap-interval-in-sec"] = draw(st.integers(1, 120))
-    if traits.old_value_table is not None and draw(st.booleans()):
-        options.sink[traits.old_value_table] = {"output-old-value": draw(st.booleans())}
-    if traits.packs_rows and (rows := draw(st.sampled_from(_ROWS_PER_MESSAGE))) is not None:
+    if spec.old_value_table is not None and draw(st.booleans()):
+        options.sink[spec.old_value_table] = {"output-old-value": draw(st.booleans())}
+    if spec.packs_rows and (rows := draw(st.sampled_from(_ROWS_PER_MESSAGE))) is not None:
         options.uri["max-batch-size"] = rows
-    if traits.handle_key_deletes and "force-replicate" not in options.top:
+    if spec.handle_key_deletes and "force-replicate" not in options.top:
         _switch(draw, options.sink, "delete-only-output-handle-key-columns")
-    lossless = options.uri.items() >= set(traits.lossless)
-    if traits.row_checksums and lossless and not (traits.extension and "enable-tidb-extension" not in options.uri):
+    lossless = options.uri.items() >= set(spec.lossless)
+    if spec.row_checksums and lossless and not (spec.extension and "enable-tidb-extension" not in options.uri):
         _checksums(draw, options)
 
 

@@ -26,7 +26,7 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.binary_text import go_quoted_json
 from ticdc_emit.columnar.escape import GO_STD
 from ticdc_emit.columnar.strings import label_number
-from ticdc_emit.config.protocols import BinaryForm, ProtocolSpec, traits_of
+from ticdc_emit.config.protocols import BinaryForm, ProtocolSpec, spec_of
 from ticdc_emit.errors import HistoryError, MissingColumnError, MissingImageError, SchemaError
 from ticdc_emit.pipeline.planning import current_database
 from ticdc_emit.schema.catalog import Catalog
@@ -407,11 +407,11 @@ def shown_tables(tables: Tables, catalog: Catalog, protocol: str) -> Tables:
 
     ``catalog``: the tables' versions. Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown protocol.
     """
-    traits = traits_of(protocol)
+    spec = spec_of(protocol)
     shown: Tables = {}
     for name, rows in tables.items():
         info = catalog.table(*name)
-        shows = {column.name: show for column in info.row_columns if (show := _show(column, traits)) is not None}
+        shows = {column.name: show for column in info.row_columns if (show := _show(column, spec)) is not None}
         shown[name] = {}
         for row in rows.values():
             changed: Row = {column: show(text) for column, show in shows.items() if (text := row[column]) is not None}
@@ -419,17 +419,17 @@ def shown_tables(tables: Tables, catalog: Catalog, protocol: str) -> Tables:
     return shown
 
 
-def _show(column: Column, traits: ProtocolSpec) -> Callable[[str], str] | None:
+def _show(column: Column, spec: ProtocolSpec) -> Callable[[str], str] | None:
     """Return what makes a message's text of canonical text, ``None`` if both are the same."""
     if column.type in LABEL_TYPES:
-        return (lambda label: str(label_number(column, label))) if traits.numbers_labels else None
+        return (lambda label: str(label_number(column, label))) if spec.numbers_labels else None
     if column.type not in STRING_TYPES:
         return None
-    if traits.binary is BinaryForm.LATIN_1 and column.is_binary:
+    if spec.binary is BinaryForm.LATIN_1 and column.is_binary:
         return lambda text: base64.b64decode(text).decode("latin-1")
-    if traits.binary is BinaryForm.GO_QUOTED and column.is_binary and column.type not in BLOB_TYPES:
+    if spec.binary is BinaryForm.GO_QUOTED and column.is_binary and column.type not in BLOB_TYPES:
         return _go_quoted
-    if traits.binary is BinaryForm.GO_QUOTED and column.type in BLOB_TYPES and not column.is_binary:
+    if spec.binary is BinaryForm.GO_QUOTED and column.type in BLOB_TYPES and not column.is_binary:
         return lambda text: base64.b64encode(text.encode()).decode()
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.config.protocols import traits_of
+from ticdc_emit.config.protocols import spec_of
 from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
@@ -39,17 +39,17 @@ FEEDS = {
 
 def lines(feed: str, history: History | None = None, parameters: str = "", **options: object) -> list[TailLine]:
     registry = MemoryRegistry()
-    traits = traits_of(feed)
-    url = "http://127.0.0.1:1" if traits.registers_schemas else None
+    spec = spec_of(feed)
+    url = "http://127.0.0.1:1" if spec.registers_schemas else None
     uri = f"kafka://127.0.0.1:9092/orders?partition-num=1&{FEEDS[feed]}{parameters}"
-    config = load_changefeed(uri, time_zone="Asia/Shanghai", schema_registry=url, profile=traits.lineages[0])
+    config = load_changefeed(uri, time_zone="Asia/Shanghai", schema_registry=url, profile=spec.lineages[0])
     history = history or History(TABLE, ROWS, DDL, time_zone="Asia/Shanghai")
     messages = history.messages(config, registry=registry)
     tail = Tail(config, schemas={post.id: post.schema for post in registry.posts}, **options)  # type: ignore[arg-type]
     return [line for message in messages if (line := tail.line(message)) is not None]
 
 
-@pytest.mark.parametrize("feed", [name for name in FEEDS if traits_of(name).old_values])
+@pytest.mark.parametrize("feed", [name for name in FEEDS if spec_of(name).old_values])
 def test_lines_of_protocols_with_old_values(feed: str) -> None:
     found = [str(line).split(" ", 1) for line in lines(feed) if line.op not in ("watermark", "bootstrap")]
     key = "shop.orders id=18446744073709551615"
@@ -59,7 +59,7 @@ def test_lines_of_protocols_with_old_values(feed: str) -> None:
         f"{TIMES[1]} update {key} {' '.join(changes)}",
         f"{TIMES[2]} delete {key}",
         f"{TIMES[3]} ddl shop.orders ALTER TABLE `shop`.`orders` ADD COLUMN `note` TEXT",
-    ][: 3 if traits_of(feed).ddl else 2]
+    ][: 3 if spec_of(feed).ddl else 2]
     assert found[0][1].startswith(f"{TIMES[0]} insert {key} ")
     assert {"state='new'", "paid=NULL"} <= set(found[0][1].split(" "))
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import ClassVar, Literal, NamedTuple, cast
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -345,8 +345,8 @@ def make_codec(changefeed: ChangefeedConfig) -> Avro:
             enable_row_checksum=codec.enable_row_checksum,
             enable_watermark=codec.avro_enable_watermark,
             include_before_value=codec.avro_include_before_value,
-            decimal_handling_mode=cast('Literal["precise", "string"]', codec.avro_decimal_handling_mode),
-            bigint_unsigned_handling_mode=cast('Literal["long", "string"]', codec.avro_bigint_unsigned_handling_mode),
+            decimal_handling_mode=codec.avro_decimal_handling_mode,
+            bigint_unsigned_handling_mode=codec.avro_bigint_unsigned_handling_mode,
             switches=changefeed.profile.avro,
         )
     )

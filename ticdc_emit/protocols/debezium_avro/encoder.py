@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -423,8 +423,8 @@ def make_codec(changefeed: ChangefeedConfig) -> DebeziumAvro:
             enable_tidb_extension=codec.enable_tidb_extension,
             enable_watermark=codec.avro_enable_watermark,
             output_old_value=codec.output_old_value,
-            decimal_handling_mode=cast('Literal["precise", "string"]', codec.avro_decimal_handling_mode),
-            bigint_unsigned_handling_mode=cast('Literal["long", "string"]', codec.avro_bigint_unsigned_handling_mode),
+            decimal_handling_mode=codec.avro_decimal_handling_mode,
+            bigint_unsigned_handling_mode=codec.avro_bigint_unsigned_handling_mode,
             switches=changefeed.profile.debezium,
         )
     )

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import pyarrow as pa
 
 from ticdc_emit.config import ChangefeedConfig, Profile, load_changefeed
-from ticdc_emit.config.protocols import FORMS, form_of, parse_protocol_name, protocol_parameters, traits_of
+from ticdc_emit.config.protocols import FORMS, form_of, parse_protocol_name, protocol_parameters, spec_of
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, TicdcEmitError
@@ -92,13 +92,13 @@ _REGISTRY = "http://127.0.0.1:8081"  # never used: scenarios come with their sch
 FEEDS = FORMS
 """The forms of scenarios: a protocol, for Simple with its encoding."""
 
-WITH_DDL = tuple(name for name in FEEDS if traits_of(name).ddl)
+WITH_DDL = tuple(name for name in FEEDS if spec_of(name).ddl)
 """Feeds that send DDL and watermarks."""
 
-WITH_DEFAULTS = tuple(name for name in FEEDS if traits_of(name).tells_defaults)
+WITH_DEFAULTS = tuple(name for name in FEEDS if spec_of(name).tells_defaults)
 """Feeds that show the value of a new column in old rows."""
 
-WITH_CHECKSUMS = tuple(name for name in FEEDS if traits_of(name).row_checksums)
+WITH_CHECKSUMS = tuple(name for name in FEEDS if spec_of(name).row_checksums)
 """Feeds whose rows can have checksums."""
 
 
@@ -116,15 +116,15 @@ def load_feed(
 
     ``profile``: default the first lineage that has the protocol.
     """
-    traits = traits_of(feed)
-    parameters = {**protocol_parameters(feed), **dict(traits.lossless), "partition-num": str(partitions)}
-    if traits.extension:
+    spec = spec_of(feed)
+    parameters = {**protocol_parameters(feed), **dict(spec.lossless), "partition-num": str(partitions)}
+    if spec.extension:
         parameters["enable-tidb-extension"] = "true"
-    if traits.packs_rows:
+    if spec.packs_rows:
         parameters["max-batch-size"] = "1"
     uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"
-    registry = (schema_registry or _REGISTRY) if traits.registers_schemas else None
-    (lineage, *_) = traits.lineages
+    registry = (schema_registry or _REGISTRY) if spec.registers_schemas else None
+    (lineage, *_) = spec.lineages
     return uri, load_changefeed(
         uri, changefeed, profile=profile or lineage, time_zone=time_zone, schema_registry=registry
     )
