@@ -26,7 +26,7 @@ from ticdc_emit.pipeline.encode import prepare
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
-from ticdc_emit.pipeline.row_batching import packed
+from ticdc_emit.pipeline.row_batching import batch_messages
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 
@@ -124,7 +124,7 @@ def _encode(batch: pa.RecordBatch, plan: Plan, table: str) -> Callable[[], pa.Re
 
     def run() -> pa.RecordBatch:
         encoded = prepare(batch, planned, plan).messages()
-        return packed(encoded, planned.topic, planned.partition, batch.column("commit_ts"), plan)
+        return batch_messages(encoded, planned.topic, planned.partition, batch.column("commit_ts"), plan)
 
     return run
 

@@ -52,14 +52,14 @@ from ticdc_emit.pipeline.plan import (
     SentDdl,
     TablePlan,
     catalog_for,
-    living,
     make_plan,
+    replicated_tables,
     topics_of,
     verify_tables,
 )
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
-from ticdc_emit.pipeline.row_batching import packed
+from ticdc_emit.pipeline.row_batching import batch_messages
 from ticdc_emit.pipeline.row_reader import positioned
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.replication import Replication
@@ -144,7 +144,7 @@ class Encoder:
         return make_plan(
             self.config,
             histories,
-            dict.fromkeys(topics_of(self.config, living(histories), self._ddl), self._partitions),
+            dict.fromkeys(topics_of(self.config, replicated_tables(histories), self._ddl), self._partitions),
             build_ts=self._build_ts,
             verbatim_json=self._verbatim_json,
             unreplicated=left_out,
@@ -195,7 +195,7 @@ class Encoder:
             assert self._claims is not None
             self._claims.put([claim for _, claim in encoded.claims])
         self.filtered += filtered
-        return packed(encoded, planned.topic, partitions, batch.column("commit_ts"), self.plan)
+        return batch_messages(encoded, planned.topic, partitions, batch.column("commit_ts"), self.plan)
 
     def _sound(self, changes: Any, planned: TablePlan, fault: RowError) -> Any:
         """Return the changes without the bad ones, if these are skipped; else raise the error of all of them."""

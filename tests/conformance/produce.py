@@ -32,7 +32,7 @@ from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
 from ticdc_emit.pipeline.row_batch import RowBatch
-from ticdc_emit.pipeline.row_batching import packed
+from ticdc_emit.pipeline.row_batching import batch_messages
 from ticdc_emit.pipeline.row_reader import positioned, read_parts
 from ticdc_emit.registry.base import confluent_schema
 from ticdc_emit.registry.memory import MemoryRegistry
@@ -168,7 +168,7 @@ def _with(outcome: Outcome, records: Iterator[Record]) -> Outcome:
 def _packed(rows: list[Record], plan: Plan) -> Iterator[Record]:
     keys, values = (pa.array([record[part] for record in rows], pa.binary()) for part in range(2))
     stamps = pa.array([0] * len(rows), pa.int64())
-    messages = packed(Encoded(values, keys), "", 0, stamps, plan)
+    messages = batch_messages(Encoded(values, keys), "", 0, stamps, plan)
     return map(Record, messages.column("key").to_pylist(), messages.column("value").to_pylist())
 
 

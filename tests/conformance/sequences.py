@@ -38,8 +38,8 @@ from ticdc_emit.pipeline.plan import (
     Plan,
     SentDdl,
     TablePlan,
-    living,
     make_plan,
+    replicated_tables,
     topics_of,
     verify_tables,
 )
@@ -285,7 +285,7 @@ class Feed:
     def _plan(self) -> Plan:
         if self._known is None:
             histories, left_out = self._replication.histories(self._catalog.histories())
-            topics = topics_of(self._config, living(histories), self._ddl)
+            topics = topics_of(self._config, replicated_tables(histories), self._ddl)
             partitions = dict.fromkeys(topics, self._config.kafka.partition_num or DEFAULT_PARTITION_NUM)
             self._known = make_plan(self._config, histories, partitions, build_ts=self._now_ms, unreplicated=left_out)
         return self._known

@@ -27,7 +27,7 @@ from cpu_time import PARTS, cpu_seconds_by_part
 
 from benchmarks.inputs import change_batch, commit_stamps, make_rows, table_sql
 from ticdc_emit.changes.model import Op
-from ticdc_emit.delivery.base import Run, TaskWriter
+from ticdc_emit.delivery.base import PartitionBatch, TaskWriter
 from ticdc_emit.spark import TicdcSink, local_session
 
 _FILE_ROWS = 50_000
@@ -57,7 +57,7 @@ class _Counter(TaskWriter):
     def check_place(self, topic: str, partition: int) -> None:
         pass
 
-    def enqueue(self, run: Run) -> None:
+    def enqueue(self, run: PartitionBatch) -> None:
         pass
 
     def settle(self) -> None:

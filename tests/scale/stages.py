@@ -34,7 +34,7 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.chunks import Buckets, ChunkFolder, ChunkKind
-from ticdc_emit.pipeline.control_events import Controls
+from ticdc_emit.pipeline.control_events import ControlSchedule
 from ticdc_emit.pipeline.deliver_task import DeliverTask
 from ticdc_emit.pipeline.encode import prepare_all
 from ticdc_emit.pipeline.encode_task import EncodeTask
@@ -96,7 +96,7 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
         return size
 
     def deliver(chunks: list[pa.RecordBatch]) -> None:
-        for _ in DeliverTask(plan, Controls(), CountingSink())(iter(chunks)):
+        for _ in DeliverTask(plan, ControlSchedule(), CountingSink())(iter(chunks)):
             pass
 
     shuffled = list(_shuffled(in_order))

@@ -29,8 +29,7 @@ from ticdc_emit.consume.verify import Verifier
 from ticdc_emit.delivery import DeliveryReport, PartitionCount
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 from ticdc_emit.pictures import Page
-from ticdc_emit.pipeline.report import RunTotal
-from ticdc_emit.pipeline.report_figure import report_figure
+from ticdc_emit.pipeline.report import RunTotal, report_figure
 from ticdc_emit.traffic.replay import ReplayReport
 
 MS = 1_780_000_000_000

@@ -14,7 +14,7 @@ import pytest
 
 from ticdc_emit.delivery import FileSink, files
 from ticdc_emit.errors import TemporaryFileError
-from ticdc_emit.pipeline.chunks import ChunkKind, ChunkStore, note
+from ticdc_emit.pipeline.chunks import ChunkKind, ChunkStore, side_chunk
 from ticdc_emit.pipeline.external_sort import SortedRuns
 from ticdc_emit.temporary import writing_temporary_files
 
@@ -30,8 +30,8 @@ def sorted_runs(folder: Path) -> None:
 
 def chunk_store(folder: Path) -> None:
     with ChunkStore(1000) as store:
-        store.add(note(ChunkKind.CLAIMS, 0, ("t", 0), b"x" * 50_000))
-        store.add(note(ChunkKind.CLAIMS, 0, ("t", 0), b"x" * 50_000))
+        store.add(side_chunk(ChunkKind.CLAIMS, 0, ("t", 0), b"x" * 50_000))
+        store.add(side_chunk(ChunkKind.CLAIMS, 0, ("t", 0), b"x" * 50_000))
 
 
 def file_sink(folder: Path) -> None:

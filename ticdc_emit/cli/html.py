@@ -47,7 +47,7 @@ class Pictures:
     def add_reports(self, reports: Sequence[RunReport]) -> None:
         """Draw the reports of batches."""
         if self._page is not None and reports:
-            from ticdc_emit.pipeline.report_figure import report_figure
+            from ticdc_emit.pipeline.report import report_figure
 
             self._page.add(report_figure(reports))
 

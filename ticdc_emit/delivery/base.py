@@ -31,9 +31,9 @@ __all__ = [
     "Message",
     "MessageColumns",
     "MessageWriter",
+    "PartitionBatch",
     "PartitionCount",
     "Place",
-    "Run",
     "Sink",
     "TaskWriter",
     "effective_partitions",
@@ -250,7 +250,7 @@ def unknown_partition(topic: str, partition: int) -> UnknownTopicError:
     )
 
 
-class Run(NamedTuple):
+class PartitionBatch(NamedTuple):
     """Rows of one topic-partition, in their order.  ``sizes``: bytes of key plus value."""
 
     topic: str
@@ -312,7 +312,7 @@ class MessageColumns:
         _check_sizes(columns.sizes, max_message_bytes, columns._place)
         return columns
 
-    def runs(self) -> Iterator[Run]:
+    def runs(self) -> Iterator[PartitionBatch]:
         """Yield one run per topic-partition, its rows in their order.
 
         No sink promises an order between partitions, and a loop over long runs is five times as fast as one that
@@ -331,7 +331,7 @@ class MessageColumns:
         for start, stop in pairwise(borders):
             if start < stop:
                 topic, partition = self._place(int(order[start]))
-                yield Run(topic, partition, key_list[start:stop], value_list[start:stop], sizes[start:stop])
+                yield PartitionBatch(topic, partition, key_list[start:stop], value_list[start:stop], sizes[start:stop])
 
     def counts(self) -> dict[Place, PartitionCount]:
         """Return what the batch amounts to once all of it is delivered."""
@@ -428,7 +428,7 @@ class TaskWriter(ABC):
         """Raise :class:`~ticdc_emit.errors.UnknownTopicError` unless the topic-partition exists."""
 
     @abstractmethod
-    def enqueue(self, run: Run) -> None:
+    def enqueue(self, run: PartitionBatch) -> None:
         """Add the messages of ``run`` after the earlier ones of its topic-partition."""
 
     @abstractmethod
@@ -450,7 +450,7 @@ class TaskWriter(ABC):
             for place, count in counts.items():
                 self._count(place, count)
 
-    def write_run(self, run: Run) -> None:
+    def write_run(self, run: PartitionBatch) -> None:
         """Enqueue messages of one topic-partition that are Python objects already, as :meth:`write` does."""
         with self._failing():
             run.check_sizes(self._max_message_bytes)

@@ -21,7 +21,14 @@ from typing import IO, Any
 import orjson
 
 from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM
-from ticdc_emit.delivery.base import Message, Run, TaskWriter, effective_partitions, unknown_partition, unknown_topic
+from ticdc_emit.delivery.base import (
+    Message,
+    PartitionBatch,
+    TaskWriter,
+    effective_partitions,
+    unknown_partition,
+    unknown_topic,
+)
 from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
@@ -104,7 +111,7 @@ class FileWriter(TaskWriter):
         if not self._sink.path(topic, partition).is_file():
             raise unknown_partition(topic, partition)
 
-    def enqueue(self, run: Run) -> None:
+    def enqueue(self, run: PartitionBatch) -> None:
         place = (run.topic, run.partition)
         lines = [
             orjson.dumps({"key": _printable(key), "value": _printable(value)}, option=orjson.OPT_APPEND_NEWLINE)

@@ -18,7 +18,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.config.secrets import foreign_text, hides_arguments
-from ticdc_emit.delivery.base import DeliveryReport, Place, Run, TaskWriter, unknown_partition, unknown_topic
+from ticdc_emit.delivery.base import (
+    DeliveryReport,
+    PartitionBatch,
+    Place,
+    TaskWriter,
+    unknown_partition,
+    unknown_topic,
+)
 from ticdc_emit.delivery.kafka_client import (
     ConnectionLog,
     client_settings,
@@ -197,7 +204,7 @@ class KafkaWriter(TaskWriter):
         if partition >= known[topic]:
             raise unknown_partition(topic, partition)
 
-    def enqueue(self, run: Run) -> None:
+    def enqueue(self, run: PartitionBatch) -> None:
         topic, partition, keys, values, sizes = run
         produce = self._producer.produce
         most_messages, most_bytes = self._piece

@@ -15,7 +15,7 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM
 from ticdc_emit.delivery.base import (
     Message,
-    Run,
+    PartitionBatch,
     Sink,
     TaskWriter,
     effective_partitions,
@@ -99,7 +99,7 @@ class MemoryWriter(TaskWriter):
             if partition >= len(store[topic]):
                 raise unknown_partition(topic, partition)
 
-    def enqueue(self, run: Run) -> None:
+    def enqueue(self, run: PartitionBatch) -> None:
         kept = self._kept.setdefault((run.topic, run.partition), [])
         kept.extend(zip(run.keys, run.values, strict=True))
 

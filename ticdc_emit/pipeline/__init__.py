@@ -10,7 +10,7 @@ The forms of a row, each with the module that makes it:
 - ``EncodedRows``: these with their order keys and targets (``encode_task``)
 - ``Chunk``: one topic-partition's messages as an Arrow IPC body or a file (``chunks``); crosses the shuffle
 - ``MergedRows``: a topic-partition's messages in total order, control messages among them (``merge``)
-- ``Run``: these as Python objects, for the producer (``merge``, ``delivery.base``)
+- ``PartitionBatch``: these as Python objects, for the producer (``merge``, ``delivery.base``)
 """
 
 from __future__ import annotations

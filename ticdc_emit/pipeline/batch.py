@@ -26,17 +26,16 @@ from ticdc_emit.changes.arrow_input import (
 )
 from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError, StateError
-from ticdc_emit.pipeline.deliver_task import DEFAULT_MEMORY_LIMIT, DeliverTask
+from ticdc_emit.pipeline.deliver_task import DEFAULT_MEMORY_LIMIT, DeliverTask, TaskResult, read_results
 from ticdc_emit.pipeline.encode import check_images
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.results import TaskResult, read_results
 from ticdc_emit.pipeline.row_reader import positioned
 from ticdc_emit.pipeline.state import BatchState, DdlStatement
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.sql.words import split_name
 
-__all__ = ["ArrowBatch", "Batch", "EncodedBatch", "Encoding", "Journal", "null_in_ddl", "typed_table"]
+__all__ = ["ArrowBatch", "Batch", "CommitHooks", "EncodedBatch", "Encoding", "null_in_ddl", "typed_table"]
 
 
 class Batch(Protocol):
@@ -70,7 +69,7 @@ class Batch(Protocol):
         ...
 
 
-class Journal(Protocol):
+class CommitHooks(Protocol):
     """Records that a run has begun to send."""
 
     def begin(self) -> None:

@@ -51,16 +51,16 @@ __all__ = [
     "ChunkKind",
     "ChunkStore",
     "EncodedRows",
-    "chunks_of",
-    "counts_for_all",
-    "mapped",
-    "note",
-    "packed",
-    "skipped",
-    "taken",
-    "transactions_for_all",
+    "count_chunks",
+    "from_ipc",
+    "map_and_remove",
+    "map_file",
+    "message_chunks",
+    "side_chunk",
+    "skipped_chunks",
+    "to_ipc",
+    "transaction_chunks",
     "transactions_in",
-    "unpacked",
 ]
 
 
@@ -132,7 +132,7 @@ class ChunkFiles:
         return name
 
 
-def mapped(path: str) -> pa.Buffer:
+def map_file(path: str) -> pa.Buffer:
     """Return the content of a file. It is open only while it is mapped.
 
     Raises :class:`~ticdc_emit.errors.TemporaryFileError` if the file is gone.
@@ -148,9 +148,9 @@ def mapped(path: str) -> pa.Buffer:
         ) from error
 
 
-def taken(path: str) -> pa.Buffer:
-    """Return the content of a file, as :func:`mapped` does, and remove the file: it lasts as long as its content."""
-    content = mapped(path)
+def map_and_remove(path: str) -> pa.Buffer:
+    """Return the content of a file, as :func:`map_file` does, and remove the file: it lasts as long as its content."""
+    content = map_file(path)
     with suppress(OSError):  # a system that keeps files while they are mapped
         Path(path).unlink()
     return content
@@ -274,7 +274,7 @@ class EncodedRows:
         return self.topics[topic], partition
 
 
-def chunks_of(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> Iterator[pa.RecordBatch]:
+def message_chunks(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> Iterator[pa.RecordBatch]:
     """Yield the chunks of these pieces: of each topic-partition the messages of all tables, in total order.
 
     ``files``: take messages that need not travel.
@@ -308,51 +308,53 @@ def _chunks_of(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> 
         for place, claim in each.encoded.claims:
             target = each.target(place)
             content = pa.record_batch({"location": [claim.location], "content": pa.array([claim.content], pa.binary())})
-            yield _Chunk(buckets.of(target), ChunkKind.CLAIMS, *target, 1, body=packed(content))
+            yield _Chunk(buckets.of(target), ChunkKind.CLAIMS, *target, 1, body=to_ipc(content))
 
 
-def note(kind: ChunkKind, bucket: int, target: Target, body: bytes | None = None, rows: int = 0) -> pa.RecordBatch:
+def side_chunk(
+    kind: ChunkKind, bucket: int, target: Target, body: bytes | None = None, rows: int = 0
+) -> pa.RecordBatch:
     """Return a chunk with other information than messages."""
     return _batch([_Chunk(bucket, kind, *target, rows, body=body)])
 
 
-def transactions_for_all(topic: str, transactions: Iterable[bytes], buckets: Buckets) -> Iterator[pa.RecordBatch]:
+def transaction_chunks(topic: str, transactions: Iterable[bytes], buckets: Buckets) -> Iterator[pa.RecordBatch]:
     """Yield a topic's transactions whose rows rank by kind, for every task that delivers to the topic."""
-    body = packed(pa.record_batch({ORDER_KEY: pa.array(sorted(transactions), pa.binary())}))
+    body = to_ipc(pa.record_batch({ORDER_KEY: pa.array(sorted(transactions), pa.binary())}))
     for bucket in {buckets.of(target) for target in buckets.targets if target[0] == topic}:
-        yield note(ChunkKind.TRANSACTIONS, bucket, (topic, 0), body)
+        yield side_chunk(ChunkKind.TRANSACTIONS, bucket, (topic, 0), body)
 
 
 def transactions_in(body: pa.Buffer) -> set[bytes]:
-    """Return the transactions of a chunk of :func:`transactions_for_all`."""
-    return set(unpacked(body).column(ORDER_KEY).to_pylist())
+    """Return the transactions of a chunk of :func:`transaction_chunks`."""
+    return set(from_ipc(body).column(ORDER_KEY).to_pylist())
 
 
-def failures(error: TicdcEmitError, buckets: Buckets) -> Iterator[pa.RecordBatch]:
+def failure_chunks(error: TicdcEmitError, buckets: Buckets) -> Iterator[pa.RecordBatch]:
     """Yield the error for every task that delivers: none may send anything."""
     body = error_as_json(error)
     for bucket in range(buckets.count):
-        yield note(ChunkKind.FAILURE, bucket, ("", 0), body)
+        yield side_chunk(ChunkKind.FAILURE, bucket, ("", 0), body)
 
 
-def counts_for_all(counts: pa.RecordBatch, buckets: Buckets) -> Iterator[pa.RecordBatch]:
+def count_chunks(counts: pa.RecordBatch, buckets: Buckets) -> Iterator[pa.RecordBatch]:
     """Yield a task's counts of ``COUNT_SCHEMA`` for every task that delivers: each schedules by those of all."""
-    body = packed(counts)
+    body = to_ipc(counts)
     return _batches(_Chunk(bucket, ChunkKind.COUNTS, "", 0, 0, body=body) for bucket in range(buckets.count))
 
 
-def skipped(rows: Sequence[BadRow], *, lines: bool) -> Iterator[pa.RecordBatch]:
+def skipped_chunks(rows: Sequence[BadRow], *, lines: bool) -> Iterator[pa.RecordBatch]:
     """Yield bad rows that are left out, table by table, for the first task that delivers; ``lines``: what they are."""
     by_table: dict[str, list[BadRow]] = {}
     for row in rows:
         by_table.setdefault(f"{row.schema}.{row.table}", []).append(row)
     for table, own in by_table.items():
         columns = {ORDER_KEY: [row.order for row in own], "line": [row.line() for row in own]} if lines else {}
-        body = packed(pa.record_batch({name: pa.array(each, pa.binary()) for name, each in columns.items()}))
+        body = to_ipc(pa.record_batch({name: pa.array(each, pa.binary()) for name, each in columns.items()}))
         yield _batch([_Chunk(0, ChunkKind.SKIPPED, table, 0, len(own), body=body if lines else None)])
 
 
-def packed(batch: pa.RecordBatch) -> bytes:
+def to_ipc(batch: pa.RecordBatch) -> bytes:
     """Return a batch as one compressed Arrow IPC stream."""
     out = pa.BufferOutputStream()
     with pa.ipc.new_stream(out, batch.schema, options=_WRITE) as writer:
@@ -360,8 +362,8 @@ def packed(batch: pa.RecordBatch) -> bytes:
     return bytes(out.getvalue().to_pybytes())
 
 
-def unpacked(body: bytes | pa.Buffer) -> pa.RecordBatch:
-    """Return the batch that :func:`packed` packed.
+def from_ipc(body: bytes | pa.Buffer) -> pa.RecordBatch:
+    """Return the batch that :func:`to_ipc` packed.
 
     Raises :class:`~ticdc_emit.errors.DeliveryError` for other content.
     """
@@ -388,15 +390,15 @@ def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets, files: C
             part.num_rows,
             part_keys[0].as_py(),
             part_keys[part.num_rows - 1].as_py(),
-            packed(pa.record_batch({ORDER_KEY: part_keys})) if ties else None,
-            packed(body) if file is None else None,
+            to_ipc(pa.record_batch({ORDER_KEY: part_keys})) if ties else None,
+            to_ipc(body) if file is None else None,
             file,
         )
 
 
 def claims_in(body: pa.Buffer) -> list[Claim]:
     """Return the objects of a chunk of claims."""
-    return [Claim(row["location"], row["content"]) for row in unpacked(body).to_pylist()]
+    return [Claim(row["location"], row["content"]) for row in from_ipc(body).to_pylist()]
 
 
 def _batches(chunks: Iterable[_Chunk]) -> Iterator[pa.RecordBatch]:
@@ -451,10 +453,11 @@ class Chunk:
 
 
 class ChunkStore:
-    """Takes chunks, then gives them back. What tasks said: ``failures``, ``late_rows``, ``transactions`` (by topic) and
-    ``skipped``, the number of bad rows by table, and ``filtered``, that of rows that are not replicated, by rule.
-    ``hands_back``: whether this task is the one that tells the driver what all were told. ``folder``: where the files
-    are that chunks name.
+    """Takes chunks, then gives them back.
+
+    What tasks reported: ``failures``, ``late_rows``, ``transactions`` (by topic), ``skipped`` (bad rows by table) and
+    ``filtered`` (rows that are not replicated, by rule). ``hands_back``: whether this task returns the counts of
+    all tasks to the driver. ``folder``: of the files that chunks name.
     """
 
     def __init__(self, limit: int, folder: ChunkFolder | None = None) -> None:
@@ -522,27 +525,27 @@ class ChunkStore:
         """Yield the lines of JSON for skipped rows, in the rows' order."""
         with SortedRuns(self._limit) as runs:
             for span in self._skipped:
-                runs.add(unpacked(self._read(span)))
+                runs.add(from_ipc(self._read(span)))
             for window in runs.windows():
                 yield from window.column("line").to_pylist()
 
     def counts(self) -> Iterator[pa.RecordBatch]:
         """Yield what each encoding task has counted (``pipeline.row_counts``)."""
-        return (unpacked(self._read(span)) for span in self._counts)
+        return (from_ipc(self._read(span)) for span in self._counts)
 
     def messages(self, chunk: Chunk) -> pa.RecordBatch:
         """Return the messages of a chunk: order key, key, value, and the value's end where it is apart.
 
         If files are removed, a chunk's messages are there once.
         """
-        messages = unpacked(self._read(chunk.body, is_last=self._folder is not None and self._folder.read_once))
+        messages = from_ipc(self._read(chunk.body, is_last=self._folder is not None and self._folder.read_once))
         if not chunk.keys:
             return messages
-        return messages.add_column(0, ORDER_KEY, unpacked(self._read(chunk.keys)).column(ORDER_KEY))
+        return messages.add_column(0, ORDER_KEY, from_ipc(self._read(chunk.keys)).column(ORDER_KEY))
 
     def keys(self, chunk: Chunk) -> pa.RecordBatch:
         """Return the order keys of a chunk."""
-        return unpacked(self._read(chunk.keys or chunk.body)).select([ORDER_KEY])
+        return from_ipc(self._read(chunk.keys or chunk.body)).select([ORDER_KEY])
 
     def _kept(self, body: pa.Scalar) -> pa.Buffer | _Span:
         """Hold a body as it came, without a copy, or write it to the file."""
@@ -564,7 +567,7 @@ class ChunkStore:
             if self._folder is None:
                 raise unreadable("a chunk names a file, but these chunks hold their messages themselves")
             path = self._folder.file(place)
-            return taken(path) if is_last else mapped(path)
+            return map_and_remove(path) if is_last else map_file(path)
         if not isinstance(place, _Span):
             return place
         assert self._file is not None

@@ -26,7 +26,7 @@ from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import LOGICAL_BITS, compose, physical_ms
 
-__all__ = ["Control", "ControlEncoder", "Controls", "Event", "PartitionControls", "Watermark"]
+__all__ = ["ControlEncoder", "ControlEvent", "ControlSchedule", "Event", "PartitionControls", "Watermark"]
 
 
 _MAX_TICKS = 1_000_000
@@ -44,7 +44,7 @@ Event: TypeAlias = "DdlEvent | Bootstrap | Watermark"
 
 
 @dataclass(frozen=True)
-class Control:
+class ControlEvent:
     """``event`` comes after the rows up to the TSO ``place``; at one place the lower ``rank`` comes first."""
 
     place: int
@@ -53,7 +53,7 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Controls:
+class ControlSchedule:
     """What may have to be sent: DDL events by commit_ts, and watermarks every ``interval_ms`` of commit time (0: none).
 
     ``sent_until`` is the TSO up to which earlier batches have sent DDL; ``watermark`` the last watermark, if any.
@@ -92,7 +92,7 @@ class Controls:
         _, places = self._placed_ddls
         return places[bisect_right(places, self.sent_until) : bisect_right(places, until)]
 
-    def due(self, after: int, until: int, first_row: int, *, ticks_until: int | None = None) -> list[Control]:
+    def due(self, after: int, until: int, first_row: int, *, ticks_until: int | None = None) -> list[ControlEvent]:
         """Return what has its place from ``after`` to ``until``, both included, in order.
 
         ``first_row`` is the commit_ts of the topic-partition's first row: without an earlier watermark, ticks begin
@@ -101,14 +101,14 @@ class Controls:
         """
         ddls, places = self._placed_ddls
         stretch = slice(bisect_left(places, max(after, self.sent_until + 1)), bisect_right(places, until))
-        controls = [Control(event.commit_ts, _DDL_RANK, event) for event in ddls[stretch]]
+        controls = [ControlEvent(event.commit_ts, _DDL_RANK, event) for event in ddls[stretch]]
         bootstraps, places = self._placed_bootstraps
         end = bisect_right(places, until) if ticks_until is None else len(places)
         stretch = slice(bisect_left(places, after), end)
-        controls += [Control(place, _BOOTSTRAP_RANK, bootstrap) for place, bootstrap in bootstraps[stretch]]
+        controls += [ControlEvent(place, _BOOTSTRAP_RANK, bootstrap) for place, bootstrap in bootstraps[stretch]]
         last = until if ticks_until is None else ticks_until
         controls += [
-            Control(tick + self.lateness, _WATERMARK_RANK, Watermark(tick))
+            ControlEvent(tick + self.lateness, _WATERMARK_RANK, Watermark(tick))
             for tick in self._ticks(first_row, after - self.lateness, last - self.lateness)
         ]
         return sorted(controls, key=lambda control: (control.place, control.rank))
@@ -234,11 +234,11 @@ class ControlEncoder:
 class PartitionControls:
     """What may have to be sent, by topic-partition: each asks for its own, however many tables a changefeed has."""
 
-    def __init__(self, controls: Controls, control_encoder: ControlEncoder) -> None:
+    def __init__(self, controls: ControlSchedule, control_encoder: ControlEncoder) -> None:
         self._none = replace(controls, ddls=(), bootstraps=())
         self._ddls: dict[Target, list[DdlEvent]] = {}
         self._bootstraps: dict[Target, list[tuple[int, Bootstrap]]] = {}
-        self._by_target: dict[Target, Controls] = {}
+        self._by_target: dict[Target, ControlSchedule] = {}
         for event in controls.unsent_ddl():
             for target in control_encoder.targets(event):
                 self._ddls.setdefault(target, []).append(event)
@@ -246,7 +246,7 @@ class PartitionControls:
             for target in placed[1].targets:
                 self._bootstraps.setdefault(target, []).append(placed)
 
-    def to(self, target: Target) -> Controls:
+    def to(self, target: Target) -> ControlSchedule:
         """Return the controls with the DDL and bootstraps that the topic-partition receives."""
         known = self._by_target.get(target)
         if known is None:

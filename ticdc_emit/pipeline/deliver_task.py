@@ -1,20 +1,23 @@
-"""The control messages that depend on a batch's rows: bootstraps, and the default distance of watermarks.
+"""DELIVER: the work of one delivering task, and what it reports.
 
-In: the counts of a batch's rows (``pipeline.row_counts``) and the state of the schedule before it. Out: the batch's
-controls and the state after it. Every delivering task and the driver work them out by themselves, each from the counts
-of all encoding tasks: equal counts give equal controls. The clock of the schedule is the rows' commit time in a replay,
-and the batch's own in a live run, where all of its rows come at one moment.
+In: all chunks of the task's topic-partitions. Out: their messages, written to the sink in total order with the control
+messages among them, and a :class:`TaskResult` for each topic-partition; or the error of a bad row, before anything is
+sent. Results and errors go to the driver as :data:`RESULT_SCHEMA`, which engines move like any other rows.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Sink, TaskWriter
@@ -22,15 +25,15 @@ from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.bad_rows import SkippedFile, united
 from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps, CountedRows, TableRef, arrived, replayed
-from ticdc_emit.pipeline.chunks import ChunkFolder, ChunkStore, packed, unpacked
+from ticdc_emit.pipeline.chunks import ChunkFolder, ChunkStore, from_ipc, to_ipc
 from ticdc_emit.pipeline.conflicting_changes import OrderCheck
-from ticdc_emit.pipeline.control_events import ControlEncoder, Controls, Event, PartitionControls
+from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, Event, PartitionControls
+from ticdc_emit.pipeline.error_json import error_as_json, error_from_json
 from ticdc_emit.pipeline.external_sort import ORDER_KEY
 from ticdc_emit.pipeline.merge import Merge, MergedRows
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.report import ControlCounts
-from ticdc_emit.pipeline.results import RowsDigest, TaskResult, error_result, result_batch
-from ticdc_emit.pipeline.row_batching import Packer
+from ticdc_emit.pipeline.row_batching import RowBatcher
 from ticdc_emit.pipeline.row_counts import CountsBody, RowCounts, counted_rows
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import TableInfo
@@ -38,13 +41,172 @@ from ticdc_emit.tso import physical_ms
 
 __all__ = [
     "DEFAULT_MEMORY_LIMIT",
+    "RESULT_SCHEMA",
+    "ControlRules",
     "DeliverTask",
-    "Schedule",
+    "Digest",
+    "RowsDigest",
+    "TaskResult",
     "batches_of",
+    "error_result",
+    "read_results",
+    "result_batch",
+    "sum_of_digests",
     "with_default_ticks",
     "with_due_bootstraps",
     "write_rows",
 ]
+
+
+Digest: TypeAlias = bytes
+
+_BYTES = 16
+
+
+class RowsDigest:
+    """The digest of one topic-partition's row messages, in their order: 128 bits that show whether a replay has others.
+
+    Digests of topic-partitions add up to that of the batch, so neither the number of tasks nor how their rows are cut
+    changes it; another value, order or topic-partition does. It is the same in every process and on every machine.
+    Every column is hashed by itself, keys and values apart from their lengths: all bytes of many rows at once.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._columns = [hashlib.sha256() for _ in range(5)]
+
+    def add(self, messages: MergedRows) -> None:
+        """Add the next messages."""
+        stamps, *columns = self._columns
+        stamps.update(messages.stamps.astype("<u8").tobytes())
+        for (objects, sizes), lengths, content in zip(
+            messages.keys_and_values, columns[::2], columns[1::2], strict=True
+        ):
+            lengths.update(sizes.astype("<i4").tobytes())  # -1 for NULL, so that it is not the empty text
+            content.update(b"".join(filter(None, objects)))
+
+    def value(self) -> Digest:
+        """Return the digest of all that was added."""
+        whole = hashlib.sha256(repr(self._target).encode())
+        for column in self._columns:
+            whole.update(column.digest())
+        return whole.digest()[:_BYTES]
+
+
+def sum_of_digests(*digests: Digest) -> Digest:
+    """Return the digest of several topic-partitions; ``b""`` is that of no rows."""
+    if not any(digests):
+        return b""
+    total = sum(int.from_bytes(each, "big") for each in digests)
+    return (total % (1 << (8 * _BYTES))).to_bytes(_BYTES, "big")
+
+
+@dataclass
+class TaskResult:
+    """The result of one topic-partition in a task.
+
+    ``ddl``, ``watermarks``, ``bootstraps``: messages among the rows. ``digest``: of the rows' messages
+    (:class:`RowsDigest`), empty where the task was not asked for it. These are of the whole batch or task, in the
+    result of one topic-partition: ``claims`` (objects stored), ``retries`` (of the connection), ``skipped`` (bad rows
+    by table), ``filtered`` (rows that are not replicated, by rule) and ``counts`` (``pipeline.row_counts``, as an
+    Arrow IPC body, empty where nothing needs them).
+    """
+
+    rows: int = 0
+    late_rows: int = 0
+    max_commit_ts: int = -1
+    first_commit_ts: int = -1
+    messages: int = 0
+    bytes: int = 0
+    ddl: int = 0
+    watermarks: int = 0
+    bootstraps: int = 0
+    claims: int = 0
+    retries: int = 0
+    digest: Digest = b""
+    counts: CountsBody = b""
+    skipped: dict[str, int] = field(default_factory=dict)
+    filtered: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def controls(self) -> ControlCounts:
+        return ControlCounts(self.ddl, self.watermarks, self.bootstraps)
+
+    def plus(self, other: TaskResult) -> TaskResult:
+        """Return what two tasks did for one topic-partition."""
+        summed = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
+        firsts = [each.first_commit_ts for each in (self, other) if each.first_commit_ts >= 0]
+        summed |= {
+            "first_commit_ts": min(firsts, default=-1),
+            "max_commit_ts": max(self.max_commit_ts, other.max_commit_ts),
+            "digest": sum_of_digests(self.digest, other.digest),
+            "counts": self.counts or other.counts,
+            "skipped": dict(Counter(self.skipped) + Counter(other.skipped)),
+            "filtered": dict(Counter(self.filtered) + Counter(other.filtered)),
+        }
+        return TaskResult(**summed)
+
+    def count(self, controls: ControlCounts) -> None:
+        """Add control messages that were merged in."""
+        self.ddl += controls.ddl
+        self.watermarks += controls.watermark
+        self.bootstraps += controls.bootstrap
+
+
+_BODIES = ("digest", "counts")
+_BY_NAME = ("skipped", "filtered")
+_COUNTS = tuple(each.name for each in fields(TaskResult) if each.name not in (*_BODIES, *_BY_NAME))
+RESULT_SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        *((name, pa.int64()) for name in _COUNTS),
+        *((name, pa.binary()) for name in _BODIES),
+        *((name, pa.string()) for name in _BY_NAME),
+        ("error", pa.binary()),
+    ]
+)
+"""One row per topic-partition of a task with its :class:`TaskResult`, or an error as JSON and nothing else."""
+
+
+def result_batch(results: Mapping[Target, TaskResult]) -> pa.RecordBatch:
+    """Return the results of a task as a batch of :data:`RESULT_SCHEMA`."""
+    rows = [
+        {"topic": topic, "partition": partition, **asdict(result), **_shown(result)}
+        for (topic, partition), result in sorted(results.items())
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema=RESULT_SCHEMA)
+
+
+def _shown(result: TaskResult) -> dict[str, str]:
+    return {name: json.dumps(getattr(result, name)) for name in _BY_NAME}
+
+
+def error_result(error: TicdcEmitError) -> pa.RecordBatch:
+    """Return an error that is to be raised on the driver, with its own type: trying again would not help."""
+    return pa.RecordBatch.from_pylist([{"error": error_as_json(error), "messages": 0}], schema=RESULT_SCHEMA)
+
+
+def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, TaskResult]:
+    """Return what the tasks of a batch reported, by topic-partition; raise the error that one of them met.
+
+    Such an error has ``messages_sent`` in its context where another task has sent messages.
+    """
+    if not isinstance(table, pa.Table):
+        table = pa.Table.from_batches(list(table), schema=RESULT_SCHEMA)
+    for content in table.column("error").drop_null().to_pylist():
+        error = error_from_json(content)
+        sent = pc.sum(table.column("messages")).as_py()
+        if sent:
+            error.context["messages_sent"] = sent
+        raise error
+    results: dict[Target, TaskResult] = {}
+    for row in table.to_pylist():
+        counts = {name: row[name] for name in (*_COUNTS, *_BODIES)}
+        result = TaskResult(**counts, **{name: json.loads(row[name]) for name in _BY_NAME})
+        target = row["topic"], row["partition"]
+        results[target] = results[target].plus(result) if target in results else result
+    return results
 
 
 _DEFAULT_INTERVAL_MS = 1_000
@@ -52,7 +214,7 @@ _DEFAULT_TICKS = 100_000
 
 
 @dataclass(frozen=True)
-class Schedule:
+class ControlRules:
     """What a batch's controls are worked out from beside its rows; picklable.
 
     ``default_ticks``: whether watermarks follow the rows. ``bootstraps``: the state of their schedule before the batch,
@@ -76,11 +238,13 @@ class Schedule:
         for each in counts:
             united.add(each)
         sums = united.sums()
-        return packed(sums) if sums.num_rows else b""
+        return to_ipc(sums) if sums.num_rows else b""
 
-    def controls(self, controls: Controls, plan: Plan, united: CountsBody) -> tuple[Controls, dict[str, Any] | None]:
+    def controls(
+        self, controls: ControlSchedule, plan: Plan, united: CountsBody
+    ) -> tuple[ControlSchedule, dict[str, Any] | None]:
         """Return the controls with what depends on the rows, and the state of the bootstraps after the batch."""
-        counted = counted_rows(unpacked(united), plan) if united else []
+        counted = counted_rows(from_ipc(united), plan) if united else []
         if self.default_ticks:
             controls = with_default_ticks(controls, counted)
         if not self.rules.enabled:
@@ -88,13 +252,13 @@ class Schedule:
         return _with_bootstraps(controls, plan, self.begun(plan), counted)
 
     def after(
-        self, controls: Controls, plan: Plan, results: Mapping[Any, TaskResult]
-    ) -> tuple[Controls, dict[str, Any] | None]:
+        self, controls: ControlSchedule, plan: Plan, results: Mapping[Any, TaskResult]
+    ) -> tuple[ControlSchedule, dict[str, Any] | None]:
         """Return what :meth:`controls` does, once delivering tasks have handed the counts back."""
         return self.controls(controls, plan, next((each.counts for each in results.values() if each.counts), b""))
 
 
-def with_default_ticks(controls: Controls, counted: Sequence[CountedRows]) -> Controls:
+def with_default_ticks(controls: ControlSchedule, counted: Sequence[CountedRows]) -> ControlSchedule:
     """Return the controls with a watermark per second of commit time, as TiCDC sends them.
 
     If the batch would have more than 100,000, they are further apart, by whole seconds.
@@ -107,8 +271,8 @@ def with_default_ticks(controls: Controls, counted: Sequence[CountedRows]) -> Co
 
 
 def _with_bootstraps(
-    controls: Controls, plan: Plan, schedule: Bootstraps, counted: Sequence[CountedRows]
-) -> tuple[Controls, dict[str, Any]]:
+    controls: ControlSchedule, plan: Plan, schedule: Bootstraps, counted: Sequence[CountedRows]
+) -> tuple[ControlSchedule, dict[str, Any]]:
     """Return the controls with the batch's bootstraps, and the state of their schedule after the batch."""
     if not counted:
         return controls, schedule.state()
@@ -122,8 +286,13 @@ def _with_bootstraps(
 
 
 def with_due_bootstraps(
-    controls: Controls, plan: Plan, rules: BootstrapRules, bootstraps: Mapping[str, Any] | None, moment: int, place: int
-) -> tuple[Controls, dict[str, Any] | None]:
+    controls: ControlSchedule,
+    plan: Plan,
+    rules: BootstrapRules,
+    bootstraps: Mapping[str, Any] | None,
+    moment: int,
+    place: int,
+) -> tuple[ControlSchedule, dict[str, Any] | None]:
     """Return the controls with what falls due without rows by ``moment`` (ms), at the TSO ``place``; and the state."""
     if bootstraps is None:
         return controls, None
@@ -148,7 +317,7 @@ def _restored(rules: BootstrapRules, state: Mapping[str, Any] | None, plan: Plan
     return Bootstraps.from_state(rules, state, versions.__getitem__)
 
 
-def batches_of(target: Target, rows: Iterable[MergedRows], packer: Packer | None) -> Iterator[pa.RecordBatch]:
+def batches_of(target: Target, rows: Iterable[MergedRows], packer: RowBatcher | None) -> Iterator[pa.RecordBatch]:
     """Yield the messages of one topic-partition in ``MESSAGE_SCHEMA``."""
     for each in rows:
         batch = each.batch(target, packer)
@@ -158,7 +327,7 @@ def batches_of(target: Target, rows: Iterable[MergedRows], packer: Packer | None
         yield rest
 
 
-def write_rows(target: Target, rows: Iterable[MergedRows], packer: Packer | None, writer: MessageWriter) -> None:
+def write_rows(target: Target, rows: Iterable[MergedRows], packer: RowBatcher | None, writer: MessageWriter) -> None:
     """Write the messages of one topic-partition."""
     if packer is None and isinstance(writer, TaskWriter):
         for each in rows:
@@ -185,7 +354,7 @@ class DeliverTask:
     """
 
     plan: Plan
-    controls: Controls
+    controls: ControlSchedule
     sink: Sink | None
     claims: ClaimStore | None = None
     check_only: bool = False
@@ -193,7 +362,7 @@ class DeliverTask:
     digests: bool = False
     memory_limit: int = DEFAULT_MEMORY_LIMIT
     skipped: SkippedFile | None = None
-    schedule: Schedule | None = None
+    schedule: ControlRules | None = None
     folder: ChunkFolder | None = None
 
     @cached_property
@@ -242,7 +411,7 @@ class DeliverTask:
                 self._deliver(self.sink, rows, results)
             yield result_batch(results)
 
-    def _scheduled(self, store: ChunkStore, results: dict[Target, TaskResult]) -> Controls:
+    def _scheduled(self, store: ChunkStore, results: dict[Target, TaskResult]) -> ControlSchedule:
         """Return the batch's controls; one task hands the counts that they come from back."""
         if self.schedule is None or not (store.hands_back or store.targets()):
             return self.controls
@@ -274,9 +443,9 @@ class DeliverTask:
             results[target].messages, results[target].bytes = count
         results[min(results)].retries = report.retries
 
-    def _packer(self) -> Packer | None:
+    def _packer(self) -> RowBatcher | None:
         packing = self.plan.packing
-        return None if packing is None else Packer(packing, self.plan.large.max_packed_bytes)
+        return None if packing is None else RowBatcher(packing, self.plan.large.max_packed_bytes)
 
     def _rows(
         self,
@@ -291,7 +460,7 @@ class DeliverTask:
             yield target, self._rows_of(target, merge, store, partition_controls.to(target), result)
 
     def _rows_of(
-        self, target: Target, merge: Merge, store: ChunkStore, controls: Controls, result: TaskResult
+        self, target: Target, merge: Merge, store: ChunkStore, controls: ControlSchedule, result: TaskResult
     ) -> Iterator[MergedRows]:
         digest = RowsDigest(target) if self.digests else None
         if not self.check_only:
@@ -311,7 +480,7 @@ class DeliverTask:
         if digest is not None:
             result.digest = digest.value()
 
-    def _place_controls(self, target: Target, rows: MergedRows, controls: Controls, result: TaskResult) -> None:
+    def _place_controls(self, target: Target, rows: MergedRows, controls: ControlSchedule, result: TaskResult) -> None:
         """Count rows, and put the control messages that come before the last of them among them."""
         if result.rows == 0:
             result.first_commit_ts = int(rows.stamps[0])

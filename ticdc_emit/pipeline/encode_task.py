@@ -21,12 +21,12 @@ from ticdc_emit.pipeline.chunks import (
     ChunkFolder,
     ChunkKind,
     EncodedRows,
-    chunks_of,
-    counts_for_all,
-    failures,
-    note,
-    skipped,
-    transactions_for_all,
+    count_chunks,
+    failure_chunks,
+    message_chunks,
+    side_chunk,
+    skipped_chunks,
+    transaction_chunks,
 )
 from ticdc_emit.pipeline.encode import prepare_all
 from ticdc_emit.pipeline.partitioner import partitions_of_group, partitions_of_rows
@@ -73,7 +73,7 @@ class EncodeTask:
                 raise refusals.error()
             yield from self._notes(sorter)
         except (RowError, SchemaError, RegistryError) as error:
-            yield from failures(error, self.buckets)
+            yield from failure_chunks(error, self.buckets)
 
     def _sorter(self) -> RowSorter:
         return RowSorter(self.plan, self.table, self.late, self.late_until, self.tick_ms)
@@ -98,7 +98,7 @@ class EncodeTask:
             chunks = list(self._chunks(own.sorted(rows), files))
         except RowError as fault:
             rows, refused = self._sifted(rows, fault)
-            chunks = [*skipped(skippable(refused), lines=self.tells_skipped)]
+            chunks = [*skipped_chunks(skippable(refused), lines=self.tells_skipped)]
             own = self._sorter()
             chunks += self._chunks(own.sorted(rows), files)
         sorter.include(own)
@@ -131,9 +131,9 @@ class EncodeTask:
             held.append(messages)
             size += messages.nbytes
             if size > _HELD_BYTES:
-                yield from chunks_of(held, self.buckets, files)
+                yield from message_chunks(held, self.buckets, files)
                 held, size = [], 0
-        yield from chunks_of(held, self.buckets, files)
+        yield from message_chunks(held, self.buckets, files)
 
     def _made(self, batches: Iterable[RowBatch]) -> Iterator[EncodedRows]:
         """Yield the messages of each batch; small ones are made together."""
@@ -159,10 +159,10 @@ class EncodeTask:
 
     def _notes(self, sorter: RowSorter) -> Iterator[pa.RecordBatch]:
         for target, rows in sorter.late_rows.items():
-            yield note(ChunkKind.LATE, self.buckets.of(target), target, rows=rows)
+            yield side_chunk(ChunkKind.LATE, self.buckets.of(target), target, rows=rows)
         for rule, rows in sorter.kept_back.items():
-            yield note(ChunkKind.FILTERED, 0, (rule, 0), rows=rows)
+            yield side_chunk(ChunkKind.FILTERED, 0, (rule, 0), rows=rows)
         for topic, transactions in sorter.split_transactions.items():
-            yield from transactions_for_all(topic, transactions, self.buckets)
+            yield from transaction_chunks(topic, transactions, self.buckets)
         if sorter.row_counts:
-            yield from counts_for_all(sorter.row_counts.sums(), self.buckets)
+            yield from count_chunks(sorter.row_counts.sums(), self.buckets)

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ticdc_emit.pipeline.control_events import Controls
+from ticdc_emit.pipeline.control_events import ControlSchedule
+from ticdc_emit.pipeline.deliver_task import TaskResult
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.planning import Planner
 from ticdc_emit.pipeline.report import RunReport
-from ticdc_emit.pipeline.results import TaskResult
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.pipeline.state_store import StateStore
 from ticdc_emit.routing.topics import Target
@@ -88,7 +88,9 @@ class PeriodicTask:
         self._made_anew()
 
 
-Send = Callable[[BatchState, Plan, Controls, Mapping[Target, TaskResult], int, int, float], "tuple[RunReport, int]"]
+Send = Callable[
+    [BatchState, Plan, ControlSchedule, Mapping[Target, TaskResult], int, int, float], "tuple[RunReport, int]"
+]
 """Sends what is due although no rows came and returns the report, and the TSO up to which DDL is sent."""
 
 

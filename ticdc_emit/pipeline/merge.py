@@ -21,11 +21,11 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import ControlMessage, with_ends
 from ticdc_emit.columnar.buffers import element_lengths
-from ticdc_emit.delivery.base import MESSAGE_SCHEMA, Run
+from ticdc_emit.delivery.base import MESSAGE_SCHEMA, PartitionBatch
 from ticdc_emit.pipeline.chunks import Chunk
 from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRows, SortedRuns, merged_order
-from ticdc_emit.pipeline.row_batching import Packer
+from ticdc_emit.pipeline.row_batching import RowBatcher
 from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, commit_stamps, order_of, with_ranks
 from ticdc_emit.routing.topics import Target
 
@@ -111,7 +111,7 @@ class MergedRows:
         column = columns[0] if len(columns) == 1 else pa.concat_arrays(columns)
         return column if self.order is None else column.take(pa.array(self.order))
 
-    def batch(self, target: Target, packer: Packer | None) -> pa.RecordBatch:
+    def batch(self, target: Target, packer: RowBatcher | None) -> pa.RecordBatch:
         """Return the messages in ``MESSAGE_SCHEMA``. Rows that ``packer`` may join to later ones are left to it."""
         topic, partition = target
         places = self.places
@@ -132,12 +132,12 @@ class MergedRows:
         order = np.insert(np.arange(batch.num_rows), places, np.arange(batch.num_rows, joined.num_rows))
         return joined.take(pa.array(order))
 
-    def run(self, target: Target) -> Run:
+    def run(self, target: Target) -> PartitionBatch:
         """Return the messages as a writer takes them."""
         (all_keys, key_sizes), (all_values, value_sizes) = self.keys_and_values
         sizes = np.maximum(key_sizes, 0) + np.maximum(value_sizes, 0)
         if not self.due:
-            return Run(*target, all_keys, all_values, sizes)
+            return PartitionBatch(*target, all_keys, all_values, sizes)
         keys: list[bytes | None] = []
         values: list[bytes | None] = []
         start = 0
@@ -146,7 +146,9 @@ class MergedRows:
             values += [*all_values[start:place], message.value]
             start = place
         added = [len(message.key or b"") + len(message.value or b"") for message in self.due]
-        return Run(*target, keys + all_keys[start:], values + all_values[start:], np.insert(sizes, self.places, added))
+        return PartitionBatch(
+            *target, keys + all_keys[start:], values + all_values[start:], np.insert(sizes, self.places, added)
+        )
 
     @cached_property
     def keys_and_values(self) -> tuple[_Objects, _Objects]:

@@ -55,8 +55,8 @@ __all__ = [
     "SentDdl",
     "TablePlan",
     "catalog_for",
-    "living",
     "make_plan",
+    "replicated_tables",
     "restore_ddl",
     "topics_of",
     "verify_tables",
@@ -489,7 +489,7 @@ def make_plan(
     )
 
 
-def living(histories: Mapping[tuple[str, str], TableHistory]) -> list[tuple[str, str]]:
+def replicated_tables(histories: Mapping[tuple[str, str], TableHistory]) -> list[tuple[str, str]]:
     """Return the names under which a table or view was ever replicated."""
     return [key for key, history in histories.items() if any(info is not None for _, info in history)]
 

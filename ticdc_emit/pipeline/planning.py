@@ -24,9 +24,16 @@ from ticdc_emit.delivery.base import Sink
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.batch import Batch
 from ticdc_emit.pipeline.bootstrap import BootstrapRules
-from ticdc_emit.pipeline.control_events import Controls
-from ticdc_emit.pipeline.deliver_task import Schedule, with_due_bootstraps
-from ticdc_emit.pipeline.plan import KnownEncoders, Plan, SentDdl, living, make_plan, topics_of
+from ticdc_emit.pipeline.control_events import ControlSchedule
+from ticdc_emit.pipeline.deliver_task import ControlRules, with_due_bootstraps
+from ticdc_emit.pipeline.plan import (
+    KnownEncoders,
+    Plan,
+    SentDdl,
+    make_plan,
+    replicated_tables,
+    topics_of,
+)
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all, with_made_up_headers
 from ticdc_emit.pipeline.state import BatchState, DdlStatement
 from ticdc_emit.registry.base import SchemaRegistry
@@ -146,7 +153,7 @@ class Planner:
     def _registrar(self) -> Registrar:
         return Registrar(self.config, self.registry)
 
-    def controls(self, state: BatchState) -> Controls:
+    def controls(self, state: BatchState) -> ControlSchedule:
         """Return the control messages that a batch may have to send, as far as the plan shows."""
         events = self._drawn(state.ddl).events
         has_watermarks = self.config.codec.has_watermarks
@@ -154,7 +161,9 @@ class Planner:
         marks: list[int] = []
         if self.config.profile.ddl.watermarks and has_watermarks:
             marks = sorted({event.commit_ts for event in events})
-        return Controls(events, interval, self.lateness_ms, state.sent_until, state.watermark, marks=tuple(marks))
+        return ControlSchedule(
+            events, interval, self.lateness_ms, state.sent_until, state.watermark, marks=tuple(marks)
+        )
 
     def filtered_ddl(self, state: BatchState, sent_until: int) -> dict[str, int]:
         """Return how many DDL events each rule kept back, of those that a batch reached by ``sent_until``."""
@@ -162,7 +171,7 @@ class Planner:
         reached = (reason for commit_ts, reason in applied.filtered if state.sent_until < commit_ts <= sent_until)
         return dict(sorted(Counter(reached).items()))
 
-    def schedule(self, state: BatchState) -> Schedule | None:
+    def schedule(self, state: BatchState) -> ControlRules | None:
         """Return what the batch's controls depend on beside its rows; ``None`` where they do not depend on rows.
 
         They do with the Simple protocol. Raises :class:`~ticdc_emit.errors.StateError` for a state of the bootstraps
@@ -172,12 +181,12 @@ class Planner:
         ticks = default_ticks and self.interval_ms is None and state.build_ts is None
         if not (self._bootstraps.enabled or ticks):
             return None
-        schedule = Schedule(self._bootstraps, ticks, state.bootstraps)
+        schedule = ControlRules(self._bootstraps, ticks, state.bootstraps)
         if self._bootstraps.enabled:
             schedule.begun(self.outline(state))
         return schedule
 
-    def idle(self, state: BatchState, moment: int, limit: int) -> tuple[Controls, dict[str, Any] | None]:
+    def idle(self, state: BatchState, moment: int, limit: int) -> tuple[ControlSchedule, dict[str, Any] | None]:
         """Return what may be due at ``moment`` (ms) and the TSO ``limit`` without any row, and the schedule then."""
         controls = self.controls(state)
         return with_due_bootstraps(controls, self.plan(state), self._bootstraps, state.bootstraps, moment, limit)
@@ -195,7 +204,7 @@ class Planner:
             applied = self._applied(_in_order(ddl))
             sent = applied.sent
             histories, left_out = applied.replication.histories(applied.catalog.histories())
-            topics = topics_of(self.config, living(histories), sent)
+            topics = topics_of(self.config, replicated_tables(histories), sent)
             plan = make_plan(
                 self.config,
                 histories,

@@ -19,14 +19,14 @@ from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.pipeline.encode import message_batch
 from ticdc_emit.pipeline.plan import Plan
 
-__all__ = ["Packer", "packed"]
+__all__ = ["RowBatcher", "batch_messages"]
 
 
 _Places = npt.NDArray[np.int64]
 _NOWHERE = np.zeros(0, np.int64)
 
 
-class Packer:
+class RowBatcher:
     """Joins the rows of one topic-partition. ``max_bytes``: of a message, the record's overhead among them."""
 
     def __init__(self, packing: Packing, max_bytes: int) -> None:
@@ -99,7 +99,9 @@ class Packer:
         return np.array(starts, np.int64)
 
 
-def packed(encoded: Encoded, topic: str, partition: int | pa.Array, commit_ts: pa.Array, plan: Plan) -> pa.RecordBatch:
+def batch_messages(
+    encoded: Encoded, topic: str, partition: int | pa.Array, commit_ts: pa.Array, plan: Plan
+) -> pa.RecordBatch:
     """Return the messages of a whole batch of one topic, in the order of their last rows.
 
     ``partition``, ``commit_ts``: of the rows, as in ``pipeline.encode.message_batch``.
@@ -107,7 +109,7 @@ def packed(encoded: Encoded, topic: str, partition: int | pa.Array, commit_ts: p
     packing = plan.packing
     if packing is None or len(encoded) <= 1:  # a row alone is a message
         return message_batch(alone(encoded, packing), topic, partition, commit_ts)
-    packer = Packer(packing, plan.large.max_packed_bytes)
+    packer = RowBatcher(packing, plan.large.max_packed_bytes)
     if isinstance(partition, int):
         messages, lasts = packer.whole(encoded)
         return message_batch(messages, topic, partition, commit_ts.take(pa.array(lasts)))

@@ -21,10 +21,21 @@ from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Sink
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import ConfigError, MessageTooLargeError, RegistryError, RowError, SchemaError, StateError
 from ticdc_emit.pipeline.bad_rows import SkippedFile, new_run
-from ticdc_emit.pipeline.batch import Batch, EncodedBatch, Encoding, Journal
+from ticdc_emit.pipeline.batch import (
+    Batch,
+    CommitHooks,
+    EncodedBatch,
+    Encoding,
+)
 from ticdc_emit.pipeline.chunks import Buckets
-from ticdc_emit.pipeline.control_events import ControlEncoder, Controls, Event, PartitionControls, Watermark
-from ticdc_emit.pipeline.deliver_task import DeliverTask, Schedule
+from ticdc_emit.pipeline.control_events import (
+    ControlEncoder,
+    ControlSchedule,
+    Event,
+    PartitionControls,
+    Watermark,
+)
+from ticdc_emit.pipeline.deliver_task import ControlRules, DeliverTask, TaskResult, sum_of_digests
 from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.heartbeat import PeriodicTask, send_heartbeat
@@ -32,7 +43,6 @@ from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import Plan, catalog_for, verify_tables, warn_keyless
 from ticdc_emit.pipeline.planning import Planner, current_database, ddl_statements
 from ticdc_emit.pipeline.report import ControlCounts, ReportCallback, ReportLog, RunReport, RunTotal
-from ticdc_emit.pipeline.results import TaskResult, sum_of_digests
 from ticdc_emit.pipeline.state import GREATEST, BatchState, DdlStatement
 from ticdc_emit.pipeline.state_store import open_state_store
 from ticdc_emit.registry.base import SchemaRegistry
@@ -56,7 +66,7 @@ class FinalControls(NamedTuple):
 def send_final_controls(
     sink: Sink,
     plan: Plan,
-    controls: Controls,
+    controls: ControlSchedule,
     results: Mapping[Target, TaskResult],
     top: int,
     limit: int,
@@ -100,7 +110,7 @@ def send_final_controls(
         raise control_encoder.named(fault) from None
 
 
-def _furthest(control_encoder: ControlEncoder, controls: Controls, results: Mapping[Target, TaskResult]) -> int:
+def _furthest(control_encoder: ControlEncoder, controls: ControlSchedule, results: Mapping[Target, TaskResult]) -> int:
     """Return the TSO of the last DDL that any worker of this batch has sent, -1 if none has."""
     if not any(result.rows for result in results.values()):
         return -1
@@ -198,7 +208,7 @@ class Changefeed:
         return newest.batch_id + 1 if newest.done else newest.batch_id
 
     def run(
-        self, batch: Batch, batch_id: int, *, final: bool, until: int | None = None, journal: Journal | None = None
+        self, batch: Batch, batch_id: int, *, final: bool, until: int | None = None, journal: CommitHooks | None = None
     ) -> RunReport:
         """Send one batch. With ``final``, also send DDL and the watermark after its last row.
 
@@ -217,7 +227,7 @@ class Changefeed:
             return self._run(batch, batch_id, final=final, until=until, journal=journal)
 
     def _run(
-        self, batch: Batch, batch_id: int, *, final: bool, until: int | None, journal: Journal | None
+        self, batch: Batch, batch_id: int, *, final: bool, until: int | None, journal: CommitHooks | None
     ) -> RunReport:
         started = time.monotonic()
         statements = batch.ddl_rows(
@@ -300,7 +310,7 @@ class Changefeed:
         self._planner.outline(state)  # a statement that does not apply must not be in a record
         return batch.begun(state) if isinstance(batch, EncodedBatch) else state
 
-    def _encode_task(self, plan: Plan, late_until: int | None, schedule: Schedule | None = None) -> EncodeTask:
+    def _encode_task(self, plan: Plan, late_until: int | None, schedule: ControlRules | None = None) -> EncodeTask:
         """Return the task of the rows; those at or below ``late_until`` are late. It counts them for a ``schedule``."""
         how = self._options
         return EncodeTask(
@@ -322,7 +332,7 @@ class Changefeed:
         self,
         state: BatchState,
         plan: Plan,
-        controls: Controls,
+        controls: ControlSchedule,
         results: Mapping[Target, TaskResult],
         top: int,
         limit: int,
@@ -433,7 +443,7 @@ class Changefeed:
         batch.check(self._planner.outline(state))
         plan = self._planner.registered(state, batch)
         encode = replace(self._encode_task(plan, None), bad_rows="refuse")
-        return encode, DeliverTask(plan, Controls(), None, self._claims)
+        return encode, DeliverTask(plan, ControlSchedule(), None, self._claims)
 
     def rehearse(self, batch: Batch) -> None:
         """Do with a batch what :meth:`run` does, but send nothing and write no state; no row is late.

@@ -65,7 +65,7 @@ class BatchState:
     ``max_commit_ts`` is the greatest TSO of any row before the batch, -1 without one: what the last watermark covers.
     ``ddl`` is every DDL up to and with the batch, in commit order. ``bootstraps`` is the bootstrap schedule before the
     batch (``Bootstraps.state``), None at the beginning. ``end_*`` are set on completion. ``rows`` and ``digest`` say
-    what the batch's rows are (``pipeline.results``), once that is known: after the check of a whole batch, at the
+    what the batch's rows are (``pipeline.deliver_task``), once that is known: after the check of a whole batch, at the
     latest on completion; ``digest`` is None in a record of an earlier release and in a store that has none. ``run`` is
     the name of the run that began with an empty store (``pipeline.bad_rows``), None in a record of an earlier release.
     """

@@ -15,7 +15,7 @@ from ticdc_emit.delivery.base import Sink
 from ticdc_emit.delivery.memory import sink_for
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal
+from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal, report_figure
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
@@ -164,8 +164,6 @@ class TicdcSink:
         Raises :class:`~ticdc_emit.errors.ConfigError` before the first batch, and
         :class:`~ticdc_emit.errors.MissingDependencyError` without plotly (extra ``plot``).
         """
-        from ticdc_emit.pipeline.report_figure import report_figure
-
         return report_figure(self.reports)
 
     def __call__(self, df: DataFrame | Mapping[str, DataFrame], batch_id: int) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.delivery import MESSAGE_SCHEMA, DeliveryReport, PartitionCount
-from ticdc_emit.delivery.base import MessageColumns, Run, TaskWriter
+from ticdc_emit.delivery.base import MessageColumns, PartitionBatch, TaskWriter
 
 
 def test_reports_add_up() -> None:
@@ -103,7 +103,7 @@ class _Discarding(TaskWriter):
 
     def check_place(self, topic: str, partition: int) -> None: ...
 
-    def enqueue(self, run: Run) -> None: ...
+    def enqueue(self, run: PartitionBatch) -> None: ...
 
     def settle(self) -> None: ...
 

@@ -28,7 +28,7 @@ from ticdc_emit.delivery.memory import MemorySink, sink_for
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.pipeline.batch import ArrowBatch
-from ticdc_emit.pipeline.control_events import Controls
+from ticdc_emit.pipeline.control_events import ControlSchedule
 from ticdc_emit.pipeline.deliver_task import DeliverTask
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
@@ -97,7 +97,7 @@ def test_no_object_shows_a_secret() -> None:
     assert claims is not None
     sink = sink_for(config, LIBRDKAFKA)
     encoder = Encoder(config, SCHEMA)
-    task = DeliverTask(encoder.plan, Controls(), sink, claims)
+    task = DeliverTask(encoder.plan, ControlSchedule(), sink, claims)
     feed = Changefeed(config, MemorySink("canary"), SCHEMA)
     options = RunOptions(state_uri=Secret(f"ftp://me:{SECRETS['state-login']}@host/path"))
     shown: list[object] = [config, config.sink_uri, config.kafka, config.kafka.sasl, config.codec, avro, avro.codec]
@@ -137,7 +137,7 @@ def test_only_what_a_worker_connects_with_is_in_a_pickle() -> None:
     config = load_changefeed(sink_uri(more=SASL), changefeed())
     sink, claims = sink_for(config, LIBRDKAFKA), ClaimStore.of(config.codec.large_message_handle)
     plan = Encoder(config, SCHEMA).plan
-    task = DeliverTask(plan, Controls(), sink, claims)
+    task = DeliverTask(plan, ControlSchedule(), sink, claims)
     report = RunReport(
         batch_id=1,
         rows=1,

@@ -6,7 +6,12 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.control_events import ControlEncoder, Controls, PartitionControls, Watermark
+from ticdc_emit.pipeline.control_events import (
+    ControlEncoder,
+    ControlSchedule,
+    PartitionControls,
+    Watermark,
+)
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.catalog import Catalog
@@ -60,7 +65,7 @@ def test_an_event_is_routed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Router, "ddl_targets", counting)
     announcer = ControlEncoder(plan)
-    addressed = PartitionControls(Controls(events), announcer)
+    addressed = PartitionControls(ControlSchedule(events), announcer)
     for target in plan.targets:
         for control in addressed.to(target).due(0, 100, 0):
             assert announcer.message_to(control.event, target) is not None
@@ -72,7 +77,9 @@ def test_each_topic_partition_gets_its_own_controls_once_made() -> None:
     info = events[0].table_info
     assert info is not None
     bootstrap = Bootstrap(1, info, (("test_a", 0), ("test_a", 1)), 0, "start")
-    addressed = PartitionControls(Controls(events, sent_until=10, bootstraps=((7, bootstrap),)), ControlEncoder(plan))
+    addressed = PartitionControls(
+        ControlSchedule(events, sent_until=10, bootstraps=((7, bootstrap),)), ControlEncoder(plan)
+    )
     first, second = addressed.to(("test_a", 0)), addressed.to(("test_a", 1))
     assert [event.commit_ts for event in first.ddls] == [30, 70]
     assert (second.ddls, second.bootstraps, first.bootstraps) == ((), ((7, bootstrap),), ((7, bootstrap),))

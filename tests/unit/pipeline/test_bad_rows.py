@@ -37,13 +37,12 @@ from ticdc_emit.errors import (
 from ticdc_emit.pipeline.bad_rows import BadRows
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.chunks import Buckets
-from ticdc_emit.pipeline.control_events import Controls
-from ticdc_emit.pipeline.deliver_task import DeliverTask
+from ticdc_emit.pipeline.control_events import ControlSchedule
+from ticdc_emit.pipeline.deliver_task import DeliverTask, read_results
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import make_plan
 from ticdc_emit.pipeline.report import RunReport
-from ticdc_emit.pipeline.results import read_results
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -116,7 +115,7 @@ def refusal(parts: list[list[Row]]) -> RowError:
     for bucket in range(2):
         own = in_bucket(chunks, bucket)
         with pytest.raises(RowError) as refused:
-            read_results(DeliverTask(plan, Controls(), None, check_only=True)(iter(own)))
+            read_results(DeliverTask(plan, ControlSchedule(), None, check_only=True)(iter(own)))
         errors.append(refused.value)
     assert errors[0].bad_rows == errors[1].bad_rows
     return errors[0]

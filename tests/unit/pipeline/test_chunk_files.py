@@ -16,9 +16,9 @@ from ticdc_emit.pipeline.chunks import (
     ChunkFolder,
     ChunkKind,
     ChunkStore,
-    mapped,
-    taken,
-    unpacked,
+    from_ipc,
+    map_and_remove,
+    map_file,
 )
 
 MESSAGES = pa.record_batch({"key": pa.array([b"k"] * 1_000), "value": pa.array([b"v" * 200] * 1_000)})
@@ -30,9 +30,9 @@ def test_messages_come_back_once(tmp_path: Path) -> None:
     files = ChunkFiles(folder)
     parts = [MESSAGES, MESSAGES.slice(100, 900), MESSAGES]
     paths = [folder.file(files.keep(part) or "") for part in parts]
-    assert [unpacked(mapped(path)) for path in paths] == parts
+    assert [from_ipc(map_file(path)) for path in paths] == parts
     assert len(list(tmp_path.iterdir())) == 3 + 1  # and what they count in
-    assert [unpacked(taken(path)) for path in paths] == parts
+    assert [from_ipc(map_and_remove(path)) for path in paths] == parts
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -65,7 +65,7 @@ def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     path = folder.file(ChunkFiles(folder).keep(MESSAGES) or "")
     Path(path).unlink()
     with pytest.raises(TemporaryFileError, match="No such file") as caught:
-        taken(path)
+        map_and_remove(path)
     assert caught.value.folder == str(tmp_path)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 

@@ -21,11 +21,10 @@ from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import DuplicateChangeError, InvalidValueError, LateRowError
 from ticdc_emit.pipeline import chunks
 from ticdc_emit.pipeline.chunks import Buckets, ChunkFolder
-from ticdc_emit.pipeline.control_events import Controls
-from ticdc_emit.pipeline.deliver_task import DeliverTask
+from ticdc_emit.pipeline.control_events import ControlSchedule
+from ticdc_emit.pipeline.deliver_task import DeliverTask, read_results
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan, make_plan
-from ticdc_emit.pipeline.results import read_results
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 SCHEMA = "create table s.a (id int primary key, u int unique, v varchar(9)); create table s.b (id int primary key)"
@@ -79,7 +78,7 @@ def road(
     found: dict[tuple[str, int], list[tuple[bytes, bytes, int]]] = {}
     for bucket in range(count):
         own = in_bucket(made, bucket)
-        deliver = DeliverTask(plan, Controls(), None, memory_limit=limit, folder=folder)
+        deliver = DeliverTask(plan, ControlSchedule(), None, memory_limit=limit, folder=folder)
         for batch in deliver(iter(own)):
             for row in batch.to_pylist():
                 message = row["key"], row["value"], row["commit_ts"]
@@ -118,8 +117,8 @@ def test_neither_tasks_nor_their_order_nor_memory_change_a_message(seq: bool, pr
 @pytest.mark.parametrize("seq", [False, True])
 def test_messages_may_stay_in_files(seq: bool, once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[str] = []
-    take = chunks.taken
-    monkeypatch.setattr(chunks, "taken", lambda path: taken.append(path) or take(path))
+    take = chunks.map_and_remove
+    monkeypatch.setattr(chunks, "map_and_remove", lambda path: taken.append(path) or take(path))
     monkeypatch.setattr(chunks, "_SMALL_BYTES", 500)  # some chunks travel, the others stay
     rows = history(5, seq)
     folder = ChunkFolder(str(tmp_path), 1 << 30, read_once=once)
@@ -168,7 +167,7 @@ def test_a_bad_row_anywhere_stops_every_task() -> None:
     made = [chunk for part in (good, [bad]) for chunk in encode(batches(part))]
     for bucket in range(4):
         own = in_bucket(made, bucket)
-        (result,) = DeliverTask(PLAN, Controls(), None, check_only=True)(iter(own))
+        (result,) = DeliverTask(PLAN, ControlSchedule(), None, check_only=True)(iter(own))
         with pytest.raises(InvalidValueError, match="none"):
             read_results([result])
 
@@ -195,7 +194,7 @@ def test_late_rows_are_refused_or_counted() -> None:
         road([rows], until=5 << 18)
     assert len(road([rows], late="emit", until=5 << 18)["rest", 0]) == 2
     encode = EncodeTask(PLAN, "drop", 5 << 18, Buckets(PLAN.targets, 1))
-    results = read_results(DeliverTask(PLAN, Controls(), None, check_only=True)(encode(batches(rows))))
+    results = read_results(DeliverTask(PLAN, ControlSchedule(), None, check_only=True)(encode(batches(rows))))
     assert (results["rest", 0].rows, results["rest", 0].late_rows) == (1, 1)
 
 
@@ -215,7 +214,7 @@ def test_objects_are_stored_before_their_messages(tmp_path: Any) -> None:
     assert list(tmp_path.iterdir()) == []
     made = list(encode(batches([row])))
     assert list(tmp_path.iterdir()) == []
-    (batch,) = DeliverTask(plan, Controls(), None, claims)(iter(made))
+    (batch,) = DeliverTask(plan, ControlSchedule(), None, claims)(iter(made))
     (stored,) = tmp_path.iterdir()
     assert stored.name.encode() in batch.column("value")[0].as_py()
 

@@ -12,7 +12,7 @@ import pytest
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError, UnknownTableError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.control_events import ControlEncoder, Controls
+from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
@@ -21,7 +21,7 @@ from ticdc_emit.tso import compose
 CATALOG = Catalog()
 CREATED = CATALOG.apply("create table test.t (id int primary key)", commit_ts=compose(5_000))
 ALTERED = CATALOG.apply("alter table test.t add column v int", commit_ts=compose(8_000))
-CONTROLS = Controls((*CREATED, *ALTERED), interval_ms=1_000)
+CONTROLS = ControlSchedule((*CREATED, *ALTERED), interval_ms=1_000)
 
 
 def plan(extension: str = "true") -> Plan:
@@ -29,7 +29,7 @@ def plan(extension: str = "true") -> Plan:
     return make_plan(config, CATALOG.histories(), {"ticdc": 2})
 
 
-def kinds(controls: Controls, target: int, *steps: int) -> list[str]:
+def kinds(controls: ControlSchedule, target: int, *steps: int) -> list[str]:
     """What is sent before rows at these times (ms), told shortly."""
     announcer, after, told = ControlEncoder(plan()), -1, []
     for step in steps:
@@ -54,12 +54,12 @@ def test_the_sequence_does_not_depend_on_where_it_is_cut() -> None:
 
 
 def test_a_watermark_stays_behind_by_the_lateness() -> None:
-    late = Controls((), interval_ms=1_000, lateness_ms=2_000)
+    late = ControlSchedule((), interval_ms=1_000, lateness_ms=2_000)
     assert kinds(late, 0, 4_500, 9_500) == ["5", "6", "7"]
 
 
 def test_what_earlier_batches_sent_is_not_sent_again() -> None:
-    later = Controls(CONTROLS.ddls, 1_000, sent_until=compose(6_000), watermark=compose(7_000))
+    later = ControlSchedule(CONTROLS.ddls, 1_000, sent_until=compose(6_000), watermark=compose(7_000))
     assert kinds(later, 0, 9_500, 9_500) == ["ALTER", "8", "9"]
 
 
@@ -94,7 +94,7 @@ class Counted:
 
 def test_a_stretch_is_found_without_looking_at_all_ddl() -> None:
     events = tuple(cast("DdlEvent", Counted(ts)) for ts in range(1_000))
-    controls = Controls(events, sent_until=9)
+    controls = ControlSchedule(events, sent_until=9)
     assert [control.place for control in controls.due(5, 12, 0)] == [10, 11, 12]
     Counted.looks = 0
     for ts in range(10, 1_000):
@@ -111,7 +111,7 @@ def test_stretches_of_any_events_are_those_of_a_plain_search() -> None:
         ddls = tuple(replace(CREATED[0], commit_ts=rng.randrange(8)) for _ in range(rng.randrange(7)))
         boots = tuple((rng.randrange(8), Bootstrap(1, info, (), 0, "tick")) for _ in range(rng.randrange(4)))
         after, until, sent = rng.randrange(-1, 8), rng.randrange(-1, 8), rng.randrange(-1, 8)
-        controls = Controls(ddls, sent_until=sent, bootstraps=boots)
+        controls = ControlSchedule(ddls, sent_until=sent, bootstraps=boots)
         unsent = [event for event in ddls if event.commit_ts > sent]
         for ticks_until in (None, 3):
             plain = [(event.commit_ts, 0, event) for event in unsent if after <= event.commit_ts <= until]

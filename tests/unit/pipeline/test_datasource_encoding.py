@@ -33,8 +33,8 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA, ChunkKind
+from ticdc_emit.pipeline.deliver_task import RESULT_SCHEMA, read_results
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.results import RESULT_SCHEMA, read_results
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.spark.datasource import TicdcDataSource
 from ticdc_emit.tso import compose

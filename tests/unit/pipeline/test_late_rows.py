@@ -15,9 +15,9 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.deliver_task import TaskResult, read_results, result_batch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.partitioner import UNKNOWN, partitions_of_part
-from ticdc_emit.pipeline.results import TaskResult, read_results, result_batch
 from ticdc_emit.pipeline.run import Changefeed
 
 URI = "memory://late/t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"

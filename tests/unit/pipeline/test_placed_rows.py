@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_emit.changes.codec import ControlMessage
-from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Run
+from ticdc_emit.delivery.base import DeliveryReport, PartitionBatch, PartitionCount
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.pipeline.deliver_task import batches_of, write_rows
@@ -100,7 +100,7 @@ def test_a_run_with_a_message_that_is_too_large_is_refused_whole() -> None:
     sink.prepare({"t": 1})
     writer = sink.open()
     with pytest.raises(MessageTooLargeError, match="has 6 bytes"):
-        writer.write_run(Run("t", 0, [b"", b"k"], [b"ok", b"large"], np.array([2, 6])))
+        writer.write_run(PartitionBatch("t", 0, [b"", b"k"], [b"ok", b"large"], np.array([2, 6])))
     writer.close()
     assert messages("refused") == []
     clear("refused")

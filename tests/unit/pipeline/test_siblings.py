@@ -17,12 +17,11 @@ from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.pipeline import same_shape_tables
 from ticdc_emit.pipeline.chunks import Buckets, ChunkKind, claims_in
-from ticdc_emit.pipeline.control_events import Controls
-from ticdc_emit.pipeline.deliver_task import DeliverTask
+from ticdc_emit.pipeline.control_events import ControlSchedule
+from ticdc_emit.pipeline.deliver_task import DeliverTask, read_results
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
-from ticdc_emit.pipeline.results import read_results
 from ticdc_emit.pipeline.row_batch import TableGroup
 from ticdc_emit.pipeline.row_sorter import RowSorter
 from ticdc_emit.registry.memory import MemoryRegistry
@@ -112,7 +111,7 @@ def sent(plan: Plan, rows: list[dict[str, Any]]) -> tuple[Any, list[Any]]:
     """Return the messages by topic-partition, and the objects that they name."""
     made = chunks(plan, rows)
     found: dict[tuple[str, int], list[Any]] = {}
-    for batch in DeliverTask(plan, Controls(), None, STORE)(iter(made)):
+    for batch in DeliverTask(plan, ControlSchedule(), None, STORE)(iter(made)):
         for row in batch.to_pylist():
             found.setdefault((row["topic"], row["partition"]), []).append((row["commit_ts"], row["key"], row["value"]))
     of_claims = pc.equal(pa.Table.from_batches(made).column("kind"), ChunkKind.CLAIMS)
@@ -150,7 +149,7 @@ def test_tables_of_the_same_columns_are_siblings() -> None:
 def test_a_bad_row_among_siblings_names_its_own_table() -> None:
     plan, rows = plan_of(config_of(URIS[0])), history()
     rows.append(a_row("c", "c", 30, 77, "too long" * 99))
-    (result,) = DeliverTask(plan, Controls(), None, check_only=True)(iter(chunks(plan, rows)))
+    (result,) = DeliverTask(plan, ControlSchedule(), None, check_only=True)(iter(chunks(plan, rows)))
     with pytest.raises(InvalidValueError) as refused:
         read_results([result])
     assert (refused.value.table, refused.value.context["row"]["id"]) == ("s.c", "77")

@@ -29,11 +29,10 @@ from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, StateError
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.batch import ArrowBatch, Batch, typed_table
-from ticdc_emit.pipeline.chunks import packed, unpacked
-from ticdc_emit.pipeline.deliver_task import DeliverTask
+from ticdc_emit.pipeline.chunks import from_ipc, to_ipc
+from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.results import TaskResult
 from ticdc_emit.pipeline.state import GREATEST, DdlStatement, damaged, object_of
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import TableInfo
@@ -154,7 +153,7 @@ class PackTask:
             part = part.drop_columns([ROW_HASH])
         times = {"first_ts": int(stamps.min()), "last_ts": int(stamps.max())}
         names = _named(part) if is_generic(part.schema.names) else []
-        return self._row(number, lane, rows=len(stamps), hash=total, names=names, body=packed(part), **times)
+        return self._row(number, lane, rows=len(stamps), hash=total, names=names, body=to_ipc(part), **times)
 
     def _row(self, number: int, lane: int, names: Sequence[object] = (), **values: object) -> dict[str, object]:
         place = {"slice": slice_name(number), "source": self.source, "tables": json.dumps(names), "lane": lane}
@@ -172,7 +171,7 @@ class UnpackTask:
         """Yield the output of the task. It gets consecutive packs of one source as one stream of rows."""
         pairs = (pair for batch in packs for pair in zip(batch.column("source"), batch.column("body"), strict=True))
         for source, group in groupby(pairs, lambda pair: pair[0].as_py()):
-            yield from replace(self.task, table=self.tables[source])(unpacked(body.as_buffer()) for _, body in group)
+            yield from replace(self.task, table=self.tables[source])(from_ipc(body.as_buffer()) for _, body in group)
 
 
 def _named(rows: pa.RecordBatch) -> list[tuple[str, str]]:
