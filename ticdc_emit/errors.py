@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 
-_LONGEST_MESSAGE, _LONGEST_TEXT = 2000, 300
+_LONGEST_MESSAGE, _LONGEST_TEXT, _LONGEST_VALUE = 2000, 300, 60
 
 
 class TicdcEmitError(Exception):
@@ -103,6 +103,15 @@ def shortened(text: str, position: int = 0, length: int = _LONGEST_TEXT) -> str:
     start = min(max(position - length // 2, 0), len(text) - length)
     before, after = "..." * (start > 0), "..." * (start + length < len(text))
     return f"{before}{text[start : start + length]}{after} ({len(text):,} characters)"
+
+
+def shown(value: object) -> str:
+    """Return a value as errors show it: in Python's notation, and cut if it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of more digits than Python converts
+        return "a number of thousands of digits"
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}... ({len(text)} characters)"
 
 
 class TicdcEmitWarning(UserWarning):

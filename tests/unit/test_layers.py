@@ -12,7 +12,7 @@ from ticdc_emit.config import Protocol
 ROOT = Path(__file__).parents[2] / "ticdc_emit"
 FLOORS = (
     ("errors", "caller", "exports", "hints", "tso", "json_depth"),
-    ("java", "pictures", "temporary"),
+    ("java", "pictures", "regexp", "temporary"),
     ("sql",),
     ("schema",),
     ("config",),

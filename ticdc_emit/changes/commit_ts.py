@@ -18,8 +18,14 @@ import pyarrow as pa
 
 from ticdc_emit.caller import warn_caller
 from ticdc_emit.columnar.buffers import null_mask
-from ticdc_emit.columnar.value_errors import shown
-from ticdc_emit.errors import InvalidValueError, MissingColumnError, RowError, TicdcEmitWarning, UnsupportedTypeError
+from ticdc_emit.errors import (
+    InvalidValueError,
+    MissingColumnError,
+    RowError,
+    TicdcEmitWarning,
+    UnsupportedTypeError,
+    shown,
+)
 from ticdc_emit.tso import LOGICAL_BITS, MAX_TSO, physical_ms, tso_from_datetime, tso_from_micros
 
 __all__ = ["CommitTsWarning", "check_tso", "commit_ts_array", "commit_ts_of", "is_far", "refuse_far", "warn_unlikely"]

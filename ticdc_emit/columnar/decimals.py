@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, element_lengths, fixed_values, longest, null_mask, to_text
 from ticdc_emit.columnar.floats import beyond_whole_numbers, digits_lost, fixed_text
-from ticdc_emit.columnar.value_errors import ValueFault, read_each, refuse_any, shown
+from ticdc_emit.columnar.value_errors import ValueFault, read_each, refuse_any
+from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 
 __all__ = ["accept_decimal", "decimal_text", "decimal_type", "float_text"]

@@ -22,7 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import FEW, as_text, fixed_values, from_bytes, null_mask
-from ticdc_emit.columnar.value_errors import ValueFault, read_each, shown
+from ticdc_emit.columnar.value_errors import ValueFault, read_each
+from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 

@@ -25,7 +25,8 @@ from ticdc_emit.columnar.buffers import (
     to_text,
 )
 from ticdc_emit.columnar.floats import beyond_whole_numbers, digits_lost
-from ticdc_emit.columnar.value_errors import ValueFault, read_each, refuse_any, shown
+from ticdc_emit.columnar.value_errors import ValueFault, read_each, refuse_any
+from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import integer_range
 

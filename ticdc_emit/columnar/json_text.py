@@ -25,7 +25,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import FEW, from_bytes, null_mask, text_buffers
-from ticdc_emit.columnar.value_errors import read_each, shown
+from ticdc_emit.columnar.value_errors import read_each
+from ticdc_emit.errors import shown
 from ticdc_emit.json_depth import DEEPEST, check_depth, too_deep
 
 __all__ = ["canonical_json", "normalise"]

@@ -22,7 +22,8 @@ from ticdc_emit.columnar.buffers import FEW, as_text, compact, from_bytes, null_
 from ticdc_emit.columnar.escape import first_invalid_utf8
 from ticdc_emit.columnar.floats import fixed_text
 from ticdc_emit.columnar.integers import parse_integers
-from ticdc_emit.columnar.value_errors import ValueFault, read_each, refuse_any, shown
+from ticdc_emit.columnar.value_errors import ValueFault, read_each, refuse_any
+from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import LATIN1_CHARSET, MySQLType
 

@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import FEW, as_text, extremes, from_byte_matrix, null_mask, text_buffers, to_text
-from ticdc_emit.columnar.value_errors import read_each, refuse_any, shown
+from ticdc_emit.columnar.value_errors import read_each, refuse_any
+from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column, sql_type
 from ticdc_emit.sql.types import (
     FLOAT_TYPES,
@@ -33,13 +34,11 @@ __all__ = [
     "mismatch",
     "read_each",
     "refuse_any",
-    "shown",
     "user_type",
     "value_remedy",
 ]
 
 
-_LONGEST = 60
 _Read = TypeVar("_Read")
 
 
@@ -126,15 +125,6 @@ def read_each(
         mask[rows[bad]] = True
         raise ValueFault(int(rows[bad[0]]), reason, remedy, mask)
     return values
-
-
-def shown(value: object) -> str:
-    """Return a value as errors show it: in Python's notation, and cut if it is long."""
-    try:
-        text = repr(value)
-    except ValueError:  # a whole number of more digits than Python converts
-        return "a number of thousands of digits"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
 
 
 def refuse_any(bad: npt.NDArray[np.bool_], reason: str, remedy: str = "") -> None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.json_text import normalise
-from ticdc_emit.columnar.value_errors import shown
+from ticdc_emit.errors import shown
 from ticdc_emit.expressions.values import (
     Data,
     EvaluationError,

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import COMPARISONS, UNCHECKED_ARITHMETIC
-from ticdc_emit.columnar.value_errors import shown
+from ticdc_emit.errors import shown
 from ticdc_emit.expressions.functions import comparable_moments, compare_json, parsed_duration, to_json
 from ticdc_emit.expressions.values import (
     MAX_DIGITS,
@@ -40,7 +40,7 @@ from ticdc_emit.expressions.values import (
     to_text,
     weight,
 )
-from ticdc_emit.routing.regexp import GoRegexpError, compile_regexp
+from ticdc_emit.regexp import GoRegexpError, compile_regexp
 from ticdc_emit.sql.inference.operands import Coercibility
 from ticdc_emit.sql.types import MySQLType
 

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.decimals import decimal_text
 from ticdc_emit.columnar.strings import label_text
-from ticdc_emit.columnar.value_errors import shown
+from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.inference.operands import Coercibility
 from ticdc_emit.sql.types import (

@@ -22,7 +22,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.changes.commit_ts import commit_ts_array, commit_ts_of
-from ticdc_emit.columnar.value_errors import shown
 from ticdc_emit.config.secrets import Secret, foreign_text
 from ticdc_emit.errors import (
     ConfigError,
@@ -33,6 +32,7 @@ from ticdc_emit.errors import (
     MissingDependencyError,
     RowError,
     TicdcEmitError,
+    shown,
 )
 from ticdc_emit.pipeline.row_batch import POSITION
 

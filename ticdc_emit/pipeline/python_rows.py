@@ -23,8 +23,8 @@ from ticdc_emit.changes.images import refused_value
 from ticdc_emit.columnar.decimals import float_text
 from ticdc_emit.columnar.integers import whole_numbers
 from ticdc_emit.columnar.strings import label_number, label_text
-from ticdc_emit.columnar.value_errors import ValueFault, shown
-from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
+from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError, shown
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.row_reader import column_names
 from ticdc_emit.schema.defaults import time_zone_of

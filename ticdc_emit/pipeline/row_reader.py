@@ -22,7 +22,6 @@ from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.model import Changes, Op, rows_within
 from ticdc_emit.columnar.buffers import Columns, python_value
-from ticdc_emit.columnar.value_errors import shown
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import (
     InvalidValueError,
@@ -31,6 +30,7 @@ from ticdc_emit.errors import (
     RowError,
     SchemaError,
     UnsupportedTypeError,
+    shown,
 )
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.row_batch import POSITION, RowBatch, StructFields, first_of, row_place

@@ -22,13 +22,12 @@ import pyarrow as pa
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.commit_ts import commit_ts_of
 from ticdc_emit.changes.model import Op
-from ticdc_emit.columnar.value_errors import shown
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
 from ticdc_emit.config.load import config_of
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError
+from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, shown
 from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.pipeline.batch import ArrowBatch

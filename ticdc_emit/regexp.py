@@ -1,6 +1,6 @@
 r"""Go's regular expressions, matched by RE2, the C++ library that Go's ``regexp`` is a translation of.
 
-In: a pattern of a filter, matcher or ``REGEXP``. Out: an object that searches texts in linear time, or Go's message for
+In: a pattern of a filter or of SQL's ``REGEXP``. Out: an object that searches texts in linear time, or Go's message for
 a pattern that Go refuses. The package ``google-re2`` is the extra ``re2``. RE2 and Go accept the same syntax but for
 ``\C``, which Go lacks; their Unicode tables may differ in letters of the newest versions of Unicode.
 """
