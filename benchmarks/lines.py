@@ -27,7 +27,7 @@ from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.row_batching import batch_messages
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 
 from .inputs import (

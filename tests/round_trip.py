@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from ticdc_emit.config import PROFILES, ChangefeedConfig, Protocol
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MySQLType

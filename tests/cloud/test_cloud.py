@@ -17,7 +17,7 @@ from ticdc_emit.errors import RegistryError
 from ticdc_emit.protocols.simple.decoder import SimpleReader
 from ticdc_emit.protocols.simple.records import SimpleRow
 from ticdc_emit.protocols.whole_messages import read_claim
-from ticdc_emit.registry.factory import registry_for
+from ticdc_emit.registry.base import registry_for
 from ticdc_emit.testing import MemoryTopics
 
 TABLE = "create table shop.notes (id int primary key, note text)"

@@ -19,8 +19,8 @@ from ticdc_emit.config import Profile
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.protocols.decoded import DecodeError
 from ticdc_emit.protocols.whole_messages import decompress
-from ticdc_emit.registry.base import registration_request
-from ticdc_emit.registry.memory import SchemaPost
+from ticdc_emit.registry.base import SchemaPost
+from ticdc_emit.registry.confluent import registration_request
 
 from .vectors import Outcome, Record, Target
 

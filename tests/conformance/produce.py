@@ -34,8 +34,7 @@ from ticdc_emit.pipeline.registration import Registrar, needed_by
 from ticdc_emit.pipeline.row_batch import RowBatch
 from ticdc_emit.pipeline.row_batching import batch_messages
 from ticdc_emit.pipeline.row_reader import positioned, read_parts
-from ticdc_emit.registry.base import confluent_schema
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry, confluent_schema
 from ticdc_emit.routing.replication import TableHistory
 from ticdc_emit.schema.events import DdlEvent
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from ticdc_emit.registry.memory import SchemaPost
+from ticdc_emit.registry.base import SchemaPost
 
 from .vectors import DML_KINDS, Outcome, Record, Target
 

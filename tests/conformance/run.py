@@ -16,7 +16,7 @@ from ticdc_emit.config import PROFILES, Profile, Protocol
 from ticdc_emit.config.protocols import parse_protocol_name
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.pipeline.plan import restore_ddl
-from ticdc_emit.registry.memory import SchemaPost
+from ticdc_emit.registry.base import SchemaPost
 
 from .compare import (
     are_borrowing,

@@ -20,7 +20,7 @@ from ticdc_emit.delivery.memory import sink_for
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.testing.kraft import KraftBroker
 from ticdc_emit.tso import compose
 

@@ -23,7 +23,7 @@ from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import IncompatibleSchemaError
 from ticdc_emit.protocols.avro.decoder import AvroReader
 from ticdc_emit.protocols.registered_avro import RegistrySchemas
-from ticdc_emit.registry.factory import registry_for
+from ticdc_emit.registry.base import registry_for
 from ticdc_emit.registry.http import RegistryTls
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.testing.kraft import KraftBroker

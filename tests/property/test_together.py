@@ -27,7 +27,7 @@ from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.row_batch import RowBatch, TableGroup
 from ticdc_emit.pipeline.row_reader import positioned
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 URIS = [

@@ -48,7 +48,7 @@ from vector_files import load_vector
 from ticdc_emit import Encoder, restore_ddl
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.tso import physical_ms
 
 _URI = "kafka://127.0.0.1:9092/topic-name?protocol=avro"

@@ -13,7 +13,7 @@ from ticdc_emit.delivery.files import read_files
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import IncompatibleSchemaError
 from ticdc_emit.protocols.avro.decoder import AvroReader
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.spark import TicdcSink, encode
 
 pytestmark = pytest.mark.spark

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit.delivery.memory import clear, messages
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.traffic.generate import generate, generate_arrow
 

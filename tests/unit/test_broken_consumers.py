@@ -23,7 +23,7 @@ from hypothesis import Phase, settings
 from hypothesis_profiles import load_profile
 
 from ticdc_emit import History, scenario
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 
 TUTORIAL, TESTING, SCENARIOS = "docs/tutorial.md", "docs/testing.md", "docs/scenarios.md"
 OPEN_PROTOCOL = "docs/cookbook/open-protocol.md"

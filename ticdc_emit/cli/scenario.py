@@ -96,7 +96,7 @@ def _made(
     settings: dict[str, Any] = {"protocol": feed_of(config), "profile": config.profile, "topic": config.kafka.topic}
     if not config.codec.protocol.spec.registers_schemas:
         return scenario(name, seed=seed, **settings), sink_for(config)
-    from ticdc_emit.registry.factory import registry_for
+    from ticdc_emit.registry.base import registry_for
 
     registry = registry_for(config)
     try:

@@ -1,24 +1,30 @@
 """Delivery: batches of messages in, acknowledged messages out, per-partition order kept.
 
 :mod:`~ticdc_emit.delivery.base` is what the rest of the library knows; Kafka, files and memory are three sinks
-behind it.  Only ``delivery.kafka*`` talk to confluent_kafka, and only inside their functions.
+behind it.  Only ``delivery.kafka*`` talk to confluent_kafka, and only inside their functions. Each is
+imported when it is first used.
 """
 
 from __future__ import annotations
 
-from ticdc_emit.delivery.base import (
-    MESSAGE_SCHEMA,
-    DeliveryReport,
-    Message,
-    MessageWriter,
-    PartitionCount,
-    Sink,
-    to_messages,
-)
-from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.delivery.files import FileSink, read_files
-from ticdc_emit.delivery.kafka import KafkaSink
-from ticdc_emit.delivery.memory import MemorySink, messages, sink_for
+from typing import TYPE_CHECKING
+
+from ticdc_emit.exports import lazy
+
+if TYPE_CHECKING:
+    from ticdc_emit.delivery.base import (
+        MESSAGE_SCHEMA,
+        DeliveryReport,
+        Message,
+        MessageWriter,
+        PartitionCount,
+        Sink,
+        to_messages,
+    )
+    from ticdc_emit.delivery.claims import ClaimStore
+    from ticdc_emit.delivery.files import FileSink, read_files
+    from ticdc_emit.delivery.kafka import KafkaSink
+    from ticdc_emit.delivery.memory import MemorySink, messages, sink_for
 
 __all__ = [
     "MESSAGE_SCHEMA",
@@ -36,3 +42,15 @@ __all__ = [
     "sink_for",
     "to_messages",
 ]
+
+_HOMES = dict.fromkeys(__all__, "base") | {
+    "ClaimStore": "claims",
+    "FileSink": "files",
+    "KafkaSink": "kafka",
+    "MemorySink": "memory",
+    "messages": "memory",
+    "read_files": "files",
+    "sink_for": "memory",
+}
+
+__getattr__, __dir__ = lazy(__name__, _HOMES)

@@ -1,23 +1,27 @@
 """Schema registries. In: a subject and a schema text. Out: an id and the header of messages.
 
-:mod:`~ticdc_emit.registry.base` is the interface for the rest of the library. httpx, tenacity and boto3 are
-imported when a client is made, not with this package.
+:mod:`~ticdc_emit.registry.base` is the interface for the rest of the library. The clients are imported when they are
+first used, and httpx, tenacity and boto3 when one is made.
 """
 
 from __future__ import annotations
 
-from ticdc_emit.registry.base import (
-    RegisteredSchema,
-    RegistrationRequest,
-    SchemaRegistry,
-    SubjectCache,
-    registration_request,
-)
-from ticdc_emit.registry.confluent import ConfluentRegistry
-from ticdc_emit.registry.factory import registry_for
-from ticdc_emit.registry.glue import GlueRegistry
-from ticdc_emit.registry.http import RegistryTls
-from ticdc_emit.registry.memory import MemoryRegistry, SchemaPost
+from typing import TYPE_CHECKING
+
+from ticdc_emit.exports import lazy
+
+if TYPE_CHECKING:
+    from ticdc_emit.registry.base import (
+        MemoryRegistry,
+        RegisteredSchema,
+        SchemaPost,
+        SchemaRegistry,
+        SubjectCache,
+        registry_for,
+    )
+    from ticdc_emit.registry.confluent import ConfluentRegistry, RegistrationRequest, registration_request
+    from ticdc_emit.registry.glue import GlueRegistry
+    from ticdc_emit.registry.http import RegistryTls
 
 __all__ = [
     "ConfluentRegistry",
@@ -32,3 +36,13 @@ __all__ = [
     "registration_request",
     "registry_for",
 ]
+
+_HOMES = dict.fromkeys(__all__, "base") | {
+    "ConfluentRegistry": "confluent",
+    "GlueRegistry": "glue",
+    "RegistrationRequest": "confluent",
+    "RegistryTls": "http",
+    "registration_request": "confluent",
+}
+
+__getattr__, __dir__ = lazy(__name__, _HOMES)

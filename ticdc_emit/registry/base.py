@@ -1,51 +1,36 @@
-"""The two wire formats: how the first bytes of a message name its schema.
+"""The interface of schema registries, and a registry in this process.
 
-Rule sources: semantics 2.1 "Header"; reference ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go`` and
-``glue_schema_registry.go`` (getMsgHeader).
+In: a subject and a schema text. Out: a :class:`RegisteredSchema`: its id, and the first bytes of every message that has
+this schema, in one of two forms (Confluent, AWS Glue). :func:`registry_for` makes the client that a changefeed's
+configuration names; :class:`SubjectCache` asks it once per version of a table.
+
+Source of the forms: ``pkg/sink/codec/avro/confluent_schema_registry.go`` and ``glue_schema_registry.go``
+(getMsgHeader) of pingcap/tiflow.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
-from urllib.parse import quote_plus
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import UUID
 
-import pyarrow as pa
+from ticdc_emit.config.options import ChangefeedConfig
+from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, SharedSubjectError
 
-from ticdc_emit.columnar.escape import GO_STD, escape_text
-from ticdc_emit.errors import RegistryError, SchemaError, SharedSubjectError
+if TYPE_CHECKING:
+    from ticdc_emit.registry.http import RegistryTls
 
 __all__ = [
-    "ACCEPT",
-    "CONTENT_TYPE",
+    "MemoryRegistry",
     "RegisteredSchema",
-    "RegistrationRequest",
+    "SchemaPost",
     "SchemaRegistry",
     "SubjectCache",
-    "compact_json",
     "confluent_schema",
     "glue_schema",
-    "registration_request",
+    "registry_for",
 ]
-
-
-_CONFLUENT_MAGIC = b"\x00"
-_GLUE_MAGIC = b"\x03\x00"
-
-
-def confluent_schema(number: int) -> RegisteredSchema:
-    """Return the schema of a Confluent id: a zero byte and the id in four bytes, big-endian."""
-    return RegisteredSchema(number, _CONFLUENT_MAGIC + number.to_bytes(4, "big"))
-
-
-def glue_schema(version_id: str) -> RegisteredSchema:
-    """Return the schema of an AWS Glue SchemaVersionId: ``03 00`` (no compression) and the 16 bytes of the UUID."""
-    return RegisteredSchema(version_id, _GLUE_MAGIC + UUID(version_id).bytes)
 
 
 @dataclass(frozen=True)
@@ -54,6 +39,16 @@ class RegisteredSchema:
 
     id: int | str
     header: bytes
+
+
+def confluent_schema(number: int) -> RegisteredSchema:
+    """Return the schema of a Confluent id: a zero byte and the id in four bytes, big-endian."""
+    return RegisteredSchema(number, b"\x00" + number.to_bytes(4, "big"))
+
+
+def glue_schema(version_id: str) -> RegisteredSchema:
+    """Return the schema of an AWS Glue SchemaVersionId: ``03 00`` (no compression) and the 16 bytes of the UUID."""
+    return RegisteredSchema(version_id, b"\x03\x00" + UUID(version_id).bytes)
 
 
 class SchemaRegistry(Protocol):
@@ -72,64 +67,38 @@ class SchemaRegistry(Protocol):
         ...
 
 
-ACCEPT = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
-CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
+def registry_for(config: ChangefeedConfig, tls: RegistryTls | None = None) -> SchemaRegistry:
+    """Return a client of the registry; nothing is sent yet, and the caller closes it. ``tls`` is for an https URL.
 
-_HEADERS: Mapping[str, str] = MappingProxyType({"Accept": ACCEPT, "Content-Type": CONTENT_TYPE})
-_STRING_OR_SPACE = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
-
-
-@dataclass(frozen=True)
-class RegistrationRequest:
-    """A POST. ``path`` is escaped and follows the registry's URL; ``headers`` are those that HTTP itself does not
-    require.
+    Raises :class:`~ticdc_emit.errors.ConfigError` if the changefeed has no registry or an option is wrong, and
+    :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``avro`` or ``glue``.
     """
+    # imported here, because ssl and the clients take longer to load than an encoder without a registry should wait
+    from ticdc_emit.registry.confluent import ConfluentRegistry
+    from ticdc_emit.registry.glue import GlueRegistry
 
-    path: str
-    headers: Mapping[str, str]
-    body: bytes
-
-
-def registration_request(subject: str, schema: str) -> RegistrationRequest:
-    """Return the request that registers a schema text under a subject.
-
-    Raises :class:`~ticdc_emit.errors.SchemaError` if the text is not JSON.
-    """
-    try:
-        text = compact_json(schema)
-    except ValueError as error:
-        raise SchemaError(
-            f"the schema to register is not JSON: {error}", remedy="Give it as JSON text", subject=subject
-        ) from None
-    escaped = escape_text(pa.array([text], pa.string()), GO_STD)[0].as_py()
-    path = f"/subjects/{quote_plus(subject)}/versions"
-    return RegistrationRequest(path, _HEADERS, f'{{"schema":"{escaped}"}}'.encode())
-
-
-def compact_json(text: str) -> str:
-    """Return a JSON text without the white space between its tokens and otherwise unchanged; raise ``ValueError`` if it
-    is not JSON.
-    """
-    try:
-        json.loads(text, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    return _STRING_OR_SPACE.sub(lambda found: found[1] or "", text)
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON value")
+    codec = config.codec
+    if codec.schema_registry is not None:
+        return ConfluentRegistry(codec.schema_registry, tls)
+    if codec.glue_schema_registry is None:
+        raise ConfigError(
+            "the changefeed has no schema registry",
+            remedy="Add schema-registry=http://host:port to the sink URI",
+            option="schema-registry",
+        )
+    if tls is not None:
+        raise ConfigError(
+            "TLS files are for schema-registry; AWS Glue does not use them",
+            remedy="Remove them",
+            option="schema-registry",
+        )
+    return GlueRegistry(codec.glue_schema_registry)
 
 
 class _Entry(NamedTuple):
     version: int
     schema: str
     header: bytes
-
-
-def _record(schema: str) -> str:
-    """Return the name of a schema's record, which is that of the table."""
-    return str(json.loads(schema).get("name"))
 
 
 class SubjectCache:
@@ -149,7 +118,7 @@ class SubjectCache:
         if known is not None and known.version == version:
             if known.schema != schema and _fields(known.schema, named=named) != _fields(schema, named=named):
                 raise SharedSubjectError(
-                    f"TiCDC would write rows of {_record(schema)} with the schema of {_record(known.schema)}, because "
+                    f"TiCDC would write rows of {_table(schema)} with the schema of {_table(known.schema)}, because "
                     "both have the same subject and version, as after RENAME TABLE or EXCHANGE PARTITION",
                     remedy=SharedSubjectError.REMEDY,
                     subject=subject,
@@ -168,6 +137,11 @@ class SubjectCache:
         return self._entries[subject].schema == schema
 
 
+def _table(schema: str) -> str:
+    """Return the name of a schema's record, which is that of the table."""
+    return str(json.loads(schema).get("name"))
+
+
 def _fields(schema: str, *, named: bool) -> Any:
     return json.loads(schema, object_hook=None if named else _nameless)["fields"]
 
@@ -176,3 +150,43 @@ def _nameless(shown: dict[str, Any]) -> dict[str, Any]:
     if shown.get("type") != "record":
         return shown
     return {name: value for name, value in shown.items() if name not in ("name", "namespace")}
+
+
+@dataclass(frozen=True)
+class SchemaPost:
+    """One request to register; ``id`` is ``None`` if it was refused (``status`` 409, else 200)."""
+
+    subject: str
+    schema: str
+    id: int | None
+    status: int
+
+
+class MemoryRegistry:
+    """A registry in this process: for tests, conformance runs, and encoding without a server.
+
+    Ids begin at 1, one per distinct schema text, whatever its subject, as in real registries. Compatibility is not
+    checked. ``posts``: every registration in order. ``reject``: a schema that contains this text is refused with 409.
+    """
+
+    def __init__(self, reject: str | None = None) -> None:
+        self._reject = reject
+        self._ids: dict[str, int] = {}
+        self.posts: list[SchemaPost] = []
+
+    def register(self, subject: str, schema: str) -> RegisteredSchema:
+        """Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` for a schema to reject."""
+        if self._reject is not None and self._reject in schema:
+            self.posts.append(SchemaPost(subject, schema, None, 409))
+            raise IncompatibleSchemaError(
+                f"the registry refuses every schema that holds {self._reject!r}",
+                remedy="Leave it out of the schema",
+                subject=subject,
+                status=409,
+            )
+        number = self._ids.setdefault(schema, len(self._ids) + 1)
+        self.posts.append(SchemaPost(subject, schema, number, 200))
+        return confluent_schema(number)
+
+    def close(self) -> None:
+        """Does nothing; ``posts`` stay."""

@@ -1,8 +1,8 @@
 """A registry with Confluent's HTTP API: Confluent, Apicurio (``…/apis/ccompat/v7``), Karapace, Redpanda ...
 
 In: subject and schema text. Out: the id that the registry answers. The requests are TiCDC's own
-(:mod:`ticdc_emit.registry.base`). confluent-kafka's client is not used, because it adds ``schemaType``,
-``normalize`` and headers.
+(:func:`registration_request`). confluent-kafka's client is not used, because it adds ``schemaType``, ``normalize`` and
+headers.
 
 Source of the rules: ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go``. One of them is relaxed here.
 TiCDC starts with a GET of the URL whose answer must be ``{}``, like Confluent's. Apicurio answers with an HTML page, so
@@ -12,16 +12,23 @@ neither a list nor an error in Confluent's form, the server is not a registry.
 
 from __future__ import annotations
 
+import json
 import logging
-from types import TracebackType
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, TracebackType
+from urllib.parse import quote_plus
 
+import pyarrow as pa
+
+from ticdc_emit.columnar.escape import GO_STD, escape_text
 from ticdc_emit.config.secrets import Secret, hides_arguments
-from ticdc_emit.errors import IncompatibleSchemaError, RegistryError
-from ticdc_emit.registry.base import ACCEPT, RegisteredSchema, confluent_schema, registration_request
+from ticdc_emit.errors import IncompatibleSchemaError, RegistryError, SchemaError
+from ticdc_emit.registry.base import RegisteredSchema, confluent_schema
 from ticdc_emit.registry.http import Answer, RegistryAddress, RegistryTls, RegistryTransport
 
-__all__ = ["ConfluentRegistry"]
-
+__all__ = ["CONTENT_TYPE", "ConfluentRegistry", "RegistrationRequest", "compact_json", "registration_request"]
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +39,55 @@ _REMEDIES = {
     404: "Check the path of the URL; Apicurio's is /apis/ccompat/v7",
     422: "The registry does not take this text for an Avro schema",
 }
+
+
+_ACCEPT = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
+CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
+
+_HEADERS: Mapping[str, str] = MappingProxyType({"Accept": _ACCEPT, "Content-Type": CONTENT_TYPE})
+_STRING_OR_SPACE = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
+
+
+@dataclass(frozen=True)
+class RegistrationRequest:
+    """A POST. ``path`` is escaped and follows the registry's URL; ``headers`` are those that HTTP itself does not
+    require.
+    """
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def registration_request(subject: str, schema: str) -> RegistrationRequest:
+    """Return the request that registers a schema text under a subject.
+
+    Raises :class:`~ticdc_emit.errors.SchemaError` if the text is not JSON.
+    """
+    try:
+        text = compact_json(schema)
+    except ValueError as error:
+        raise SchemaError(
+            f"the schema to register is not JSON: {error}", remedy="Give it as JSON text", subject=subject
+        ) from None
+    escaped = escape_text(pa.array([text], pa.string()), GO_STD)[0].as_py()
+    path = f"/subjects/{quote_plus(subject)}/versions"
+    return RegistrationRequest(path, _HEADERS, f'{{"schema":"{escaped}"}}'.encode())
+
+
+def compact_json(text: str) -> str:
+    """Return a JSON text without the white space between its tokens and otherwise unchanged; raise ``ValueError`` if it
+    is not JSON.
+    """
+    try:
+        json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return _STRING_OR_SPACE.sub(lambda found: found[1] or "", text)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON value")
 
 
 class ConfluentRegistry:
@@ -108,7 +164,7 @@ class ConfluentRegistry:
         if answer.content == b"{}":
             return
         # an HTML page may need no password even if the API needs one
-        answer = self._transport.ask("GET", "/schemas/types", {"Accept": ACCEPT}, subject=subject)
+        answer = self._transport.ask("GET", "/schemas/types", {"Accept": _ACCEPT}, subject=subject)
         if answer.status in (401, 403):
             raise self._error(f"answered {answer.status}", answer, subject)
         if not _of_a_registry(answer.json()):

@@ -1,7 +1,8 @@
-"""The URL of a registry: its address and the credentials.
+"""One bounded HTTP exchange with a registry: its address, its TLS files, requests with retries.
 
-In: ``http[s]://[user:password@]host[:port][/path]`` as in ``schema-registry`` of a sink URI. Out: the URL without the
-userinfo, the percent-decoded credentials (``https://user:p%40ss@host``), and a form that is safe to show.
+In: ``http[s]://[user:password@]host[:port][/path]`` as in ``schema-registry`` of a sink URI, user and password
+percent-encoded, and requests. Out: answers of at most 16 MiB within a time limit, or an error that shows no login. The
+proxies and CAs are those that Go would use.
 """
 
 from __future__ import annotations
@@ -39,6 +40,21 @@ __all__ = [
     "RegistryTls",
     "RegistryTransport",
 ]
+
+
+logger = logging.getLogger(__name__)
+_PathLike = str | os.PathLike[str]
+
+LARGEST_ANSWER = 16 * 1024 * 1024
+"""Maximum bytes of an answer. A schema of 4,096 columns with long comments takes about two million."""
+
+_MOST_REDIRECTS = 5
+_CHUNK = 64 * 1024
+_GZIP_OR_ZLIB = 47
+_LONGEST_WAIT_S = 30.0
+_SHOWN_ANSWER = 1000
+_READ_ANSWER = 64 * 1024
+"""How much of an answer is searched for secrets and shown at most."""
 
 
 @dataclass(frozen=True)
@@ -107,14 +123,6 @@ def _refusal(shown: str) -> ConfigError:
         remedy="Write http[s]://[user:password@]host[:port][/path], user and password percent-encoded",
         option="schema-registry",
     )
-
-
-LARGEST_ANSWER = 16 * 1024 * 1024
-"""Maximum bytes of an answer. A schema of 4,096 columns with long comments takes about two million."""
-
-_MOST_REDIRECTS = 5
-_CHUNK = 64 * 1024
-_GZIP_OR_ZLIB = 47
 
 
 class ExchangeError(Exception):
@@ -333,9 +341,6 @@ def _is_refusal_of_tls(error: BaseException | None) -> bool:
     return False
 
 
-_PathLike = str | os.PathLike[str]
-
-
 @dataclass(frozen=True)
 class RegistryTls:
     """PEM files: ``ca`` holds the only authorities to trust, ``cert`` (chain) and ``key`` (unencrypted) the client's.
@@ -381,14 +386,6 @@ def _refuse(option: str, path: _PathLike, cause: object) -> NoReturn:
         remedy="Give a readable PEM file; a key must be the certificate's and not encrypted",
         option=option,
     ) from None
-
-
-logger = logging.getLogger(__name__)
-
-_LONGEST_WAIT_S = 30.0
-_SHOWN_ANSWER = 1000
-_READ_ANSWER = 64 * 1024
-"""How much of an answer is searched for secrets and shown at most."""
 
 
 class _TransientError(Exception):

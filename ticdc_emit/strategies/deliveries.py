@@ -20,7 +20,7 @@ from ticdc_emit.delivery.base import Message, Place
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.protocols.decoded import RowEvent
 from ticdc_emit.protocols.registered_avro import SchemaSource
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.strategies.changefeeds import FeedOptions, changefeeds
 from ticdc_emit.strategies.columns import names
 from ticdc_emit.strategies.histories import histories

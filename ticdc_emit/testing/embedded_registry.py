@@ -25,7 +25,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 from ticdc_emit.json_depth import parsed
-from ticdc_emit.registry.base import CONTENT_TYPE, compact_json
+from ticdc_emit.registry.confluent import CONTENT_TYPE, compact_json
 
 __all__ = ["LEVELS", "EmbeddedRegistry", "Refusal", "RegistryStore", "Version", "call", "whole_number"]
 

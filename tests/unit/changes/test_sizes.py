@@ -10,7 +10,7 @@ from ticdc_emit.changes import model
 from ticdc_emit.errors import BatchTooLargeError
 from ticdc_emit.pipeline import encode
 from ticdc_emit.pipeline.row_sorter import RowSorter
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 
 FIRST = 450_000_000_262_144_000
 TABLE = """create table test.t (id bigint primary key, d double, f float, v varchar(99), b binary(40),

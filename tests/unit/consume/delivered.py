@@ -9,7 +9,7 @@ from typing import Any
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.traffic.history import History
 
 __all__ = [

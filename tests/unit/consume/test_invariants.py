@@ -21,7 +21,7 @@ from ticdc_emit.protocols.decoded import (
     RowEvent,
     WatermarkEvent,
 )
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios import FEEDS
 

@@ -9,7 +9,7 @@ from ticdc_emit.config.protocols import spec_of
 from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.traffic.history import History
 from ticdc_emit.tso import compose
 

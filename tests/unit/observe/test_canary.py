@@ -34,7 +34,7 @@ from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.pipeline.state import BatchState
-from ticdc_emit.registry.factory import registry_for
+from ticdc_emit.registry.base import registry_for
 from ticdc_emit.registry.http import RegistryAddress
 from ticdc_emit.spark.sink import TicdcSink
 

@@ -27,7 +27,7 @@ from ticdc_emit.errors import (
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 
 FIRST = 450_000_000_262_144_000
 SCHEMA = """

@@ -16,7 +16,7 @@ from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.row_batch import RowBatch
 from ticdc_emit.pipeline.row_reader import positioned
 from ticdc_emit.protocols.debezium_avro.encoder import DebeziumAvroRows
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 TABLES = ("a", "b")

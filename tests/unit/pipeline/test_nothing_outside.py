@@ -34,7 +34,7 @@ from ticdc_emit.pipeline.deliver_task import (
 from ticdc_emit.pipeline.error_json import error_as_json
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.tso import compose
 
 SCHEMA = "create table s.t (id int primary key, amount decimal(6, 2) not null)"

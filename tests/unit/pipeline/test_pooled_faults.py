@@ -18,7 +18,7 @@ from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.row_batch import RowBatch
 from ticdc_emit.pipeline.row_reader import positioned
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 TS = 450_000_000_262_144_000

@@ -12,8 +12,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.errors import IncompatibleSchemaError, RegistryError, SchemaError, SharedSubjectError
 from ticdc_emit.pipeline.encode import prepare
 from ticdc_emit.protocols.avro.decoder import AvroReader
-from ticdc_emit.registry.base import SubjectCache
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry, SubjectCache
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 URI = "memory://x?topic=t&protocol=avro&enable-tidb-extension=true&schema-registry=http://registry.invalid"

@@ -24,7 +24,7 @@ from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.row_batch import TableGroup
 from ticdc_emit.pipeline.row_sorter import RowSorter
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog
 
 COLUMNS = "(id int primary key, u bigint unsigned, e enum('x','y'), v varchar(99) default 'none')"

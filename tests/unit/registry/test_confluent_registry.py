@@ -18,8 +18,7 @@ from ticdc_emit.errors import (
     RegistryError,
     RegistryUnreachableError,
 )
-from ticdc_emit.registry.base import registration_request
-from ticdc_emit.registry.confluent import ConfluentRegistry
+from ticdc_emit.registry.confluent import ConfluentRegistry, registration_request
 
 SCHEMA = '{"type":"record","name":"t","fields":[{"name":"a","type":"int"}]}'
 GOOD = answer(200, '{"id":7}')

@@ -7,8 +7,7 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.registry.factory import registry_for
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry, registry_for
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.testing import EmbeddedRegistry
 from ticdc_emit.traffic import History

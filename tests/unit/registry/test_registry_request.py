@@ -8,7 +8,7 @@ import pytest
 from vector_files import load_vector, vector_names
 
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.registry.base import registration_request
+from ticdc_emit.registry.confluent import registration_request
 
 
 def test_every_registration_of_the_vectors() -> None:

@@ -10,12 +10,17 @@ import pytest
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SharedSubjectError
-from ticdc_emit.registry.base import SubjectCache, confluent_schema, glue_schema
+from ticdc_emit.registry.base import (
+    MemoryRegistry,
+    SchemaPost,
+    SubjectCache,
+    confluent_schema,
+    glue_schema,
+    registry_for,
+)
 from ticdc_emit.registry.confluent import ConfluentRegistry
-from ticdc_emit.registry.factory import registry_for
 from ticdc_emit.registry.glue import GlueRegistry
 from ticdc_emit.registry.http import RegistryAddress, RegistryTls
-from ticdc_emit.registry.memory import MemoryRegistry, SchemaPost
 
 GLUE = """
 [sink.kafka-config.glue-schema-registry-config]

@@ -12,8 +12,7 @@ from ticdc_emit.config import Profile
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.registry.base import SchemaRegistry
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry, SchemaRegistry
 from ticdc_emit.traffic.expected_tables import Tables, fold_tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.deliveries import DELIVERIES

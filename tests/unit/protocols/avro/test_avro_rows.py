@@ -18,7 +18,7 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.errors import InvalidValueError, RegistryError, SchemaError
 from ticdc_emit.protocols.avro.encoder import Avro, AvroRows
 from ticdc_emit.protocols.avro.schema import AvroOptions
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 COMMIT_TS = 450000000262144000

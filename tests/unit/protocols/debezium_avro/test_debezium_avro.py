@@ -18,7 +18,7 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError
 from ticdc_emit.protocols.debezium_avro.decoder import DebeziumAvroReader
 from ticdc_emit.protocols.decoded import DecodeError
-from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.registry.base import MemoryRegistry
 
 TS = 450_000_000_262_144_000
 TABLE = "create table test.t (id bigint primary key, v varchar(9))"
