@@ -21,7 +21,7 @@ from ticdc_emit.columnar.assemble import NULL, ObjectLayout, join
 from ticdc_emit.columnar.binary_text import base64_text, latin1_json
 from ticdc_emit.columnar.escape import EASYJSON, GO_STD, JSONITER, JsonWriter, escape
 from ticdc_emit.columnar.strings import label_text
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept, json_content, plain_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
@@ -208,7 +208,7 @@ def test_calendar(text: str) -> None:
     column = _column(MySQLType.DATE, 10, 0)
     try:
         taken = accept(column, pa.array([text]), Rendering()).to_pylist() == [text]
-    except ValueFault:
+    except ValueRefused:
         taken = False
     if not (month == 2 and day == 29 and year % 4 == 0) and (month or day <= 31):
         assert taken == good

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
 from ticdc_emit.columnar.decimals import _by_row, _converted
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 
 KINDS = st.sampled_from(
     [pa.decimal128(9, 2), pa.decimal128(18, 0), pa.decimal128(38, 0), pa.decimal128(38, 38), pa.decimal256(65, 30)]
@@ -29,10 +29,10 @@ TEXTS = st.builds(
 def test_both_ways_agree(kind: pa.DataType, texts: list[str | None]) -> None:
     try:
         slow: object = _by_row(texts, kind).to_pylist()
-    except ValueFault as fault:
+    except ValueRefused as fault:
         slow = fault.index
     try:
         fast: object = _converted(pa.array(texts, pa.string()), kind).to_pylist()
-    except ValueFault as fault:
+    except ValueRefused as fault:
         fast = fault.index
     assert fast == slow

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.integers import parse_integers
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.errors import UnsupportedTypeError
 
 __all__ = [
@@ -62,7 +62,7 @@ def start_tsos(given: pa.Array | None, commit_ts: pa.Array, table: str) -> pa.Ar
         return before
     try:
         return pc.coalesce(parse_integers(given, unsigned=False), before)
-    except (TypeError, ValueFault) as fault:
+    except (TypeError, ValueRefused) as fault:
         raise UnsupportedTypeError(
             f"{START_TS} is {given.type}, not a whole number of 64 bits", remedy=_INT64, table=table, column=START_TS
         ) from fault
@@ -79,7 +79,7 @@ def physical_table_ids(given: pa.Array | None, table: str, own: pa.Array) -> pa.
     try:
         ids = parse_integers(given, unsigned=False)
         return pc.coalesce(ids, own) if ids.null_count else ids
-    except (TypeError, ValueFault) as fault:
+    except (TypeError, ValueRefused) as fault:
         raise UnsupportedTypeError(
             f"{PHYSICAL_TABLE_ID} is {given.type}, not a whole number of 64 bits",
             remedy=_INT64,

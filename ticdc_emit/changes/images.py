@@ -26,7 +26,7 @@ from ticdc_emit.columnar.small_batches import (
     Render,
 )
 from ticdc_emit.columnar.value_errors import (
-    ValueFault,
+    ValueRefused,
     bad_places,
     cast_remedy,
     fault_at,
@@ -42,7 +42,7 @@ from ticdc_emit.sql.types import FLOAT_TYPES, MySQLType
 __all__ = ["BeforeImage", "Image", "differing", "image_column", "refused_value"]
 
 
-def refused_value(fault: ValueFault, column: Column, table: str, row: dict[str, object]) -> InvalidValueError:
+def refused_value(fault: ValueRefused, column: Column, table: str, row: dict[str, object]) -> InvalidValueError:
     """Return the error of a value that the column cannot hold; ``row`` names its row."""
     return InvalidValueError(
         f"Column `{column.name}` is {user_type(column)}: {fault.reason}",
@@ -179,7 +179,7 @@ class Image:
         """Accept a column, or the part of it that the mask ``rows`` selected; errors name the row of the batch."""
         try:
             return accept(column, array, self.how)
-        except ValueFault as fault:
+        except ValueRefused as fault:
             raise self.refusal(
                 fault,
                 array,
@@ -209,22 +209,22 @@ class Image:
         def crc(part: Sequence[pa.Array]) -> npt.NDArray[np.uint32]:
             return row_crc(list(zip(columns, part, strict=True)), self.how.zone)
 
-        def error(fault: ValueFault, row: dict[str, object]) -> InvalidValueError:
+        def error(fault: ValueRefused, row: dict[str, object]) -> InvalidValueError:
             reason = f"the row has no checksum: {fault.reason}"
             return InvalidValueError(reason, remedy=fault.remedy, table=self.table.full_name, row=row)
 
         try:
             return crc(values)
-        except ValueFault as fault:
+        except ValueRefused as fault:
             rows = pa.RecordBatch.from_arrays(values, [column.name for column in columns])
             raise self.refusal(fault, rows, lambda part: crc(part.columns), error) from None
 
     def refusal(
         self,
-        fault: ValueFault,
+        fault: ValueRefused,
         values: pa.Array | pa.RecordBatch,
         check: Callable[[Any], object],
-        error: Callable[[ValueFault, dict[str, object]], RowError],
+        error: Callable[[ValueRefused, dict[str, object]], RowError],
         rows: Mask | None = None,
     ) -> RowError:
         """Return the error of the first row whose values ``check`` refused with ``fault``, with all such rows.

@@ -27,7 +27,7 @@ from ticdc_emit.changes.attributes import CHECKSUM, SPLIT
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.integers import parse_integers
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.errors import CorruptedRowError, InvalidValueError, RowError, SchemaError, UnsupportedTypeError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def read_given(column: pa.Array, table: str) -> dict[str, pa.Array]:
 def _numbers(name: str, values: pa.Array, table: str) -> pa.Array:
     try:
         numbers = parse_integers(values, unsigned=True)
-    except ValueFault as fault:
+    except ValueRefused as fault:
         raise InvalidValueError(
             fault.reason, remedy=_WHOLE, table=table, column=CHECKSUM, row={"position": fault.index}
         ) from None

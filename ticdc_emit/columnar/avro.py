@@ -315,7 +315,7 @@ def number_pieces(numbers: pa.Array, union: Union | None = None) -> list[Piece]:
 
 
 def refuse_enum_zero(column: Column, numbers: pa.Array) -> None:
-    """Raise :class:`ValueFault` for the ENUM value 0, MySQL's mark of an invalid value, which has no label."""
+    """Raise :class:`ValueRefused` for the ENUM value 0, MySQL's mark of an invalid value, which has no label."""
     if column.type is not MySQLType.ENUM:
         return
     known = numbers.dictionary if pa.types.is_dictionary(numbers.type) else numbers

@@ -40,7 +40,7 @@ _WORDS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQLTy
 def row_crc(columns: Sequence[tuple[Column, pa.Array]], zone: str) -> npt.NDArray[np.uint32]:
     """Return the checksum of every row. ``columns``: every data column of the table, in checksum order.
 
-    Raises :class:`ValueFault` for a TIMESTAMP that the clocks of ``zone`` never show.
+    Raises :class:`ValueRefused` for a TIMESTAMP that the clocks of ``zone`` never show.
     """
     if not columns:
         return np.zeros(0, np.uint32)

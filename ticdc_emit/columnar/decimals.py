@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, element_lengths, fixed_values, longest, null_mask, to_text
 from ticdc_emit.columnar.floats import beyond_whole_numbers, digits_lost, fixed_text
-from ticdc_emit.columnar.value_errors import ValueFault, read_each, refuse_any
+from ticdc_emit.columnar.value_errors import ValueRefused, read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 
@@ -38,7 +38,7 @@ def decimal_type(column: Column) -> pa.DataType:
 
 
 def accept_decimal(column: Column, array: pa.Array) -> pa.Array:
-    """Return the values at the column's precision and scale; :class:`ValueFault` where digits would be lost."""
+    """Return the values at the column's precision and scale; :class:`ValueRefused` where digits would be lost."""
     kind = decimal_type(column)
     values = array if array.type == kind else _converted(array, kind)
     if column.unsigned:
@@ -47,7 +47,7 @@ def accept_decimal(column: Column, array: pa.Array) -> pa.Array:
         if pc.any(negative).as_py():
             index = pc.index(negative, True).as_py()
             bad = np.asarray(negative.fill_null(False).to_numpy(zero_copy_only=False))
-            raise ValueFault(index, f"{values[index].as_py()} is negative", bad=bad)
+            raise ValueRefused(index, f"{values[index].as_py()} is negative", bad=bad)
     _refuse_overflow(values, kind)
     return values
 
@@ -77,7 +77,7 @@ def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def float_text(array: pa.Array) -> pa.Array:
-    """Return the shortest decimal text of each float; :class:`ValueFault` where that need not be the number meant."""
+    """Return the shortest decimal text of each float; :class:`ValueRefused` where that need not be the number meant."""
     array = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
     numbers = fixed_values(array, array.type.to_pandas_dtype())
     bad = beyond_whole_numbers(numbers)
@@ -86,8 +86,8 @@ def float_text(array: pa.Array) -> pa.Array:
     if bad.any():
         index = int(bad.argmax())
         if reason := digits_lost(numbers[index], array.type):
-            raise ValueFault(index, reason, "Cast it to decimal where it is still exact", bad)
-        raise ValueFault(index, f"{numbers[index]} is not a number that TiDB stores", bad=bad)
+            raise ValueRefused(index, reason, "Cast it to decimal where it is still exact", bad)
+        raise ValueRefused(index, f"{numbers[index]} is not a number that TiDB stores", bad=bad)
     text, most_digits = fixed_text(array), _FLOAT_DIGITS[array.type]
     long = element_lengths(text) > most_digits
     if long.any():
@@ -97,7 +97,7 @@ def float_text(array: pa.Array) -> pa.Array:
         if bad.any():
             index = int(bad.argmax())
             reason = f"{text[index]} has more than the {most_digits} digits that a {array.type} keeps"
-            raise ValueFault(index, reason, "Round it, or cast it to decimal, first", bad)
+            raise ValueRefused(index, reason, "Round it, or cast it to decimal, first", bad)
     return text
 
 

@@ -64,7 +64,7 @@ def date_days(texts: pa.Array) -> pa.Array:
 def datetime_ticks(column: Column, texts: pa.Array, partly_zero: Literal["refused", "null"] = "refused") -> pa.Array:
     """Return DATETIME text as ms since the epoch, from fsp 4 on as us, ``int64``.
 
-    Raises :class:`ValueFault` for a date that is zero in part, if ``refused``.
+    Raises :class:`ValueRefused` for a date that is zero in part, if ``refused``.
     """
     unit = "ms" if fsp_of(column) <= _MILLIS_FSP else "us"
     if len(texts) <= FEW and (moments := _few_moments(texts)) is not None:
@@ -170,7 +170,7 @@ def zoned_text(column: Column, texts: pa.Array, zone: str, end: str = "") -> pa.
     """Return TIMESTAMP text of ``zone`` as ``YYYY-MM-DDTHH:MM:SS[.f]`` in UTC, and ``end``: its closing ``Z``.
 
     Text below 1970-01-01 00:00:01, as the zone's clocks show it, gives :data:`EARLIEST_ZONED`. Raises
-    :class:`ValueFault` for a text that the clocks of ``zone`` never show, or with a zero month or day.
+    :class:`ValueRefused` for a text that the clocks of ``zone`` never show, or with a zero month or day.
     """
     texts = compact(texts)
     _refuse_partly_zero(texts)

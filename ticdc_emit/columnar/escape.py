@@ -19,7 +19,7 @@ import orjson
 import pyarrow as pa
 
 from ticdc_emit.columnar.buffers import as_text, from_bytes, hits_before, text_buffers
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.schema.defaults import NOT_UTF8
 
 __all__ = [
@@ -98,13 +98,13 @@ def first_invalid_utf8(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint
 def escape(array: pa.Array, writer: JsonWriter) -> pa.Array:
     """Return ``array`` with every element escaped for ``writer``; nulls stay null.
 
-    Raises :class:`ValueFault` for an element that is not valid UTF-8.
+    Raises :class:`ValueRefused` for an element that is not valid UTF-8.
     """
     array = as_text(array)
     parts = text_buffers(array)
     bad = first_invalid_utf8(parts.offsets, parts.data)
     if bad is not None:
-        raise ValueFault(bad, "the text is not valid UTF-8", "Give the column as binary data, or repair the text")
+        raise ValueRefused(bad, "the text is not valid UTF-8", "Give the column as binary data, or repair the text")
     return escape_text(array, writer)
 
 

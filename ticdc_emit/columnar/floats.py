@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import FEW, as_text, fixed_values, from_bytes, null_mask
-from ticdc_emit.columnar.value_errors import ValueFault, read_each
+from ticdc_emit.columnar.value_errors import ValueRefused, read_each
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
@@ -40,7 +40,7 @@ _NUMBER_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII
 
 
 def accept_float(column: Column, array: pa.Array) -> pa.Array:
-    """Return finite ``float32``/``float64`` values; :class:`ValueFault` for any other, or a sign under UNSIGNED."""
+    """Return finite ``float32``/``float64`` values; :class:`ValueRefused` for any other, or a sign under UNSIGNED."""
     single = column.type == MySQLType.FLOAT
     if len(array) <= FEW and array.type == (pa.float32() if single else pa.float64()) and _are_finite(column, array):
         return array
@@ -58,7 +58,7 @@ def accept_float(column: Column, array: pa.Array) -> pa.Array:
         number = numbers[index]
         was = array[index].as_py()
         reason = f"{shown(was)} is negative" if number < 0 and np.isfinite(number) else _not_finite(was)
-        raise ValueFault(index, reason, bad=bad)
+        raise ValueRefused(index, reason, bad=bad)
     if numbers.dtype == np.float32 and array.type == pa.float32():
         return array
     return pa.array(numbers, mask=nulls)

@@ -25,7 +25,7 @@ from ticdc_emit.columnar.buffers import (
     to_text,
 )
 from ticdc_emit.columnar.floats import beyond_whole_numbers, digits_lost
-from ticdc_emit.columnar.value_errors import ValueFault, read_each, refuse_any
+from ticdc_emit.columnar.value_errors import ValueRefused, read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import integer_range
@@ -38,7 +38,7 @@ _UINT64 = 0, (1 << 64) - 1
 
 
 def accept_integer(column: Column, array: pa.Array) -> pa.Array:
-    """Return the column's values as ``int64``/``uint64``; :class:`ValueFault` for the first one out of range."""
+    """Return the column's values as ``int64``/``uint64``; :class:`ValueRefused` for the first one out of range."""
     unsigned = column.unsigned
     low, high = integer_range(column.type, unsigned=unsigned)
     values = parse_integers(whole_numbers(array), unsigned=unsigned, bounds=(low, high))
@@ -60,7 +60,7 @@ def accept_year(array: pa.Array) -> pa.Array:
     years = np.asarray(pc.fill_null(values, 0))
     early = (years > 0) & (years < 1901)
     if early.any():
-        raise ValueFault(int(early.argmax()), f"{years[early][0]} is neither 0 nor in 1901..2155", bad=early)
+        raise ValueRefused(int(early.argmax()), f"{years[early][0]} is neither 0 nor in 1901..2155", bad=early)
     return values
 
 
@@ -76,7 +76,7 @@ def accept_bit(column: Column, array: pa.Array) -> pa.Array:
 def whole_numbers(array: pa.Array) -> pa.Array:
     """Return floats as ``int64``, other arrays as they are.
 
-    :class:`ValueFault` for a fraction and where a float stands for several whole numbers.
+    :class:`ValueRefused` for a fraction and where a float stands for several whole numbers.
     """
     if not pa.types.is_floating(array.type):
         return array
@@ -93,8 +93,8 @@ def whole_numbers(array: pa.Array) -> pa.Array:
         index = int(bad.argmax())
         number = numbers[index]
         if reason := digits_lost(number, array.type):
-            raise ValueFault(index, reason, "Cast it to an integer type where it is still exact", bad)
-        raise ValueFault(index, f"{number} is not a whole number", bad=bad)
+            raise ValueRefused(index, reason, "Cast it to an integer type where it is still exact", bad)
+        raise ValueRefused(index, f"{number} is not a whole number", bad=bad)
     return pa.array(numbers.astype(np.int64), mask=nulls)
 
 
@@ -146,7 +146,7 @@ def _within(
     if high is not None:
         bad |= numbers > high
     index = int(bad.argmax())
-    raise ValueFault(index, _outside(values[index].as_py(), shown_bounds or (low, high)), bad=bad)
+    raise ValueRefused(index, _outside(values[index].as_py(), shown_bounds or (low, high)), bad=bad)
 
 
 def _outside(value: object, bounds: tuple[int | None, int | None]) -> str:
@@ -169,7 +169,7 @@ def _from_decimal(array: pa.Array, target: pa.DataType, bounds: tuple[int, int])
         fits |= nulls
     if not fits.all():
         index = int((~fits).argmax())
-        raise ValueFault(index, _outside(array[index].as_py(), bounds), bad=~fits)
+        raise ValueRefused(index, _outside(array[index].as_py(), bounds), bad=~fits)
     values = np.ascontiguousarray(low if target == pa.uint64() else low.view(np.int64))
     return pa.array(values, mask=nulls)
 

@@ -40,7 +40,7 @@ _MOST_DIGITS = 21  # characters of an integer in TiDB's JSON, including the sign
 
 
 def canonical_json(array: pa.Array) -> pa.Array:
-    """Return JSON texts in TiDB's form; :class:`ValueFault` for what is not JSON. Nulls stay null."""
+    """Return JSON texts in TiDB's form; :class:`ValueRefused` for what is not JSON. Nulls stay null."""
     if len(array) == array.null_count:
         return array
     if len(array) <= FEW:

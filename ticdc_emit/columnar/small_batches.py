@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.buffers import Columns, text_buffers
 from ticdc_emit.columnar.packed_fields import Block, Piece, cut, interleaved
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import NO_LIMIT, Column
 
@@ -42,7 +42,7 @@ Elements: TypeAlias = Callable[[Column, pa.Array], Sequence[pa.Array]]
 Run: TypeAlias = "tuple[int, pa.Array | None]"
 """The number of neighbouring columns, and what they show in each row; ``None`` if the caller has to make them alone."""
 
-_NOT_POOLED = (ValueFault, TypeError, pa.ArrowException)
+_NOT_POOLED = (ValueRefused, TypeError, pa.ArrowException)
 
 
 class ColumnPool:

@@ -22,7 +22,7 @@ from ticdc_emit.columnar.buffers import FEW, as_text, compact, from_bytes, null_
 from ticdc_emit.columnar.escape import first_invalid_utf8
 from ticdc_emit.columnar.floats import fixed_text
 from ticdc_emit.columnar.integers import parse_integers
-from ticdc_emit.columnar.value_errors import ValueFault, read_each, refuse_any
+from ticdc_emit.columnar.value_errors import ValueRefused, read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import LATIN1_CHARSET, MySQLType
@@ -41,7 +41,7 @@ def accept_text(column: Column, array: pa.Array) -> pa.Array:
     parts = text_buffers(text)
     bad = first_invalid_utf8(parts.offsets, parts.data)
     if bad is not None and column.charset != LATIN1_CHARSET:
-        raise ValueFault(bad, "the text is not valid UTF-8", "Repair the text, or make the column binary")
+        raise ValueRefused(bad, "the text is not valid UTF-8", "Repair the text, or make the column binary")
     if pa.types.is_binary(text.type):
         text = from_bytes(parts.offsets, parts.data, like=text)
     if column.flen >= 0 and len(text) and int(parts.lengths.max(initial=0)) > column.flen:
@@ -56,7 +56,7 @@ def _refuse_longer(lengths: npt.NDArray[np.int32], limit: int, unit: str) -> Non
     longer = lengths > limit
     if longer.any():
         index = int(longer.argmax())
-        raise ValueFault(index, f"the value has {lengths[index]} {unit}, more than {limit}", bad=longer)
+        raise ValueRefused(index, f"the value has {lengths[index]} {unit}, more than {limit}", bad=longer)
 
 
 def _characters(text: pa.Array, *, are_valid: bool) -> npt.NDArray[np.int32]:
@@ -131,7 +131,7 @@ def accept_vector(column: Column, array: pa.Array) -> pa.Array:
         if wrong.any():
             index = int(wrong.argmax())
             dimensions = np.asarray(sizes)[index]
-            raise ValueFault(index, f"the vector has {dimensions} dimensions, not {column.flen}", bad=wrong)
+            raise ValueRefused(index, f"the vector has {dimensions} dimensions, not {column.flen}", bad=wrong)
     offsets = np.zeros(len(lists) + 1, np.int32)
     np.cumsum(np.asarray(sizes), out=offsets[1:])
     texts = pa.ListArray.from_arrays(pa.array(offsets), fixed_text(items))
@@ -155,7 +155,7 @@ def _parsed_vectors(text: pa.Array) -> pa.Array:
 def accept_labels(column: Column, array: pa.Array) -> pa.Array:
     """Return ordinals (ENUM) or bit masks (SET): ``uint64``, or a dictionary of it.
 
-    Raises :class:`ValueFault` for an unknown label or number.
+    Raises :class:`ValueRefused` for an unknown label or number.
     """
     kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
     if pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
@@ -211,7 +211,7 @@ def _by_distinct(array: pa.Array, read: Callable[[str], int]) -> pa.Array:
         if bad.any():  # a dictionary may have values that no row uses
             index = int(bad.argmax())
             remedy = "Give one of the column's labels, or its number"
-            raise ValueFault(index, unknown[int(codes[index])], remedy, bad)
+            raise ValueRefused(index, unknown[int(codes[index])], remedy, bad)
     return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(numbers, pa.uint64()))
 
 
@@ -255,5 +255,5 @@ def _checked_numbers(column: Column, numbers: pa.Array) -> pa.Array:
     if greatest is not None and greatest > limit:
         bad = np.asarray(pc.greater(numbers, pa.scalar(limit, pa.uint64())).fill_null(False).to_numpy(False))
         index = int(bad.argmax())
-        raise ValueFault(index, f"{numbers[index]} is beyond the column's {len(column.elems)} labels", bad=bad)
+        raise ValueRefused(index, f"{numbers[index]} is beyond the column's {len(column.elems)} labels", bad=bad)
     return numbers

@@ -375,7 +375,7 @@ _MOMENT_WIDTH = len("2024-05-05 12:34:56")
 def in_utc(column: Column, texts: pa.Array, zone: str) -> pa.Array:
     """Return TIMESTAMP text of ``zone`` as text in UTC; the zero timestamp stays as it is.
 
-    Raises :class:`ValueFault` for a text that the clocks of ``zone`` never show, or with a zero month or day.
+    Raises :class:`ValueRefused` for a text that the clocks of ``zone`` never show, or with a zero month or day.
     """
     if zone == "UTC":
         return texts

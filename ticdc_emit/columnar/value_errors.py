@@ -27,7 +27,7 @@ from ticdc_emit.sql.types import (
 )
 
 __all__ = [
-    "ValueFault",
+    "ValueRefused",
     "bad_places",
     "cast_remedy",
     "fault_at",
@@ -42,7 +42,7 @@ __all__ = [
 _Read = TypeVar("_Read")
 
 
-class ValueFault(Exception):  # noqa: N818 - not an error that users see
+class ValueRefused(Exception):  # noqa: N818 - not an error that users see
     """Row ``index`` of a column has a value that the column's type refuses; ``reason`` says why.
 
     ``bad``: all rows refused for this reason; ``None`` if only the first is known.
@@ -60,7 +60,7 @@ class ValueFault(Exception):  # noqa: N818 - not an error that users see
 
 
 def bad_places(
-    values: pa.Array | pa.RecordBatch, fault: ValueFault, check: Callable[[Any], object]
+    values: pa.Array | pa.RecordBatch, fault: ValueRefused, check: Callable[[Any], object]
 ) -> npt.NDArray[np.int64]:
     """Return the row numbers of the values that ``check`` refuses. ``fault``: the error for all of them together.
 
@@ -73,7 +73,7 @@ def bad_places(
     def search(start: int, length: int) -> None:
         try:
             check(values.slice(start, length))
-        except ValueFault:
+        except ValueRefused:
             if length == 1:
                 places.append(start)
                 return
@@ -86,13 +86,13 @@ def bad_places(
 
 
 def fault_at(
-    values: pa.Array | pa.RecordBatch, place: int, fault: ValueFault, check: Callable[[Any], object]
-) -> ValueFault:
+    values: pa.Array | pa.RecordBatch, place: int, fault: ValueRefused, check: Callable[[Any], object]
+) -> ValueRefused:
     """Return the error of ``check`` for one value. ``fault``: the error for all values together."""
     if place != fault.index:
         try:
             check(values.slice(place, 1))
-        except ValueFault as own:
+        except ValueRefused as own:
             return own
     return fault
 
@@ -106,8 +106,8 @@ def read_each(
 ) -> list[_Read | None]:
     """Return ``read`` of each value; ``None`` for ``None``.
 
-    ``read`` raises ``ValueError`` with the reason for a value that it refuses; :class:`ValueFault` lists all of these.
-    ``where``: the row numbers of the values.
+    ``read`` raises ``ValueError`` with the reason for a value that it refuses; :class:`ValueRefused` lists all of
+    these. ``where``: the row numbers of the values.
     """
     values: list[_Read | None] = []
     bad: list[int] = []
@@ -123,14 +123,14 @@ def read_each(
         rows = np.arange(len(values)) if where is None else np.flatnonzero(where)
         mask = np.zeros(len(values) if where is None else len(where), np.bool_)
         mask[rows[bad]] = True
-        raise ValueFault(int(rows[bad[0]]), reason, remedy, mask)
+        raise ValueRefused(int(rows[bad[0]]), reason, remedy, mask)
     return values
 
 
 def refuse_any(bad: npt.NDArray[np.bool_], reason: str, remedy: str = "") -> None:
-    """Raise :class:`ValueFault` for the true elements of ``bad``."""
+    """Raise :class:`ValueRefused` for the true elements of ``bad``."""
     if bad.any():
-        raise ValueFault(int(bad.argmax()), reason, remedy, bad)
+        raise ValueRefused(int(bad.argmax()), reason, remedy, bad)
 
 
 _MOST_LABELS = 8

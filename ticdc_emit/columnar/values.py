@@ -31,7 +31,7 @@ from ticdc_emit.columnar.integers import accept_bit, accept_integer, accept_year
 from ticdc_emit.columnar.json_text import canonical_json
 from ticdc_emit.columnar.strings import accept_binary, accept_labels, accept_text, accept_vector
 from ticdc_emit.columnar.times import accept_date, accept_datetime, accept_time
-from ticdc_emit.columnar.value_errors import ValueFault, refuse_any
+from ticdc_emit.columnar.value_errors import ValueRefused, refuse_any
 from ticdc_emit.config.lineages import ValueSwitches
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import (
@@ -69,7 +69,7 @@ class Rendering:
 def accept(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
     """Return the checked form of a column's values.
 
-    Raises :class:`ValueFault` for a value outside the column (NULL in NOT NULL included), ``TypeError`` for an Arrow
+    Raises :class:`ValueRefused` for a value outside the column (NULL in NOT NULL included), ``TypeError`` for an Arrow
     type that cannot hold the column's type.
     """
     if pa.types.is_dictionary(array.type) and (column.type not in LABEL_TYPES or array.dictionary.null_count):
@@ -84,9 +84,9 @@ def accept(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
         raise _not_utf8(array) from None
 
 
-def _not_utf8(array: pa.Array) -> ValueFault:
+def _not_utf8(array: pa.Array) -> ValueRefused:
     parts = text_buffers(as_text(array))
-    return ValueFault(first_invalid_utf8(parts.offsets, parts.data) or 0, "the text is not valid UTF-8")
+    return ValueRefused(first_invalid_utf8(parts.offsets, parts.data) or 0, "the text is not valid UTF-8")
 
 
 def _accepted(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
@@ -123,7 +123,7 @@ def _accepted_json(array: pa.Array, how: Rendering) -> pa.Array:
     parts = text_buffers(text)
     bad = first_invalid_utf8(parts.offsets, parts.data)
     if bad is not None:
-        raise ValueFault(bad, "the JSON text is not valid UTF-8")
+        raise ValueRefused(bad, "the JSON text is not valid UTF-8")
     if pa.types.is_binary(text.type):
         text = text.cast(pa.string())
     return text if how.verbatim_json else canonical_json(text)

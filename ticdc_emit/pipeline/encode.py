@@ -23,7 +23,7 @@ from ticdc_emit.changes.model import Changes, Op, Peers
 from ticdc_emit.columnar.buffers import to_number
 from ticdc_emit.columnar.packed_fields import Piece, join_pieces
 from ticdc_emit.columnar.small_batches import ColumnPool
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 from ticdc_emit.errors import BatchTooLargeError, MissingColumnError, TicdcEmitError, UnsupportedTypeError
@@ -132,7 +132,7 @@ class Frames:
         if own is not None:
             for each in own:
                 del self._waiting[id(each)]
-            with suppress(TicdcEmitError, ValueFault, pa.ArrowException):
+            with suppress(TicdcEmitError, ValueRefused, pa.ArrowException):
                 self._framed.update(_all_framed(own))
         return self._framed.pop(id(part), None)
 

@@ -23,7 +23,7 @@ from ticdc_emit.changes.images import refused_value
 from ticdc_emit.columnar.decimals import float_text
 from ticdc_emit.columnar.integers import whole_numbers
 from ticdc_emit.columnar.strings import label_number, label_text
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError, shown
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.row_reader import column_names
@@ -53,7 +53,7 @@ _Print: TypeAlias = Callable[[Column, Any, dt.tzinfo], "str | None"]
 def one_kind_array(column: Column, values: Sequence[Any], zone: str) -> pa.Array:
     """Return the values as an Arrow array of a type that the column accepts; aware datetimes are moments of ``zone``.
 
-    Raises :class:`ValueFault` with the place of the first value that the column's type cannot take.
+    Raises :class:`ValueRefused` with the place of the first value that the column's type cannot take.
     """
     kinds = {type(value) for value in values if value is not None}
     if any(issubclass(each, np.generic) for each in kinds):
@@ -82,7 +82,7 @@ def one_kind_array(column: Column, values: Sequence[Any], zone: str) -> pa.Array
 def canonical_text(columns: Sequence[Column], values: Sequence[Any], zone: str) -> pa.Array:
     """Return each value as the canonical text of its own column, for the column's type may change between the rows.
 
-    Raises :class:`ValueFault` with the place of the first value that its column's type cannot take.
+    Raises :class:`ValueRefused` with the place of the first value that its column's type cannot take.
     """
     place = time_zone_of(zone)
     texts: list[str | None] = []
@@ -90,9 +90,9 @@ def canonical_text(columns: Sequence[Column], values: Sequence[Any], zone: str) 
         try:
             text = None if value is None else _printer(column)(column, value, place)
         except (ValueError, OverflowError, LookupError, TypeError) as fault:
-            raise ValueFault(index, _reason(fault)) from None
+            raise ValueRefused(index, _reason(fault)) from None
         if text is None and value is not None:
-            raise ValueFault(index, f"the value {shown(value)} is of the Python type {type(value).__name__}")
+            raise ValueRefused(index, f"the value {shown(value)} is of the Python type {type(value).__name__}")
         texts.append(text)
     return _plain_array(texts)
 
@@ -103,7 +103,7 @@ def _each(values: Sequence[Any], convert: Callable[[Any], Any]) -> list[Any]:
         try:
             converted.append(None if value is None else convert(value))
         except (ValueError, OverflowError, LookupError, TypeError) as fault:
-            raise ValueFault(index, _reason(fault)) from None
+            raise ValueRefused(index, _reason(fault)) from None
     return converted
 
 
@@ -120,8 +120,8 @@ def _plain_array(values: Sequence[Any]) -> pa.Array:
             try:
                 pa.array([value])
             except refused as cause:
-                raise ValueFault(index, str(cause)) from None
-        raise ValueFault(0, str(fault)) from None  # each value is fine, together they are not
+                raise ValueRefused(index, str(cause)) from None
+        raise ValueRefused(0, str(fault)) from None  # each value is fine, together they are not
 
 
 def _integers(column: Column, values: Sequence[Any], zone: str) -> pa.Array:
@@ -133,7 +133,7 @@ def _integers(column: Column, values: Sequence[Any], zone: str) -> pa.Array:
     if column.type in _WHOLE:  # the column's own check names the value that is too large
         return canonical_text([column] * len(values), values, zone)
     index = next(place for place, value in enumerate(values) if value is not None and value not in allowed)
-    raise ValueFault(index, f"{shown(values[index])} is beyond the column's {len(column.elems)} labels")
+    raise ValueRefused(index, f"{shown(values[index])} is beyond the column's {len(column.elems)} labels")
 
 
 def _label_number(column: Column, value: Any) -> int:
@@ -197,7 +197,7 @@ def _text_of_float(value: float, *, is_whole: bool) -> str:
     number = pa.array([value], pa.float64())
     try:
         return str((whole_numbers if is_whole else float_text)(number)[0])
-    except ValueFault as fault:
+    except ValueRefused as fault:
         raise ValueError(fault.reason) from None
 
 
@@ -424,7 +424,7 @@ class _RowReader:
                 return one_kind_array(known[0], values, self.zone)
             filled = [column or known[0] for column in columns]
             return canonical_text(filled * len(images), values, self.zone)
-        except ValueFault as fault:
+        except ValueRefused as fault:
             position = fault.index % len(columns)
             raise refused_value(fault, columns[position] or known[0], self.name, {"position": position}) from None
 

@@ -52,7 +52,7 @@ from ticdc_emit.columnar.buffers import (
 from ticdc_emit.columnar.decimals import accept_decimal, decimal_type
 from ticdc_emit.columnar.floats import accept_float, fixed_text
 from ticdc_emit.columnar.integers import parse_integers, whole_numbers
-from ticdc_emit.columnar.value_errors import ValueFault, bad_places
+from ticdc_emit.columnar.value_errors import ValueRefused, bad_places
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.transactions import DELETED, kind_ranks
 from ticdc_emit.schema.model import Column, TableInfo
@@ -436,7 +436,7 @@ def sortable(column: Column, key: pa.Array) -> pa.Array:
         while read is not None:
             try:
                 return read(key)
-            except ValueFault as fault:
+            except ValueRefused as fault:
                 bad = np.zeros(len(key), np.bool_)
                 bad[bad_places(key, fault, read)] = True
                 key = pc.if_else(pa.array(bad), pa.scalar(None, key.type), key)

@@ -25,7 +25,7 @@ from ticdc_emit.changes.images import differing, image_column
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.integers import parse_integers
-from ticdc_emit.columnar.value_errors import ValueFault, bad_places, fault_at
+from ticdc_emit.columnar.value_errors import ValueRefused, bad_places, fault_at
 from ticdc_emit.columnar.values import Rendering, accept, plain_text
 from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
 from ticdc_emit.pipeline.plan import Plan, TablePlan
@@ -88,11 +88,11 @@ def _whole_numbers(batch: pa.RecordBatch, name: str, table: str) -> pa.Array:
             table=table,
             column=name,
         ) from None
-    except ValueFault as fault:
+    except ValueRefused as fault:
         raise _refused_numbers(batch, name, table, given, fault) from None
 
 
-def _refused_numbers(batch: pa.RecordBatch, name: str, table: str, given: pa.Array, fault: ValueFault) -> RowError:
+def _refused_numbers(batch: pa.RecordBatch, name: str, table: str, given: pa.Array, fault: ValueRefused) -> RowError:
     bad = bad_places(given, fault, _whole)
     knows_places = POSITION in batch.schema.names
     rows = batch.column(POSITION).take(pa.array(bad)).to_pylist() if knows_places else bad.tolist()
@@ -198,7 +198,7 @@ def values_differ(column: Column, old: pa.Array, new: pa.Array, how: Rendering) 
     """Compare as TiCDC does, by text or by value. What is no value differs, and is refused later."""
     try:
         left, right = accept(column, old, how), accept(column, new, how)
-    except (ValueFault, TypeError):
+    except (ValueRefused, TypeError):
         return np.ones(len(old), np.bool_)
     if pa.types.is_dictionary(left.type) or pa.types.is_dictionary(right.type):
         left, right = plain_text(column, left), plain_text(column, right)

@@ -30,7 +30,7 @@ from ticdc_emit.columnar.avro import (
     zigzag_bytes,
 )
 from ticdc_emit.columnar.packed_fields import Piece, join_pieces
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 
@@ -196,7 +196,7 @@ def test_labels() -> None:
 def test_an_enum_of_zero_has_no_label() -> None:
     used = pa.array([1, None, 0], pa.uint64())
     for numbers in (used, used.dictionary_encode()):
-        with pytest.raises(ValueFault, match="the ENUM's number is 0") as caught:
+        with pytest.raises(ValueRefused, match="the ENUM's number is 0") as caught:
             refuse_enum_zero(enum(), numbers)
         assert caught.value.index == 2
         assert rendered(label_pieces(enum(), numbers, Union.null_at(0)), 3) == [b"\x02\x02a", b"\x00", b"\x02\x00"]

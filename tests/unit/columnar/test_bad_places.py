@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.columnar.value_errors import ValueFault, bad_places, fault_at
+from ticdc_emit.columnar.value_errors import ValueRefused, bad_places, fault_at
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -48,13 +48,13 @@ def test_all_bad_values_are_found_each_with_its_own_cause(name: str) -> None:
     def check(part: pa.Array) -> pa.Array:
         return accept(column, part, Rendering())
 
-    with pytest.raises(ValueFault) as met:
+    with pytest.raises(ValueRefused) as met:
         check(array)
     assert met.value.index == 1
     assert bad_places(array, met.value, lambda part: pytest.fail("asked again")).tolist() == [1, 3, 5, 7, 9, 11]
     assert fault_at(array, 9, met.value, check).reason == met.value.reason
     assert fault_at(array, 3, met.value, check).reason == fault_at(array, 11, met.value, check).reason
-    with pytest.raises(ValueFault) as own:
+    with pytest.raises(ValueRefused) as own:
         check(array.slice(3, 1))
     assert fault_at(array, 3, met.value, check).reason == own.value.reason
 
@@ -65,13 +65,13 @@ def test_halving_asks_few_times_for_one_bad_value() -> None:
     def check(part: pa.Array) -> None:
         asked.append(len(part))
         if 77 in part.to_pylist():
-            raise ValueFault(part.to_pylist().index(77), "seven")
+            raise ValueRefused(part.to_pylist().index(77), "seven")
 
     values = pa.array(range(1024))
-    assert bad_places(values, ValueFault(77, "seven"), check).tolist() == [77]
+    assert bad_places(values, ValueRefused(77, "seven"), check).tolist() == [77]
     assert len(asked) <= 21
 
 
 def test_a_fault_pickles_with_its_places() -> None:
-    fault = pickle.loads(pickle.dumps(ValueFault(1, "why", "what", np.array([False, True]))))
+    fault = pickle.loads(pickle.dumps(ValueRefused(1, "why", "what", np.array([False, True]))))
     assert (fault.index, fault.reason, fault.remedy, fault.bad.tolist()) == (1, "why", "what", [False, True])

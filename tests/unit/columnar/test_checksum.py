@@ -17,7 +17,7 @@ from vector_files import load_vector, vector_names
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.checksum import row_crc
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.config.lineages import ValueSwitches
 from ticdc_emit.schema.model import Column, TableInfo
@@ -224,7 +224,7 @@ def test_only_timestamps_move() -> None:
 )
 def test_moments_that_never_were(zone: str, shown: str, reason: str) -> None:
     texts = pa.array(["2024-05-05 05:05:05", None, shown])
-    with pytest.raises(ValueFault, match=reason) as caught:
+    with pytest.raises(ValueRefused, match=reason) as caught:
         _one("TIMESTAMP", texts, zone)
     assert caught.value.index == 2
     assert caught.value.args[0].startswith("c: ")

@@ -13,7 +13,7 @@ import pytest
 
 from ticdc_emit.columnar.buffers import from_bytes
 from ticdc_emit.columnar.epochs import clock_micros, date_days, datetime_ticks, zoned_text
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 
@@ -110,7 +110,7 @@ def test_a_moment_that_is_zero_in_part_is_refused_by_its_place(bad: str) -> None
         lambda: zoned_text(column(0, MySQLType.TIMESTAMP), texts, "UTC"),
         lambda: zoned_text(column(0, MySQLType.TIMESTAMP), texts, "Asia/Shanghai"),
     ):
-        with pytest.raises(ValueFault) as raised:
+        with pytest.raises(ValueRefused) as raised:
             render()
         assert raised.value.index == 3
 

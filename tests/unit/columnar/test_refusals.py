@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from column_samples import COLUMNS, NOT_NULL, UNSIGNED, column, shown
 
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
@@ -20,8 +20,8 @@ _TIME = column(MySQLType.DURATION, 10, 0)
 _DECIMAL65 = column(MySQLType.NEWDECIMAL, 65, 30)
 
 
-def _fault(target: Column, array: pa.Array, zone: str = "UTC") -> ValueFault:
-    with pytest.raises(ValueFault) as caught:
+def _fault(target: Column, array: pa.Array, zone: str = "UTC") -> ValueRefused:
+    with pytest.raises(ValueRefused) as caught:
         accept(target, array, Rendering(zone))
     return caught.value
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.columnar.escape import EASYJSON, GO_STD, JSONITER, JsonWriter, escape_bytes
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import InvalidValueError
@@ -61,7 +61,7 @@ def test_other_character_sets_are_checked() -> None:
     with pytest.raises(InvalidValueError, match="not valid UTF-8"):
         encoded("canal-json", {"a": "k", "v": "x", "u": b"\xff"})
     column = catalog_from_sql("create table t (a char(9) charset ascii)").table("test", "t").column("a")
-    with pytest.raises(ValueFault, match="not valid UTF-8"):
+    with pytest.raises(ValueRefused, match="not valid UTF-8"):
         accept(column, pa.array([b"\xff"]), Rendering())
 
 

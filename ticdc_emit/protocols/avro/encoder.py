@@ -35,7 +35,7 @@ from ticdc_emit.columnar.avro import (
 from ticdc_emit.columnar.buffers import fixed_values
 from ticdc_emit.columnar.epochs import commit_times
 from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, share_pieces
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import InvalidValueError, SharedSubjectError
@@ -147,7 +147,7 @@ class AvroRows:
     def _refuse_virtual(self, changes: Changes) -> None:
         for shown in self._value:
             if shown.column.is_virtual and shown.union is None:
-                fault = ValueFault(
+                fault = ValueRefused(
                     0,
                     "a virtual column that is NOT NULL has no value in Avro: TiCDC fails here",
                     "Make the column nullable or STORED, or drop it with a column selector",
@@ -264,7 +264,7 @@ def _placed(image: Image, column: Column) -> Iterator[None]:
     """Add the place to the error of a value that Avro cannot represent."""
     try:
         yield
-    except ValueFault as fault:
+    except ValueRefused as fault:
         raise _refused(image, column, fault, image.row_key(fault.index)) from None
 
 
@@ -276,15 +276,15 @@ def _refuse_zero(image: Image, column: Column) -> None:
 
     try:
         check(values)
-    except ValueFault as fault:
+    except ValueRefused as fault:
         raise image.refusal(fault, values, check, lambda own, row: _refused(image, column, own, row)) from None
 
 
-def _refused_at(image: Image, column: Column, fault: ValueFault, index: int) -> InvalidValueError:
+def _refused_at(image: Image, column: Column, fault: ValueRefused, index: int) -> InvalidValueError:
     return _refused(image, column, fault, image.row_key(index))
 
 
-def _refused(image: Image, column: Column, fault: ValueFault, row: dict[str, object]) -> InvalidValueError:
+def _refused(image: Image, column: Column, fault: ValueRefused, row: dict[str, object]) -> InvalidValueError:
     return InvalidValueError(
         fault.reason, remedy=fault.remedy, table=image.table.full_name, column=column.name, row=row
     )

@@ -17,7 +17,7 @@ from ticdc_emit.columnar.binary_text import little_endian_base64
 from ticdc_emit.columnar.epochs import EARLIEST_ZONED, clock_micros, date_days, datetime_ticks, zoned_text
 from ticdc_emit.columnar.escape import JSONITER
 from ticdc_emit.columnar.jsoniter import number_text
-from ticdc_emit.columnar.value_errors import ValueFault, refuse_any
+from ticdc_emit.columnar.value_errors import ValueRefused, refuse_any
 from ticdc_emit.config.lineages import DebeziumSwitches
 from ticdc_emit.schema.defaults import normalise_duration, parse_moment
 from ticdc_emit.schema.model import Column
@@ -140,7 +140,7 @@ def datetime(column: Column) -> bytes | None:
         return b"0"
     try:
         return printed(datetime_ticks(column, moment)) or _zero_unless_nullable(column)
-    except ValueFault:  # partly zero
+    except ValueRefused:  # partly zero
         return b"0"
 
 
@@ -244,8 +244,8 @@ def null_value(column: Column, reading: Reading) -> Value:
     """Return the value that replaces NULL in ``next``; ``None`` is NULL itself.
 
     A BIT is a number, binary data ``bytes``, labels and text are text as it is stored, a DATETIME is ms or us, a
-    TIMESTAMP is text in UTC without the closing ``Z``. Raises :class:`ValueFault` (of row 0) for a default that is not
-    a value of the column, such as an expression, and if TiCDC panics.
+    TIMESTAMP is text in UTC without the closing ``Z``. Raises :class:`ValueRefused` (of row 0) for a default that is
+    not a value of the column, such as an expression, and if TiCDC panics.
     """
     kind = column.type
     if column.default is None:
@@ -303,7 +303,7 @@ def refused_at(nulls: pa.Array) -> Iterator[None]:
     """If there is no value to replace NULL, refuse the rows that are NULL (a boolean for each row)."""
     try:
         yield
-    except ValueFault as fault:
+    except ValueRefused as fault:
         refuse_any(np.asarray(nulls.to_numpy(zero_copy_only=False)), fault.reason, fault.remedy)
         raise
 
@@ -379,8 +379,8 @@ def _raw(default: str | bytes) -> bytes:
     return default.encode() if isinstance(default, str) else default
 
 
-def _no_value(column: Column) -> ValueFault:
-    return ValueFault(
+def _no_value(column: Column) -> ValueRefused:
+    return ValueRefused(
         0,
         f"Debezium messages show the default in place of NULL, and {column.default!r} is not a value",
         "Give the column a literal default, or no NULL",

@@ -253,7 +253,7 @@ def around(column: Column) -> tuple[bytes, bytes]:
 def content(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
     """Return the content of each value, null for ``null``; a default replaces NULL.
 
-    Raises :class:`ValueFault` for a TIMESTAMP that does not exist in the changefeed's time zone, and for a NULL whose
+    Raises :class:`ValueRefused` for a TIMESTAMP that does not exist in the changefeed's time zone, and for a NULL whose
     default is not a value.
     """
     text = _row(column).content(column, values, reading)

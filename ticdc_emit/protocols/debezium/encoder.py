@@ -19,7 +19,7 @@ from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, join, reuse_equal
 from ticdc_emit.columnar.buffers import to_text
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.lineages import DebeziumSwitches
 from ticdc_emit.errors import InvalidValueError, RowError
@@ -295,7 +295,7 @@ class DebeziumRows:
             for column in self._refusable:
                 try:
                     self._object.text(image, column)
-                except ValueFault:
+                except ValueRefused:
                     raise self._refusal(column, image) from None
 
     def encode(self, changes: Changes) -> Encoded:
@@ -342,14 +342,14 @@ class DebeziumRows:
         """Return the error of a column that was refused, by the row's place in the whole batch."""
         values = image.values(column)
 
-        def error(fault: ValueFault, row: dict[str, object]) -> InvalidValueError:
+        def error(fault: ValueRefused, row: dict[str, object]) -> InvalidValueError:
             return InvalidValueError(
                 fault.reason, remedy=fault.remedy, table=self.table.full_name, column=column.name, row=row
             )
 
         try:
             self._content(column, values)
-        except ValueFault as fault:
+        except ValueRefused as fault:
             return image.refusal(fault, values, lambda part: self._content(column, part), error)
         raise AssertionError("a value is refused wherever it stands")
 

@@ -24,7 +24,7 @@ from ticdc_emit.changes.model import Changes, Op
 from ticdc_emit.columnar.avro import long_pieces, zigzag_bytes
 from ticdc_emit.columnar.epochs import commit_times
 from ticdc_emit.columnar.packed_fields import Piece, join_pieces, share_pieces
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import InvalidValueError, RegistryError, RowError
 from ticdc_emit.protocols.connect.schema_changes import (
@@ -174,7 +174,7 @@ class DebeziumAvroRows:
     def _checked(self, column: Column, image: Image, make: Callable[[Column, Image], object]) -> None:
         try:
             make(column, image)
-        except ValueFault:
+        except ValueRefused:
             raise self._refusal(column, image) from None
 
     def encode(self, changes: Changes) -> Encoded:
@@ -241,7 +241,7 @@ class DebeziumAvroRows:
         """Return the error of a column that was refused, by the row's place in the whole batch."""
         values = image.values(column)
 
-        def error(fault: ValueFault, row: dict[str, object]) -> InvalidValueError:
+        def error(fault: ValueRefused, row: dict[str, object]) -> InvalidValueError:
             return InvalidValueError(
                 fault.reason, remedy=fault.remedy, table=self.table.full_name, column=column.name, row=row
             )
@@ -253,7 +253,7 @@ class DebeziumAvroRows:
 
         try:
             check(values)
-        except ValueFault as fault:
+        except ValueRefused as fault:
             return image.refusal(fault, values, check, error)
         raise AssertionError("a value is refused wherever it stands")
 

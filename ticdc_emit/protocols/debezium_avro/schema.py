@@ -342,7 +342,7 @@ def can_fail(column: Column) -> bool:
 def value_pieces(column: Column, values: pa.Array, options: DebeziumAvroOptions) -> list[Piece]:
     """Return the pieces of a column's values.
 
-    Raises :class:`ValueFault` for a TIMESTAMP that does not exist in the changefeed's time zone, and for a NULL whose
+    Raises :class:`ValueRefused` for a TIMESTAMP that does not exist in the changefeed's time zone, and for a NULL whose
     default is not a value.
     """
     row = _TYPES[column.type]
@@ -376,7 +376,7 @@ def _scalar(column: Column, value: Value, kind: pa.DataType) -> pa.Scalar:
 
 
 def refuse_beyond_long(values: pa.Array) -> None:
-    """Raise :class:`ValueFault` for a BIGINT UNSIGNED beyond Avro's ``long``."""
+    """Raise :class:`ValueRefused` for a BIGINT UNSIGNED beyond Avro's ``long``."""
     if values.type == pa.uint64() and (pc.max(values).as_py() or 0) >= _LONG_LIMIT:
         beyond = pc.greater_equal(values, pa.scalar(_LONG_LIMIT, pa.uint64())).fill_null(False)
         refuse_any(

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
@@ -287,7 +287,7 @@ class _Reader:
             self._refuse("labels", "has a value twice", "Write each value once, and give it a weight")
         try:
             accept(column, pa.array(labels, pa.string()), Rendering("UTC"))
-        except ValueFault as fault:
+        except ValueRefused as fault:
             self._refuse("labels", f"{given[fault.index]!r}: {fault.reason}", "Use values that the column can hold")
         return tuple(labels)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.value_errors import ValueFault
+from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.expressions import evaluate
@@ -26,7 +26,7 @@ from ticdc_emit.traffic.generate.arrays import native_values
 __all__ = ["GeneratedColumns"]
 
 _HOW = Rendering("UTC")
-_FAULTS = (NotExactError, EvaluationError, ValueFault, ArithmeticError, TypeError, pa.ArrowException)
+_FAULTS = (NotExactError, EvaluationError, ValueRefused, ArithmeticError, TypeError, pa.ArrowException)
 
 
 @dataclass(frozen=True)
