@@ -14,7 +14,7 @@ import pytest
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import FORMS, protocol_parameters, spec_of
 from ticdc_emit.delivery import KafkaSink, MessageWriter
-from ticdc_emit.delivery.kafka_client import KafkaAdmin
+from ticdc_emit.delivery.kafka import KafkaAdmin
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.delivery.memory import sink_for
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError

@@ -57,7 +57,7 @@ class _Counter(TaskWriter):
     def check_place(self, topic: str, partition: int) -> None:
         pass
 
-    def enqueue(self, run: PartitionBatch) -> None:
+    def enqueue(self, batch: PartitionBatch) -> None:
         pass
 
     def settle(self) -> None:

@@ -1,7 +1,8 @@
-"""The one shape of a message: what every sink, reader and test of this library hands out or takes.
+"""The contract between the pipeline and every sink: messages in, acknowledged messages out.
 
-In: record batches of messages (``delivery.base.MESSAGE_SCHEMA``), which encoders return. Out: :class:`Message`
-records.
+In: batches of messages (:data:`MESSAGE_SCHEMA`) or of one topic-partition (:class:`PartitionBatch`). Out: a
+:class:`DeliveryReport` of what was acknowledged. A :class:`Sink` opens a :class:`MessageWriter` for each task; the
+sinks of this package build theirs on :class:`TaskWriter`. :class:`Message` is one record as a consumer reads it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ __all__ = [
     "MOST_PARTITIONS",
     "DeliveryReport",
     "Message",
-    "MessageColumns",
     "MessageWriter",
     "PartitionBatch",
     "PartitionCount",
@@ -37,6 +37,7 @@ __all__ = [
     "Sink",
     "TaskWriter",
     "effective_partitions",
+    "partition_batches",
     "to_messages",
     "unknown_partition",
     "unknown_topic",
@@ -128,18 +129,10 @@ class DeliveryReport:
         return sum(count.bytes for count in self.per_partition.values())
 
     def __add__(self, other: DeliveryReport) -> DeliveryReport:
-        return DeliveryReport.total((self, other))
-
-    @classmethod
-    def total(cls, reports: Iterable[DeliveryReport]) -> DeliveryReport:
-        """Return the sum of all ``reports``."""
-        merged: dict[Place, PartitionCount] = {}
-        retries = 0
-        for report in reports:
-            retries += report.retries
-            for place, count in report.per_partition.items():
-                merged[place] = merged.get(place, PartitionCount()).plus(count)
-        return cls(merged, retries)
+        counts = dict(self.per_partition)
+        for place, count in other.per_partition.items():
+            counts[place] = counts.get(place, PartitionCount()).plus(count)
+        return DeliveryReport(counts, self.retries + other.retries)
 
     def to_dict(self) -> dict[str, object]:
         """For JSON: totals, then one entry per topic-partition in order of topic and partition."""
@@ -251,17 +244,13 @@ def unknown_partition(topic: str, partition: int) -> UnknownTopicError:
 
 
 class PartitionBatch(NamedTuple):
-    """Rows of one topic-partition, in their order.  ``sizes``: bytes of key plus value."""
+    """Messages of one topic-partition as Python objects, in their order. ``sizes``: bytes of key plus value."""
 
     topic: str
     partition: int
     keys: list[bytes | None]
     values: list[bytes | None]
     sizes: npt.NDArray[np.int64]
-
-    def check_sizes(self, max_message_bytes: int) -> None:
-        """Raise :class:`~ticdc_emit.errors.MessageTooLargeError` for the first message above ``max_message_bytes``."""
-        _check_sizes(self.sizes, max_message_bytes, lambda _: (self.topic, self.partition))
 
     def pieces(self, messages: int, size: int) -> Iterator[tuple[int, int]]:
         """Yield (start, stop) of pieces with at most so many messages and so many bytes, or with one message."""
@@ -275,81 +264,31 @@ class PartitionBatch(NamedTuple):
             start = stop
 
 
-@dataclass(frozen=True)
-class MessageColumns:
-    """The columns of one batch, checked.  ``topic_codes`` index into ``topics``; ``sizes`` are bytes of key plus
-    value."""
+def partition_batches(batch: pa.RecordBatch, max_message_bytes: int) -> list[PartitionBatch]:
+    """Check a batch of messages, and return those of each topic-partition in their order.
 
-    topics: list[str]
-    topic_codes: npt.NDArray[np.int64]
-    partitions: npt.NDArray[np.int64]
-    keys: pa.Array
-    values: pa.Array
-    sizes: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, batch: pa.RecordBatch, max_message_bytes: int) -> MessageColumns:
-        """Check and take apart ``batch``.
-
-        Raises :class:`~ticdc_emit.errors.MessageTooLargeError` for the first row above ``max_message_bytes`` and
-        :class:`~ticdc_emit.errors.DeliveryError` for a batch that is not one of messages.
-        """
-        topics, codes = _dictionary(_column(batch, "topic"))
-        partition = _column(batch, "partition")
-        if not pa.types.is_integer(partition.type) or partition.null_count:
-            raise DeliveryError(
-                "the column 'partition' must hold an integer in every row",
-                remedy="Give each message its partition",
-                column="partition",
-            )
-        partitions = partition.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-        if len(partitions) and partitions.min() < 0:
-            raise DeliveryError(
-                f"partition {partitions.min()} is negative", remedy="Give partitions from 0 on", column="partition"
-            )
-        keys, values = _binary(batch, "key"), _binary(batch, "value")
-        columns = cls(topics, codes, partitions, keys, values, _lengths(keys) + _lengths(values))
-        _check_sizes(columns.sizes, max_message_bytes, columns._place)
-        return columns
-
-    def runs(self) -> Iterator[PartitionBatch]:
-        """Yield one run per topic-partition, its rows in their order.
-
-        No sink promises an order between partitions, and a loop over long runs is five times as fast as one that
-        changes its partition with every row.
-        """
-        places = self._places()
-        keys, values, sizes = self.keys, self.values, self.sizes
-        if (np.diff(places) < 0).any():
-            order = np.argsort(places, kind="stable")
-            places, rows = places[order], pa.array(order)
-            keys, values, sizes = keys.take(rows), values.take(rows), sizes[order]
-        else:
-            order = np.arange(len(places))
-        key_list, value_list = keys.to_pylist(), values.to_pylist()
-        borders = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), len(places)]
-        for start, stop in pairwise(borders):
-            if start < stop:
-                topic, partition = self._place(int(order[start]))
-                yield PartitionBatch(topic, partition, key_list[start:stop], value_list[start:stop], sizes[start:stop])
-
-    def counts(self) -> dict[Place, PartitionCount]:
-        """Return what the batch amounts to once all of it is delivered."""
-        _, first, group = np.unique(self._places(), return_index=True, return_inverse=True)
-        messages = np.bincount(group, minlength=len(first))
-        sizes = np.zeros(len(first), dtype=np.int64)
-        np.add.at(sizes, group, self.sizes)
-        return {
-            self._place(row): PartitionCount(count, size)
-            for row, count, size in zip(first.tolist(), messages.tolist(), sizes.tolist(), strict=True)
-        }
-
-    def _places(self) -> npt.NDArray[np.int64]:
-        """Return a number per row, the same for the same topic-partition."""
-        return self.topic_codes * MOST_PARTITIONS + self.partitions
-
-    def _place(self, row: int) -> Place:
-        return self.topics[self.topic_codes[row]], int(self.partitions[row])
+    No sink promises an order between partitions, and a loop over the messages of one is five times as fast as one that
+    changes its partition with every row. Raises :class:`~ticdc_emit.errors.MessageTooLargeError` for the first row
+    above ``max_message_bytes`` and :class:`~ticdc_emit.errors.DeliveryError` for a batch that is not one of messages.
+    """
+    topics, codes = _topics(_column(batch, "topic"))
+    partitions = _partitions(_column(batch, "partition"))
+    keys, values = _binary(batch, "key"), _binary(batch, "value")
+    sizes = _lengths(keys) + _lengths(values)
+    _check_sizes(sizes, max_message_bytes, lambda row: (topics[codes[row]], int(partitions[row])))
+    numbers = codes * MOST_PARTITIONS + partitions
+    if (np.diff(numbers) < 0).any():
+        order = np.argsort(numbers, kind="stable")
+        rows = pa.array(order)
+        numbers, keys, values, sizes = numbers[order], keys.take(rows), values.take(rows), sizes[order]
+    key_list, value_list = keys.to_pylist(), values.to_pylist()
+    batches = []
+    for start, stop in pairwise([0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]):
+        if start < stop:
+            code, partition = divmod(int(numbers[start]), MOST_PARTITIONS)
+            own_keys, own_values = key_list[start:stop], value_list[start:stop]
+            batches.append(PartitionBatch(topics[code], partition, own_keys, own_values, sizes[start:stop]))
+    return batches
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
@@ -363,7 +302,8 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     return batch.column(index)
 
 
-def _dictionary(topic: pa.Array) -> tuple[list[str], npt.NDArray[np.int64]]:
+def _topics(topic: pa.Array) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """Return the names of topics, and the place of each row's among them."""
     encoded = topic if pa.types.is_dictionary(topic.type) else pc.dictionary_encode(topic)
     names, codes = encoded.dictionary, encoded.indices
     if not (pa.types.is_string(names.type) or pa.types.is_large_string(names.type)) or topic.null_count:
@@ -372,8 +312,23 @@ def _dictionary(topic: pa.Array) -> tuple[list[str], npt.NDArray[np.int64]]:
         )
     if len(names.unique()) < len(names):
         # Two codes for one topic would be two partitions' worth of order and counts.
-        return _dictionary(topic.cast(names.type))
+        return _topics(topic.cast(names.type))
     return names.to_pylist(), codes.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+
+
+def _partitions(column: pa.Array) -> npt.NDArray[np.int64]:
+    if not pa.types.is_integer(column.type) or column.null_count:
+        raise DeliveryError(
+            "the column 'partition' must hold an integer in every row",
+            remedy="Give each message its partition",
+            column="partition",
+        )
+    partitions: npt.NDArray[np.int64] = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    if len(partitions) and partitions.min() < 0:
+        raise DeliveryError(
+            f"partition {partitions.min()} is negative", remedy="Give partitions from 0 on", column="partition"
+        )
+    return partitions
 
 
 def _binary(batch: pa.RecordBatch, name: str) -> pa.Array:
@@ -410,8 +365,6 @@ def _check_sizes(sizes: npt.NDArray[np.int64], max_message_bytes: int, place: Ca
 
 Self = TypeVar("Self", bound="TaskWriter")
 
-_NONE = PartitionCount()
-
 
 class TaskWriter(ABC):
     """A :class:`~ticdc_emit.delivery.base.MessageWriter` over four steps that a subclass gives."""
@@ -428,8 +381,8 @@ class TaskWriter(ABC):
         """Raise :class:`~ticdc_emit.errors.UnknownTopicError` unless the topic-partition exists."""
 
     @abstractmethod
-    def enqueue(self, run: PartitionBatch) -> None:
-        """Add the messages of ``run`` after the earlier ones of its topic-partition."""
+    def enqueue(self, batch: PartitionBatch) -> None:
+        """Add the messages after the earlier ones of their topic-partition."""
 
     @abstractmethod
     def settle(self) -> None:
@@ -441,23 +394,13 @@ class TaskWriter(ABC):
 
     def write(self, batch: pa.RecordBatch) -> None:
         with self._failing():
-            columns = MessageColumns.of(batch, self._max_message_bytes)
-            counts = columns.counts()
-            for place in sorted(counts):
-                self._know(place)
-            for run in columns.runs():
-                self.enqueue(run)
-            for place, count in counts.items():
-                self._count(place, count)
+            self._enqueue_all(partition_batches(batch, self._max_message_bytes))
 
-    def write_run(self, run: PartitionBatch) -> None:
+    def write_partition(self, batch: PartitionBatch) -> None:
         """Enqueue messages of one topic-partition that are Python objects already, as :meth:`write` does."""
         with self._failing():
-            run.check_sizes(self._max_message_bytes)
-            place = run.topic, run.partition
-            self._know(place)
-            self.enqueue(run)
-            self._count(place, PartitionCount(len(run.sizes), int(run.sizes.sum())))
+            _check_sizes(batch.sizes, self._max_message_bytes, lambda _: (batch.topic, batch.partition))
+            self._enqueue_all([batch])
 
     def flush(self) -> DeliveryReport:
         with self._failing():
@@ -482,13 +425,14 @@ class TaskWriter(ABC):
         finally:
             self.close()
 
-    def _know(self, place: Place) -> None:
-        if place not in self._known:
+    def _enqueue_all(self, batches: list[PartitionBatch]) -> None:
+        for place in sorted({(batch.topic, batch.partition) for batch in batches} - self._known):
             self.check_place(*place)
             self._known.add(place)
-
-    def _count(self, place: Place, count: PartitionCount) -> None:
-        self._pending[place] = self._pending.get(place, _NONE).plus(count)
+        for batch in batches:
+            self.enqueue(batch)
+            place, count = (batch.topic, batch.partition), PartitionCount(len(batch.sizes), int(batch.sizes.sum()))
+            self._pending[place] = self._pending.get(place, PartitionCount()).plus(count)
 
     @contextmanager
     def _failing(self) -> Iterator[None]:

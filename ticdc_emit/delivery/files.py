@@ -111,11 +111,11 @@ class FileWriter(TaskWriter):
         if not self._sink.path(topic, partition).is_file():
             raise unknown_partition(topic, partition)
 
-    def enqueue(self, run: PartitionBatch) -> None:
-        place = (run.topic, run.partition)
+    def enqueue(self, batch: PartitionBatch) -> None:
+        place = (batch.topic, batch.partition)
         lines = [
             orjson.dumps({"key": _printable(key), "value": _printable(value)}, option=orjson.OPT_APPEND_NEWLINE)
-            for key, value in zip(run.keys, run.values, strict=True)
+            for key, value in zip(batch.keys, batch.values, strict=True)
         ]
         with writing_temporary_files():
             if place not in self._spools:

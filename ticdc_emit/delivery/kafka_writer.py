@@ -1,8 +1,9 @@
-"""How far enqueuing one partition may run ahead of its acknowledgements.
+"""The writer of a task: messages in, enqueued with librdkafka, and all acknowledged when it is flushed.
 
-In: how much is to be enqueued, and how many messages of all partitions are outstanding. Out: how many may be.
-librdkafka does not tell them apart by partition, so what was outstanding before a partition's first message is taken
-for others' for as long as it may be: what is left of another partition may lie there until ``linger.ms`` is over.
+In: batches of one topic-partition. Out: a report of what was acknowledged, or the first failure as an error of the
+:class:`~ticdc_emit.errors.DeliveryError` family. A :class:`KafkaWriter` acquires a producer of this process and
+releases it, since connecting costs more than a small batch. An :class:`InFlightLimit` bounds how far enqueuing runs
+ahead of acknowledgements.
 """
 
 from __future__ import annotations
@@ -53,131 +54,17 @@ __all__ = [
 ]
 
 
-BATCHES_AHEAD = 3
-"""How many batches of a partition are enqueued at most: one on its way, one that is complete, and one that grows."""
-
-PIECES = 5
-"""How many pieces a batch is enqueued in."""
-
-
-class InFlightLimit:
-    """The pieces of one partition that were enqueued last. ``outstanding``: messages of other partitions."""
-
-    def __init__(self, outstanding: int) -> None:
-        self._others = outstanding
-        self._begun: deque[int] = deque(maxlen=BATCHES_AHEAD * PIECES - 1)
-        self._filled = 1.0
-
-    def most(self, share: float, enqueued: int, outstanding: int) -> int | None:
-        """Return how many messages may be outstanding when ``share`` of a piece is enqueued; ``None``: any number.
-
-        ``enqueued``: the number of messages, of all partitions, that were enqueued before. Small shares fill a piece
-        together: else a few messages would wait for others that librdkafka does not send before it has a batch.
-        """
-        self._others = min(self._others, outstanding)
-        if self._filled + share <= 1:
-            self._filled += share
-            return None
-        is_full = len(self._begun) == self._begun.maxlen
-        most = enqueued - self._begun[0] + self._others if is_full else None
-        self._begun.extend([enqueued] * math.ceil(share))
-        self._filled = share
-        return most
-
-
-Settings = Mapping[str, Any]
-_Key = tuple[tuple[str, Any], ...]
-
-_lock = threading.Lock()
-_idle: dict[_Key, PooledProducer] = {}
-_alive: set[PooledProducer] = set()
-
-
-class PooledProducer:
-    """A producer with what its callbacks saw.  ``failed`` counts messages that were not delivered."""
-
-    def __init__(self, settings: Settings) -> None:
-        from confluent_kafka import KafkaException, Producer
-
-        self.key: _Key = tuple(sorted(settings.items()))
-        self.failed = 0
-        self.first_failure: tuple[KafkaError, str, int | None, int] | None = None
-        """Error, topic, partition and payload bytes of the first message that was not delivered."""
-        self.log = ConnectionLog()
-        self.partitions: dict[str, int] = {}
-        try:
-            # librdkafka itself would drop successes; the Python client counts them and spares only the callback.
-            self.producer: Producer = Producer(
-                {
-                    **client_settings(settings, self.log),
-                    "on_delivery": self._on_delivery,
-                    "delivery.report.only.error": True,
-                }
-            )
-        except KafkaException as error:
-            raise settings_refused(error) from None
-
-    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
-        if error is None:
-            return
-        self.failed += 1
-        if self.first_failure is None:
-            size = len(message.key() or b"") + len(message.value() or b"")
-            self.first_failure = (error, message.topic() or "", message.partition(), size)
-
-
-@hides_arguments
-def acquire(settings: Settings) -> PooledProducer:
-    """Return an idle producer with these settings, or a new one.  Raises :class:`~ticdc_emit.errors.ConfigError`."""
-    with _lock:
-        idle = _idle.pop(tuple(sorted(settings.items())), None)
-    if idle is not None:
-        # What it has to say is about the time when nobody used it.
-        idle.producer.poll(0)
-        idle.log.forget()
-        idle.log.failures = 0
-        return idle
-    pooled = PooledProducer(settings)
-    with _lock:
-        _alive.add(pooled)
-    return pooled
-
-
-def release(pooled: PooledProducer) -> None:
-    """Keep ``pooled`` for the next task; its queue must be empty."""
-    with _lock:
-        if pooled.key not in _idle:
-            _idle[pooled.key] = pooled
-            return
-    discard(pooled)
-
-
-def discard(pooled: PooledProducer) -> None:
-    """Drop what ``pooled`` still holds and close it."""
-    with _lock:
-        _alive.discard(pooled)
-    pooled.producer.purge(in_queue=True, in_flight=True, blocking=False)
-    pooled.producer.flush(0)
-
-
-def _forget_in_child() -> None:
-    """After ``fork``: the parent's producers have no threads here, and freeing one waits for them forever."""
-    global _lock
-    _lock = threading.Lock()
-    for pooled in _alive:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(pooled.producer))
-    _alive.clear()
-    _idle.clear()
-
-
-os.register_at_fork(after_in_child=_forget_in_child)
-
-
 BATCH_BYTES = 1_000_000
 """librdkafka's own ``batch.size``; larger ones are no faster."""
 
 _BATCH_MESSAGES = 10_000
 """librdkafka's own ``batch.num.messages``."""
+
+BATCHES_AHEAD = 3
+"""How many batches of a partition are enqueued at most: one on its way, one that is complete, and one that grows."""
+
+PIECES = 5
+"""How many pieces a batch is enqueued in."""
 
 
 class KafkaWriter(TaskWriter):
@@ -204,11 +91,11 @@ class KafkaWriter(TaskWriter):
         if partition >= known[topic]:
             raise unknown_partition(topic, partition)
 
-    def enqueue(self, run: PartitionBatch) -> None:
-        topic, partition, keys, values, sizes = run
+    def enqueue(self, batch: PartitionBatch) -> None:
+        topic, partition, keys, values, sizes = batch
         produce = self._producer.produce
         most_messages, most_bytes = self._piece
-        for start, stop in run.pieces(most_messages, most_bytes):
+        for start, stop in batch.pieces(most_messages, most_bytes):
             share = max((stop - start) / most_messages, int(sizes[start:stop].sum()) / most_bytes)
             self._make_room((topic, partition), share)
             for key, value in zip(keys[start:stop], values[start:stop], strict=True):
@@ -346,3 +233,121 @@ class KafkaWriter(TaskWriter):
                 f"the Kafka producer cannot go on: {foreign_text(self._pooled.log.fatal.str())}",
                 remedy="Run the batch again",
             )
+
+
+Settings = Mapping[str, Any]
+_Key = tuple[tuple[str, Any], ...]
+
+_lock = threading.Lock()
+_idle: dict[_Key, PooledProducer] = {}
+_alive: set[PooledProducer] = set()
+
+
+class PooledProducer:
+    """A producer with what its callbacks saw.  ``failed`` counts messages that were not delivered."""
+
+    def __init__(self, settings: Settings) -> None:
+        from confluent_kafka import KafkaException, Producer
+
+        self.key: _Key = tuple(sorted(settings.items()))
+        self.failed = 0
+        self.first_failure: tuple[KafkaError, str, int | None, int] | None = None
+        """Error, topic, partition and payload bytes of the first message that was not delivered."""
+        self.log = ConnectionLog()
+        self.partitions: dict[str, int] = {}
+        try:
+            # librdkafka itself would drop successes; the Python client counts them and spares only the callback.
+            self.producer: Producer = Producer(
+                {
+                    **client_settings(settings, self.log),
+                    "on_delivery": self._on_delivery,
+                    "delivery.report.only.error": True,
+                }
+            )
+        except KafkaException as error:
+            raise settings_refused(error) from None
+
+    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            return
+        self.failed += 1
+        if self.first_failure is None:
+            size = len(message.key() or b"") + len(message.value() or b"")
+            self.first_failure = (error, message.topic() or "", message.partition(), size)
+
+
+@hides_arguments
+def acquire(settings: Settings) -> PooledProducer:
+    """Return an idle producer with these settings, or a new one.  Raises :class:`~ticdc_emit.errors.ConfigError`."""
+    with _lock:
+        idle = _idle.pop(tuple(sorted(settings.items())), None)
+    if idle is not None:
+        # What it has to say is about the time when nobody used it.
+        idle.producer.poll(0)
+        idle.log.forget()
+        idle.log.failures = 0
+        return idle
+    pooled = PooledProducer(settings)
+    with _lock:
+        _alive.add(pooled)
+    return pooled
+
+
+def release(pooled: PooledProducer) -> None:
+    """Keep ``pooled`` for the next task; its queue must be empty."""
+    with _lock:
+        if pooled.key not in _idle:
+            _idle[pooled.key] = pooled
+            return
+    discard(pooled)
+
+
+def discard(pooled: PooledProducer) -> None:
+    """Drop what ``pooled`` still holds and close it."""
+    with _lock:
+        _alive.discard(pooled)
+    pooled.producer.purge(in_queue=True, in_flight=True, blocking=False)
+    pooled.producer.flush(0)
+
+
+def _forget_in_child() -> None:
+    """After ``fork``: the parent's producers have no threads here, and freeing one waits for them forever."""
+    global _lock
+    _lock = threading.Lock()
+    for pooled in _alive:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(pooled.producer))
+    _alive.clear()
+    _idle.clear()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)
+
+
+class InFlightLimit:
+    """How far enqueuing one partition may run ahead of its acknowledgements; ``outstanding``: messages of others.
+
+    librdkafka counts what is outstanding of all partitions together. So what was outstanding before a partition's first
+    message counts as others' for as long as it may be: what is left of another partition may lie there until
+    ``linger.ms`` is over. ``_begun``: what was enqueued, of all partitions, when each of the last pieces began.
+    """
+
+    def __init__(self, outstanding: int) -> None:
+        self._others = outstanding
+        self._begun: deque[int] = deque(maxlen=BATCHES_AHEAD * PIECES - 1)
+        self._filled = 1.0
+
+    def most(self, share: float, enqueued: int, outstanding: int) -> int | None:
+        """Return how many messages may be outstanding when ``share`` of a piece is enqueued; ``None``: any number.
+
+        ``enqueued``: the number of messages, of all partitions, that were enqueued before. Small shares fill a piece
+        together: else a few messages would wait for others that librdkafka does not send before it has a batch.
+        """
+        self._others = min(self._others, outstanding)
+        if self._filled + share <= 1:
+            self._filled += share
+            return None
+        is_full = len(self._begun) == self._begun.maxlen
+        most = enqueued - self._begun[0] + self._others if is_full else None
+        self._begun.extend([enqueued] * math.ceil(share))
+        self._filled = share
+        return most

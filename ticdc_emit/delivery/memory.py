@@ -99,9 +99,9 @@ class MemoryWriter(TaskWriter):
             if partition >= len(store[topic]):
                 raise unknown_partition(topic, partition)
 
-    def enqueue(self, run: PartitionBatch) -> None:
-        kept = self._kept.setdefault((run.topic, run.partition), [])
-        kept.extend(zip(run.keys, run.values, strict=True))
+    def enqueue(self, batch: PartitionBatch) -> None:
+        kept = self._kept.setdefault((batch.topic, batch.partition), [])
+        kept.extend(zip(batch.keys, batch.values, strict=True))
 
     def settle(self) -> None:
         with _lock:

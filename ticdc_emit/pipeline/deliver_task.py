@@ -331,7 +331,7 @@ def write_rows(target: Target, rows: Iterable[MergedRows], packer: RowBatcher | 
     """Write the messages of one topic-partition."""
     if packer is None and isinstance(writer, TaskWriter):
         for each in rows:
-            writer.write_run(each.run(target))
+            writer.write_partition(each.partition_batch(target))
     else:
         for batch in batches_of(target, rows, packer):
             writer.write(batch)

@@ -132,7 +132,7 @@ class MergedRows:
         order = np.insert(np.arange(batch.num_rows), places, np.arange(batch.num_rows, joined.num_rows))
         return joined.take(pa.array(order))
 
-    def run(self, target: Target) -> PartitionBatch:
+    def partition_batch(self, target: Target) -> PartitionBatch:
         """Return the messages as a writer takes them."""
         (all_keys, key_sizes), (all_values, value_sizes) = self.keys_and_values
         sizes = np.maximum(key_sizes, 0) + np.maximum(value_sizes, 0)

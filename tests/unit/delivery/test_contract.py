@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.delivery import MESSAGE_SCHEMA, DeliveryReport, PartitionCount
-from ticdc_emit.delivery.base import MessageColumns, PartitionBatch, TaskWriter
+from ticdc_emit.delivery.base import PartitionBatch, TaskWriter, partition_batches
 
 
 def test_reports_add_up() -> None:
     one = DeliveryReport({("b", 1): PartitionCount(2, 20), ("a", 0): PartitionCount(1, 5)})
     two = DeliveryReport({("b", 1): PartitionCount(3, 30), ("b", 0): PartitionCount(1, 1)})
     total = one + two
-    assert total == DeliveryReport.total([DeliveryReport(), two, one])
+    assert total == sum([two, one], DeliveryReport())
     assert (total.messages, total.bytes) == (7, 56)
     assert total.to_dict()["partitions"] == [
         {"topic": "a", "partition": 0, "messages": 1, "bytes": 5},
@@ -28,11 +28,11 @@ def test_reports_add_up() -> None:
 
 
 def test_retries_add_up() -> None:
-    total = DeliveryReport.total([DeliveryReport(retries=2), DeliveryReport(), DeliveryReport(retries=3)])
+    total = DeliveryReport(retries=2) + DeliveryReport() + DeliveryReport(retries=3)
     assert (total.retries, total.messages, total.to_dict()["retries"]) == (5, 0, 5)
 
 
-def test_runs_keep_the_order_of_each_partition() -> None:
+def test_the_order_of_each_partition_is_kept() -> None:
     topics = ["a", "a", "b", "b", "b", "a"]
     partitions = [0, 1, 1, 1, 0, 0]
     batch = pa.RecordBatch.from_pydict(
@@ -45,34 +45,24 @@ def test_runs_keep_the_order_of_each_partition() -> None:
         },
         MESSAGE_SCHEMA,
     )
-    columns = MessageColumns.of(batch, 100)
-    runs = [(run.topic, run.partition, run.values) for run in columns.runs()]
-    assert runs == [
-        ("a", 0, [b"0", b"5"]),
-        ("a", 1, [b"1"]),
-        ("b", 0, [b"4"]),
-        ("b", 1, [b"2", b"3"]),
+    batches = partition_batches(batch, 100)
+    assert [(each.topic, each.partition, each.values, each.sizes.tolist()) for each in batches] == [
+        ("a", 0, [b"0", b"5"], [1, 1]),
+        ("a", 1, [b"1"], [1]),
+        ("b", 0, [b"4"], [1]),
+        ("b", 1, [b"2", b"3"], [1, 1]),
     ]
-    assert columns.counts() == {
-        ("a", 0): PartitionCount(2, 2),
-        ("a", 1): PartitionCount(1, 1),
-        ("b", 1): PartitionCount(2, 2),
-        ("b", 0): PartitionCount(1, 1),
-    }
 
 
-def test_an_empty_batch_has_no_runs() -> None:
-    columns = MessageColumns.of(pa.RecordBatch.from_pylist([], MESSAGE_SCHEMA), 10)
-    assert list(columns.runs()) == []
-    assert columns.counts() == {}
+def test_an_empty_batch_has_no_messages() -> None:
+    assert partition_batches(pa.RecordBatch.from_pylist([], MESSAGE_SCHEMA), 10) == []
 
 
 def test_a_dictionary_may_name_a_topic_twice() -> None:
     topics = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1], pa.int32()), pa.array(["t", "t"]))
     rows = {"partition": [0] * 4, "key": [b""] * 4, "value": [b"1", b"2", b"3", b"4"]}
-    columns = MessageColumns.of(pa.record_batch({"topic": topics, **rows}), 100)
-    assert [run.values for run in columns.runs()] == [[b"1", b"2", b"3", b"4"]]
-    assert columns.counts() == {("t", 0): PartitionCount(4, 4)}
+    batches = partition_batches(pa.record_batch({"topic": topics, **rows}), 100)
+    assert [each.values for each in batches] == [[b"1", b"2", b"3", b"4"]]
 
 
 def test_large_counts_do_not_overflow() -> None:
@@ -85,7 +75,9 @@ def test_large_counts_do_not_overflow() -> None:
             "value": pa.array([b"x" * 30] * count, pa.large_binary()),
         }
     )
-    report = DeliveryReport(MessageColumns.of(batch, 100).counts())
+    with _Discarding(100) as writer:
+        writer.write(batch)
+        report = writer.flush()
     assert (report.messages, report.bytes) == (count, 30 * count)
 
 
@@ -103,7 +95,7 @@ class _Discarding(TaskWriter):
 
     def check_place(self, topic: str, partition: int) -> None: ...
 
-    def enqueue(self, run: PartitionBatch) -> None: ...
+    def enqueue(self, batch: PartitionBatch) -> None: ...
 
     def settle(self) -> None: ...
 

@@ -7,8 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from ticdc_emit.delivery.kafka import KafkaSink
-from ticdc_emit.delivery.kafka_client import KafkaAdmin
+from ticdc_emit.delivery.kafka import KafkaAdmin, KafkaSink
 
 
 @pytest.mark.parametrize(("options", "level"), [({}, "INFO"), ({"max_message_bytes": 2_000_000}, "WARNING")])
@@ -18,7 +17,7 @@ def test_once_per_process_and_topic(options: dict[str, int], level: str, caplog:
     for _ in range(3):
         admin = KafkaAdmin(sink)
         for topic in topics:
-            admin._tell_lowered(1_048_460, topic)
+            admin._log_lowered(1_048_460, topic)
     told = [record for record in caplog.records if "is lowered" in record.getMessage()]
     assert [(record.levelname, topic in record.getMessage()) for record, topic in zip(told, topics, strict=True)] == [
         (level, True)

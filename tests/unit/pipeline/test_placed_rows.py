@@ -52,7 +52,7 @@ def test_a_run_has_the_messages_of_a_batch(parts: list[list[int]], ended: bool, 
         rows.due, rows.places = due, np.array(places, np.int64)
         for message, place in reversed(list(zip(due, places, strict=True))):
             expected.insert(place, (message.key, message.value))
-        run, batch = rows.run(TARGET), rows.batch(TARGET, None)
+        run, batch = rows.partition_batch(TARGET), rows.batch(TARGET, None)
         assert list(zip(run.keys, run.values, strict=True)) == expected
         assert list(zip(*(batch.column(name).to_pylist() for name in ("key", "value")), strict=True)) == expected
         assert run.sizes.tolist() == [len(key or b"") + len(value or b"") for key, value in expected]
@@ -100,7 +100,7 @@ def test_a_run_with_a_message_that_is_too_large_is_refused_whole() -> None:
     sink.prepare({"t": 1})
     writer = sink.open()
     with pytest.raises(MessageTooLargeError, match="has 6 bytes"):
-        writer.write_run(PartitionBatch("t", 0, [b"", b"k"], [b"ok", b"large"], np.array([2, 6])))
+        writer.write_partition(PartitionBatch("t", 0, [b"", b"k"], [b"ok", b"large"], np.array([2, 6])))
     writer.close()
     assert messages("refused") == []
     clear("refused")
