@@ -17,8 +17,8 @@ from typing import Any
 
 from ticdc_emit.config import Profile
 from ticdc_emit.pipeline.large_messages import LargeMessages
-from ticdc_emit.protocols.decoded import DecodeError
-from ticdc_emit.protocols.whole_messages import decompress
+from ticdc_emit.protocols.decoder import decompress
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.registry.base import SchemaPost
 from ticdc_emit.registry.confluent import registration_request
 

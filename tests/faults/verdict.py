@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 
 from .expected import Change, Expected, digest
 from .protocols import Read, Said

@@ -23,7 +23,7 @@ from random_tables import COMMIT_TS, Kind, RandomTable, bitwise, random_tables
 
 from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.protocols.avro.decoder import AvroReader
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.registry.base import MemoryRegistry
 
 

@@ -16,7 +16,7 @@ from random_tables import COMMIT_TS, Kind, RandomTable, bitwise, random_tables
 
 from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.protocols import codec_for
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.simple.decoder import SimpleReader
 from ticdc_emit.protocols.simple.records import (
     SimpleBootstrap,

@@ -41,7 +41,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.protocols.avro.decoder import AvroReader, AvroRow, verify_checksum
-from ticdc_emit.protocols.decoded import ChecksumMismatchError
+from ticdc_emit.protocols.events import ChecksumMismatchError
 from ticdc_emit.registry.base import MemoryRegistry
 
 _URI = "kafka://127.0.0.1:9092/avro-checksum-test?protocol=avro"

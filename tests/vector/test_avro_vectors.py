@@ -16,7 +16,7 @@ import pytest
 from conformance.vectors import read_case
 from vector_files import readable_names, vector_names, vector_path
 
-from ticdc_emit.protocols.schema_texts import sanitize
+from ticdc_emit.protocols.names import sanitize
 
 
 @pytest.fixture(scope="module")

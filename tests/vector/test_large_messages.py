@@ -21,7 +21,7 @@ from ticdc_emit.pipeline.encode import prepare
 from ticdc_emit.pipeline.large_messages import FixedName
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
-from ticdc_emit.protocols.whole_messages import decompress
+from ticdc_emit.protocols.decoder import decompress
 
 NAME = FixedName("00000000-0000-4000-8000-000000000000")
 CASES = {name: read_case(vector_path(name)) for name in ("large_messages", "claim_objects", "options")}

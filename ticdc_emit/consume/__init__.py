@@ -26,7 +26,13 @@ from ticdc_emit.protocols.connect.decoder import (
 )
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 from ticdc_emit.protocols.debezium_avro.decoder import DebeziumAvroReader
-from ticdc_emit.protocols.decoded import (
+from ticdc_emit.protocols.decoder import (
+    ClaimedMessage,
+    EventReader,
+    decompress,
+    read_claim,
+)
+from ticdc_emit.protocols.events import (
     BootstrapEvent,
     ChecksumMismatchError,
     DdlEvent,
@@ -35,7 +41,6 @@ from ticdc_emit.protocols.decoded import (
     RowEvent,
     WatermarkEvent,
 )
-from ticdc_emit.protocols.decoder import EventReader
 from ticdc_emit.protocols.open_protocol.decoder import (
     OpenColumn,
     OpenDdl,
@@ -59,7 +64,6 @@ from ticdc_emit.protocols.simple.records import (
     SimpleWatermark,
     row_values,
 )
-from ticdc_emit.protocols.whole_messages import ClaimedMessage, decompress, read_claim
 
 __all__ = [
     "AvroReader",

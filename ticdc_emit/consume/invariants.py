@@ -16,7 +16,8 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.base import Message, Place
 from ticdc_emit.errors import ClaimCheckError
 from ticdc_emit.protocols.avro.decoder import AvroRow
-from ticdc_emit.protocols.decoded import (
+from ticdc_emit.protocols.decoder import EventReader, read_claim
+from ticdc_emit.protocols.events import (
     BootstrapEvent,
     DdlEvent,
     DecodeError,
@@ -26,8 +27,6 @@ from ticdc_emit.protocols.decoded import (
     as_decode_error,
     table_of,
 )
-from ticdc_emit.protocols.decoder import EventReader
-from ticdc_emit.protocols.whole_messages import read_claim
 
 __all__ = [
     "Checksums",

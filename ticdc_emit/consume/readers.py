@@ -15,10 +15,15 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.protocols import WRITTEN, Protocol
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.protocols.decoded import DecodeError
-from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, ReaderPackage, Recognizer
+from ticdc_emit.protocols.decoder import (
+    MAX_DECOMPRESSED_BYTES,
+    EventReader,
+    ReaderInputs,
+    ReaderPackage,
+    Recognizer,
+)
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.registered_avro import RegistrySchemas, SchemaSource
-from ticdc_emit.protocols.whole_messages import MAX_DECOMPRESSED_BYTES
 
 __all__ = ["EventReader", "ProtocolGuess", "package_of", "reader_for"]
 

@@ -19,8 +19,22 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.delivery.base import Message, Place
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.decoded import DdlEvent, DecodeError, Event, RowEvent, WatermarkEvent, as_decode_error
-from ticdc_emit.protocols.decoded_tables import Lookup, Outcome, Redelivery, Row, RowKey, TableName
+from ticdc_emit.protocols.consumer_tables import (
+    Lookup,
+    Outcome,
+    Redelivery,
+    Row,
+    RowKey,
+    TableName,
+)
+from ticdc_emit.protocols.events import (
+    DdlEvent,
+    DecodeError,
+    Event,
+    RowEvent,
+    WatermarkEvent,
+    as_decode_error,
+)
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.tso import LOGICAL_BITS
@@ -101,7 +115,7 @@ class ReferenceConsumer:
         """Take the next message of its partition.
 
         Raises :class:`DecodeError` for a message that cannot be read or applied, and for a partition that the topic
-        does not have. With integrity checks on, raises :class:`~ticdc_emit.protocols.decoded.ChecksumMismatchError` for
+        does not have. With integrity checks on, raises :class:`~ticdc_emit.protocols.events.ChecksumMismatchError` for
         a row that differs from its checksum. Raises :class:`~ticdc_emit.errors.SchemaError` for DDL that does not fit
         the tables.
         """

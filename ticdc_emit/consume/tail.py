@@ -18,7 +18,7 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ClaimCheckError, ConfigError, UnknownTableError
 from ticdc_emit.hints import did_you_mean, names
-from ticdc_emit.protocols.decoded import (
+from ticdc_emit.protocols.events import (
     BootstrapEvent,
     DdlEvent,
     DecodeError,

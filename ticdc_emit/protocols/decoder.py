@@ -1,28 +1,50 @@
-"""The interface of all readers of messages. In: key and value of a Kafka record. Out: an event, and its images as text.
+"""The interface of decoders, and what they share about large messages.
 
-Each protocol's ``decoder.py`` has one. Its methods cover the differences that matter to users of events: the reference
-consumer, the invariants, the lines of a topic. The module offers two functions:
+In: key and value of a Kafka record. Out: an event, and its images as canonical text. Each protocol's ``decoder.py`` has
+an :class:`EventReader`, whose methods cover the differences that matter to users of events: the reference consumer, the
+invariants, the lines of a topic. The module offers two functions:
 
 - ``make_reader(inputs)``, of :class:`ReaderInputs`;
-- ``recognizers()``, what reads a key and a value or raises :class:`~ticdc_emit.protocols.decoded.DecodeError`, by the
+- ``recognizers()``, what reads a key and a value or raises :class:`~ticdc_emit.protocols.events.DecodeError`, by the
   name of what it reads (``config.protocols.FORMS``).
+
+Keys and values under ``large-message-handle-compression`` are decompressed up to a limit, because a message of 4 MB may
+decompress to 1 GB. A row that only names a location is replaced by the stored message. Rule source: reference
+``pingcap/tiflow: pkg/compression/compress.go``: ``snappy`` is the raw block format, ``lz4`` the frame format.
 """
 
 from __future__ import annotations
 
+import base64
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+
+import numpy as np
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.protocols.decoded import Event, Image, RowEvent
-from ticdc_emit.protocols.decoded_tables import Lookup, Tables
+from ticdc_emit.errors import ConfigError, MissingDependencyError
+from ticdc_emit.json_depth import parsed
+from ticdc_emit.protocols.consumer_tables import Lookup, Tables
+from ticdc_emit.protocols.events import DecodeError, Event, Image, RowEvent
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["EventReader", "Part", "ReaderInputs", "ReaderPackage", "Recognizer"]
+__all__ = [
+    "MAX_DECOMPRESSED_BYTES",
+    "ClaimedMessage",
+    "Claims",
+    "EventReader",
+    "Part",
+    "ReaderInputs",
+    "ReaderPackage",
+    "Recognizer",
+    "decompress",
+    "decompressor",
+    "read_claim",
+]
 
 
 Recognizer = Callable[[bytes | None, bytes | None], Any]
@@ -47,7 +69,7 @@ class EventReader(ABC):
 
     @abstractmethod
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return the event of a record. Raises :class:`~ticdc_emit.protocols.decoded.DecodeError` for a record that is
+        """Return the event of a record. Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a record that is
         not a message of the protocol.
         """
 
@@ -69,7 +91,7 @@ class EventReader(ABC):
         """Return the event with its images in canonical text.
 
         ``table``: the table at the row's commit_ts. Without it, the types in the message itself are used, and values of
-        unknown type stay as they are on the wire. Raises :class:`~ticdc_emit.protocols.decoded.DecodeError` for a value
+        unknown type stay as they are on the wire. Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a value
         that does not fit its column, and :class:`~ticdc_emit.errors.UnknownTableError` without a table for a row of
         Simple whose version no message has shown.
         """
@@ -79,8 +101,8 @@ class EventReader(ABC):
     def check(self, event: RowEvent) -> None:  # noqa: B027 - most protocols have no checksums
         """Compare a row with its checksum, if the protocol has checksums. A row without one passes.
 
-        Raises :class:`~ticdc_emit.protocols.decoded.ChecksumMismatchError` for a row that differs from its checksum,
-        :class:`~ticdc_emit.protocols.decoded.DecodeError` for values that do not fit their columns.
+        Raises :class:`~ticdc_emit.protocols.events.ChecksumMismatchError` for a row that differs from its checksum,
+        :class:`~ticdc_emit.protocols.events.DecodeError` for values that do not fit their columns.
         """
 
     def key_names(self, event: RowEvent) -> tuple[str, ...]:
@@ -121,3 +143,153 @@ class ReaderPackage(Protocol):
 
     def recognizers(self) -> Mapping[str, list[Recognizer]]:
         """Return for each form a function that accepts only its messages."""
+
+
+MAX_DECOMPRESSED_BYTES = 256 * 1024 * 1024
+"""Default limit: twice TiDB's largest transaction entry, and more than any row's message."""
+_LZ4_EXPANSION = 255
+_SNAPPY_EXPANSION = 22
+"""The maximum number of bytes from one compressed byte."""
+_SMALLEST_BUFFER = 64 * 1024
+_BUFFER_TOO_SMALL = "failed to write whole buffer"
+
+
+def decompress(data: bytes, compression: str, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> bytes:
+    """Return the decompressed bytes; raises the errors of :func:`decompressor` and of its result."""
+    return decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)(data)
+
+
+def decompressor(compression: str, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> Callable[[bytes], bytes]:
+    """Return a function that decompresses one key or value. It raises :class:`DecodeError`, also beyond the limit.
+
+    ``compression`` is ``none``, ``snappy`` or ``lz4``. Raises :class:`~ticdc_emit.errors.ConfigError` for another one,
+    :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
+    """
+    if compression == "none":
+        return bytes
+    if compression not in ("snappy", "lz4"):
+        raise ConfigError(
+            f"the compression {compression!r} is not known",
+            remedy="Use none, snappy or lz4",
+            option="large-message-handle-compression",
+        )
+    try:
+        import cramjam
+    except ImportError:
+        raise MissingDependencyError(f"the compression {compression} needs cramjam", extra="compression") from None
+    unpack = _snappy if compression == "snappy" else _lz4
+
+    def unpacked(data: bytes) -> bytes:
+        try:
+            return unpack(data, max_decompressed_bytes)
+        except DecodeError:
+            raise
+        except (cramjam.DecompressionError, ValueError, OSError) as fault:
+            raise DecodeError(
+                f"the bytes are not compressed by {compression}: {fault}",
+                remedy="Give the changefeed's large-message-handle-compression. If it is given, the message is damaged",
+            ) from fault
+        except MemoryError:
+            raise DecodeError(
+                "the decompressed bytes do not fit into memory",
+                remedy="Read the message where there is more memory, or lower max_decompressed_bytes",
+            ) from None
+
+    return unpacked
+
+
+def _snappy(data: bytes, limit: int) -> bytes:
+    """Decompress a raw block, which begins with the length of its content."""
+    from cramjam import snappy
+
+    length = snappy.decompress_raw_len(data)
+    if length > _SNAPPY_EXPANSION * len(data):
+        raise ValueError(f"{len(data)} bytes cannot hold {length}")
+    if length > limit:
+        raise _too_large(limit)
+    return bytes(snappy.decompress_raw(data))
+
+
+def _lz4(data: bytes, limit: int) -> bytes:
+    """Decompress a frame of unknown length into memory that is allocated while it is written."""
+    from cramjam import DecompressionError, lz4
+
+    most = max(_LZ4_EXPANSION * len(data), _SMALLEST_BUFFER)
+    buffer = np.empty(min(most, limit), np.uint8)
+    try:
+        return buffer[: lz4.decompress_into(data, buffer)].tobytes()
+    except DecompressionError as fault:
+        if _BUFFER_TOO_SMALL in str(fault) and limit < most:
+            raise _too_large(limit) from None
+        raise
+
+
+def _too_large(limit: int) -> DecodeError:
+    return DecodeError(
+        f"the decompressed bytes are more than max_decompressed_bytes={limit}",
+        remedy="Raise max_decompressed_bytes if the message may be that large",
+    )
+
+
+class _Claiming(Protocol):
+    @property
+    def claim_check(self) -> str | None: ...
+
+
+_Row = TypeVar("_Row", bound=_Claiming)
+
+
+class ClaimedMessage(NamedTuple):
+    """A stored message. The key is ``None`` for a protocol whose rows have none, and with ``claim-check-raw-value``."""
+
+    key: bytes | None
+    value: bytes
+
+
+def read_claim(location: str, get: Callable[[str], bytes], *, raw_value: bool = False) -> ClaimedMessage:
+    """Return the stored message. ``raw_value``: the changefeed's ``claim-check-raw-value``.
+
+    Raises the errors of ``get``, and :class:`DecodeError` if the object is not a stored message.
+    """
+    content = get(location)
+    if raw_value:
+        return ClaimedMessage(None, content)
+    try:
+        members = parsed(content)
+        key, value = members["key"], members["value"]
+        shown = None if key is None else base64.b64decode(key, validate=True)
+        return ClaimedMessage(shown, base64.b64decode(value, validate=True))
+    except (ValueError, KeyError, TypeError) as fault:
+        raise DecodeError(
+            f"the object is not a stored message: {type(fault).__name__}: {fault}",
+            remedy="Read it with raw_value=True if the changefeed has claim-check-raw-value = true",
+            location=location,
+        ) from fault
+
+
+class Claims:
+    """Replaces rows that name a location by the stored ones.
+
+    ``get``: returns the object; ``None``: rows stay as they are on Kafka. ``read``: the protocol's reader.
+    """
+
+    def __init__(
+        self,
+        get: Callable[[str], bytes] | None,
+        read: Callable[[bytes | None, bytes | None], object],
+        *,
+        raw_value: bool,
+    ) -> None:
+        self._get = get
+        self._read = read
+        self._raw_value = raw_value
+
+    def whole(self, row: _Row) -> _Row:
+        """Return the stored row for a row that names it; any other row unchanged. Raises the errors of
+        :func:`read_claim`.
+        """
+        if row.claim_check is None or self._get is None:
+            return row
+        stored = read_claim(row.claim_check, self._get, raw_value=self._raw_value)
+        whole = self._read(stored.key, stored.value)
+        return whole if isinstance(whole, type(row)) else row

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError, MissingDependencyError
-from ticdc_emit.protocols.decoded import OTHER_SCHEMAS, DecodeError
+from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.registry.http import Exchange, ExchangeError, RegistryAddress
 
 __all__ = [

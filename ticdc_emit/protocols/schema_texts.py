@@ -1,13 +1,11 @@
-"""The texts of schemas in Avro and Kafka Connect: names, JSON, and headers of registered ones.
+"""JSON texts of schemas, as ``json.Marshal`` prints them, and the headers of registered ones.
 
-In: names and labels of tables and columns, values of ``json.Marshal``, schema texts by part. Out: the text that TiCDC
-puts into a schema, and the header of a message. Rule sources: semantics 2.1 "Naming"; semantics 2.0.1 and 2.0.2 (Go's
-``encoding/json``); ``pingcap/tiflow: pkg/sink/codec/common/helper.go`` (SanitizeName, EscapeEnumAndSetOptions).
+In: values of schemas, texts by part. Out: the text that TiCDC registers, and the header of a message. Rule source:
+semantics 2.0.1 and 2.0.2 (Go's ``encoding/json``).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -17,29 +15,10 @@ from ticdc_emit.columnar.escape import GO_STD, quoted
 from ticdc_emit.errors import RegistryError
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["Json", "SchemaTexts", "any_text", "escaped_label", "float_text", "header_of", "json_text", "sanitize"]
-
-
-_OTHER = re.compile(r"[^A-Za-z0-9_]")
-_LEADING_DIGIT = re.compile(r"[0-9]")
-
-
-def sanitize(name: str) -> str:
-    """Return the name with an underscore for every character that is invalid in schema names, and before a leading
-    digit.
-    """
-    clean = _OTHER.sub("_", name)
-    return "_" + clean if _LEADING_DIGIT.match(clean) else clean
-
-
-def escaped_label(label: str) -> str:
-    """Return a label as written in a comma-separated list of labels."""
-    # Debezium's rules, in their order.
-    return label.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
+__all__ = ["Json", "SchemaTexts", "any_text", "float_text", "header_of", "json_text"]
 
 
 Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | None"
-
 _EXPONENT_BELOW, _EXPONENT_FROM = 1e-6, 1e21
 
 

@@ -18,7 +18,7 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message, Place
 from ticdc_emit.errors import StrategyError
-from ticdc_emit.protocols.decoded import RowEvent
+from ticdc_emit.protocols.events import RowEvent
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.strategies.changefeeds import FeedOptions, changefeeds

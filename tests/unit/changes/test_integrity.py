@@ -9,7 +9,7 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.errors import CorruptedRowError, InvalidValueError, SchemaError, UnsupportedTypeError
 from ticdc_emit.protocols.avro.decoder import AvroReader
-from ticdc_emit.protocols.decoded import ChecksumMismatchError
+from ticdc_emit.protocols.events import ChecksumMismatchError
 from ticdc_emit.registry.base import MemoryRegistry
 
 OPTIONS = "enable-tidb-extension=true&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"

@@ -15,7 +15,7 @@ from recorded import Recorded, recorded, row_messages
 
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.protocols.avro.decoder import AvroReader, AvroRow
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.registered_avro import split_header
 
 _SCHEMA = (

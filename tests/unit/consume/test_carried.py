@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.protocols.decoded import DecodeError
-from ticdc_emit.protocols.decoded_tables import Carrier
+from ticdc_emit.protocols.consumer_tables import Carrier
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 _MISSING = object()

@@ -11,7 +11,7 @@ from delivered import config_of, messages_of
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.history import History
 

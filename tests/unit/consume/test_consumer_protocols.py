@@ -19,7 +19,7 @@ from delivered import (
     ts,
 )
 
-from ticdc_emit.protocols.decoded import DecodeError, RowEvent
+from ticdc_emit.protocols.events import DecodeError, RowEvent
 from ticdc_emit.traffic.history import History
 
 EXT = "&enable-tidb-extension=true"

@@ -23,7 +23,7 @@ from ticdc_emit.protocols.connect.decoder import (
     DebeziumWatermark,
 )
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 
 _READERS = {has_schema: DebeziumReader(has_schema) for has_schema in (True, False)}
 

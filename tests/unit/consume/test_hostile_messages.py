@@ -23,9 +23,9 @@ from ticdc_emit.json_depth import DEEPEST, parsed
 from ticdc_emit.protocols.avro.decoder import AvroReader, verify_checksum
 from ticdc_emit.protocols.canal_json.decoder import CanalJsonReader
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.decoder import decompress, read_claim
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.simple.decoder import SimpleReader
-from ticdc_emit.protocols.whole_messages import decompress, read_claim
 
 READERS: dict[str, Callable[..., Any]] = {
     "canal-json": CanalJsonReader,

@@ -13,7 +13,7 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.verify import INVARIANTS, Verifier, verify
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ClaimCheckError
-from ticdc_emit.protocols.decoded import (
+from ticdc_emit.protocols.events import (
     BootstrapEvent,
     DdlEvent,
     DecodeError,

@@ -12,7 +12,7 @@ from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.protocols.avro.decoder import AvroReader, AvroRow
 from ticdc_emit.protocols.canal_json.decoder import CanalJsonReader, CanalRow
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.registry.base import MemoryRegistry
 
 TSO = 450000000262144000

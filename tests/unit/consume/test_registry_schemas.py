@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from ticdc_emit.protocols.avro.decoder import AvroReader
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.registered_avro import RegistrySchemas
 
 _SCHEMA = '{"type":"record","name":"t","namespace":"default.test","fields":[{"name":"id","type":"int"}]}'

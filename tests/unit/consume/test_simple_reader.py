@@ -17,7 +17,7 @@ from simple_recorded import RecordedSimple, simple_messages
 
 import ticdc_emit.protocols.simple
 from ticdc_emit.errors import ConfigError, MissingDependencyError
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.simple.decoder import SimpleReader
 from ticdc_emit.protocols.simple.records import (
     SimpleBootstrap,

@@ -13,7 +13,7 @@ from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.protocols import codec_for
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.traffic import History
 
 URI = "memory://t?protocol=simple&partition-num=1"

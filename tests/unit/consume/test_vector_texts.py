@@ -23,7 +23,7 @@ from ticdc_emit.config.protocols import WRITTEN, Protocol
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.protocols.avro.decoder import avro_name
-from ticdc_emit.protocols.decoded import (
+from ticdc_emit.protocols.events import (
     DdlEvent,
     RowEvent,
     WatermarkEvent,

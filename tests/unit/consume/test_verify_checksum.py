@@ -14,7 +14,7 @@ from recorded import Recorded, row_messages
 
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.protocols.avro.decoder import AvroReader, verify_checksum
-from ticdc_emit.protocols.decoded import ChecksumMismatchError, DecodeError
+from ticdc_emit.protocols.events import ChecksumMismatchError, DecodeError
 
 _CHECKED = [message for message in row_messages() if message.row and message.row.get("checksum")]
 

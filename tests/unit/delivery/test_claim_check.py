@@ -17,8 +17,8 @@ from ticdc_emit.config import ConfigWarning, LargeMessageHandle, Secret
 from ticdc_emit.config.uri import StorageUri
 from ticdc_emit.delivery.claims import Claim, ClaimStore, protocol_and_options
 from ticdc_emit.errors import ClaimCheckError, ConfigError, DeliveryError, MissingDependencyError
-from ticdc_emit.protocols.decoded import DecodeError
-from ticdc_emit.protocols.whole_messages import read_claim
+from ticdc_emit.protocols.decoder import read_claim
+from ticdc_emit.protocols.events import DecodeError
 
 HUSH = "hu/sh+quiet=="
 S3 = f"s3://bucket/some/prefix/?access-key=AKIAKEY&secret-access-key={HUSH}"

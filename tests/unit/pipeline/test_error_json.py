@@ -19,7 +19,7 @@ from ticdc_emit.pipeline.bad_rows import BadRow, BadRows
 from ticdc_emit.pipeline.error_json import _KINDS, error_as_json, error_from_json
 
 ON_THE_DRIVER_ONLY = {"cli"}  # folders whose errors no task meets
-OF_READERS = "ticdc_emit.protocols.decoded"
+OF_READERS = "ticdc_emit.protocols.events"
 VALUES: list[Any] = [
     None,
     True,

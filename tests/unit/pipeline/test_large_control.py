@@ -20,9 +20,9 @@ from ticdc_emit.pipeline.control_events import ControlEncoder, Watermark
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.protocols.connect.decoder import DebeziumRow
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+from ticdc_emit.protocols.decoder import decompress
 from ticdc_emit.protocols.simple.decoder import SimpleReader
 from ticdc_emit.protocols.simple.records import SimpleRow
-from ticdc_emit.protocols.whole_messages import decompress
 from ticdc_emit.schema.catalog import Catalog
 
 DEBEZIUM = "protocol=debezium&enable-tidb-extension=true"

@@ -19,7 +19,7 @@ from scripted_server import PROBED, ScriptedServer, answer, slowly
 from ticdc_emit.config.codec import GlueSchemaRegistry
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError, RegistryError, TicdcEmitError
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.registered_avro import RegistrySchemas
 from ticdc_emit.registry.confluent import ConfluentRegistry
 from ticdc_emit.registry.glue import GlueRegistry

@@ -15,7 +15,7 @@ from ticdc_emit.config.protocols import spec_of
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SchemaError, TicdcEmitError
-from ticdc_emit.protocols.decoded import ChecksumMismatchError
+from ticdc_emit.protocols.events import ChecksumMismatchError
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.testing import MemoryTopics
 from ticdc_emit.traffic.expected_tables import Tables

@@ -21,7 +21,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from ticdc_emit.json_depth import parsed
-from ticdc_emit.protocols.decoded import (
+from ticdc_emit.protocols.canonical_text import (
+    UNSIGNED,
+    Convert,
+    blob,
+    converted,
+    double,
+    in_utc,
+    per_object,
+    raw_text,
+    text,
+    vector,
+    word,
+)
+from ticdc_emit.protocols.consumer_tables import (
+    Lookup,
+    Outcome,
+    Row,
+    TableName,
+    TableRows,
+    Tables,
+)
+from ticdc_emit.protocols.decoder import (
+    EventReader,
+    ReaderInputs,
+    Recognizer,
+)
+from ticdc_emit.protocols.events import (
     OTHER_SCHEMAS,
     ChecksumMismatchError,
     DdlEvent,
@@ -36,21 +62,6 @@ from ticdc_emit.protocols.decoded import (
     millis,
     tso,
 )
-from ticdc_emit.protocols.decoded_tables import Lookup, Outcome, Row, TableName, TableRows, Tables
-from ticdc_emit.protocols.decoded_text import (
-    UNSIGNED,
-    Convert,
-    blob,
-    converted,
-    double,
-    in_utc,
-    per_object,
-    raw_text,
-    text,
-    vector,
-    word,
-)
-from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
 from ticdc_emit.protocols.registered_avro import (
     SchemaId,
     SchemaSource,

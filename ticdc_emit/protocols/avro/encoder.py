@@ -49,7 +49,11 @@ from ticdc_emit.protocols.avro.schema import (
     value_schema,
 )
 from ticdc_emit.protocols.row_images import value_pieces
-from ticdc_emit.protocols.schema_texts import SchemaTexts, header_of, json_text
+from ticdc_emit.protocols.schema_texts import (
+    SchemaTexts,
+    header_of,
+    json_text,
+)
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import LABEL_TYPES, AvroType, MySQLType

@@ -18,7 +18,8 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.avro import Union
 from ticdc_emit.config.lineages import AvroSwitches
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.schema_texts import escaped_label, float_text, json_text, sanitize
+from ticdc_emit.protocols.names import escaped_label, sanitize
+from ticdc_emit.protocols.schema_texts import float_text, json_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (
     INTEGER_TYPES,

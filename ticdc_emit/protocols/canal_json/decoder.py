@@ -18,7 +18,25 @@ from typing import Any, NamedTuple, TypeAlias
 import orjson
 
 from ticdc_emit.json_depth import check_depth
-from ticdc_emit.protocols.decoded import (
+from ticdc_emit.protocols.canonical_text import (
+    BINARY_TYPES,
+    Convert,
+    by_column,
+    converted,
+    enum_label,
+    per_object,
+    raw_text,
+    set_labels,
+)
+from ticdc_emit.protocols.decoder import (
+    MAX_DECOMPRESSED_BYTES,
+    Claims,
+    EventReader,
+    ReaderInputs,
+    Recognizer,
+    decompressor,
+)
+from ticdc_emit.protocols.events import (
     DdlEvent,
     DecodeError,
     Event,
@@ -31,18 +49,6 @@ from ticdc_emit.protocols.decoded import (
     texts,
     tso,
 )
-from ticdc_emit.protocols.decoded_text import (
-    BINARY_TYPES,
-    Convert,
-    by_column,
-    converted,
-    enum_label,
-    per_object,
-    raw_text,
-    set_labels,
-)
-from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
-from ticdc_emit.protocols.whole_messages import MAX_DECOMPRESSED_BYTES, Claims, decompressor
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MySQLType
 

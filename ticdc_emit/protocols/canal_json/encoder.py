@@ -29,7 +29,7 @@ from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
 from ticdc_emit.config.lineages import CanalJsonSwitches
 from ticdc_emit.errors import ColumnSelectorError
-from ticdc_emit.protocols.ddl_kinds import ddl_kind
+from ticdc_emit.protocols.names import ddl_kind
 from ticdc_emit.protocols.row_images import Members
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo, mysql_type_name, type_desc

@@ -8,7 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from ticdc_emit.protocols.decoded import (
+from ticdc_emit.protocols.canonical_text import (
+    BINARY_TYPES,
+    Convert,
+    clock_text,
+    decimal_text,
+    fsp_of,
+    in_zone,
+    moment_text,
+)
+from ticdc_emit.protocols.events import (
     DdlEvent,
     Event,
     RowEvent,
@@ -19,15 +28,6 @@ from ticdc_emit.protocols.decoded import (
     objects,
     texts,
     tso,
-)
-from ticdc_emit.protocols.decoded_text import (
-    BINARY_TYPES,
-    Convert,
-    clock_text,
-    decimal_text,
-    fsp_of,
-    in_zone,
-    moment_text,
 )
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column
@@ -55,7 +55,7 @@ __all__ = [
 def source_of(members: Mapping[str, Any], **others: Any) -> DebeziumSource:
     """Return the source of a message. ``others``: fields that the formats read differently.
 
-    Raises :class:`~ticdc_emit.protocols.decoded.DecodeError` for a missing member and for one of another type.
+    Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a missing member and for one of another type.
     """
     return DebeziumSource(
         version=member(members, "version", str),

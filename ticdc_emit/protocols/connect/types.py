@@ -23,7 +23,7 @@ from ticdc_emit.columnar.strings import labels_of
 from ticdc_emit.columnar.values import text_content
 from ticdc_emit.protocols.connect import defaults
 from ticdc_emit.protocols.connect.defaults import Reading, null_content, refused_at
-from ticdc_emit.protocols.schema_texts import escaped_label
+from ticdc_emit.protocols.names import escaped_label
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import STRING_TYPES, TYPES, MySQLType, type_name
 

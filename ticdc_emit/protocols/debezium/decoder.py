@@ -27,6 +27,12 @@ from base64 import b64decode
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
+from ticdc_emit.protocols.canonical_text import (
+    Convert,
+    by_column,
+    converted,
+    per_object,
+)
 from ticdc_emit.protocols.connect.decoder import (
     DebeziumField,
     DebeziumMessage,
@@ -40,7 +46,14 @@ from ticdc_emit.protocols.connect.decoder import (
     nullable,
     source_of,
 )
-from ticdc_emit.protocols.decoded import (
+from ticdc_emit.protocols.decoder import (
+    MAX_DECOMPRESSED_BYTES,
+    EventReader,
+    ReaderInputs,
+    Recognizer,
+    decompressor,
+)
+from ticdc_emit.protocols.events import (
     DecodeError,
     Event,
     Image,
@@ -52,9 +65,6 @@ from ticdc_emit.protocols.decoded import (
     objects,
     tso,
 )
-from ticdc_emit.protocols.decoded_text import Convert, by_column, converted, per_object
-from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
-from ticdc_emit.protocols.whole_messages import MAX_DECOMPRESSED_BYTES, decompressor
 from ticdc_emit.schema.model import Column, TableInfo
 
 __all__ = ["DebeziumEvents", "DebeziumReader", "make_reader", "recognizers", "typed_image"]

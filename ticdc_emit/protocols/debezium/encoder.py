@@ -38,8 +38,8 @@ from ticdc_emit.protocols.connect.schema_changes import (
 )
 from ticdc_emit.protocols.connect.types import around, connect_type, content, schema_default
 from ticdc_emit.protocols.connect.types import tidb_type as type_of_tidb
+from ticdc_emit.protocols.names import sanitize
 from ticdc_emit.protocols.row_images import Members
-from ticdc_emit.protocols.schema_texts import sanitize
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MOMENT_TYPES, MySQLType

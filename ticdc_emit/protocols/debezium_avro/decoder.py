@@ -14,6 +14,12 @@ from enum import Enum
 from typing import Any
 
 from ticdc_emit.json_depth import parsed
+from ticdc_emit.protocols.canonical_text import (
+    Convert,
+    converted,
+    decimal_text,
+    raw_text,
+)
 from ticdc_emit.protocols.connect.decoder import (
     DebeziumField,
     DebeziumMessage,
@@ -26,10 +32,27 @@ from ticdc_emit.protocols.connect.decoder import (
     event_of,
     source_of,
 )
-from ticdc_emit.protocols.decoded import OTHER_SCHEMAS, DdlEvent, DecodeError, Event, Image, RowEvent, member
-from ticdc_emit.protocols.decoded_tables import Lookup, Outcome, TableName, TableRows, Tables
-from ticdc_emit.protocols.decoded_text import Convert, converted, decimal_text, raw_text
-from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
+from ticdc_emit.protocols.consumer_tables import (
+    Lookup,
+    Outcome,
+    TableName,
+    TableRows,
+    Tables,
+)
+from ticdc_emit.protocols.decoder import (
+    EventReader,
+    ReaderInputs,
+    Recognizer,
+)
+from ticdc_emit.protocols.events import (
+    OTHER_SCHEMAS,
+    DdlEvent,
+    DecodeError,
+    Event,
+    Image,
+    RowEvent,
+    member,
+)
 from ticdc_emit.protocols.registered_avro import (
     SchemaId,
     SchemaSource,

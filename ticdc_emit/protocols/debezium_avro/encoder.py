@@ -54,8 +54,13 @@ from ticdc_emit.protocols.debezium_avro.schema import (
     value_pieces,
     value_schema,
 )
+from ticdc_emit.protocols.names import sanitize
 from ticdc_emit.protocols.row_images import BinaryImages
-from ticdc_emit.protocols.schema_texts import SchemaTexts, any_text, header_of, sanitize
+from ticdc_emit.protocols.schema_texts import (
+    SchemaTexts,
+    any_text,
+    header_of,
+)
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo

@@ -30,7 +30,8 @@ from ticdc_emit.config.lineages import DebeziumSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.connect.defaults import Reading, Value, null_value, refused_at
 from ticdc_emit.protocols.connect.types import Connect, connect_type, days, ticks, tidb_type, zoned
-from ticdc_emit.protocols.schema_texts import Json, any_text, sanitize
+from ticdc_emit.protocols.names import sanitize
+from ticdc_emit.protocols.schema_texts import Json, any_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import LABEL_TYPES, TYPES, UNSPECIFIED_LENGTH, MySQLType
 

@@ -12,7 +12,25 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from ticdc_emit.protocols.decoded import (
+from ticdc_emit.protocols.canonical_text import (
+    Convert,
+    by_column,
+    converted,
+    enum_label,
+    per_object,
+    raw_text,
+    set_labels,
+)
+from ticdc_emit.protocols.decoder import (
+    MAX_DECOMPRESSED_BYTES,
+    Claims,
+    EventReader,
+    Part,
+    ReaderInputs,
+    Recognizer,
+    decompressor,
+)
+from ticdc_emit.protocols.events import (
     DdlEvent,
     DecodeError,
     Event,
@@ -24,17 +42,6 @@ from ticdc_emit.protocols.decoded import (
     member,
     tso,
 )
-from ticdc_emit.protocols.decoded_text import (
-    Convert,
-    by_column,
-    converted,
-    enum_label,
-    per_object,
-    raw_text,
-    set_labels,
-)
-from ticdc_emit.protocols.decoder import EventReader, Part, ReaderInputs, Recognizer
-from ticdc_emit.protocols.whole_messages import MAX_DECOMPRESSED_BYTES, Claims, decompressor
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import BLOB_TYPES, INTEGER_TYPES, MySQLType

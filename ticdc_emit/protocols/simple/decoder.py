@@ -20,7 +20,33 @@ from typing import Any, Literal, TypeVar
 from zlib import crc32
 
 from ticdc_emit.errors import ConfigError, MissingDependencyError, SchemaError, UnknownTableError
-from ticdc_emit.protocols.decoded import (
+from ticdc_emit.protocols.canonical_text import (
+    Convert,
+    blob,
+    by_column,
+    converted,
+    double,
+    in_utc,
+    per_object,
+    text,
+    vector,
+    word,
+)
+from ticdc_emit.protocols.consumer_tables import (
+    Lookup,
+    Outcome,
+    TableRows,
+    Tables,
+)
+from ticdc_emit.protocols.decoder import (
+    MAX_DECOMPRESSED_BYTES,
+    Claims,
+    EventReader,
+    ReaderInputs,
+    Recognizer,
+    decompressor,
+)
+from ticdc_emit.protocols.events import (
     OTHER_TABLES,
     PARTITIONS_UNKNOWN,
     BootstrapEvent,
@@ -39,20 +65,6 @@ from ticdc_emit.protocols.decoded import (
     texts,
     tso,
 )
-from ticdc_emit.protocols.decoded_tables import Lookup, Outcome, TableRows, Tables
-from ticdc_emit.protocols.decoded_text import (
-    Convert,
-    blob,
-    by_column,
-    converted,
-    double,
-    in_utc,
-    per_object,
-    text,
-    vector,
-    word,
-)
-from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
 from ticdc_emit.protocols.simple.records import (
     SimpleBootstrap,
     SimpleChecksum,
@@ -67,7 +79,6 @@ from ticdc_emit.protocols.simple.records import (
     simple_convert,
     simple_table,
 )
-from ticdc_emit.protocols.whole_messages import MAX_DECOMPRESSED_BYTES, Claims, decompressor
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent as SchemaEvent
 from ticdc_emit.schema.model import Column, TableInfo

@@ -14,8 +14,15 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
-from ticdc_emit.protocols.decoded import DecodeError
-from ticdc_emit.protocols.decoded_text import BINARY_TYPES, Convert, enum_label, in_zone, raw_text, set_labels
+from ticdc_emit.protocols.canonical_text import (
+    BINARY_TYPES,
+    Convert,
+    enum_label,
+    in_zone,
+    raw_text,
+    set_labels,
+)
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.config.lineages import SimpleSwitches
-from ticdc_emit.protocols.ddl_kinds import ddl_kind
+from ticdc_emit.protocols.names import ddl_kind
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
 

@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from ticdc_emit.protocols.decoded import RowEvent, WatermarkEvent
+from ticdc_emit.protocols.events import RowEvent, WatermarkEvent
 from ticdc_emit.traffic.expected_tables import Row
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.delivery_order import (

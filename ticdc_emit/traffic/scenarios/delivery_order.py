@@ -13,7 +13,11 @@ from heapq import merge
 from typing import NamedTuple
 
 from ticdc_emit.delivery.base import Message, Place
-from ticdc_emit.protocols.decoded import Event, RowEvent, WatermarkEvent
+from ticdc_emit.protocols.events import (
+    Event,
+    RowEvent,
+    WatermarkEvent,
+)
 
 __all__ = [
     "Deliver",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from ticdc_emit.protocols.decoded import ChecksumMismatchError, RowEvent
+from ticdc_emit.protocols.events import ChecksumMismatchError, RowEvent
 from ticdc_emit.traffic.scenarios.deliveries import (
     ORDERS,
     Story,

@@ -13,7 +13,8 @@ from ticdc_emit.config.lineages import AvroSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.avro.encoder import Avro
 from ticdc_emit.protocols.avro.schema import AvroOptions, namespace, subject
-from ticdc_emit.protocols.schema_texts import float_text, sanitize
+from ticdc_emit.protocols.names import sanitize
+from ticdc_emit.protocols.schema_texts import float_text
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 PLAIN = AvroOptions()

@@ -26,7 +26,7 @@ from ticdc_emit.errors import RegistryError
 from ticdc_emit.protocols.connect.decoder import DebeziumDdl, DebeziumWatermark
 from ticdc_emit.protocols.debezium_avro.decoder import DebeziumAvroReader
 from ticdc_emit.protocols.debezium_avro.encoder import DebeziumAvro, make_codec
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.traffic import History

@@ -17,7 +17,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError
 from ticdc_emit.protocols.debezium_avro.decoder import DebeziumAvroReader
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.registry.base import MemoryRegistry
 
 TS = 450_000_000_262_144_000

@@ -18,7 +18,7 @@ from ticdc_emit.errors import ConfigError, InvalidValueError, MessageTooLargeErr
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
-from ticdc_emit.protocols.decoded import DecodeError
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader, OpenRow, OpenWatermark, unquoted
 
 TS = 450_000_000_262_144_000

@@ -11,7 +11,7 @@ import pytest
 from simple_messages import MESSAGE_SCHEMA, avro_message
 from vector_files import load_vector, vector_names
 
-from ticdc_emit.protocols.ddl_kinds import ddl_kind
+from ticdc_emit.protocols.names import ddl_kind
 from ticdc_emit.protocols.simple.avro_encoder import (
     DDL_TYPES,
     DML_TYPES,

@@ -1,12 +1,34 @@
-"""The kind of a TiDB DDL action, one of the eight words of Canal-JSON and Simple.
+"""Names that several formats share: of tables and columns in schemas, of labels, of kinds of DDL.
 
-Rule sources: semantics 2.2 "DDL type map"; reference ``pingcap/tiflow: pkg/sink/codec/canal/canal_entry.go``
-(convertDdlEventType) and ``pkg/sink/codec/simple/message.go`` (getDDLType).
+Rule sources: semantics 2.1 "Naming", 2.2 "DDL type map"; reference ``pingcap/tiflow: pkg/sink/codec/common/helper.go``
+(SanitizeName, EscapeEnumAndSetOptions), ``pkg/sink/codec/canal/canal_entry.go`` (convertDdlEventType) and
+``pkg/sink/codec/simple/message.go`` (getDDLType).
 """
 
 from __future__ import annotations
 
-__all__ = ["ddl_kind"]
+import re
+
+__all__ = ["ddl_kind", "escaped_label", "sanitize"]
+
+
+_OTHER = re.compile(r"[^A-Za-z0-9_]")
+_LEADING_DIGIT = re.compile(r"[0-9]")
+
+
+def sanitize(name: str) -> str:
+    """Return the name with an underscore for every character that is invalid in schema names, and before a leading
+    digit.
+    """
+    clean = _OTHER.sub("_", name)
+    return "_" + clean if _LEADING_DIGIT.match(clean) else clean
+
+
+def escaped_label(label: str) -> str:
+    """Return a label as written in a comma-separated list of labels."""
+    # Debezium's rules, in their order.
+    return label.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
+
 
 _KINDS = {
     "CREATE": ("create table",),

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
-from ticdc_emit.protocols.decoded import FAULTS, OTHER_TABLES, DecodeError
+from ticdc_emit.protocols.events import FAULTS, OTHER_TABLES, DecodeError
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.model import Column
 
@@ -49,10 +49,8 @@ __all__ = [
 Convert: TypeAlias = Callable[[Any], "str | None"]
 _Of = TypeVar("_Of")
 _Made = TypeVar("_Made")
-
 BINARY_TYPES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
 """The types of binary data, as messages name them."""
-
 _DIGITS = Context(prec=100)  # a DECIMAL has at most 65, and the nearest double may have one more
 
 

@@ -17,7 +17,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ticdc_emit.errors import SchemaError, UnknownTableError
-from ticdc_emit.protocols.decoded import (
+from ticdc_emit.protocols.canonical_text import clock_text, decimal_text, fsp_of, in_zone, raw_text
+from ticdc_emit.protocols.events import (
     FAULTS,
     OTHER_TABLES,
     PARTITIONS_UNKNOWN,
@@ -27,7 +28,6 @@ from ticdc_emit.protocols.decoded import (
     RowEvent,
     RowOp,
 )
-from ticdc_emit.protocols.decoded_text import clock_text, decimal_text, fsp_of, in_zone, raw_text
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.events import DdlEvent as SchemaEvent
@@ -343,7 +343,6 @@ class TableRows:
 
 TableName: TypeAlias = tuple[str, str]
 Lookup: TypeAlias = Callable[[RowEvent], "Mapping[str, str | None]"]
-
 _RANKS = {"delete": 0, "update": 1, "insert": 2}  # inside a commit, deletes make room for inserts
 _LOSES_ROWS = frozenset({"drop partition", "truncate partition", "exchange partition"})
 _EMPTIES = frozenset({"create table", "truncate table"})

@@ -1,4 +1,8 @@
-"""Errors of reading messages, and the remedies that several of them share."""
+"""What reading gives: events, the errors of reading, and members of JSON objects with their types checked.
+
+In: members of a message, as a protocol's ``decoder.py`` parses it. Out: an event (a row, a DDL, a watermark, a
+BOOTSTRAP), or :class:`DecodeError` with the part, the member and a remedy.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,6 @@ MALFORMED = "Check that the protocol and its options are the changefeed's. If th
 OTHER_SCHEMAS = "Give the schemas of the registry where the changefeed registers them"
 OTHER_TABLES = "Give the tables and DDL statements that the changefeed had when it sent the message"
 PARTITIONS_UNKNOWN = "Start a new consumer after this statement, or take the table's rows from their source"
-
 FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
 """The errors that Python raises for an unexpected value."""
 
@@ -78,8 +81,6 @@ class _AsDecodeError:
 
 
 as_decode_error = _AsDecodeError()
-
-
 RowOp: TypeAlias = Literal["insert", "update", "delete"]
 Image: TypeAlias = Mapping[str, Any]
 
