@@ -13,19 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text, element_lengths, fixed_values, longest, null_mask, to_text
-from ticdc_emit.columnar.floats import beyond_whole_numbers, digits_lost, fixed_text
+from ticdc_emit.columnar.buffers import as_text, longest, null_mask, to_text
+from ticdc_emit.columnar.floats import floats_to_decimal_text
 from ticdc_emit.columnar.value_errors import ValueRefused, read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 
-__all__ = ["accept_decimal", "decimal_text", "decimal_type", "float_text"]
+__all__ = ["accept_decimal", "decimal_text", "decimal_type"]
 
 _EXACT = Context(prec=120)
 _NUMBER_TEXT = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _ARROW_DIGITS = 38
-_FLOAT_DIGITS = {pa.float32(): 6, pa.float64(): 15}
-"""A decimal number of at most so many digits has a float of its own, and comes back from it."""
 _QUOTE = "'"
 _PLAIN_SCALE = 6  # Arrow prints numbers near zero with an exponent from the next scale on
 
@@ -54,7 +52,7 @@ def accept_decimal(column: Column, array: pa.Array) -> pa.Array:
 
 def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_floating(array.type):
-        array = float_text(array)
+        array = floats_to_decimal_text(array)
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), kind)
     if pa.types.is_integer(array.type):
@@ -74,31 +72,6 @@ def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
         except pa.ArrowInvalid:
             pass
     return _by_row(text.to_pylist(), kind)
-
-
-def float_text(array: pa.Array) -> pa.Array:
-    """Return the shortest decimal text of each float; :class:`ValueRefused` where that need not be the number meant."""
-    array = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
-    numbers = fixed_values(array, array.type.to_pandas_dtype())
-    bad = beyond_whole_numbers(numbers)
-    nulls = null_mask(array)
-    bad = bad if nulls is None else bad & ~nulls
-    if bad.any():
-        index = int(bad.argmax())
-        if reason := digits_lost(numbers[index], array.type):
-            raise ValueRefused(index, reason, "Cast it to decimal where it is still exact", bad)
-        raise ValueRefused(index, f"{numbers[index]} is not a number that TiDB stores", bad=bad)
-    text, most_digits = fixed_text(array), _FLOAT_DIGITS[array.type]
-    long = element_lengths(text) > most_digits
-    if long.any():
-        digits = pc.utf8_ltrim(pc.replace_substring(text, ".", ""), "-0")
-        bad = long & (element_lengths(digits) > most_digits) & (np.rint(numbers) != numbers)
-        bad = bad if nulls is None else bad & ~nulls
-        if bad.any():
-            index = int(bad.argmax())
-            reason = f"{text[index]} has more than the {most_digits} digits that a {array.type} keeps"
-            raise ValueRefused(index, reason, "Round it, or cast it to decimal, first", bad)
-    return text
 
 
 def _by_row(items: list[Decimal | str | None], kind: pa.DataType) -> pa.Array:

@@ -1,7 +1,8 @@
 """FLOAT and DOUBLE columns, and the float text of Go.
 
 In: float32, float64, integers, decimals or text. Out: ``float32`` for FLOAT, ``float64`` for DOUBLE. NaN and infinity
-are refused, because TiDB cannot store them.
+are refused, because TiDB cannot store them. Also floats for columns of whole numbers and of DECIMAL
+(:func:`floats_to_integers`, :func:`floats_to_decimal_text`): what a float keeps is stated once, in ``_PRECISIONS``.
 
 Text is Go's ``FormatFloat(v, 'f', -1, bits)`` (semantics 2.0.2 "fixed32"/"fixed64"): the shortest digits that read
 back, never an exponent, no ``.0``. The digits come from one ``orjson`` dump of the column; the few values that it
@@ -13,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,18 +22,33 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import FEW, as_text, fixed_values, from_bytes, null_mask
+from ticdc_emit.columnar.buffers import FEW, as_text, element_lengths, fixed_values, from_bytes, null_mask
 from ticdc_emit.columnar.value_errors import ValueRefused, read_each
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = ["accept_float", "beyond_whole_numbers", "digits_lost", "fixed_text", "positional", "shortest_text"]
+__all__ = ["accept_float", "fixed_text", "floats_to_decimal_text", "floats_to_integers", "positional", "shortest_text"]
 
-_WHOLE_BITS = {4: 24, 8: 53}  # by item size: below this power of two each whole number has a float of its own
+Numbers: TypeAlias = "npt.NDArray[Any]"
+Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
+
+class _Precision(NamedTuple):
+    """What a float keeps. ``whole_bits``: below this power of two, each whole number has a float of its own.
+
+    ``digits``: a decimal number of at most so many digits has one, too, and comes back from it. ``fixed_below``: from
+    here on orjson may print an exponent.
+    """
+
+    whole_bits: int
+    digits: int
+    fixed_below: float
+
+
+_PRECISIONS = {4: _Precision(24, 6, 1e13), 8: _Precision(53, 15, 1e15)}
+"""By item size: of ``float32`` and ``float64``."""
 _COMMA = 0x2C
-_FIXED_BELOW = {4: 1e13, 8: 1e15}  # by item size: from here on orjson may print an exponent
 _FIXED_FROM = 1e-4
 _GO_TIE = 2.0**-12  # the one float32 whose shortest digits are a tie that Go does not round to even
 _GO_TIE_TEXT = "0.00024414063"
@@ -74,7 +90,7 @@ def _not_finite(value: object) -> str:
     return f"{value} is not a number that TiDB stores" if infinite else f"{shown(value)} is too large"
 
 
-def _numbers(values: pa.Array) -> npt.NDArray[Any]:
+def _numbers(values: pa.Array) -> Numbers:
     return fixed_values(values, np.float32 if values.type == pa.float32() else np.float64)
 
 
@@ -106,19 +122,63 @@ def _by_row(items: list[str | None]) -> pa.Array:
     return pa.array(read_each(items, read), pa.float64())
 
 
-def beyond_whole_numbers(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return where a float is NaN, infinite, or from 2^53 (``float32``: 2^24) on, where one float stands for several
-    whole numbers.
+def floats_to_integers(array: pa.Array) -> pa.Array:
+    """Return floats as ``int64``, other arrays as they are.
+
+    :class:`ValueRefused` for a fraction and where a float stands for several whole numbers.
     """
-    exact: npt.NDArray[np.bool_] = np.abs(numbers) < 1 << _WHOLE_BITS[numbers.itemsize]
+    if not pa.types.is_floating(array.type):
+        return array
+    array = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
+    numbers, nulls = _numbers(array), null_mask(array)
+    with np.errstate(invalid="ignore"):
+        bad = _is_inexact(numbers) | (np.rint(numbers) != numbers)
+    if nulls is not None:
+        bad &= ~nulls
+        numbers = np.where(nulls, 0, numbers)
+    _refuse_inexact(numbers, bad, "an integer type", "is not a whole number")
+    return pa.array(numbers.astype(np.int64), mask=nulls)
+
+
+def floats_to_decimal_text(array: pa.Array) -> pa.Array:
+    """Return the shortest decimal text of each float; :class:`ValueRefused` where that need not be the number meant."""
+    array = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
+    numbers, nulls = _numbers(array), null_mask(array)
+    known = True if nulls is None else ~nulls
+    _refuse_inexact(numbers, _is_inexact(numbers) & known, "decimal", "is not a number that TiDB stores")
+    text, most_digits = fixed_text(array), _PRECISIONS[numbers.itemsize].digits
+    long = element_lengths(text) > most_digits
+    if long.any():
+        digits = pc.utf8_ltrim(pc.replace_substring(text, ".", ""), "-0")
+        bad = long & (element_lengths(digits) > most_digits) & (np.rint(numbers) != numbers) & known
+        if bad.any():
+            index = int(bad.argmax())
+            reason = f"{text[index]} has more than the {most_digits} digits that a {array.type} keeps"
+            raise ValueRefused(index, reason, "Round it, or cast it to decimal, first", bad)
+    return text
+
+
+def _is_inexact(numbers: Numbers) -> Mask:
+    """Return where a float is NaN, infinite, or so large that it stands for several whole numbers."""
+    exact: Mask = np.abs(numbers) < 1 << _PRECISIONS[numbers.itemsize].whole_bits
     return ~exact
 
 
-def digits_lost(number: np.floating[Any], kind: pa.DataType) -> str | None:
-    """Return the reason to refuse a float of :func:`beyond_whole_numbers`; ``None`` if another one holds."""
-    bits = _WHOLE_BITS[number.itemsize]
-    is_large = np.isfinite(number) and abs(number) >= 1 << bits
-    return f"{number} is a {kind} of 2^{bits} or more: digits may be lost" if is_large else None
+def _refuse_inexact(numbers: Numbers, bad: Mask, exact_type: str, otherwise: str) -> None:
+    """Raise :class:`ValueRefused` for the true elements of ``bad``: too large a number to be exact, or ``otherwise``.
+
+    ``exact_type``: what to cast to where the number is still exact.
+    """
+    if not bad.any():
+        return
+    index = int(bad.argmax())
+    number = numbers[index]
+    bits = _PRECISIONS[numbers.itemsize].whole_bits
+    if np.isfinite(number) and abs(number) >= 1 << bits:
+        kind = pa.from_numpy_dtype(numbers.dtype)
+        reason = f"{number} is a {kind} of 2^{bits} or more: digits may be lost"
+        raise ValueRefused(index, reason, f"Cast it to {exact_type} where it is still exact", bad)
+    raise ValueRefused(index, f"{number} {otherwise}", bad=bad)
 
 
 def fixed_text(values: pa.Array) -> pa.Array:
@@ -145,7 +205,7 @@ def shortest_text(values: pa.Array, printed: Callable[[np.floating[Any]], str]) 
     tie = size == np.float32(_GO_TIE) if single else np.zeros(0, np.bool_)
     if b"e" not in raw and b"E" not in raw and not tie.any():
         return text
-    odd = ((size >= _FIXED_BELOW[numbers.itemsize]) | (size < _FIXED_FROM)) & (numbers != 0)
+    odd = ((size >= _PRECISIONS[numbers.itemsize].fixed_below) | (size < _FIXED_FROM)) & (numbers != 0)
     if single:
         odd |= tie
     nulls = null_mask(values)

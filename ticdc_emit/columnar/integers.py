@@ -17,20 +17,19 @@ from ticdc_emit.columnar.buffers import (
     as_text,
     compact,
     extremes,
-    fixed_values,
     is_binary_like,
     null_mask,
     text_buffers,
     to_number,
     to_text,
 )
-from ticdc_emit.columnar.floats import beyond_whole_numbers, digits_lost
+from ticdc_emit.columnar.floats import floats_to_integers
 from ticdc_emit.columnar.value_errors import ValueRefused, read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import integer_range
 
-__all__ = ["accept_bit", "accept_integer", "accept_year", "integer_text", "parse_integers", "whole_numbers"]
+__all__ = ["accept_bit", "accept_integer", "accept_year", "integer_text", "parse_integers"]
 
 _MOST_DIGITS = 20
 _INT64 = -(1 << 63), (1 << 63) - 1
@@ -41,7 +40,7 @@ def accept_integer(column: Column, array: pa.Array) -> pa.Array:
     """Return the column's values as ``int64``/``uint64``; :class:`ValueRefused` for the first one out of range."""
     unsigned = column.unsigned
     low, high = integer_range(column.type, unsigned=unsigned)
-    values = parse_integers(whole_numbers(array), unsigned=unsigned, bounds=(low, high))
+    values = parse_integers(floats_to_integers(array), unsigned=unsigned, bounds=(low, high))
     return values if _always_within(array.type, low, high) else _within(values, low, high)
 
 
@@ -55,7 +54,7 @@ def _always_within(kind: pa.DataType, low: int, high: int) -> bool:
 
 def accept_year(array: pa.Array) -> pa.Array:
     """Return YEAR values as ``int64``: 0 (for 0000) or 1901 to 2155."""
-    values = parse_integers(whole_numbers(array), unsigned=False, bounds=(0, 2155))
+    values = parse_integers(floats_to_integers(array), unsigned=False, bounds=(0, 2155))
     _within(values, 0, 2155)
     years = np.asarray(pc.fill_null(values, 0))
     early = (years > 0) & (years < 1901)
@@ -70,32 +69,7 @@ def accept_bit(column: Column, array: pa.Array) -> pa.Array:
     if is_binary_like(array.type):
         array = _from_big_endian(compact(as_text(array)))
     high = (1 << bits) - 1
-    return _within(parse_integers(whole_numbers(array), unsigned=True, bounds=(0, high)), 0, high)
-
-
-def whole_numbers(array: pa.Array) -> pa.Array:
-    """Return floats as ``int64``, other arrays as they are.
-
-    :class:`ValueRefused` for a fraction and where a float stands for several whole numbers.
-    """
-    if not pa.types.is_floating(array.type):
-        return array
-    if pa.types.is_float16(array.type):
-        array = array.cast(pa.float32())
-    numbers = fixed_values(array, array.type.to_pandas_dtype())
-    nulls = null_mask(array)
-    with np.errstate(invalid="ignore"):
-        bad = beyond_whole_numbers(numbers) | (np.rint(numbers) != numbers)
-    if nulls is not None:
-        bad &= ~nulls
-        numbers = np.where(nulls, 0, numbers)
-    if bad.any():
-        index = int(bad.argmax())
-        number = numbers[index]
-        if reason := digits_lost(number, array.type):
-            raise ValueRefused(index, reason, "Cast it to an integer type where it is still exact", bad)
-        raise ValueRefused(index, f"{number} is not a whole number", bad=bad)
-    return pa.array(numbers.astype(np.int64), mask=nulls)
+    return _within(parse_integers(floats_to_integers(array), unsigned=True, bounds=(0, high)), 0, high)
 
 
 def integer_text(values: pa.Array) -> pa.Array:

@@ -20,8 +20,7 @@ import pyarrow as pa
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.commit_ts import commit_ts_of
 from ticdc_emit.changes.images import refused_value
-from ticdc_emit.columnar.decimals import float_text
-from ticdc_emit.columnar.integers import whole_numbers
+from ticdc_emit.columnar.floats import floats_to_decimal_text, floats_to_integers
 from ticdc_emit.columnar.strings import label_number, label_text
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError, shown
@@ -196,7 +195,7 @@ def _decimal(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
 def _text_of_float(value: float, *, is_whole: bool) -> str:
     number = pa.array([value], pa.float64())
     try:
-        return str((whole_numbers if is_whole else float_text)(number)[0])
+        return str((floats_to_integers if is_whole else floats_to_decimal_text)(number)[0])
     except ValueRefused as fault:
         raise ValueError(fault.reason) from None
 

@@ -50,8 +50,8 @@ from ticdc_emit.columnar.buffers import (
     text_buffers,
 )
 from ticdc_emit.columnar.decimals import accept_decimal, decimal_type
-from ticdc_emit.columnar.floats import accept_float, fixed_text
-from ticdc_emit.columnar.integers import parse_integers, whole_numbers
+from ticdc_emit.columnar.floats import accept_float, fixed_text, floats_to_integers
+from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.columnar.value_errors import ValueRefused, bad_places
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.transactions import DELETED, kind_ranks
@@ -447,7 +447,7 @@ def sortable(column: Column, key: pa.Array) -> pa.Array:
 
 def _reader(column: Column, kind: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
     if column.type in INTEGER_TYPES and not pa.types.is_integer(kind):
-        return lambda key: parse_integers(whole_numbers(key), unsigned=column.unsigned)
+        return lambda key: parse_integers(floats_to_integers(key), unsigned=column.unsigned)
     is_float = pa.types.is_floating(kind)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_float:
         if column.type == MySQLType.NEWDECIMAL:
