@@ -22,7 +22,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import parse_protocol_name
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.pipeline.chunks import Buckets
-from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
@@ -123,7 +123,7 @@ def _encode(batch: pa.RecordBatch, plan: Plan, table: str) -> Callable[[], pa.Re
     planned = plan.table("test", table)
 
     def run() -> pa.RecordBatch:
-        encoded = prepare(batch, planned, plan).messages()
+        encoded = encode_rows(batch, planned, plan).encoded
         return batch_messages(encoded, planned.topic, planned.partition, batch.column("commit_ts"), plan)
 
     return run

@@ -45,8 +45,7 @@ from ticdc_emit.pipeline.bad_rows import (
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.conflicting_changes import arranged, ordered
 from ticdc_emit.pipeline.control_events import ControlEncoder, Watermark
-from ticdc_emit.pipeline.encode import control_batch, prepare
-from ticdc_emit.pipeline.partitioner import partitions_of_rows
+from ticdc_emit.pipeline.encode import control_batch, encode_rows
 from ticdc_emit.pipeline.plan import (
     Plan,
     SentDdl,
@@ -60,7 +59,7 @@ from ticdc_emit.pipeline.plan import (
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
 from ticdc_emit.pipeline.row_batching import batch_messages
-from ticdc_emit.pipeline.row_reader import positioned
+from ticdc_emit.pipeline.row_reader import change_form
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
@@ -188,14 +187,13 @@ class Encoder:
             self._told_early = warn_unlikely(stamps[0].as_py()) or warn_unlikely(stamps[-1].as_py())
         self.plan = self._registrar.registered(self.plan, planned, needed_by(batch, planned))
         planned = self.plan.table(planned.schema, planned.name)
-        prepared = prepare(batch, planned, self.plan)
-        partitions = partitions_of_rows(prepared.parts, planned, prepared.rows)
-        encoded = prepared.messages()
-        if encoded.claims:
+        rows = encode_rows(batch, planned, self.plan)
+        if rows.encoded.claims:
             assert self._claims is not None
-            self._claims.put([claim for _, claim in encoded.claims])
+            self._claims.put([claim for _, claim in rows.encoded.claims])
         self.filtered += filtered
-        return batch_messages(encoded, planned.topic, partitions, batch.column("commit_ts"), self.plan)
+        partitions = pa.array(rows.codes, pa.int32())  # there is one topic
+        return batch_messages(rows.encoded, planned.topic, partitions, batch.column("commit_ts"), self.plan)
 
     def _sound(self, changes: Any, planned: TablePlan, fault: RowError) -> Any:
         """Return the changes without the bad ones, if these are skipped; else raise the error of all of them."""
@@ -211,7 +209,8 @@ class Encoder:
 
         def make(some: Rows) -> None:
             try:
-                self._check(arrange(some)[0], planned)
+                with suppress(RegistryError):  # schemas may not be registered yet; every value is checked before
+                    encode_rows(arrange(some)[0], planned, self.plan)
             except UnsupportedTypeError as error:  # of some rows alone, Python values make a column of another type
                 if len(some) == len(given):
                     raise
@@ -232,12 +231,6 @@ class Encoder:
         refusals = Refusals()
         refusals.add(refused)
         raise refusals.error() from None
-
-    def _check(self, batch: pa.RecordBatch, planned: TablePlan) -> None:
-        prepared = prepare(batch, planned, self.plan)
-        partitions_of_rows(prepared.parts, planned, prepared.rows)
-        with suppress(RegistryError):  # schemas may not be registered yet; what is too large is told by its message
-            prepared.messages()
 
     def _planned(self, table: str | None) -> TablePlan:
         live = [(info.schema, info.name) for info in self.catalog.tables() if not info.is_view]
@@ -260,8 +253,8 @@ class Encoder:
         """Return the changes with a checked commit_ts and with their places, which errors name."""
         name = f"{table.schema}.{table.name}"
         if is_tabular(changes):
-            return positioned(self._normal(changes, name), name)
-        return positioned(rows_to_batch(changes, table, self.config.time_zone), name)
+            return change_form(self._normal(changes, name), name)
+        return change_form(rows_to_batch(changes, table, self.config.time_zone), name)
 
     def _normal(self, changes: pa.RecordBatch | pa.Table, name: str) -> pa.RecordBatch:
         return normal_form(changes, name) if isinstance(changes, pa.RecordBatch) else _one_batch(changes, name)

@@ -1,7 +1,7 @@
 """What the library makes of a case: an :class:`Outcome` per event and sink, a :class:`Target` per row and route.
 
 In: a case, its schemas and one sink's configuration. Rows take the same steps as in
-:class:`~ticdc_emit.encoder.Encoder` and in a Spark worker: change form, total order, :func:`prepare`, messages. A
+:class:`~ticdc_emit.encoder.Encoder` and in a Spark worker: change form, total order, :func:`encode_rows`. A
 ``row`` event is one change as TiCDC's encoder received it. The rows of a ``txn`` event are one transaction in the order
 of ``seq``; the library splits and orders them. DDL and watermarks are the codec's control messages.
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -21,19 +22,19 @@ import pyarrow as pa
 from ticdc_emit.changes.attributes import ATTRIBUTES, ROW_KEY, START_TS
 from ticdc_emit.changes.codec import Encoded, RegisteredRows, alone
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Profile, Protocol, load_changefeed
-from ticdc_emit.errors import SharedSubjectError, TicdcEmitError
+from ticdc_emit.errors import RegistryError, SharedSubjectError, TicdcEmitError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.conflicting_changes import ordered
 from ticdc_emit.pipeline.control_events import ControlEncoder, Event, Watermark
-from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import FixedName, LargeMessages
-from ticdc_emit.pipeline.partitioner import partitions_of_rows
+from ticdc_emit.pipeline.partitioner import targets_of
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
 from ticdc_emit.pipeline.row_batch import RowBatch
 from ticdc_emit.pipeline.row_batching import batch_messages
-from ticdc_emit.pipeline.row_reader import positioned, read_parts
+from ticdc_emit.pipeline.row_reader import change_form, read_changes
 from ticdc_emit.registry.base import MemoryRegistry, confluent_schema
 from ticdc_emit.routing.replication import TableHistory
 from ticdc_emit.schema.events import DdlEvent
@@ -71,7 +72,7 @@ class CaseChanges:
             event = self.case.events[index]
             info = self.history.version(event["schema"], event["table"], event["commit_ts"])
             changes = transaction(event, self.case.profile) if event["kind"] == "txn" else [_change(event)]
-            self._read[index] = positioned(rows_to_batch(changes, info), info.full_name)
+            self._read[index] = change_form(rows_to_batch(changes, info), info.full_name)
         return self._read[index]
 
 
@@ -284,9 +285,10 @@ class VariantEncoder:
     def _encoded(self, plan: Plan, table: TablePlan, batch: pa.RecordBatch) -> tuple[Record, ...]:
         needed = list(needed_by(batch, table))
         if any(isinstance(encoder, RegisteredRows) and not encoder.registers_refused for encoder, _ in needed):
-            prepare(batch, table, plan)
+            with suppress(RegistryError):  # every value is checked before
+                encode_rows(batch, table, plan)
         plan = self._registrar.registered(plan, table, needed)
-        encoded = prepare(batch, plan.table(table.schema, table.name), plan).messages().whole()
+        encoded = encode_rows(batch, plan.table(table.schema, table.name), plan).encoded.whole()
         if not self._packs:
             encoded = alone(encoded, plan.packing)
         messages = zip(encoded.filled_keys().to_pylist(), encoded.values.to_pylist(), strict=True)
@@ -354,7 +356,6 @@ class RouteDispatcher:
 
     def _dispatched(self, plan: Plan, table: TablePlan, batch: pa.RecordBatch) -> tuple[Target, ...]:
         rows = RowBatch.of(batch, table)
-        parts = read_parts(rows, table, plan.rendering, plan.build_ts)
-        partitions = partitions_of_rows(parts, table, batch.num_rows)
-        numbers = [partitions] * batch.num_rows if isinstance(partitions, int) else partitions.to_pylist()
-        return tuple(Target(table.topic, number) for number in numbers)
+        groups = read_changes(rows, plan.rendering, plan.build_ts)
+        (topic,), partitions = targets_of(groups, table, batch.num_rows)
+        return tuple(Target(topic, number) for number in partitions.tolist())

@@ -33,7 +33,7 @@ from ticdc_emit.config.filters import EVENT_TYPES
 from ticdc_emit.errors import ConfigError, DdlError, TicdcEmitError
 from ticdc_emit.pipeline.conflicting_changes import ordered
 from ticdc_emit.pipeline.control_events import ControlEncoder
-from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.plan import (
     Plan,
     SentDdl,
@@ -44,7 +44,7 @@ from ticdc_emit.pipeline.plan import (
     verify_tables,
 )
 from ticdc_emit.pipeline.python_rows import rows_to_batch
-from ticdc_emit.pipeline.row_reader import positioned
+from ticdc_emit.pipeline.row_reader import change_form
 from ticdc_emit.routing.ddl_verdicts import Verdict
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
@@ -258,7 +258,7 @@ class Feed:
             if not batch.num_rows:
                 return Outcome()
             batch = ordered(batch, planned, plan, left_out)
-            encoded = alone(prepare(batch, planned, plan).messages().whole(), plan.packing)
+            encoded = alone(encode_rows(batch, planned, plan).encoded.whole(), plan.packing)
         except TicdcEmitError as fault:
             return Outcome(error=fault.message)
         messages = zip(encoded.filled_keys().to_pylist(), encoded.values.to_pylist(), strict=True)
@@ -267,7 +267,7 @@ class Feed:
     def _batch(self, given: Mapping[str, Any], rows: list[Mapping[str, Any]], planned: TablePlan) -> Any:
         kept = [row for row in rows if not self._is_keyless(planned, given["commit_ts"])]
         changes = transaction({**given, "rows": kept}, self._config.profile)
-        return positioned(rows_to_batch(changes, planned, self._config.time_zone), f"{planned.schema}.{planned.name}")
+        return change_form(rows_to_batch(changes, planned, self._config.time_zone), f"{planned.schema}.{planned.name}")
 
     @staticmethod
     def _is_keyless(planned: TablePlan, commit_ts: int) -> bool:

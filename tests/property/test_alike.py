@@ -99,7 +99,7 @@ def arranged(plan: Plan, block: pa.RecordBatch, late_until: int | None) -> Any:
 @given(block=blocks(), late_until=st.sampled_from([None, TS - 1, TS + 2]))
 @settings(max_examples=examples(150), deadline=None)
 def test_alike_is_as_alone(profile: str, block: pa.RecordBatch, late_until: int | None) -> None:
-    with mock.patch.object(pieces_module, "by_likeness", lambda tables, plan: [[table] for table in tables]):
+    with mock.patch.object(pieces_module, "by_key_shape", lambda tables, plan: [[table] for table in tables]):
         alone = arranged(PLANS[profile], block, late_until)
     assert arranged(PLANS[profile], block, late_until) == alone
 
@@ -107,5 +107,5 @@ def test_alike_is_as_alone(profile: str, block: pa.RecordBatch, late_until: int 
 def test_tables_with_keys_of_one_name_and_kind_are_alike() -> None:
     plan = PLANS["classic"]
     tables = [pieces_module.TableRows(plan.table("s", name), np.zeros(0, np.int64)) for name in "abcdefgh"]
-    groups = pieces_module.by_likeness(tables, plan)
+    groups = pieces_module.by_key_shape(tables, plan)
     assert ["".join(each.table.name for each in group) for group in groups] == ["abc", "de", "f", "gh"]

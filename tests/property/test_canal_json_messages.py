@@ -1,4 +1,4 @@
-"""Whole batches through ``prepare(...).messages()`` equal a Canal-JSON writer that prints row by row.
+"""Whole batches through ``encode_rows`` equal a Canal-JSON writer that prints row by row.
 
 Random tables (every type, any nullability, odd names), random rows, every combination of options, inserts, updates and
 deletes mixed, typed and generic form; and ``json.loads`` reads the rows back.
@@ -25,7 +25,7 @@ from plain_reference import canal_message, fixed_float, json_document, moment_te
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
-from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.sql.types import ColumnFlag, MySQLType
@@ -298,16 +298,16 @@ def test_messages(case: _Case) -> None:
     table = plan.table(case.info.schema, case.info.name)
     expected = _by_hand(case)
     batch = _typed(case)
-    prepared = prepare(batch, table, plan)
-    assert prepared.rows == len(case.ops)
-    made = [value.decode() for value in prepared.messages().values.to_pylist()]
+    rows = encode_rows(batch, table, plan)
+    assert len(rows.encoded) == len(case.ops)
+    made = [value.decode() for value in rows.encoded.values.to_pylist()]
     assert made == expected
-    generic = prepare(_generic(case), table, plan).messages().values.to_pylist()
+    generic = encode_rows(_generic(case), table, plan).encoded.values.to_pylist()
     assert [value.decode() for value in generic] == expected
     half = len(case.ops) // 2
     if half:
         for piece in (batch, _generic(case)):
-            tail = prepare(piece.slice(half), table, plan).messages().values.to_pylist()
+            tail = encode_rows(piece.slice(half), table, plan).encoded.values.to_pylist()
             assert [value.decode() for value in tail] == expected[half:]
 
 
@@ -315,7 +315,7 @@ def test_messages(case: _Case) -> None:
 @given(_cases())
 def test_read_back(case: _Case) -> None:
     plan = _plan(replace(case, updated=False, compatible=False, handle_only=False))
-    values = prepare(_typed(case), plan.table(case.info.schema, case.info.name), plan).messages().values.to_pylist()
+    values = encode_rows(_typed(case), plan.table(case.info.schema, case.info.name), plan).encoded.values.to_pylist()
     kinds = {c.name: k for c, k in zip(case.info.columns, case.kinds, strict=True)}
     for place, value in enumerate(values):
         message = json.loads(value)
@@ -362,7 +362,7 @@ def _wide(count: int, ops: list[str]) -> _Case:
 def test_many_rows(ops: list[str], updated: bool) -> None:
     case = replace(_wide(5_003 if len(ops) > 1 else 1_500, ops), updated=updated)
     plan = _plan(case)
-    made = prepare(_typed(case), plan.table("s", "t"), plan).messages().values.to_pylist()
+    made = encode_rows(_typed(case), plan.table("s", "t"), plan).encoded.values.to_pylist()
     assert [value.decode() for value in made] == _by_hand(case)
 
 
@@ -373,7 +373,7 @@ def test_errors_name_the_place() -> None:
     before[17]["c4"] = "no label"
     broken = replace(case, before=list(before))
     with pytest.raises(InvalidValueError, match="no label") as caught:
-        prepare(_typed(broken), plan.table("s", "t"), plan)
+        encode_rows(_typed(broken), plan.table("s", "t"), plan)
     assert caught.value.context["column"] == "c4"
     assert caught.value.context["table"] == "s.t"
     assert caught.value.context["row"] == {"position": 17}
@@ -385,5 +385,5 @@ def test_types_are_refused_by_name() -> None:
     plan = _plan(case)
     batch = pa.record_batch({"op": ["c"], "commit_ts": [1], "after": pa.array([{"n": dt.date(2024, 5, 5)}])})
     with pytest.raises(UnsupportedTypeError, match=r"`n` is INT, but the input is date32\[day\]") as caught:
-        prepare(batch, plan.table("s", "t"), plan)
+        encode_rows(batch, plan.table("s", "t"), plan)
     assert caught.value.context["column"] == "n"

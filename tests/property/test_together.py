@@ -20,13 +20,13 @@ from random_tables import COMMIT_TS, RandomTable, quoted_name, random_tables
 
 from ticdc_emit import load_changefeed
 from ticdc_emit.errors import RowError
-from ticdc_emit.pipeline import encode
-from ticdc_emit.pipeline.encode import prepare_all
+from ticdc_emit.pipeline import small_groups
+from ticdc_emit.pipeline.encode import encode_batches
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.row_batch import RowBatch, TableGroup
-from ticdc_emit.pipeline.row_reader import positioned
+from ticdc_emit.pipeline.row_reader import change_form
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -94,12 +94,12 @@ def batches_for(plan: Plan, tables: list[RandomTable]) -> list[tuple[pa.RecordBa
     for table in tables:
         planned = plan.table(table.schema, table.table)
         batch = rows_to_batch(changes_of(table), planned, table.zone)
-        found.append((positioned(batch, table.table), planned))
+        found.append((change_form(batch, table.table), planned))
     return found
 
 
 def messages(plan: Plan, batches: list[tuple[pa.RecordBatch, Any]]) -> list[list[tuple[bytes, bytes | None]]]:
-    made = [each.messages().whole() for each in prepare_all([RowBatch.of(*each) for each in batches], plan)]
+    made = [each.encoded.whole() for each in encode_batches([RowBatch.of(*each) for each in batches], plan)]
     return [list(zip(each.filled_keys().to_pylist(), each.values.to_pylist(), strict=True)) for each in made]
 
 
@@ -119,7 +119,7 @@ def test_together_is_as_alone(uri: str, tables: list[RandomTable]) -> None:
 def of_twins(plan: Plan, batches: list[tuple[pa.RecordBatch, Any]]) -> list[list[tuple[bytes, bytes | None]]]:
     """Return the messages of each of two tables, whose rows are encoded as those of one, in turn."""
     (one, first), (other, second) = batches
-    assert first.likeness == second.likeness
+    assert first.encoding_shape == second.encoding_shape
     codes = np.repeat(np.array([0, 1], np.int32), [one.num_rows, other.num_rows])
     order = np.argsort(np.arange(len(codes)) * 7919 % len(codes), kind="stable")
     rows = pa.Table.from_batches([one, other.cast(one.schema)]).combine_chunks().to_batches()[0].take(pa.array(order))
@@ -129,7 +129,7 @@ def of_twins(plan: Plan, batches: list[tuple[pa.RecordBatch, Any]]) -> list[list
 
 
 def alone(plan: Plan, batches: list[tuple[pa.RecordBatch, Any]]) -> Any:
-    with mock.patch.object(encode, "POOLED_ROWS", 0):
+    with mock.patch.object(small_groups, "FEW_ROWS", 0):
         return outcome(plan, batches)
 
 

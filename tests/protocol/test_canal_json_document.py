@@ -37,7 +37,7 @@ from conformance.table_infos import table_info_from_dict
 from vector_files import load_vector
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.schema.catalog import catalog_from_sql
@@ -92,7 +92,7 @@ def _messages(info: TableInfo, rows: list[dict[str, Any]], options: str = "", to
             "after": image("after"),
         }
     )
-    made = prepare(batch, plan.table(info.schema, info.name), plan).messages()
+    made = encode_rows(batch, plan.table(info.schema, info.name), plan).encoded
     assert made.keys is None  # a row's key is empty
     return [value.decode() for value in made.values.to_pylist()]
 

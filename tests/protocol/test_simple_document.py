@@ -57,7 +57,7 @@ from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps
-from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.plan import make_plan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.protocols import codec_for
@@ -90,7 +90,7 @@ def _rows(info: TableInfo, changes: Iterable[dict[str, Any]], build_ts: int = 7,
     name = info.schema, info.name
     plan = make_plan(changefeed, {name: [(0, info)]}, {"topic-name": 1}, build_ts=build_ts)
     batch = rows_to_batch([{"commit_ts": 5, **change} for change in changes], info)
-    made = prepare(batch, plan.table(*name), plan).messages()
+    made = encode_rows(batch, plan.table(*name), plan).encoded
     assert made.keys is None
     return [bytes(value) for value in made.values.to_pylist()]
 

@@ -36,7 +36,7 @@ from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.chunks import Buckets, ChunkFolder, ChunkKind
 from ticdc_emit.pipeline.control_events import ControlSchedule
 from ticdc_emit.pipeline.deliver_task import DeliverTask
-from ticdc_emit.pipeline.encode import prepare_all
+from ticdc_emit.pipeline.encode import encode_batches
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.row_sorter import RowSorter
 from ticdc_emit.pipeline.run import Changefeed
@@ -91,8 +91,8 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
         arranger, size = RowSorter(plan, key, "error", None), 0
         for block in arranger.gathered(in_order):
             for rows in arranger.sorted(block):
-                for prepared in prepare_all(rows.bounded(), plan):
-                    size += prepared.messages().values.nbytes
+                for encoded in encode_batches(rows.bounded(), plan):
+                    size += encoded.nbytes
         return size
 
     def deliver(chunks: list[pa.RecordBatch]) -> None:

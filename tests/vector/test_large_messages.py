@@ -17,7 +17,7 @@ from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.pipeline.control_events import ControlEncoder, Event, Watermark
-from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import FixedName
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
@@ -98,7 +98,7 @@ class Sink:
         table = plan.table(*name)
         change = {name: event.get(name) for name in ("op", "commit_ts")}
         change |= {name: event[name] for name in ("before", "after") if event.get(name) is not None}
-        encoded: Encoded = prepare(rows_to_batch([change], table.newest), table, plan).messages()
+        encoded: Encoded = encode_rows(rows_to_batch([change], table.newest), table, plan).encoded
         assert [claim.location for _, claim in encoded.claims] in ([], [f"file:///claims/{NAME.text}.json"])
         claim = encoded.claims[0][1].content if encoded.claims else None
         return [(encoded.filled_keys()[0].as_py(), encoded.values[0].as_py(), claim)]

@@ -18,13 +18,7 @@ from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import null_mask, python_value
 from ticdc_emit.columnar.checksum import row_crc
 from ticdc_emit.columnar.packed_fields import Piece
-from ticdc_emit.columnar.small_batches import (
-    ColumnPool,
-    Elements,
-    Pieces,
-    Pooled,
-    Render,
-)
+from ticdc_emit.columnar.small_batches import BatchedColumns, Elements, Pieces, Render
 from ticdc_emit.columnar.value_errors import (
     ValueRefused,
     bad_places,
@@ -56,7 +50,8 @@ def refused_value(fault: ValueRefused, column: Column, table: str, row: dict[str
 class Image:
     """One image of every row of a batch. ``arrays`` maps column names to arrays of equal length.
 
-    ``positions`` are the rows' places in the caller's batch, which errors name where there is no key.
+    ``positions`` are the rows' places in the caller's batch, which errors name where there is no key. ``batched``: of
+    few rows, the columns that are made with those of other images, where there are any (``pipeline.small_groups``).
     """
 
     def __init__(
@@ -65,35 +60,21 @@ class Image:
         self.table = table
         self.how = how
         self.positions = positions
-        self._arrays = arrays
+        self.arrays = arrays
         self._values: dict[str, pa.Array] = {}
         self._rendered: dict[tuple[str, str], pa.Array] = {}
         self._pieces: dict[tuple[str, str], Sequence[Piece]] = {}
-        self._pooled: dict[str, Pooled] = {}
-        self._pool: ColumnPool | None = None
-        self._groups: list[tuple[Sequence[Column], int]] = []
-
-    def join(self, pool: ColumnPool) -> None:
-        """Have the columns accepted and rendered by the pool, with those of the other images in it."""
-        self._pool = pool
-        self._pooled = pool.add_all(self.table.data_columns, self._arrays)
-
-    def join_rows(self, pool: ColumnPool) -> None:
-        """Have the columns of whole rows, and of keys of several columns, laid out by the pool one after the other."""
-        for columns in (self.table.data_columns, self.table.shown_handle_key):
-            pooled = [together for column in columns if (together := self._pooled.get(column.name)) is not None]
-            if len(pooled) == len(columns) > 1:
-                self._groups.append((columns, pool.add_rows(pooled)))
+        self.batched: BatchedColumns | None = None
 
     @property
-    def is_pooled(self) -> bool:
-        """Whether the rows are few, and are made with those of other images."""
-        return self._pool is not None
+    def is_small(self) -> bool:
+        """Whether the rows are so few that what is done for each column costs more than what is done for each row."""
+        return self.batched is not None
 
     def raw(self, column: Column) -> pa.Array:
         """Return the column as it came; ``MissingColumnError`` if the input has none of that name."""
         try:
-            return self._arrays[column.name]
+            return self.arrays[column.name]
         except KeyError:
             raise MissingColumnError(
                 "the image lacks a column of the table",
@@ -106,9 +87,8 @@ class Image:
         """Return the column's accepted form (see ``columnar.values``)."""
         name = column.name
         if name not in self._values:
-            pooled = self._pooled.get(name)
-            together = None if pooled is None else pooled.accepted()
-            self._values[name] = self._accept(column, self.raw(column), None) if together is None else together
+            made = None if self.batched is None else self.batched.accepted(name)
+            self._values[name] = self._accept(column, self.raw(column), None) if made is None else made
         return self._values[name]
 
     def rendered(self, column: Column, form: str, render: Render) -> pa.Array:
@@ -121,16 +101,12 @@ class Image:
 
     def rendered_all(self, columns: Sequence[Column], form: str, render: Render) -> list[pa.Array]:
         """Return :meth:`rendered` of each column: of few rows, most of the cost is what is done for each."""
-        texts, rendered, pooled = [], self._rendered, self._pooled
+        texts, rendered = [], self._rendered
         for column in columns:
             key = (column.name, form)
             text = rendered.get(key)
             if text is None:
-                together = pooled.get(column.name)
-                text = None if together is None else together.rendered(form, render)
-                if text is None:
-                    text = self._render(column, form, render)
-                rendered[key] = text
+                text = rendered[key] = self._render(column, form, render)
             texts.append(text)
         return texts
 
@@ -138,13 +114,13 @@ class Image:
         """Return :meth:`rendered_all` of columns that follow each other in rows; what of few rows is laid out together
         with other images' rows as one array. ``lay``: returns the elements of a rendering.
         """
-        group = next((number for known, number in self._groups if known == columns), None)
-        if group is None or self._pool is None:
+        runs = None if self.batched is None else self.batched.rows(columns, form, lay)
+        if runs is None:
             return self.rendered_all(columns, form, render)
         laid, place = [], 0
-        for count, together in self._pool.runs(group, form, lay):
+        for count, made in runs:
             part = columns[place : place + count]
-            laid += self.rendered_all(part, form, render) if together is None else [together]
+            laid += self.rendered_all(part, form, render) if made is None else [made]
             place += count
         return laid
 
@@ -152,28 +128,22 @@ class Image:
         """Return ``make(column, values)``, for binary formats; ``form`` names the rendering, which is made once."""
         key = (column.name, form)
         if key not in self._pieces:
-            pooled = self._pooled.get(column.name)
-            together = None if pooled is None else pooled.pieces(form, make)
-            self._pieces[key] = make(column, self.values(column)) if together is None else together
+            made = None if self.batched is None else self.batched.pieces(column.name, form, make)
+            self._pieces[key] = make(column, self.values(column)) if made is None else made
         return self._pieces[key]
 
     def __contains__(self, name: str) -> bool:
-        return name in self._arrays
+        return name in self.arrays
 
     def check(self) -> None:
         """Accept every column: whatever is wrong with a value is raised here, before anything is rendered."""
         columns = self.table.data_columns
-        if self._pool is not None and len(self._pooled) == len(columns) and self._pool.is_sound():
-            return
-        for column in columns:
-            pooled = self._pooled.get(column.name)
-            if pooled is None or not pooled.is_sound():
-                self.values(column)
+        for column in columns if self.batched is None else self.batched.not_accepted(columns):
+            self.values(column)
 
     def _render(self, column: Column, form: str, render: Render) -> pa.Array:
-        pooled = self._pooled.get(column.name)
-        together = None if pooled is None else pooled.rendered(form, render)
-        return render(column, self.values(column)) if together is None else together
+        made = None if self.batched is None else self.batched.rendered(column.name, form, render)
+        return render(column, self.values(column)) if made is None else made
 
     def _accept(self, column: Column, array: pa.Array, rows: Mask | None) -> pa.Array:
         """Accept a column, or the part of it that the mask ``rows`` selected; errors name the row of the batch."""
@@ -189,7 +159,7 @@ class Image:
             ) from None
         except TypeError:
             raise UnsupportedTypeError(
-                mismatch(column, self._arrays[column.name].type),
+                mismatch(column, self.arrays[column.name].type),
                 remedy=cast_remedy(column),
                 table=self.table.full_name,
                 column=column.name,
@@ -248,18 +218,13 @@ class Image:
 
     def take(self, rows: pa.Array) -> Image:
         """Return the image of some rows, which errors name by the same keys and places."""
-        return Image(self.table, self._taken(rows), self.how, self._places(rows))
-
-    def _taken(self, rows: pa.Array) -> dict[str, pa.Array]:
-        return {name: array.take(rows) for name, array in self._arrays.items()}
-
-    def _places(self, rows: pa.Array) -> pa.Array:
-        return rows if self.positions is None else self.positions.take(rows)
+        places = rows if self.positions is None else self.positions.take(rows)
+        return Image(self.table, {name: array.take(rows) for name, array in self.arrays.items()}, self.how, places)
 
     def row_key(self, index: int) -> dict[str, object]:
         """Return what names a row in an error: its handle key, and its place in what the caller gave, if known."""
         columns = (column.name for column in self.table.whole_handle_key)
-        key = {name: python_value(self._arrays[name][index]) for name in columns if name in self._arrays}
+        key = {name: python_value(self.arrays[name][index]) for name in columns if name in self.arrays}
         if self.positions is not None:
             return {**key, "position": self.positions[index].as_py()}
         return key or {"position": index}
@@ -278,34 +243,37 @@ _MOSTLY = 0.5  # share of differing rows from which rendering the whole column i
 
 
 class BeforeImage(Image):
-    """The before image of updates, which leans on the after image."""
+    """The before image of updates, which leans on the after image.
+
+    ``batched_parts``: as ``batched``, of columns that differ in few rows: these rows alone.
+    """
 
     def __init__(self, table: TableInfo, arrays: Mapping[str, pa.Array], how: Rendering, after: Image) -> None:
         super().__init__(table, arrays, how, after.positions)
         self.after = after
         self._differs: dict[str, Mask | None] = {}
         self._parts: dict[str, pa.Array] = {}
-        self._pooled_parts: dict[str, Pooled] = {}
+        self.batched_parts: BatchedColumns | None = None
 
-    def join(self, pool: ColumnPool) -> None:
-        """Have what the after image does not vouch for accepted and rendered by the pool."""
-        self._pool = pool
+    def own_values(self) -> tuple[dict[str, pa.Array], dict[str, pa.Array]]:
+        """Return what the after image does not vouch for: columns that mostly differ, and of others the rows that do.
+
+        Of columns that both images have.
+        """
+        whole: dict[str, pa.Array] = {}
+        parts: dict[str, pa.Array] = {}
         for column in self.table.data_columns:
-            if column.name not in self._arrays or column.name not in self.after:
-                continue
-            values, pooled_values = self.raw(column), self._pooled
-            if not self._mostly_differs(column):
+            if column.name in self.arrays and column.name in self.after:
                 mask = self.differs(column)
-                if mask is None:
-                    continue
-                values, pooled_values = values.filter(pa.array(mask)), self._pooled_parts
-            pooled = pool.add(column, values)
-            if pooled is not None:
-                pooled_values[column.name] = pooled
+                if self._mostly_differs(column):
+                    whole[column.name] = self.raw(column)
+                elif mask is not None:
+                    parts[column.name] = self.raw(column).filter(pa.array(mask))
+        return whole, parts
 
     def beside(self, after: Image, rows: pa.Array) -> BeforeImage:
         """Return the before image of some rows; ``after`` is their after image."""
-        return BeforeImage(self.table, self._taken(rows), self.how, after)
+        return BeforeImage(self.table, {name: array.take(rows) for name, array in self.arrays.items()}, self.how, after)
 
     def differs(self, column: Column) -> Mask | None:
         """Return where the raw values differ, ``None`` if nowhere; equal values may differ in form (1.5, 1.50)."""
@@ -357,8 +325,7 @@ class BeforeImage(Image):
         """Return the accepted values of the differing rows only."""
         name = column.name
         if name not in self._parts:
-            pooled = self._pooled_parts.get(name)
-            part = None if pooled is None else pooled.accepted()
+            part = None if self.batched_parts is None else self.batched_parts.accepted(name)
             if part is None:
                 mask = self.differs(column)
                 part = self._accept(column, self.raw(column).filter(pa.array(mask)), mask)
@@ -371,8 +338,7 @@ class BeforeImage(Image):
         text, mask = self.after.rendered(column, form, render), self.differs(column)
         if mask is None:
             return text
-        pooled = self._pooled_parts.get(column.name)
-        part = None if pooled is None else pooled.rendered(form, render)
+        part = None if self.batched_parts is None else self.batched_parts.rendered(column.name, form, render)
         if part is None:
             part = render(column, self._part(column))
         index = np.arange(len(mask))

@@ -1,6 +1,8 @@
-"""Bounds on the size of messages, from what is known before they are made.
+"""Row changes of one table version and one kind, with everything that messages show of them beside their columns.
 
-In: a table, and how often messages name its columns and labels. Out: bytes, by which batches are cut so that the
+In: images by column, TSOs, and the optional columns of ``changes.attributes``. Out: times as text, keys and handles in
+TiKV, checksums: each made once, when it is first asked for. Here is also which tables are of one shape, so that their
+rows may be the rows of one :class:`Changes`, and how large messages can be, by which batches are cut so that the
 messages of one stay far below Arrow's 2 GiB.
 """
 
@@ -10,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +25,7 @@ from ticdc_emit.changes.row_keys import row_ids_of, row_keys_of
 from ticdc_emit.columnar.assemble import Fragment, gather
 from ticdc_emit.columnar.epochs import COMMIT_TS, tso_ms_text, tso_text
 from ticdc_emit.columnar.packed_fields import Piece, chosen, join_pieces
-from ticdc_emit.columnar.small_batches import (
-    ColumnPool,
-    Pieces,
-    Pooled,
-    Render,
-)
+from ticdc_emit.columnar.small_batches import BatchedColumns, Pieces, Render
 from ticdc_emit.schema.model import Column, TableInfo
 
 if TYPE_CHECKING:
@@ -39,10 +36,10 @@ __all__ = [
     "OUTPUT_BYTES",
     "Changes",
     "Op",
-    "Peers",
-    "arrangement",
+    "TableConstants",
+    "encoding_shape",
     "json_overhead",
-    "likeness",
+    "key_shape",
     "rows_within",
 ]
 
@@ -71,9 +68,6 @@ def rows_within(overhead: int, rows: int, nbytes: int, limit: int) -> int:
     return max(1, min(rows * limit // max(nbytes, 1), OUTPUT_BYTES // max(overhead, 1)))
 
 
-_Encoder = TypeVar("_Encoder")
-
-
 class Op(str, Enum):
     """The kind of a row change."""
 
@@ -90,28 +84,35 @@ class Op(str, Enum):
 _OPS = {op.value: op for op in Op} | {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Changes:
-    """Changes of one table version and one kind. ``commit_ts`` is ``uint64`` TSO.
+    """Changes of one table version and one kind. ``encoder``: of that version. ``commit_ts`` is ``uint64`` TSO.
 
     ``build_ts`` is the wall clock of the message in ms; ``None`` takes each row's commit time instead. An insert has
     only ``after``, a delete only ``before``, an update both (only ``after`` where its message does not read the
-    other). ``attributes``: the optional columns that the input has (``changes.attributes``). ``peers``: where the rows
-    are of several tables, which; ``table`` is one of them.
+    other). ``attributes``: the optional columns that the input has (``changes.attributes``). ``tables``: where the rows
+    are of several tables, which; ``table`` is one of them. ``rows``: their places in the batch that they were read
+    from; ``None`` for all of it, in its order.
     """
 
-    table: TableInfo
+    encoder: RowEncoder
     op: Op
     commit_ts: pa.Array
     build_ts: int | None = None
     before: Image | None = None
     after: Image | None = None
     attributes: Mapping[str, pa.Array] = field(default_factory=dict)
-    peers: Peers | None = None
-    _pooled: dict[str, Pooled] = field(default_factory=dict, init=False, repr=False, compare=False)
+    tables: TableConstants | None = None
+    rows: npt.NDArray[np.int64] | None = None
+    batched: BatchedColumns | None = field(default=None, init=False, repr=False)
+    """Where the rows are few: the TSOs, rendered with those of other changes (``pipeline.small_groups``)."""
 
     def __len__(self) -> int:
         return len(self.commit_ts)
+
+    @property
+    def table(self) -> TableInfo:
+        return self.encoder.table
 
     @property
     def current(self) -> Image:
@@ -126,20 +127,6 @@ class Changes:
         assert isinstance(self.before, BeforeImage)
         return self.before
 
-    def join(self, pool: ColumnPool, *, framed: bool = False) -> None:
-        """Have the TSOs and the images' columns made by the pool, with those of other changes.
-
-        ``framed``: by an encoder of :class:`FramedRows`. Instead of TSOs, whole rows are made.
-        """
-        pooled = None if framed else pool.add(COMMIT_TS, self.commit_ts)
-        if pooled is not None:
-            self._pooled["commit_ts"] = pooled
-        for image in (self.after, self.before):
-            if image is not None:
-                image.join(pool)
-        if framed and not isinstance(self.before, BeforeImage):  # the images of updates share what they show
-            self.current.join_rows(pool)
-
     def take(self, rows: pa.Array) -> Changes:
         """Return the changes at these places, which errors name by the same keys and places."""
         after = None if self.after is None else self.after.take(rows)
@@ -149,28 +136,47 @@ class Changes:
         else:
             before = None if self.before is None else self.before.take(rows)
         given = {name: array.take(rows) for name, array in self.attributes.items()}
-        peers = None if self.peers is None else self.peers.take(np.asarray(rows))
+        tables = None if self.tables is None else TableConstants(self.tables.encoders, self.tables.codes[rows])
         stamps = self.commit_ts.take(rows)
-        return replace(self, commit_ts=stamps, before=before, after=after, attributes=given, peers=peers)
+        return replace(self, commit_ts=stamps, before=before, after=after, attributes=given, tables=tables, rows=None)
 
-    def constant(self, encoder: _Encoder, of: Callable[[_Encoder], bytes]) -> Fragment:
+    def constant(self, of: Callable[[Any], bytes]) -> Fragment:
         """Return what a row encoder shows of its table: of rows of several tables, each row's own."""
-        return of(encoder) if self.peers is None else self.peers.constant(of)
+        if self.tables is None:
+            return of(self.encoder)
+        forms = self.tables.forms(of)
+        return forms[0] if len(forms) == 1 else gather(forms, self.tables.codes)
 
-    def constant_pieces(self, encoder: _Encoder, of: Callable[[_Encoder], bytes]) -> list[Piece]:
+    def constant_pieces(self, of: Callable[[Any], bytes]) -> list[Piece]:
         """Return :meth:`constant` for binary formats."""
-        return [of(encoder)] if self.peers is None else self.peers.pieces(of)
+        if self.tables is None:
+            return [of(self.encoder)]
+        forms = self.tables.forms(of)
+        return [forms[0]] if len(forms) == 1 else chosen(self.tables.codes, forms)
 
-    def long_constant(self, encoder: _Encoder, of: Callable[[_Encoder], bytes]) -> pa.DictionaryArray:
+    def long_constant(self, of: Callable[[Any], bytes]) -> pa.DictionaryArray:
         """Return :meth:`constant` as a dictionary with an entry for each table, for what is long."""
-        if self.peers is not None:
-            return self.peers.dictionary(of)
-        codes = pa.array(np.zeros(len(self), np.int32))
-        return pa.DictionaryArray.from_arrays(codes, pa.array([of(encoder)], pa.binary()))
+        tables = self.tables or TableConstants((self.encoder,), np.zeros(len(self), np.int32))
+        texts = pa.array([of(encoder) for encoder in tables.encoders], pa.binary())
+        return pa.DictionaryArray.from_arrays(pa.array(tables.codes), texts)
+
+    def numbers(self, of: Callable[[RowEncoder], int]) -> npt.NDArray[np.int64]:
+        """Return a number that is constant of a table, of each row."""
+        if self.tables is None:
+            return np.full(len(self), of(self.encoder), np.int64)
+        of_tables = np.array([of(encoder) for encoder in self.tables.encoders], np.int64)
+        return of_tables[self.tables.codes]
+
+    def encoders(self) -> Iterator[RowEncoder]:
+        """Yield the encoders of the tables that have rows."""
+        if self.tables is None:
+            yield self.encoder
+        else:
+            yield from (self.tables.encoders[code] for code in np.unique(self.tables.codes))
 
     def table_of(self, row: int) -> TableInfo:
         """Return the table of a row."""
-        return self.table if self.peers is None else self.peers.encoders[self.peers.codes[row]].table
+        return self.table if self.tables is None else self.tables.encoders[self.tables.codes[row]].table
 
     @cached_property
     def given_checksum(self) -> Mapping[str, pa.Array]:
@@ -184,9 +190,7 @@ class Changes:
 
         Raises :class:`UnsupportedTypeError`.
         """
-        own = pa.repeat(pa.scalar(self.table.id, pa.int64()), len(self))
-        if self.peers is not None:
-            own = pa.array(self.peers.numbers(lambda encoder: encoder.table.id))
+        own = pa.array(self.numbers(lambda encoder: encoder.table.id))
         return physical_table_ids(self.attributes.get(PHYSICAL_TABLE_ID), self.table.full_name, own)
 
     @cached_property
@@ -229,75 +233,57 @@ class Changes:
 
     def commit_pieces(self, form: str, make: Pieces) -> Sequence[Piece]:
         """Return pieces of the TSOs, for binary formats; ``form`` names them."""
-        pooled = self._pooled.get("commit_ts")
+        if self.batched is not None:
 
-        def join(column: Column, stamps: pa.Array) -> pa.Array:
-            return join_pieces(make(column, stamps), len(stamps))
+            def join(column: Column, stamps: pa.Array) -> pa.Array:
+                return join_pieces(make(column, stamps), len(stamps))
 
-        # a column of the table may be of the kind of TSOs, but is no TSO
-        together = None if pooled is None else pooled.rendered(f"{form}, of TSOs, joined", join)
-        return make(COMMIT_TS, self.commit_ts) if together is None else [together]
+            # a column of the table may be of the kind of TSOs, but is no TSO
+            made = self.batched.rendered(COMMIT_TS.name, f"{form}, of TSOs, joined", join)
+            if made is not None:
+                return [made]
+        return make(COMMIT_TS, self.commit_ts)
 
     def _commit_text(self, form: str, render: Render) -> pa.Array:
-        pooled = self._pooled.get("commit_ts")
-        together = None if pooled is None else pooled.rendered(form, render)
-        return render(COMMIT_TS, self.commit_ts) if together is None else together
+        made = None if self.batched is None else self.batched.rendered(COMMIT_TS.name, form, render)
+        return render(COMMIT_TS, self.commit_ts) if made is None else made
 
 
 @dataclass(frozen=True)
-class Peers:
-    """The row encoders of several tables of one :func:`likeness`; ``codes``: of each row, the place of its own."""
+class TableConstants:
+    """The row encoders of tables of one :func:`encoding_shape`; ``codes``: of each row, the place of its own."""
 
     encoders: tuple[RowEncoder, ...]
     codes: npt.NDArray[np.int32]
 
-    def constant(self, of: Callable[[Any], bytes]) -> Fragment:
-        """Return what ``of`` says of each row's encoder: one constant where it says the same of all."""
+    def forms(self, of: Callable[[Any], bytes]) -> list[bytes]:
+        """Return what ``of`` says of each encoder, once where it says the same of all."""
         forms = [of(encoder) for encoder in self.encoders]
-        return forms[0] if forms.count(forms[0]) == len(forms) else gather(forms, self.codes)
-
-    def pieces(self, of: Callable[[Any], bytes]) -> list[Piece]:
-        """Return the same for binary formats."""
-        forms = [of(encoder) for encoder in self.encoders]
-        return [forms[0]] if forms.count(forms[0]) == len(forms) else chosen(self.codes, forms)
-
-    def dictionary(self, of: Callable[[Any], bytes]) -> pa.DictionaryArray:
-        """Return the same as a dictionary with an entry for each encoder."""
-        forms = pa.array([of(encoder) for encoder in self.encoders], pa.binary())
-        return pa.DictionaryArray.from_arrays(pa.array(self.codes), forms)
-
-    def numbers(self, of: Callable[[Any], int]) -> npt.NDArray[np.int64]:
-        """Return the number that ``of`` says of each row's encoder."""
-        of_rows: npt.NDArray[np.int64] = np.array([of(encoder) for encoder in self.encoders], np.int64)[self.codes]
-        return of_rows
-
-    def take(self, rows: npt.NDArray[np.int64]) -> Peers:
-        """Return those of some rows."""
-        return Peers(self.encoders, self.codes[rows])
+        return forms[:1] if forms.count(forms[0]) == len(forms) else forms
 
 
-def likeness(table: TableInfo) -> Hashable:
+def encoding_shape(table: TableInfo) -> Hashable:
     """Return what tables have in common whose rows are accepted and shown alike, but for what is constant of a table.
 
     The order of column ids is that of checksums, the clustered primary key that of row keys; Open Protocol shows of
     each column whether it is of an index, and of each row its partition.
     """
-    return _same(tuple(_told(table)))
+    return _one_object(tuple(_shape(table)))
 
 
-def arrangement(table: TableInfo) -> Hashable:
+def key_shape(table: TableInfo) -> Hashable:
     """Return what tables have in common whose rows are arranged alike: their keys' columns."""
     keys = (table.whole_handle_key, table.order_columns, table.splitting_columns)
-    return _same(tuple(tuple((column.name, column.kind) for column in columns) for columns in keys))
+    return _one_object(tuple(tuple((column.name, column.kind) for column in columns) for columns in keys))
 
 
 @lru_cache(maxsize=16384)
-def _same(told: Hashable) -> Hashable:
+def _one_object(shape: Hashable) -> Hashable:
     """Return the same object for what is equal, so that it is compared and hashed in full only here."""
     return object()
 
 
-def _told(table: TableInfo) -> Iterator[Hashable]:
+def _shape(table: TableInfo) -> Iterator[Hashable]:
     yield tuple((column.name, column.kind) for column in table.columns)
     yield tuple(np.argsort([column.id for column in table.columns]).tolist())
     for columns in (

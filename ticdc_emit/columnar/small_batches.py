@@ -1,13 +1,14 @@
 """Columns of one kind, from many tables, accepted and rendered in one call.
 
 With few rows, most of the cost is per call and not per value. So the columns of small groups of rows (each of one table
-version and kind of change) are pooled. In: arrays with their columns. Out: each array's accepted form
-(``columnar.values``) and renderings, as slices of those made for all arrays of one kind. A **kind** is everything that
-a column defines about its values (:attr:`Column.kind`), and the array's Arrow type. The maximum length of texts is not
-part of it, because tables differ most in that, and few texts come near it.
+version and kind of change) are batched. In: arrays with their columns, given to a :class:`ColumnBatcher`. Out:
+:class:`BatchedColumns` for each group, with the accepted form of each array (``columnar.values``) and its renderings,
+as slices of those made for all arrays of one kind. A **kind** is everything that a column defines about its values
+(:attr:`Column.kind`), and the array's Arrow type. The maximum length of texts is not part of it, because tables differ
+most in that, and few texts come near it.
 
 Errors of values are not reported here: the caller gets ``None`` and renders the column alone, so that the error names
-its place. A kind with a single array is also left to the caller.
+its place. A kind with a single array is also left to the caller, and so is one whose arrays cannot be concatenated.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import NO_LIMIT, Column
 
-__all__ = ["ColumnPool", "Elements", "Pieces", "Pooled", "Render", "Run"]
+__all__ = ["BatchedColumns", "ColumnBatcher", "Elements", "Pieces", "Render"]
 
 
 Render: TypeAlias = Callable[[Column, pa.Array], pa.Array]
@@ -39,71 +40,68 @@ Pieces: TypeAlias = Callable[[Column, pa.Array], Sequence[Piece]]
 Elements: TypeAlias = Callable[[Column, pa.Array], Sequence[pa.Array]]
 """A rendering of each value as ``binary`` elements, which make it up one after the other. Null counts as empty."""
 
-Run: TypeAlias = "tuple[int, pa.Array | None]"
+_Run: TypeAlias = "tuple[int, pa.Array | None]"
 """The number of neighbouring columns, and what they show in each row; ``None`` if the caller has to make them alone."""
 
-_NOT_POOLED = (ValueRefused, TypeError, pa.ArrowException)
+_LEFT_TO_CALLER = (ValueRefused, TypeError, pa.ArrowException)
 
 
-class ColumnPool:
-    """The columns of some groups of rows. All must be added before the first result is read."""
+class ColumnBatcher:
+    """Takes the columns of groups of rows. All must be added before the first result is read."""
 
     def __init__(self, how: Rendering) -> None:
         self._how = how
         self._kinds: dict[int, list[_Kind]] = {}  # by the identity of the column's kind
-        self._is_sound: bool | None = None
-        self._groups: list[Sequence[Pooled]] = []
-        self._runs: dict[str, list[list[Run]]] = {}
+        self._is_accepted: bool | None = None
+        self._groups: list[Sequence[_Batched]] = []
+        self._runs: dict[str, list[list[_Run]]] = {}
 
-    def add(self, column: Column, array: pa.Array) -> Pooled | None:
-        """Add a column of a group; return ``None`` for an Arrow type whose arrays cannot be concatenated."""
-        return self._add(column, array, 0, len(array))
-
-    def add_all(self, columns: Iterable[Column], arrays: Mapping[str, pa.Array]) -> dict[str, Pooled]:
-        """Add those of a group's columns that there are; return them by name, without what :meth:`add` does not take.
+    def add(self, columns: Iterable[Column], arrays: Mapping[str, pa.Array]) -> BatchedColumns:
+        """Add those columns that have an array.
 
         Neighbours in a block (:class:`Columns`) are not cut out of its columns to be put together again.
         """
-        added = {}
+        added = BatchedColumns(self)
         if isinstance(arrays, Columns):
             whole, start, count = arrays.whole, arrays.start, arrays.count
         else:
-            whole, start, count = arrays, 0, len(next(iter(arrays.values()), ()))
+            whole, start, count = arrays, 0, -1
         for column in columns:
             array = whole.get(column.name)
-            pooled = None if array is None else self._add(column, array, start, count)
-            if pooled is not None:
-                added[column.name] = pooled
+            if array is None:
+                continue
+            kind = self._kind(column.kind_of_any_length, array)
+            if kind is not None:
+                limit = column.flen if column.is_text else NO_LIMIT
+                added[column.name] = kind.add(array, start, len(array) if count < 0 else count, limit)
         return added
 
-    def _add(self, column: Column, whole: pa.Array, start: int, count: int) -> Pooled | None:
-        values = column.kind_of_any_length
-        limit = column.flen if column.is_text else NO_LIMIT
-        for kind in self._kinds.get(id(values), ()):
-            if kind.takes(whole):
-                return kind.add(whole, start, count, limit)
-        arrow_type = whole.type
-        if pa.types.is_dictionary(arrow_type) or pa.types.is_nested(arrow_type):
+    def _kind(self, column: Column, array: pa.Array) -> _Kind | None:
+        """Return the kind of an array, ``None`` for an Arrow type whose arrays cannot be concatenated."""
+        kinds = self._kinds.setdefault(id(column), [])
+        for kind in kinds:
+            if kind.takes(array):
+                return kind
+        if pa.types.is_dictionary(array.type) or pa.types.is_nested(array.type):
             return None
-        kind = _Kind(values, arrow_type, self._how)
-        self._kinds.setdefault(id(values), []).append(kind)
-        return kind.add(whole, start, count, limit)
+        kinds.append(_Kind(column, array.type, self._how))
+        return kinds[-1]
 
-    def is_sound(self) -> bool:
-        """Return whether each array in the pool :meth:`Pooled.is_sound`."""
-        if self._is_sound is None:
+    def all_accepted(self) -> bool:
+        """Return whether every value of every array was accepted, and no text is longer than its column allows."""
+        if self._is_accepted is None:
             every = [kind for kinds in self._kinds.values() for kind in kinds]
             for kind in every:
                 kind.fits_all = kind.fits(kind.least_limit)
-            self._is_sound = all(kind.fits_all for kind in every)
-        return self._is_sound
+            self._is_accepted = all(kind.fits_all for kind in every)
+        return self._is_accepted
 
-    def add_rows(self, columns: Sequence[Pooled]) -> int:
+    def add_rows(self, columns: Sequence[_Batched]) -> int:
         """Add the rows of a group, which show these columns one after the other; return the group's number."""
         self._groups.append(columns)
         return len(self._groups) - 1
 
-    def runs(self, group: int, form: str, lay: Elements) -> list[Run]:
+    def runs(self, group: int, form: str, lay: Elements) -> list[_Run]:
         """Return the renderings of a group's columns, one after the other, and of how many at a time."""
         if form not in self._runs:
             try:
@@ -113,41 +111,77 @@ class ColumnPool:
         return self._runs[form][group]
 
 
-class Pooled:
-    """One array in the pool. Every result is ``None`` if the caller has to make it alone.
+class BatchedColumns(dict[str, "_Batched"]):
+    """The columns of one group of rows, by name. Every result is ``None`` where the caller has to make it alone."""
+
+    def __init__(self, batcher: ColumnBatcher) -> None:
+        super().__init__()
+        self._batcher = batcher
+        self._rows: list[tuple[Sequence[Column], int]] = []
+
+    def join_rows(self, columns: Sequence[Column]) -> None:
+        """Have these columns laid out one after the other, row by row, if there are several, all of them batched."""
+        batched = [self[column.name] for column in columns if column.name in self]
+        if len(batched) == len(columns) > 1:
+            self._rows.append((columns, self._batcher.add_rows(batched)))
+
+    def not_accepted(self, columns: Sequence[Column]) -> Sequence[Column]:
+        """Return the columns that the caller must accept alone, to find what is wrong with them if anything is."""
+        if len(self) == len(columns) and self._batcher.all_accepted():
+            return ()
+        return [column for column in columns if (own := self.get(column.name)) is None or not own.is_accepted()]
+
+    def accepted(self, name: str) -> pa.Array | None:
+        """Return a column's accepted values."""
+        own = self.get(name)
+        whole = None if own is None or not own.is_accepted() else own.kind.accepted
+        return None if own is None or whole is None else whole.slice(own.start, own.length)
+
+    def rendered(self, name: str, form: str, render: Render) -> pa.Array | None:
+        """Return a column's rendering, made once for each ``form``."""
+        own = self.get(name)
+        if own is None:
+            return None
+        kind = own.kind
+        if not kind.fits_all and not own.is_accepted():
+            return None
+        whole = kind.made[form] if form in kind.made else kind.make(form, render)
+        return None if whole is None else whole.slice(own.start, own.length)
+
+    def pieces(self, name: str, form: str, make: Pieces) -> list[Piece] | None:
+        """Return a column's pieces, made once for each ``form``."""
+        own = self.get(name)
+        if own is None or not own.is_accepted():
+            return None
+        whole = own.kind.make(form, make)
+        return None if whole is None else [cut(piece, own.start, own.length) for piece in whole]
+
+    def rows(self, columns: Sequence[Column], form: str, lay: Elements) -> list[_Run] | None:
+        """Return the renderings of columns given to :meth:`join_rows`, and of how many columns each is."""
+        group = next((number for known, number in self._rows if known == columns), None)
+        return None if group is None else self._batcher.runs(group, form, lay)
+
+
+class _Batched:
+    """One array among those of its kind.
 
     ``limit``: the length, in characters or bytes, up to which a text is accepted; ``NO_LIMIT`` for none.
     """
 
-    __slots__ = ("_is_sound", "_limit", "kind", "length", "start")
+    __slots__ = ("_is_accepted", "_limit", "kind", "length", "start")
 
     def __init__(self, kind: _Kind, start: int, length: int, limit: int) -> None:
         self.kind, self.start, self.length, self._limit = kind, start, length, limit
-        self._is_sound: bool | None = None
+        self._is_accepted: bool | None = None
 
-    def is_sound(self) -> bool:
+    def is_accepted(self) -> bool:
         """Return whether every value of the kind was accepted, and none is longer than this column allows."""
-        if self._is_sound is None:
-            self._is_sound = self.kind.fits(self._limit)
-        return self._is_sound
-
-    def accepted(self) -> pa.Array | None:
-        """Return the accepted values."""
-        return self.kind.accepted().slice(self.start, self.length) if self.is_sound() else None
-
-    def rendered(self, form: str, render: Render) -> pa.Array | None:
-        """Return the rendering, made once for each ``form``."""
-        kind = self.kind
-        whole = kind.made(form, render) if kind.fits_all or self.is_sound() else None
-        return None if whole is None else whole.slice(self.start, self.length)
-
-    def pieces(self, form: str, make: Pieces) -> list[Piece] | None:
-        """Return the pieces, made once for each ``form``."""
-        whole = self.kind.made(form, make) if self.is_sound() else None
-        return None if whole is None else [cut(piece, self.start, self.length) for piece in whole]
+        if self._is_accepted is None:
+            self._is_accepted = self.kind.fits(self._limit)
+        return self._is_accepted
 
 
-def _runs(groups: Sequence[Sequence[Pooled]], form: str, lay: Elements) -> list[list[Run]]:
+def _runs(groups: Sequence[Sequence[_Batched]], form: str, lay: Elements) -> list[list[_Run]]:
     kinds = dict.fromkeys(each.kind for columns in groups for each in columns)
     laid = {kind: kind.elements(form, lay) for kind in kinds if kind.fits(NO_LIMIT)}
     starts: dict[_Kind, list[int]] = {}
@@ -159,8 +193,8 @@ def _runs(groups: Sequence[Sequence[Pooled]], form: str, lay: Elements) -> list[
             starts[kind] = [count + place * len(array) for place, array in enumerate(arrays)]
             count += sum(map(len, arrays))
 
-    def is_made(column: Pooled) -> bool:
-        return column.kind in starts and (column.kind.fits_all or column.is_sound())
+    def is_made(column: _Batched) -> bool:
+        return column.kind in starts and (column.kind.fits_all or column.is_accepted())
 
     all_made = all(kind in starts and kind.fits_all for kind in kinds)
     blocks: list[Block] = []
@@ -187,17 +221,17 @@ class _Kind:
         self._arrays = self._count = 0
         self.least_limit = NO_LIMIT
         self.fits_all = False  # until it is known
-        self._accepted: pa.Array | None = None
+        self.accepted: pa.Array | None = None
         self._is_accepted = False
         self._longest: int | None = None
-        self._made: dict[str, Any] = {}
+        self.made: dict[str, Any] = {}
 
     def takes(self, array: pa.Array) -> bool:
         """Return whether an array is of the kind's Arrow type."""
         is_last = bool(self._runs) and self._runs[-1][0] is array  # to compare types takes longer
         return is_last or bool(array.type == self.arrow_type)
 
-    def add(self, whole: pa.Array, start: int, count: int, limit: int) -> Pooled:
+    def add(self, whole: pa.Array, start: int, count: int, limit: int) -> _Batched:
         """Add ``count`` values of an array from ``start`` on."""
         place, end = self._count, start + count
         self._count += count
@@ -207,46 +241,40 @@ class _Kind:
         self._runs.append((whole, start, end))
         if limit != NO_LIMIT:
             self.least_limit = limit if self.least_limit == NO_LIMIT else min(limit, self.least_limit)
-        return Pooled(self, place, count, limit)
+        return _Batched(self, place, count, limit)
 
     def fits(self, limit: int) -> bool:
         """Return whether all values were accepted, and no text has more bytes, so more characters, than ``limit``."""
         if not self._is_accepted:
             self._accept()
-        if self._accepted is None or limit == NO_LIMIT:
-            return self._accepted is not None
+        if self.accepted is None or limit == NO_LIMIT:
+            return self.accepted is not None
         if self._longest is None:
-            self._longest = int(text_buffers(self._accepted).lengths.max(initial=0))
+            self._longest = int(text_buffers(self.accepted).lengths.max(initial=0))
         return self._longest <= limit
 
-    def accepted(self) -> pa.Array:
-        return self._accepted
-
-    def made(self, form: str, make: Callable[[Column, pa.Array], Any]) -> Any:
-        try:
-            return self._made[form]
-        except KeyError:
-            pass
-        try:
-            rendered = make(self._column, self._accepted)
-        except _NOT_POOLED:
-            rendered = None
-        self._made[form] = rendered
-        return rendered
+    def make(self, form: str, make: Callable[[Column, pa.Array], Any]) -> Any:
+        """Return what ``make`` makes of the accepted values, once for each ``form``."""
+        if form not in self.made:
+            try:
+                self.made[form] = make(self._column, self.accepted)
+            except _LEFT_TO_CALLER:
+                self.made[form] = None
+        return self.made[form]
 
     def elements(self, form: str, lay: Elements) -> Sequence[pa.Array] | None:
         """Return what makes up a rendering: the rendering itself where it is made already, for it is made but once."""
-        if form in self._made:
-            whole = self._made[form]
+        if form in self.made:
+            whole = self.made[form]
             return None if whole is None else [whole]
-        laid: Sequence[pa.Array] | None = self.made(f"{form}, in elements", lay)
+        laid: Sequence[pa.Array] | None = self.make(f"{form}, in elements", lay)
         return laid
 
     def _accept(self) -> None:
         self._is_accepted = True
         if self._arrays > 1:
             runs = [whole.slice(start, end - start) for whole, start, end in self._runs]
-            with suppress(*_NOT_POOLED):
+            with suppress(*_LEFT_TO_CALLER):
                 values = runs[0] if len(runs) == 1 else pa.concat_arrays(runs)
-                self._accepted = accept(self._column, values, self._how)
+                self.accepted = accept(self._column, values, self._how)
         self._runs = []

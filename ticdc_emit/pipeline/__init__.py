@@ -5,9 +5,8 @@ The forms of a row, each with the module that makes it:
 - the input: a Spark row, an Arrow batch, a mapping (``python_rows``, ``changes.arrow_input``)
 - ``RowBatch``: read, checked for shape, filtered, updates split, in total order with order keys (``row_sorter``)
 - ``Changes``: those of one table version and one kind; images by column, all values checked (``row_reader``)
-- ``CheckedBatch``: the ``Changes`` of a ``RowBatch``, with their encoders (``encode``)
 - ``Encoded``: the keys and values that a protocol made, as Arrow binary (``protocols``)
-- ``EncodedRows``: these with their order keys and targets (``encode_task``)
+- ``EncodedRows``: these in the order of their ``RowBatch``, with order keys and targets (``encode``)
 - ``Chunk``: one topic-partition's messages as an Arrow IPC body or a file (``chunks``); crosses the shuffle
 - ``MergedRows``: a topic-partition's messages in total order, control messages among them (``merge``)
 - ``PartitionBatch``: these as Python objects, for the producer (``merge``, ``delivery.base``)

@@ -27,10 +27,9 @@ from ticdc_emit.changes.arrow_input import (
 from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError, StateError
 from ticdc_emit.pipeline.deliver_task import DEFAULT_MEMORY_LIMIT, DeliverTask, TaskResult, read_results
-from ticdc_emit.pipeline.encode import check_images
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.row_reader import positioned
+from ticdc_emit.pipeline.row_reader import change_form, check_images
 from ticdc_emit.pipeline.state import BatchState, DdlStatement
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.sql.words import split_name
@@ -202,7 +201,7 @@ class _Part:
         where = "the changefeed" if key is None else ".".join(key)
         check_columns(self.names, where)
         rows = normal_form(next(iter(self._batches)).slice(0, 0), where)
-        positioned(rows, where)
+        change_form(rows, where)
         if key is not None:
             check_images(rows, plan.table(*key), plan.rendering)
         elif isinstance(self._batches, list):

@@ -36,8 +36,6 @@ from ticdc_emit.errors import TemporaryFileError, TicdcEmitError
 from ticdc_emit.pipeline.bad_rows import BadRow
 from ticdc_emit.pipeline.error_json import error_as_json, error_from_json, unreadable
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, SortedRuns
-from ticdc_emit.pipeline.plan import TablePlan
-from ticdc_emit.pipeline.row_batch import TableGroup
 from ticdc_emit.pipeline.sort_key import commit_stamps, order_of
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
@@ -237,7 +235,7 @@ class _Chunk(NamedTuple):
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """The messages of a piece: their topics, order keys and contents.
+    """The messages of a batch: their topics, order keys (``None``: as the rows are in order) and contents.
 
     ``codes``: of each message, the place of its topic among these times ``MOST_PARTITIONS``, plus its partition.
     """
@@ -246,22 +244,6 @@ class EncodedRows:
     codes: _Codes
     keys: pa.Array
     encoded: Encoded
-
-    @classmethod
-    def of_table(cls, table: TablePlan, partitions: int | pa.Array, keys: pa.Array, encoded: Encoded) -> EncodedRows:
-        """Return the messages of one table; ``partitions``: of all of them, or of each."""
-        if isinstance(partitions, int):
-            return cls((table.topic,), np.full(len(keys), partitions, np.int64), keys, encoded)
-        return cls((table.topic,), np.asarray(partitions).astype(np.int64), keys, encoded)
-
-    @classmethod
-    def of_group(
-        cls, tables: TableGroup, partitions: npt.NDArray[np.int32], keys: pa.Array, encoded: Encoded
-    ) -> EncodedRows:
-        """Return the messages of several tables; ``partitions``: of each."""
-        topics: dict[str, int] = {}
-        numbers = np.array([topics.setdefault(table.topic, len(topics)) for table in tables.tables], np.int64)
-        return cls(tuple(topics), numbers[tables.codes] * MOST_PARTITIONS + partitions, keys, encoded)
 
     @property
     def nbytes(self) -> int:

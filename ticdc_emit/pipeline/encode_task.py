@@ -7,7 +7,7 @@ delivering task, so that none sends anything and the driver raises it with its o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,8 +28,7 @@ from ticdc_emit.pipeline.chunks import (
     skipped_chunks,
     transaction_chunks,
 )
-from ticdc_emit.pipeline.encode import prepare_all
-from ticdc_emit.pipeline.partitioner import partitions_of_group, partitions_of_rows
+from ticdc_emit.pipeline.encode import encode_batches
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.row_batch import RowBatch, TableGroup
 from ticdc_emit.pipeline.row_sorter import RowSorter, gathered_batches
@@ -139,23 +138,14 @@ class EncodeTask:
         """Yield the messages of each batch; small ones are made together."""
         for together in gathered_batches(batches):
             if not any(isinstance(rows.tables, TableGroup) for rows in together):
-                yield from self._made_together(together)
+                yield from encode_batches(together, self.plan)
                 continue
             try:
-                messages = list(self._made_together(together))
+                messages = list(encode_batches(together, self.plan))
             except TicdcEmitError:  # which does not tell whose row it is
-                messages = list(self._made_together([own for rows in together for own in rows.by_table()]))
+                by_table = (own for rows in together for own in rows.by_table())
+                messages = list(encode_batches(by_table, self.plan))
             yield from messages
-
-    def _made_together(self, batches: Sequence[RowBatch]) -> Iterator[EncodedRows]:
-        for rows, each in zip(batches, prepare_all(batches, self.plan), strict=True):
-            tables, keys = rows.tables, rows.keys
-            if isinstance(tables, TableGroup):
-                yield EncodedRows.of_group(tables, partitions_of_group(each.parts, tables), keys, each.messages())
-            else:
-                yield EncodedRows.of_table(
-                    tables, partitions_of_rows(each.parts, tables, each.rows), keys, each.messages()
-                )
 
     def _notes(self, sorter: RowSorter) -> Iterator[pa.RecordBatch]:
         for target, rows in sorter.late_rows.items():

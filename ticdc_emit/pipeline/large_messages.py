@@ -144,11 +144,12 @@ class LargeMessages:
             _OWN_LIMIT if largest == limit else _TOPICS_LIMIT,
         )
 
-    def encode(self, encoder: RowEncoder, changes: Changes, plain: Encoded | None = None) -> Encoded:
+    def encode(self, changes: Changes, plain: Encoded | None = None) -> Encoded:
         """Return one message per change, as it goes out; :class:`MessageTooLargeError` for one that cannot.
 
-        ``plain``: what the encoder makes of them, where it is known.
+        ``plain``: what their encoder makes of them, where it is known.
         """
+        encoder = changes.encoder
         plain = encoder.encode(changes) if plain is None else plain
         encoded = self._compressed(plain)
         if not encoder.refuses_large:

@@ -1,7 +1,7 @@
 """The partition of each row: the dispatcher's rule of a table, applied to changes or to their key columns alone.
 
-In: a table's plan and its checked rows, or (before the rows are shuffled) the columns that the rule hashes. Out: one
-number where all rows go to one partition, else an ``int32`` array in the rows' order.
+In: a table's plan and its checked rows, or (of rows that are not checked) the columns that the rule hashes. Out: a
+number for each row, in the rows' order.
 """
 
 from __future__ import annotations
@@ -14,45 +14,50 @@ import pyarrow as pa
 
 from ticdc_emit.changes.codec import RowEncoder
 from ticdc_emit.changes.images import Image, image_column
-from ticdc_emit.changes.model import Peers
+from ticdc_emit.changes.model import Changes
 from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.delivery.base import MOST_PARTITIONS
 from ticdc_emit.errors import DispatcherError, TicdcEmitError
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.row_batch import TableGroup
-from ticdc_emit.pipeline.row_reader import Part
 from ticdc_emit.pipeline.transactions import DELETED, kind_ranks
 from ticdc_emit.routing.partitions import partitions_of, table_hash
 
-__all__ = ["UNKNOWN", "partitions_of_group", "partitions_of_part", "partitions_of_rows"]
+__all__ = ["UNKNOWN", "partitions_of_unchecked", "targets_of"]
 
 
 UNKNOWN = -1
 """In the place of a partition: the row has none that could be told, for a reason that its check will raise."""
 
 
-def partitions_of_rows(parts: Iterable[Part], table: TablePlan, rows: int) -> int | pa.Array:
-    """Return the partitions of a table's checked rows.
+def targets_of(
+    groups: Iterable[Changes], tables: TablePlan | TableGroup, rows: int
+) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
+    """Return the topics of a batch's checked rows, and the code of each row's topic and partition.
 
-    Raises :class:`~ticdc_emit.errors.DispatcherError`, and the :class:`~ticdc_emit.errors.RowError` family for a value
-    that cannot be hashed.
+    ``groups``: the changes that the ``rows`` rows are. A code is the place of the topic times ``MOST_PARTITIONS``, plus
+    the partition. Raises :class:`~ticdc_emit.errors.DispatcherError`, and the :class:`~ticdc_emit.errors.RowError`
+    family for a value that cannot be hashed.
     """
-    return pa.array(_by_part(parts, table, rows)) if table.partition is None else table.partition
-
-
-def partitions_of_group(parts: Iterable[Part], tables: TableGroup) -> npt.NDArray[np.int32]:
-    """Return the partitions of a group's checked rows. Raises what :func:`partitions_of_rows` does."""
+    if not isinstance(tables, TableGroup):
+        if tables.partition is not None:
+            return (tables.topic,), np.full(rows, tables.partition, np.int64)
+        return (tables.topic,), _partitions_of_groups(groups, tables, rows)
+    topics: dict[str, int] = {}
+    codes = np.array([topics.setdefault(table.topic, len(topics)) for table in tables.tables], np.int64)
+    codes = codes[tables.codes] * MOST_PARTITIONS
     fixed = [table.partition for table in tables.tables if table.partition is not None]
     if len(fixed) == len(tables.tables):
-        return np.array(fixed, np.int32)[tables.codes]
-    return _by_part(parts, tables.first, len(tables.codes))
+        return tuple(topics), codes + np.array(fixed, np.int64)[tables.codes]
+    return tuple(topics), codes + _partitions_of_groups(groups, tables.first, rows)
 
 
-def _by_part(parts: Iterable[Part], table: TablePlan, rows: int) -> npt.NDArray[np.int32]:
-    partitions = np.zeros(rows, np.int32)
-    for part in parts:
-        changes = part.changes
-        numbers = _partitions(table, part.encoder, changes.current, changes.commit_ts, changes.peers)
-        partitions[slice(None) if part.rows is None else part.rows] = np.asarray(numbers)
+def _partitions_of_groups(groups: Iterable[Changes], table: TablePlan, rows: int) -> npt.NDArray[np.int64]:
+    partitions = np.zeros(rows, np.int64)
+    for changes in groups:
+        seeds = None if changes.tables is None else changes.numbers(_seed).astype(np.uint32)
+        numbers = _partitions(table, changes.encoder, changes.current, changes.commit_ts, seeds)
+        partitions[slice(None) if changes.rows is None else changes.rows] = np.asarray(numbers)
     return partitions
 
 
@@ -60,7 +65,7 @@ def _seed(encoder: RowEncoder) -> int:
     return table_hash(encoder.table.schema, encoder.table.name)
 
 
-def partitions_of_part(part: pa.RecordBatch, table: TablePlan, how: Rendering) -> list[int]:
+def partitions_of_unchecked(part: pa.RecordBatch, table: TablePlan, how: Rendering) -> list[int]:
     """Return the partition of each change of a table whose values are not checked; :data:`UNKNOWN` where it is not
     known.
 
@@ -95,11 +100,15 @@ def _hashed_names(table: TablePlan) -> list[str]:
 
 
 def _partitions(
-    table: TablePlan, encoder: RowEncoder, image: Image, commit_ts: pa.Array, peers: Peers | None = None
+    table: TablePlan,
+    encoder: RowEncoder,
+    image: Image,
+    commit_ts: pa.Array,
+    seeds: npt.NDArray[np.uint32] | None = None,
 ) -> int | pa.Array:
-    """Tell by the image that counts: after, or before of a delete."""
+    """Tell by the image that counts: after, or before of a delete. ``seeds``: of rows of several tables, of each."""
     hashed = table.rule.hashed(encoder.table, table.routing)
-    seed = _seed(encoder) if peers is None else peers.numbers(_seed).astype(np.uint32)
+    seed = _seed(encoder) if seeds is None else seeds
     return partitions_of(table.rule, hashed, seed, image, commit_ts, table.partitions, table.routing.hashed_null)
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ticdc_emit.caller import warn_caller
 from ticdc_emit.changes.codec import Codec, Packing, RowEncoder
-from ticdc_emit.changes.model import arrangement, likeness
+from ticdc_emit.changes.model import encoding_shape, key_shape
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, Integrity, Profile
 from ticdc_emit.config.lineages import RoutingSwitches, TransactionSwitches
@@ -235,21 +235,21 @@ class TablePlan:
         return max((each.overhead for each in self.encoders if each is not None), default=0)
 
     @cached_property
-    def likeness(self) -> Hashable:
+    def encoding_shape(self) -> Hashable:
         """What tables have in common whose rows can be encoded together (``changes.model``): of one version."""
-        return likeness(self.newest)
+        return encoding_shape(self.newest)
 
     @cached_property
-    def arrangement(self) -> Hashable | None:
+    def key_shape(self) -> Hashable | None:
         """What tables have in common whose rows are arranged alike; ``None`` where there is more to decide."""
         encoder = self.encoders[0] if len(self.encoders) == 1 else None
         if encoder is None or self.left_out or any(self.filters):
             return None
-        return arrangement(encoder.table)
+        return key_shape(encoder.table)
 
     @cached_property
     def spreading(self) -> Hashable:
-        """What tables of one likeness have in common whose rows are spread over partitions alike."""
+        """What tables of one :attr:`encoding_shape` have in common whose rows are spread over partitions alike."""
         if self.partition is not None:
             return None
         try:

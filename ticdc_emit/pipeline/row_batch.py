@@ -20,7 +20,7 @@ from ticdc_emit.changes.arrow_input import only_op
 from ticdc_emit.changes.attributes import ATTRIBUTES, SPLIT
 from ticdc_emit.changes.codec import RowEncoder
 from ticdc_emit.changes.commit_ts import commit_ts_array
-from ticdc_emit.changes.model import Op, Peers, rows_within
+from ticdc_emit.changes.model import Op, rows_within
 from ticdc_emit.columnar.buffers import python_value
 from ticdc_emit.errors import RowError
 from ticdc_emit.pipeline.plan import TablePlan
@@ -162,10 +162,6 @@ class TableGroup:
     def overhead(self) -> int:
         """The greatest ``overhead`` of any of the tables' encoders, in bytes."""
         return max(table.overhead for table in self.tables)
-
-    def peers(self, rows: npt.NDArray[np.int64] | slice) -> Peers:
-        """Return the encoders of some rows."""
-        return Peers(tuple(map(encoder_of, self.tables)), self.codes[rows])
 
 
 def encoder_of(table: TablePlan) -> RowEncoder:

@@ -1,7 +1,10 @@
-"""The images of changes of one table version and one kind, as Arrow columns.
+"""From rows in change form to :class:`Changes` of one table version and one kind, whose images are Arrow columns.
 
-In: a batch in change form (``pipeline.row_reader``), whose images are structs or maps of canonical text. Out: columns
-by name, and :class:`Changes` of them. A missing image or column is a :class:`RowError` that names table and row.
+In: a batch in change form, made by :func:`change_form` from a public form: the columns ``op``, ``commit_ts``,
+``before`` and ``after``, each row's place, and ``seq`` and what ``changes.attributes`` lists, if the rows have them.
+Images are structs, or maps of canonical text. Out: changes with their images by column. A missing image or column is a
+:class:`RowError` that names table and row; :func:`check_images` tells by types alone, before there are any rows, that
+every row would raise one.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.codec import RowEncoder
 from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.changes.images import BeforeImage, Image
-from ticdc_emit.changes.model import Changes, Op, rows_within
+from ticdc_emit.changes.model import Changes, Op, TableConstants, rows_within
 from ticdc_emit.columnar.buffers import Columns, python_value
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import (
@@ -29,24 +32,45 @@ from ticdc_emit.errors import (
     MissingImageError,
     RowError,
     SchemaError,
+    TicdcEmitError,
     UnsupportedTypeError,
     shown,
 )
 from ticdc_emit.pipeline.plan import TablePlan
-from ticdc_emit.pipeline.row_batch import POSITION, RowBatch, StructFields, first_of, row_place
+from ticdc_emit.pipeline.row_batch import (
+    POSITION,
+    FieldNames,
+    RowBatch,
+    StructFields,
+    TableGroup,
+    encoder_of,
+    first_of,
+    row_place,
+    struct_fields,
+)
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = [
     "CHUNK_ROWS",
     "ImageName",
     "ImageReader",
-    "Part",
+    "change_form",
     "check_fields",
+    "check_images",
     "column_names",
-    "positioned",
+    "read_changes",
     "read_image",
-    "read_parts",
 ]
+
+
+CHUNK_ROWS = 10_000
+"""How many rows are encoded at once, at most."""
+
+_CHUNK_BYTES = 64 * 1024 * 1024
+
+ImageName: TypeAlias = Literal["before", "after"]
+_COLUMNS = ("op", "before", "after", *ATTRIBUTES)
+_IMAGES: tuple[ImageName, ...] = ("before", "after")
 
 
 def column_names(table: TableInfo | TablePlan) -> frozenset[str]:
@@ -85,6 +109,64 @@ def _unknown_column(table: str, name: str, row: dict[str, object] | None) -> Inv
     )
 
 
+def check_images(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> None:
+    """Raise the error of rows of these types that fit no version of the table; ``batch``: its types, without rows.
+
+    :class:`~ticdc_emit.errors.UnsupportedTypeError` for a type that cannot hold a column,
+    :class:`~ticdc_emit.errors.MissingColumnError` for a column that no image has, and what ``pipeline.row_reader``
+    raises for a column that the table never had. Rows that fit one version are left to the check of their values.
+    """
+    images = [batch.column(name) for name in _IMAGES if name in batch.schema.names]
+    full_name = f"{table.schema}.{table.name}"
+    for name in _IMAGES:
+        kind = batch.schema.field(name).type if name in batch.schema.names else pa.null()
+        if not (pa.types.is_struct(kind) or pa.types.is_map(kind) or pa.types.is_null(kind)):
+            raise UnsupportedTypeError(
+                f"the image {name!r} is {kind}, not a struct or map",
+                remedy="Give a struct of the table's columns, or a map of canonical text",
+                table=full_name,
+                column=name,
+            )
+    kinds = [(field.name, field.type) for field in batch.schema if field.name in _IMAGES]
+    check_fields(struct_fields(kinds, FieldNames()), table)
+    structs = [image for image in images if pa.types.is_struct(image.type)]
+    is_whole = not any(pa.types.is_map(image.type) for image in images)
+    faults = []
+    for encoder in table.encoders:
+        if encoder is not None:
+            fault = _fault(structs, encoder.table, how, is_whole=is_whole)
+            if fault is None:
+                return
+            faults.append(fault)
+    if faults:
+        raise faults[-1]
+
+
+def _fault(structs: list[pa.StructArray], info: TableInfo, how: Rendering, *, is_whole: bool) -> TicdcEmitError | None:
+    """Return why no row can be of a version; ``is_whole``: whether no image is a map, whose columns are not known."""
+    held = {field.name for struct in structs for field in struct.type}
+    for struct in structs:
+        try:
+            arrays = dict(zip((field.name for field in struct.type), struct.flatten(), strict=True))
+            image = Image(info, arrays, how)
+            for column in info.data_columns:
+                if column.name in arrays:
+                    image.values(column)
+        except TicdcEmitError as fault:
+            return fault
+        except pa.ArrowException:  # what Arrow cannot do without rows is told with rows
+            return None
+    missing = [column.name for column in info.data_columns if column.name not in held]
+    if structs and is_whole and missing:
+        return MissingColumnError(
+            "the image lacks a column of the table",
+            remedy="Add the column to the before/after struct (null where unknown)",
+            table=info.full_name,
+            column=missing[0],
+        )
+    return None
+
+
 @dataclass(frozen=True)
 class ImageReader:
     """Reads the images of changes of one version and kind; ``known``: the columns of all versions.
@@ -118,7 +200,7 @@ class ImageReader:
             assert after is not None
             before = BeforeImage(info, self.image_columns("before"), how, after)
         given = {name: rows.column(name) for name in rows.block.attributes}
-        return Changes(info, self.op, rows.commit_ts, build_ts, before, after, given)
+        return Changes(self.encoder, self.op, rows.commit_ts, build_ts, before, after, given)
 
     def image_columns(self, name: str) -> Mapping[str, pa.Array]:
         columns = self.rows.block.image(name)
@@ -216,40 +298,33 @@ class ImageReader:
         )
 
 
-CHUNK_ROWS = 10_000
+def read_changes(rows: RowBatch, how: Rendering, build_ts: int | None) -> list[Changes]:
+    """Return the rows as changes of one table version and one kind each, a bounded number at once.
 
-ImageName: TypeAlias = Literal["before", "after"]
-_COLUMNS = ("op", "before", "after", *ATTRIBUTES)
-_CHUNK_BYTES = 64 * 1024 * 1024
-
-
-@dataclass(frozen=True)
-class Part:
-    """Changes of one table version and one kind, and the rows of the batch that they are (``None``: all, in order)."""
-
-    changes: Changes
-    encoder: RowEncoder
-    rows: npt.NDArray[np.int64] | None
-
-
-def read_parts(rows: RowBatch, table: TablePlan, how: Rendering, build_ts: int | None) -> list[Part]:
-    """Split one table's rows into parts. Raises :class:`RowError` subclasses that name table and row."""
+    Of rows of several tables, those of each kind are read together, as rows of the table that exists longest. Raises
+    :class:`RowError` subclasses that name table and row.
+    """
+    tables = rows.tables
+    table = tables.first if isinstance(tables, TableGroup) else tables
     known, knows_places = column_names(table), rows.block.knows_places
     check_fields(rows.block.fields, table)
     nbytes = rows.nbytes if rows.length > 1 else 0  # a row is not cut
     rows = RowBatch(rows.block, rows.start, rows.length, table)  # without order keys, which would be cut, too
-    parts: list[Part] = []
+    read: list[Changes] = []
     for start, length, encoder in table.spans(rows.commit_ts):
-        chunk = min(CHUNK_ROWS, rows_within(encoder.overhead, rows.length, nbytes, _CHUNK_BYTES))
-        for at in range(start, start + length, chunk):
-            piece = rows.slice(at, min(chunk, start + length - at))
-            for op, places in _by_op(piece, encoder.table):
-                whole = places is None and piece.length == rows.length
-                own = None if whole else at + (np.arange(piece.length) if places is None else places)
-                part_rows = piece if places is None else piece.take(places)
-                changes = ImageReader(part_rows, encoder, op, known, knows_places).changes(build_ts, how)
-                parts.append(Part(changes, encoder, own))
-    return parts
+        count = min(CHUNK_ROWS, rows_within(encoder.overhead, rows.length, nbytes, _CHUNK_BYTES))
+        for at in range(start, start + length, count):
+            some = rows.slice(at, min(count, start + length - at))
+            for op, places in _by_op(some, encoder.table):
+                of_op = some if places is None else some.take(places)
+                changes = ImageReader(of_op, encoder, op, known, knows_places).changes(build_ts, how)
+                if places is not None or some.length < rows.length:
+                    changes.rows = at + (np.arange(some.length) if places is None else places)
+                if isinstance(tables, TableGroup):
+                    own = slice(None) if changes.rows is None else changes.rows
+                    changes.tables = TableConstants(tuple(map(encoder_of, tables.tables)), tables.codes[own])
+                read.append(changes)
+    return read
 
 
 def read_image(
@@ -267,7 +342,7 @@ def read_image(
     return Image(encoder.table, columns, how, rows.column(POSITION))
 
 
-def positioned(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
+def change_form(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
     """Return the columns of the change form alone, with a checked commit_ts and each row's place."""
     names = batch.schema.names
     for name in (*_COLUMNS, "commit_ts", "commit_time", "seq"):

@@ -21,13 +21,13 @@ from ticdc_emit.changes.attributes import SPLIT
 from ticdc_emit.changes.commit_ts import commit_ts_array, refuse_far
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.pipeline.conflicting_changes import sorted_by_commit
-from ticdc_emit.pipeline.partitioner import partitions_of_part
+from ticdc_emit.pipeline.partitioner import partitions_of_unchecked
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_batch import BATCH_BYTES, POSITION, FieldNames, RowBatch
 from ticdc_emit.pipeline.row_counts import RowCounts
 from ticdc_emit.pipeline.row_filter import drop_unreplicated, split_and_filter
-from ticdc_emit.pipeline.row_reader import CHUNK_ROWS, positioned
-from ticdc_emit.pipeline.same_shape_tables import TableRows, arranged_alike, by_likeness
+from ticdc_emit.pipeline.row_reader import CHUNK_ROWS, change_form
+from ticdc_emit.pipeline.same_shape_tables import TableRows, by_key_shape, sort_together
 from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_keys, order_of
 from ticdc_emit.pipeline.transactions import numbered, ranks
 from ticdc_emit.routing.topics import Target
@@ -103,10 +103,10 @@ class RowSorter:
         if any_late:
             yield from self._by_itself(_rows_of_tables(form, tables))
             return
-        for group in by_likeness(tables, self._plan):
+        for group in by_key_shape(tables, self._plan):
             alone = group
             if len(group) > 1:
-                batches, alone = arranged_alike(form, group, self._plan)
+                batches, alone = sort_together(form, group, self._plan)
                 yield from batches
             yield from self._by_itself(_rows_of_tables(form, alone))
 
@@ -163,7 +163,7 @@ class RowSorter:
 
     def _change_form(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Return the row changes in change form; those of many tables with the columns ``TABLE_NAMES``."""
-        form = positioned(rows, self._where)
+        form = change_form(rows, self._where)
         columns = dict(zip(form.schema.names, form.columns, strict=True)) | {POSITION: rows.column(POSITION)}
         if pa.types.is_dictionary(columns["op"].type):
             columns["op"] = columns["op"].dictionary_decode()
@@ -193,7 +193,7 @@ class RowSorter:
                 table=f"{table.schema}.{table.name}",
                 commit_ts=int(stamps[0]),
             )
-        for number, rows in Counter(partitions_of_part(part.slice(0, count), table, self._plan.rendering)).items():
+        for number, rows in Counter(partitions_of_unchecked(part.slice(0, count), table, self._plan.rendering)).items():
             self.late_rows[table.topic, max(number, 0)] += rows  # one that could not be told is as good as any
         return part.slice(count)
 

@@ -25,7 +25,7 @@ from ticdc_emit.pipeline.row_batch import BATCH_BYTES, Block, RowBatch, TableGro
 from ticdc_emit.pipeline.sort_key import order_keys_of
 from ticdc_emit.pipeline.transactions import numbered, ranks, updates_of_keys
 
-__all__ = ["TableRows", "arranged_alike", "by_likeness"]
+__all__ = ["TableRows", "by_key_shape", "sort_together"]
 
 
 _Places: TypeAlias = npt.NDArray[np.int64]
@@ -39,17 +39,17 @@ class TableRows:
     places: _Places
 
 
-def by_likeness(tables: Sequence[TableRows], plan: Plan) -> list[list[TableRows]]:
+def by_key_shape(tables: Sequence[TableRows], plan: Plan) -> list[list[TableRows]]:
     """Return the tables in groups that arrange alike. A table unlike all others is a group of one."""
     if plan.ignored_start_ts:
         return [[each] for each in tables]
     groups: dict[object, list[TableRows]] = {}
     for place, each in enumerate(tables):
-        groups.setdefault(each.table.arrangement or place, []).append(each)
+        groups.setdefault(each.table.key_shape or place, []).append(each)
     return list(groups.values())
 
 
-def arranged_alike(
+def sort_together(
     form: pa.RecordBatch, tables: Sequence[TableRows], plan: Plan
 ) -> tuple[list[RowBatch], list[TableRows]]:
     """Return the arranged rows of a group of tables, and the tables that the caller must arrange one by one."""
@@ -103,7 +103,7 @@ def _families(tables: Sequence[TablePlan], alone: npt.NDArray[np.bool_]) -> list
     """Return the places of tables that are encoded together; those ``alone``, each by itself."""
     families: dict[object, list[int]] = {}
     for place, (table, by_itself) in enumerate(zip(tables, alone, strict=True)):
-        families.setdefault(place if by_itself else (table.likeness, table.spreading), []).append(place)
+        families.setdefault(place if by_itself else (table.encoding_shape, table.spreading), []).append(place)
     return list(families.values())
 
 

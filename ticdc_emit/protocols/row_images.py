@@ -45,14 +45,14 @@ class Members:
 
     def laid(self, image: Image, like: Laid | None = None) -> Laid:
         """Lay out the object of each row; ``like``: the object of an image with which this one shares most arrays."""
-        if image.is_pooled:
+        if image.is_small:
             return self.layout.enclosed_fragments(image.rendered_all(self.columns, self._enclosed_form, self._enclosed))
         texts = [self.text(image, column) for column in self.columns]
         return self.layout.fragments(texts) if like is None else self.layout.fragments(texts, like.texts, like.seams)
 
     def text(self, image: Image, column: Column) -> pa.Array:
         """Return what an object shows of a column, in the form in which :meth:`laid` needs it."""
-        if image.is_pooled:
+        if image.is_small:
             return image.rendered(column, self._enclosed_form, self._enclosed)
         return image.rendered(column, self.form, self.content)
 
@@ -80,7 +80,7 @@ _MOSTLY = 0.5  # share of changed rows from which a column's both images are pac
 
 def value_pieces(image: Image, column: Column, form: str, make: Pieces) -> Sequence[Piece]:
     """Return what ``make`` makes of an image's column, ``form`` being its name: joined, where the rows are few."""
-    if not image.is_pooled:
+    if not image.is_small:
         return image.pieces(column, form, make)
 
     def join(column: Column, values: pa.Array) -> pa.Array:
@@ -103,13 +103,13 @@ class BinaryImages:
 
     def entry(self, column: Column, image: Image) -> list[Piece]:
         """Lay out one column of an image."""
-        if image.is_pooled:
+        if image.is_small:
             return self.joined(column, image)
         return self._led(column, image.pieces(column, self._form, self._value))
 
     def entries(self, columns: Sequence[Column], image: Image) -> list[Piece]:
         """Lay out columns of an image, one after the other."""
-        if not image.is_pooled:
+        if not image.is_small:
             return [piece for column in columns for piece in self.entry(column, image)]
         if not self._leads:
             return [*image.rendered_rows(columns, self._joined_form, self._join, self._lay)]

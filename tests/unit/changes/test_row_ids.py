@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -18,7 +20,8 @@ def changes(sql: str, ids: list[int], row_keys: list[bytes | None] | None = None
     (table,) = catalog_from_sql(sql).tables()
     image = Image(table, {"id": pa.array(ids, pa.uint64())}, Rendering())
     given = {} if row_keys is None else {"row_key": pa.array(row_keys, pa.binary())}
-    return Changes(table, Op.INSERT, pa.array(ids, pa.uint64()), after=image, attributes=given)
+    encoder: Any = SimpleNamespace(table=table)
+    return Changes(encoder, Op.INSERT, pa.array(ids, pa.uint64()), after=image, attributes=given)
 
 
 def test_a_clustered_integer_is_the_handle() -> None:

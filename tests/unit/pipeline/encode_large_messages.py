@@ -7,7 +7,7 @@ from typing import Any
 
 from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import ClaimNames
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
@@ -42,7 +42,7 @@ def encode(plan: Plan, changes: Sequence[Mapping[str, Any]]) -> Encoded:
     """Return the messages of the plan's only table."""
     (table,) = plan.tables.values()
     stamped = [{"commit_ts": FIRST + place, **change} for place, change in enumerate(changes)]
-    return prepare(rows_to_batch(stamped, table.newest), table, plan).messages().whole()
+    return encode_rows(rows_to_batch(stamped, table.newest), table, plan).encoded.whole()
 
 
 def values(plan: Plan, changes: Sequence[Mapping[str, Any]]) -> list[bytes]:

@@ -10,11 +10,12 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import RegistryError
-from ticdc_emit.pipeline.encode import CheckedBatch, prepare, prepare_all
+from ticdc_emit.pipeline.chunks import EncodedRows
+from ticdc_emit.pipeline.encode import encode_batches, encode_rows
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.row_batch import RowBatch
-from ticdc_emit.pipeline.row_reader import positioned
+from ticdc_emit.pipeline.row_reader import change_form
 from ticdc_emit.protocols.debezium_avro.encoder import DebeziumAvroRows
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
@@ -38,22 +39,22 @@ def batch(**columns: list[object]) -> pa.RecordBatch:
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     stamps = pa.array(range(450_000_000_262_144_000, 450_000_000_262_144_000 + len(rows)), pa.int64())
     given = {"op": ["c"] * len(rows), "commit_ts": stamps, "after": rows}
-    return positioned(pa.RecordBatch.from_pydict(given), "test")
+    return change_form(pa.RecordBatch.from_pydict(given), "test")
 
 
 BATCHES = (batch(id=[1, 2, 3], s=["x", None, "z"]), batch(n=[7, None], id=[4, 5]))
 
 
-def messages(prepared: CheckedBatch) -> list[tuple[bytes, bytes]]:
-    made = prepared.messages()
+def messages(rows: EncodedRows) -> list[tuple[bytes, bytes]]:
+    made = rows.encoded
     return list(zip(made.filled_keys().to_pylist(), made.values.to_pylist(), strict=True))
 
 
 def test_groups_of_different_tables_have_the_messages_that_each_has_alone(plan: Plan) -> None:
     tables = [plan.table("test", name) for name in TABLES]
-    alone = [messages(prepare(rows, table, plan)) for rows, table in zip(BATCHES, tables, strict=True)]
+    alone = [messages(encode_rows(rows, table, plan)) for rows, table in zip(BATCHES, tables, strict=True)]
     with mock.patch.object(DebeziumAvroRows, "framed", autospec=True, side_effect=DebeziumAvroRows.framed) as framed:
-        together = list(map(messages, prepare_all(map(RowBatch.of, BATCHES, tables), plan)))
+        together = list(map(messages, encode_batches(map(RowBatch.of, BATCHES, tables), plan)))
     assert together == alone
     assert framed.call_count == 1
 
@@ -61,7 +62,7 @@ def test_groups_of_different_tables_have_the_messages_that_each_has_alone(plan: 
 def test_what_is_wrong_with_one_group_is_told_in_its_turn(plan: Plan) -> None:
     one, other = (plan.table("test", name) for name in TABLES)
     encoders = tuple(encoder and replace(encoder, headers={}) for encoder in other.encoders)  # type: ignore[type-var]
-    prepared = list(prepare_all(map(RowBatch.of, BATCHES, (one, replace(other, encoders=encoders))), plan))
-    assert messages(prepared[0]) == messages(prepare(BATCHES[0], one, plan))
+    encoded = encode_batches(map(RowBatch.of, BATCHES, (one, replace(other, encoders=encoders))), plan)
+    assert messages(next(encoded)) == messages(encode_rows(BATCHES[0], one, plan))
     with pytest.raises(RegistryError):
-        messages(prepared[1])
+        next(encoded)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ticdc_emit.errors import MessageTooLargeError
-from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import LargeMessages, SeededNames
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.protocols.simple.decoder import SimpleReader
@@ -59,7 +59,7 @@ def test_a_message_may_have_exactly_max_message_bytes(uri: str) -> None:
     (table,) = plan.tables.values()
     batch = rows_to_batch([{"commit_ts": FIRST, **row} for row in (insert(6, 3), insert(7, 300))], table.newest)
     with pytest.raises(MessageTooLargeError, match=f"{limit} bytes, max-message-bytes is {limit - 1}") as caught:
-        prepare(batch, table, plan).messages()
+        encode_rows(batch, table, plan)
     assert (caught.value.table, caught.value.row, caught.value.length) == ("test.t", {"id": 7}, limit)
     assert caught.value.code == "CDC:ErrMessageTooLarge"
     assert "large-message-handle-option" in caught.value.remedy
@@ -130,7 +130,7 @@ def test_a_reduced_message_can_be_too_large_itself(uri: str, option: str) -> Non
     (planned,) = plan.tables.values()
     batch = rows_to_batch([{"commit_ts": FIRST + place, **row} for place, row in enumerate(rows)], planned.newest)
     with pytest.raises(MessageTooLargeError) as caught:
-        prepare(batch, planned, plan).messages()
+        encode_rows(batch, planned, plan)
     assert caught.value.row["id"] == "k" * 700
     assert "handle key alone" in caught.value.remedy
     assert len(values(plan, rows[::2])) == 2
@@ -143,7 +143,7 @@ def test_a_handle_key_alone_can_be_too_large(uri: str) -> None:
     (planned,) = plan.tables.values()
     row = {"op": "c", "commit_ts": FIRST, "after": {"id": "<" * 2500, "v": "", "w": "w"}}
     with pytest.raises(MessageTooLargeError):
-        prepare(rows_to_batch([row], planned.newest), planned, plan).messages()
+        encode_rows(rows_to_batch([row], planned.newest), planned, plan)
 
 
 def test_a_row_without_key_is_named_by_its_place() -> None:

@@ -17,7 +17,7 @@ from ticdc_emit.errors import LateRowError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.deliver_task import TaskResult, read_results, result_batch
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.partitioner import UNKNOWN, partitions_of_part
+from ticdc_emit.pipeline.partitioner import UNKNOWN, partitions_of_unchecked
 from ticdc_emit.pipeline.run import Changefeed
 
 URI = "memory://late/t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
@@ -95,8 +95,8 @@ def test_only_the_rows_that_fail_have_no_partition() -> None:
     stamps = pa.array([ts(9), ts(8), ts(7), ts(6), None, ts(4), ts(3)])
     after = pa.StructArray.from_arrays([keys], ["id"])
     rows = pa.record_batch({"op": ["c"] * len(keys), "commit_ts": stamps, "after": after})
-    found = partitions_of_part(rows, table, plan.rendering)
-    alone = [partitions_of_part(rows.slice(n, 1), table, plan.rendering)[0] for n in range(len(keys))]
+    found = partitions_of_unchecked(rows, table, plan.rendering)
+    alone = [partitions_of_unchecked(rows.slice(n, 1), table, plan.rendering)[0] for n in range(len(keys))]
     assert found == alone
     assert [number == UNKNOWN for number in found] == [False, True, False, True, True, False, True]
 

@@ -8,16 +8,16 @@ from unittest import mock
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.columnar.small_batches import ColumnPool
+from ticdc_emit.columnar.small_batches import BatchedColumns, ColumnBatcher
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.pipeline import encode
-from ticdc_emit.pipeline.encode import prepare_all
+from ticdc_emit.pipeline import small_groups
+from ticdc_emit.pipeline.encode import encode_batches
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.pipeline.row_batch import RowBatch
-from ticdc_emit.pipeline.row_reader import positioned
+from ticdc_emit.pipeline.row_reader import change_form
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -106,15 +106,17 @@ def batch_of(table: str, op: str, bad: dict[int, dict[str, str | None]]) -> pa.R
     columns = {"op": pa.repeat(pa.scalar(op), 5), "commit_ts": pa.array(range(TS, TS + 5))}
     columns["before"] = pa.array(images if op == "d" else before, struct)
     columns["after"] = pa.array(images, struct)
-    return positioned(pa.record_batch(columns), f"s.{table}")
+    return change_form(pa.record_batch(columns), f"s.{table}")
 
 
 def outcome(plan: Plan, batches: dict[str, pa.RecordBatch]) -> tuple[list[Any], Any]:
     """Return the messages up to the first error, and the error."""
     found: list[Any] = []
     try:
-        for each in prepare_all([RowBatch.of(batch, plan.table("s", name)) for name, batch in batches.items()], plan):
-            found.append(each.messages().whole().values.to_pylist())
+        for each in encode_batches(
+            [RowBatch.of(batch, plan.table("s", name)) for name, batch in batches.items()], plan
+        ):
+            found.append(each.encoded.whole().values.to_pylist())
     except TicdcEmitError as fault:
         alike = getattr(fault, "alike", None)
         return found, (type(fault), fault.args, fault.remedy, fault.context, alike and alike.places)
@@ -122,7 +124,7 @@ def outcome(plan: Plan, batches: dict[str, pa.RecordBatch]) -> tuple[list[Any], 
 
 
 def alone(plan: Plan, batches: dict[str, pa.RecordBatch]) -> tuple[list[Any], Any]:
-    with mock.patch.object(encode, "POOLED_ROWS", 0):
+    with mock.patch.object(small_groups, "FEW_ROWS", 0):
         return outcome(plan, batches)
 
 
@@ -168,7 +170,6 @@ def test_what_a_batch_lacks_is_told_in_its_turn() -> None:
 
 def test_columns_of_one_kind_are_made_in_one_call() -> None:
     plan = plan_for("protocol=canal-json")
-    pool = ColumnPool(Rendering())
     calls = []
 
     def render(column: Any, values: pa.Array) -> pa.Array:
@@ -176,14 +177,15 @@ def test_columns_of_one_kind_are_made_in_one_call() -> None:
         return values
 
     tables = [plan.table("s", name).newest for name in TABLES]
-    texts = [pa.array([table.name, None]) for table in tables]
-    pooled = [pool.add(table.column("j"), text) for table, text in zip(tables, texts, strict=True)]
-    other = pool.add(tables[0].column("m"), pa.array(["1"]))
-    assert other is not None
-    assert other.accepted() is None  # one of its kind
-    assert [each.accepted() for each in pooled if each] == [None] * 3  # "a" is no JSON
+
+    def batched(texts: list[pa.Array]) -> list[BatchedColumns]:
+        batcher = ColumnBatcher(Rendering())
+        return [batcher.add([table.column("j")], {"j": text}) for table, text in zip(tables, texts, strict=True)]
+
+    batcher = ColumnBatcher(Rendering())
+    assert batcher.add([tables[0].column("m")], {"m": pa.array(["1"])}).accepted("m") is None  # one of its kind
+    not_json = batched([pa.array([table.name, None]) for table in tables])
+    assert [own.accepted("j") for own in not_json] == [None] * 3
     texts = [pa.array([f'"{table.name}"', None]) for table in tables]
-    pool = ColumnPool(Rendering())
-    pooled = [pool.add(table.column("j"), text) for table, text in zip(tables, texts, strict=True)]
-    assert [each.rendered("form", render) for each in pooled if each] == texts
+    assert [own.rendered("j", "form", render) for own in batched(texts)] == texts
     assert calls == [("", 6)]

@@ -10,7 +10,7 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.errors import IncompatibleSchemaError, RegistryError, SchemaError, SharedSubjectError
-from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.protocols.avro.decoder import AvroReader
 from ticdc_emit.registry.base import MemoryRegistry, SubjectCache
 from ticdc_emit.schema.catalog import catalog_from_sql
@@ -88,7 +88,7 @@ def test_nothing_is_encoded_without_headers() -> None:
     image = pa.StructArray.from_arrays([pa.array([1]), pa.array(["x"])], ["id", "v"])
     batch = pa.record_batch({"op": ["c"], "commit_ts": pa.array([FIRST], pa.uint64()), "after": image})
     with pytest.raises(RegistryError, match="not registered"):
-        prepare(batch, table, encoder.plan).messages()
+        encode_rows(batch, table, encoder.plan)
 
 
 def test_tables_of_one_version_share_a_subject_only_with_equal_fields() -> None:

@@ -176,7 +176,7 @@ class AvroRows:
             return [pieces[shown.column.name] for shown in fields]
 
         def record(part: str, *entries: Sequence[Piece]) -> pa.Array:
-            header = changes.constant(self, lambda encoder: encoder._header(part))
+            header = changes.constant(lambda encoder: encoder._header(part))
             return join_pieces([header, *(piece for entry in entries for piece in entry)], count)
 
         keys = record("key", *entries(self._key)) if self.options.has_key(self.table) else None
@@ -204,9 +204,7 @@ class AvroRows:
 
     def _refuse_borrowed(self, changes: Changes) -> None:
         """Refuse previous rows where the schema names their record after another table: goavro does, too."""
-        peers = changes.peers
-        places = () if peers is None else np.unique(peers.codes)
-        for encoder in (self,) if peers is None else (peers.encoders[place] for place in places):
+        for encoder in changes.encoders():
             if isinstance(encoder, AvroRows) and "value" in encoder.borrowed:
                 raise SharedSubjectError(
                     "the subject's schema names the table's previous rows after another table of the same version: "

@@ -125,8 +125,8 @@ class _Members:
 
     def sql_type(self, image: Image) -> list[Fragment]:
         """Lay out the Java types; those of unsigned integers depend on the row's value."""
-        if image.is_pooled:
-            return [part if isinstance(part, bytes) else _pooled_java_type(part[0], image) for part in self._sql_type]
+        if image.is_small:
+            return [part if isinstance(part, bytes) else _small_java_type(part[0], image) for part in self._sql_type]
         return [part if isinstance(part, bytes) else _java_type(*part, image) for part in self._sql_type]
 
     @cached_property
@@ -156,7 +156,7 @@ def _java_type(column: Column, promoted: Promotion, image: Image) -> Fragment:
     return larger if above.all() else gather([base, larger], above.view(np.uint8))
 
 
-def _pooled_java_type(column: Column, image: Image) -> pa.Array:
+def _small_java_type(column: Column, image: Image) -> pa.Array:
     return image.rendered(column, _JAVA_TYPES, _java_types)
 
 
@@ -245,7 +245,7 @@ class CanalJsonRows:
 
     def _fragments(self, changes: Changes, members: _Members, marks: list[Fragment]) -> list[Fragment]:
         """Lay out messages with ``members``, and with ``marks`` at the end of the extension."""
-        laid: list[Fragment] = [changes.constant(self, lambda encoder: encoder._prefix)]
+        laid: list[Fragment] = [changes.constant(lambda encoder: encoder._prefix)]
         laid += [changes.op.value.upper().encode(), b'","es":']
         laid += [changes.commit_ms_text, b',"ts":', changes.build_ms_text, b',"sql":"","sqlType":']
         laid += members.sql_type(changes.current)

@@ -304,10 +304,10 @@ class DebeziumRows:
         values, keys = join(self._value(changes), count, NULL), join(self._key(changes), count, NULL)
         if self.options.disable_schema:
             return Encoded(values, keys)
-        return Encoded(values, keys, ends=changes.long_constant(self, lambda encoder: encoder._value_end))
+        return Encoded(values, keys, ends=changes.long_constant(lambda encoder: encoder._value_end))
 
     def _key(self, changes: Changes) -> list[Fragment]:
-        start, end = self._key_ends[0], changes.constant(self, lambda encoder: encoder._key_ends[1])
+        start, end = self._key_ends[0], changes.constant(lambda encoder: encoder._key_ends[1])
         if self._key_object is None:
             return [
                 start,
@@ -318,7 +318,7 @@ class DebeziumRows:
 
     def _value(self, changes: Changes) -> list[Fragment]:
         first, _, third = self._source
-        second = changes.constant(self, lambda encoder: encoder._source[1])
+        second = changes.constant(lambda encoder: encoder._source[1])
         laid: list[Fragment] = [b'{"payload":', first, changes.commit_ms_text, second, changes.commit_ts_text]
         if self.options.include_start_ts:
             laid += [b',"start_ts":', to_text(changes.start_tsos)]

@@ -217,7 +217,7 @@ class DebeziumAvroRows:
         return [piece for column in self.table.shown_handle_key for piece in laid.get(column.name, [NULL])]
 
     def _header(self, changes: Changes, part: str) -> list[Piece]:
-        return changes.constant_pieces(self, lambda encoder: header_of(encoder.headers, part, encoder.table))
+        return changes.constant_pieces(lambda encoder: header_of(encoder.headers, part, encoder.table))
 
     def _images(self, changes: Changes) -> list[Piece]:
         """Lay out before and after, or the one of them that there is."""
@@ -234,7 +234,7 @@ class DebeziumAvroRows:
     def _told(self, changes: Changes) -> list[Piece]:
         """Lay out ``source``, ``op`` and ``ts_ms``."""
         first, _, third = self._source
-        second = changes.constant_pieces(self, lambda encoder: encoder._source[1])
+        second = changes.constant_pieces(lambda encoder: encoder._source[1])
         times = long_pieces(commit_times(changes.commit_ts))
         built = times if changes.build_ts is None else [zigzag_bytes(changes.build_ts)]
         return [first, *times, *second, *long_pieces(changes.commit_ts), third + _OPS[changes.op], *built]

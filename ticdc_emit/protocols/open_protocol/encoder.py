@@ -326,7 +326,7 @@ class OpenRows:
         return Encoded(framed(self._value(changes, members), count, NULL), framed(key, count))
 
     def _key(self, changes: Changes, members: Members, marks: list[Fragment]) -> list[Fragment]:
-        names = changes.constant(self, lambda encoder: encoder._names)
+        names = changes.constant(lambda encoder: encoder._names)
         partition: list[Fragment] = []
         if self.table.partitions:
             partition = [b',"ptn":', integer_text(changes.physical_table_ids)]

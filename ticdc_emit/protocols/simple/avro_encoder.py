@@ -175,10 +175,10 @@ class SimpleAvroRows:
 
     def _messages(self, changes: Changes, columns: tuple[Column, ...], told: list[Piece]) -> Encoded:
         """Return messages that show ``columns``; ``told`` are claimCheckLocation and handleKeyOnly."""
-        prefix = changes.constant(self, lambda encoder: encoder._prefix)
+        prefix = changes.constant(lambda encoder: encoder._prefix)
         laid: list[Piece] = [prefix, *_number(changes.physical_table_ids)]
         laid += [avro_long(DML_TYPES.index(changes.op.value.upper())), *commit_ts_pieces(changes)]
-        version = changes.constant(self, lambda encoder: avro_long(encoder.table.update_ts))
+        version = changes.constant(lambda encoder: avro_long(encoder.table.update_ts))
         laid += [*build_time_pieces(changes), version, *told]
         laid += _checksum(changes) if self.options.enable_row_checksum else [NULL_BRANCH]
         data, old = self._images(changes, columns)

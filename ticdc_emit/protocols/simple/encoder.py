@@ -115,10 +115,10 @@ class SimpleJsonRows:
 
     def _fragments(self, changes: Changes, members: Members, marks: list[Fragment]) -> list[Fragment]:
         """Lay out messages with ``members``, and with ``marks`` before the checksum."""
-        prefix = changes.constant(self, lambda encoder: encoder._prefix)
+        prefix = changes.constant(lambda encoder: encoder._prefix)
         laid: list[Fragment] = [prefix, _number(changes.physical_table_ids)]
         laid += [b',"type":"', changes.op.value.upper().encode(), b'","commitTs":', changes.commit_ts_text]
-        version = changes.constant(self, lambda encoder: b"%d" % encoder.table.update_ts)
+        version = changes.constant(lambda encoder: b"%d" % encoder.table.update_ts)
         laid += [b',"buildTs":', changes.build_ms_text, b',"schemaVersion":', version, *marks]
         if self.options.enable_row_checksum:
             laid += _checksum(changes)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.pipeline.encode import CheckedBatch, prepare
+from ticdc_emit.pipeline.chunks import EncodedRows
+from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
@@ -31,8 +32,8 @@ def codec_of(**options: Any) -> Debezium:
     return Debezium(DebeziumOptions(**options))
 
 
-def prepared_rows(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], **options: Any) -> CheckedBatch:
-    """Return changes checked as one batch; ``options`` are those of :class:`DebeziumOptions`."""
+def encoded_rows(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], **options: Any) -> EncodedRows:
+    """Return changes encoded as one batch; ``options`` are those of :class:`DebeziumOptions`."""
     info = table_of(table) if isinstance(table, str) else table
     codec = codec_of(**options)
     planned = TablePlan(info.schema, info.name, (0,), (codec.rows(info),), "topic", 0)
@@ -44,14 +45,14 @@ def prepared_rows(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], 
         LargeMessages(),
         BUILD_TS,
     )
-    return prepare(rows_to_batch([{"commit_ts": COMMIT_TS, **change} for change in changes], info), planned, plan)
+    return encode_rows(rows_to_batch([{"commit_ts": COMMIT_TS, **change} for change in changes], info), planned, plan)
 
 
 def row_messages(
     table: str | TableInfo, changes: Iterable[Mapping[str, Any]], **options: Any
 ) -> list[tuple[bytes, bytes]]:
     """Return keys and values of changes in one batch."""
-    encoded = prepared_rows(table, changes, **options).messages().whole()
+    encoded = encoded_rows(table, changes, **options).encoded.whole()
     assert encoded.keys is not None
     return list(zip(encoded.keys.to_pylist(), encoded.values.to_pylist(), strict=True))
 

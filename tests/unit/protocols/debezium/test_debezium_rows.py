@@ -7,7 +7,7 @@ import pickle
 from typing import Any
 
 import pytest
-from debezium_messages import codec_of, inserted, prepared_rows, row_messages, table_of
+from debezium_messages import codec_of, encoded_rows, inserted, row_messages, table_of
 
 from ticdc_emit import Encoder
 from ticdc_emit.config.lineages import DebeziumSwitches
@@ -240,7 +240,7 @@ def test_null_is_refused_where_its_default_is_no_value(column: str, zone: str) -
     sql = f"create table test.t (id int primary key, v {column})"
     changes = [{"op": "d", "before": {"id": 0, "v": None}}]
     with pytest.raises(InvalidValueError) as raised:
-        prepared_rows(sql, changes, zone=zone)
+        encoded_rows(sql, changes, zone=zone)
     assert (raised.value.column, raised.value.row, raised.value.table) == ("v", {"id": 0}, "test.t")
 
 
@@ -263,7 +263,7 @@ def test_what_means_no_moment_is_refused_before_anything_is_encoded(kind: str, z
     after = [{"id": key, "v": good} for key in range(6)]
     changes = [{"op": "u", "before": {**row, "v": bad if row["id"] == 4 else good}, "after": row} for row in after]
     with pytest.raises(InvalidValueError) as raised:
-        prepared_rows(sql, changes, zone=zone)
+        encoded_rows(sql, changes, zone=zone)
     assert (raised.value.column, raised.value.row) == ("v", {"id": 4})
     assert len(row_messages(sql, changes, zone=zone, output_old_value=False)) == 6
 
@@ -309,12 +309,11 @@ def test_no_message_is_larger_than_its_bound() -> None:
         id varchar(2000) primary key, b varbinary(2000), e enum('\"\"\"\"'), v varchar(99) default '\n\n\n\n'
     )"""
     row = {"id": "\x01" * 2000, "b": b"\xff" * 2000, "e": 1, "v": None}
-    prepared = prepared_rows(sql, [{"op": "u", "before": row, "after": row}])
-    encoded = prepared.messages().whole()
+    encoded = encoded_rows(sql, [{"op": "u", "before": row, "after": row}]).encoded.whole()
     assert encoded.keys is not None
     size = len(encoded.keys[0].as_py()) + len(encoded.values[0].as_py())
     values = 2 * 12 * (2000 + 2000) + 12 * 2000  # \\u001f, in two images and in the key
-    assert size <= prepared.parts[0].encoder.overhead + values
+    assert size <= codec_of().rows(table_of(sql)).overhead + values
 
 
 @pytest.mark.parametrize(

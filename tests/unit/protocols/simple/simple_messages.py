@@ -12,7 +12,8 @@ import fastavro
 
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config.options import Integrity
-from ticdc_emit.pipeline.encode import CheckedBatch, prepare
+from ticdc_emit.pipeline.chunks import EncodedRows
+from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
@@ -38,15 +39,15 @@ def codec_of(encoding: str = "json", **options: Any) -> Simple:
     return Simple(SimpleOptions(encoding=encoding, **options))  # type: ignore[arg-type]
 
 
-def prepared_rows(
+def encoded_rows(
     table: str | TableInfo,
     changes: Iterable[Mapping[str, Any]],
     *,
     zone: str = "UTC",
     build_ts: int | None = BUILD_TS,
     **options: Any,
-) -> CheckedBatch:
-    """Return changes checked as one batch; ``options`` are those of :class:`SimpleOptions`."""
+) -> EncodedRows:
+    """Return changes encoded as one batch; ``options`` are those of :class:`SimpleOptions`."""
     info = table_of(table) if isinstance(table, str) else table
     codec = codec_of(location=zone, **options)
     planned = TablePlan(info.schema, info.name, (0,), (codec.rows(info),), "topic", 0)
@@ -61,12 +62,12 @@ def prepared_rows(
         integrity,
     )
     batch = rows_to_batch([{"commit_ts": COMMIT_TS, **change} for change in changes], info)
-    return prepare(batch, planned, plan)
+    return encode_rows(batch, planned, plan)
 
 
 def row_messages(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], **how: Any) -> list[bytes]:
-    """Return the messages of changes in one batch, made as :func:`prepared_rows` says."""
-    encoded = prepared_rows(table, changes, **how).messages()
+    """Return the messages of changes in one batch, made as :func:`encoded_rows` says."""
+    encoded = encoded_rows(table, changes, **how).encoded
     assert encoded.keys is None
     values: list[bytes] = encoded.values.to_pylist()
     return values

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from simple_messages import COMMIT_TS, avro_message, codec_of, prepared_rows, row_messages, table_of
+from simple_messages import COMMIT_TS, avro_message, codec_of, encoded_rows, row_messages, table_of
 
 from ticdc_emit.config.lineages import SimpleSwitches
 from ticdc_emit.errors import InvalidValueError
@@ -197,7 +197,7 @@ def test_a_row_without_a_checksum_in_utc_is_refused_where_rows_have_one(encoding
     table = "create table test.t (id int primary key, ts timestamp null)"
     assert row_messages(table, rows, zone="Europe/Berlin", encoding=encoding)
     with pytest.raises(InvalidValueError, match="checksum"):
-        prepared_rows(table, rows, zone="Europe/Berlin", encoding=encoding, enable_row_checksum=True)
+        encoded_rows(table, rows, zone="Europe/Berlin", encoding=encoding, enable_row_checksum=True)
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
