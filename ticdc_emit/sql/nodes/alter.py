@@ -1,16 +1,19 @@
-"""The changes of ALTER TABLE to partitions, and how they print.
+"""The changes of ALTER TABLE, and how they print: changes of the schema first, then those that leave it as it is.
 
-Rule source: pingcap/tidb ``pkg/parser/ast/ddl.go`` (``AlterTableSpec.Restore``).
+A change of one fixed form states that form (:mod:`.forms`), which the parser reads and the printer prints. Changes that
+differ in nothing else are rows of :data:`MINOR_CHANGES`. Rule source: pingcap/tidb ``pkg/parser/ast/ddl.go``
+(``AlterTableSpec.Restore``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal as Choice
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined, special_comment, string
+from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined, special_comment
 from ticdc_emit.sql.nodes.expressions import ColumnName, Constant, DefaultExpression, Literal
+from ticdc_emit.sql.nodes.forms import Clause, Form
 from ticdc_emit.sql.nodes.tables import (
     ColumnDef,
     Constraint,
@@ -23,30 +26,31 @@ from ticdc_emit.sql.nodes.tables import (
 from ticdc_emit.sql.words import quoted
 
 __all__ = [
+    "FORCE",
+    "MINOR_CHANGES",
+    "PARTITION_ATTRIBUTES",
+    "PARTITION_FORMS",
+    "WORK",
     "AddColumn",
     "AddColumns",
     "AddConstraint",
     "AddPartitions",
-    "AlterAttributes",
-    "AlterCheck",
     "AlterOptions",
     "AlterSpec",
     "ChangeColumn",
     "ChangePartitions",
-    "DropCheck",
     "DropColumn",
     "DropForeignKey",
     "DropIndex",
     "ExchangePartition",
-    "ExtendedStatistics",
-    "Forced",
     "IntervalChange",
-    "MaskingPolicyChange",
     "MaskingRule",
+    "MaskingSetting",
+    "MinorChange",
+    "MinorForm",
     "NoSchemaChange",
-    "OrderByColumns",
-    "PartitionMaintenance",
     "PartitionOptions",
+    "PartitionsChange",
     "Position",
     "RemoveTtl",
     "RenameColumn",
@@ -55,266 +59,7 @@ __all__ = [
     "SetColumnDefault",
     "SetIndexVisibility",
     "SplitRegions",
-    "TiFlashReplica",
 ]
-
-
-@dataclass(frozen=True)
-class AddPartitions:
-    """ADD PARTITION: definitions, or ``count`` more of HASH or KEY."""
-
-    definitions: tuple[PartitionDefinition, ...] = ()
-    count: int = 0
-    if_not_exists: bool = False
-    no_binlog: bool = False
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(definition.name for definition in self.definitions)
-
-    def restore(self, style: Style = WIRE) -> str:
-        text = style.word("ADD PARTITION")
-        if self.if_not_exists:
-            text += special_comment(" IF NOT EXISTS")
-        if self.no_binlog:
-            text += style.word(" NO_WRITE_TO_BINLOG")
-        if self.definitions:
-            return f"{text} ({joined(self.definitions, style, ', ')})"
-        return text + (style.word(" PARTITIONS ") + str(self.count) if self.count else "")
-
-
-@dataclass(frozen=True)
-class ChangePartitions:
-    """DROP, TRUNCATE, REORGANIZE, COALESCE, REMOVE PARTITIONING, PARTITION BY; ``names`` empty: all of them."""
-
-    kind: Choice["drop", "truncate", "reorganize", "coalesce", "remove", "partition by"]
-    names: tuple[str, ...] = ()
-    definitions: tuple[PartitionDefinition, ...] = ()
-    count: int = 0
-    if_exists: bool = False
-    by: Partitioning | None = None
-    no_binlog: bool = False
-
-    @property
-    def into(self) -> tuple[str, ...]:
-        return tuple(definition.name for definition in self.definitions)
-
-    def restore(self, style: Style = WIRE) -> str:
-        if self.by is not None:
-            return self.by.restore(style)
-        if self.kind == "remove":
-            return style.word("REMOVE PARTITIONING")
-        text = style.word(f"{self.kind} PARTITION") + (style.word(" NO_WRITE_TO_BINLOG") if self.no_binlog else "")
-        if self.kind == "coalesce":
-            return f"{text} {self.count}"
-        names = ",".join(map(quoted, self.names))
-        if self.kind == "drop":
-            return f"{text} {special_comment('IF EXISTS ') if self.if_exists else ''}{names}"
-        if self.kind == "truncate":
-            return f"{text} {names or style.word('ALL')}"
-        if not self.names:
-            return text
-        return f"{text} {names}{style.word(' INTO ')}({joined(self.definitions, style, ', ')})"
-
-
-@dataclass(frozen=True)
-class ExchangePartition:
-    partition: str
-    table: TableName
-    validate: bool = True
-
-    def restore(self, style: Style = WIRE) -> str:
-        head = style.word("EXCHANGE PARTITION ") + quoted(self.partition)
-        without = "" if self.validate else style.word(" WITHOUT VALIDATION")
-        return head + style.word(" WITH TABLE ") + self.table.restore(style) + without
-
-
-@dataclass(frozen=True)
-class NoSchemaChange:
-    """``action`` is the change's ActionType, "" if TiDB ignores it; ``words`` is the printed form."""
-
-    words: str = ""
-    action: str = ""
-
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word(self.words)
-
-
-@dataclass(frozen=True)
-class Forced(NoSchemaChange):
-    """FORCE alone."""
-
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("FORCE") + " /* AlterTableForce is not supported */ "
-
-
-@dataclass(frozen=True)
-class TiFlashReplica(NoSchemaChange):
-    count: int = 0
-    labels: tuple[str, ...] = ()
-
-    def restore(self, style: Style = WIRE) -> str:
-        labels = style.word(" LOCATION LABELS ") + ", ".join(map(string, self.labels)) if self.labels else ""
-        return f"{style.word('SET TIFLASH REPLICA ')}{self.count}{labels}"
-
-
-@dataclass(frozen=True)
-class AlterAttributes(NoSchemaChange):
-    """ATTRIBUTES or STATS_OPTIONS (``words``), of the table or a partition; ``value`` None for DEFAULT."""
-
-    value: str | None = None
-
-    def restore(self, style: Style = WIRE) -> str:
-        shown = style.word("DEFAULT") if self.value is None else string(self.value)
-        return f"{style.word(self.words)}={shown}"
-
-
-@dataclass(frozen=True)
-class AlterCheck(NoSchemaChange):
-    name: str = ""
-    enforced: bool = True
-
-    def restore(self, style: Style = WIRE) -> str:
-        return (
-            style.word("ALTER CHECK ")
-            + quoted(self.name)
-            + style.word("" if self.enforced else " NOT")
-            + (style.word(" ENFORCED"))
-        )
-
-
-@dataclass(frozen=True)
-class DropCheck(NoSchemaChange):
-    name: str = ""
-
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("DROP CHECK ") + quoted(self.name)
-
-
-@dataclass(frozen=True)
-class OrderByColumns(NoSchemaChange):
-    columns: tuple[tuple[ColumnName, bool], ...] = ()
-
-    def restore(self, style: Style = WIRE) -> str:
-        items = (column.restore(style) + style.word(" DESC" if desc else "") for column, desc in self.columns)
-        return style.word("ORDER BY ") + ",".join(items)
-
-
-@dataclass(frozen=True)
-class PartitionMaintenance(NoSchemaChange):
-    """CHECK, OPTIMIZE, REPAIR, REBUILD, IMPORT, DISCARD (``words``) of partitions; no ``names``: ALL."""
-
-    names: tuple[str, ...] = ()
-    no_binlog: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        binlog = "NO_WRITE_TO_BINLOG " if self.no_binlog else ""
-        names = ",".join(map(quoted, self.names)) or style.word("ALL")
-        tablespace = " TABLESPACE" if self.words in ("IMPORT", "DISCARD") else ""
-        return style.word(f"{self.words} PARTITION {binlog}") + names + style.word(tablespace)
-
-
-@dataclass(frozen=True)
-class PartitionOptions(NoSchemaChange):
-    """Options of one partition."""
-
-    partition: str = ""
-    options: tuple[TableOption, ...] = ()
-
-    @property
-    def only_placement(self) -> bool:
-        return all(map(is_placement, self.options))
-
-    def restore(self, style: Style = WIRE) -> str:
-        return f"/*T![placement] PARTITION {quoted(self.partition)} {joined(self.options, style, ' ')} */"
-
-
-@dataclass(frozen=True)
-class ExtendedStatistics(NoSchemaChange):
-    """ADD or DROP STATS_EXTENDED; ``words`` holds the verb and IF [NOT] EXISTS."""
-
-    name: str = ""
-    kind: str = ""
-    columns: tuple[ColumnName, ...] = ()
-
-    def restore(self, style: Style = WIRE) -> str:
-        columns = f" {style.word(self.kind)}({joined(self.columns, style, ', ')})" if self.kind else ""
-        return style.word(self.words) + quoted(self.name) + columns
-
-
-@dataclass(frozen=True)
-class MaskingRule:
-    """What a masking policy shows of a column. ``restricted``: statements that may not read it masked; ``state``: ""
-    where it is not written.
-    """
-
-    column: str
-    expression: Node
-    restricted: tuple[str, ...] = ()
-    state: str = ""
-
-    def restore(self, style: Style = WIRE) -> str:
-        text = f"({quoted(self.column)}){style.word(' AS ')}{self.expression.restore(style)}"
-        if self.restricted:
-            text += " " + restricted_text(self.restricted, style)
-        return text + (style.word(f" {self.state}") if self.state else "")
-
-
-def restricted_text(operations: tuple[str, ...], style: Style) -> str:
-    return style.word("RESTRICT ON ") + (f"({', '.join(operations)})" if operations else style.word("NONE"))
-
-
-@dataclass(frozen=True)
-class MaskingPolicyChange(NoSchemaChange):
-    """ADD, ENABLE, DISABLE, DROP or MODIFY (``words``) MASKING POLICY; MODIFY sets an ``expression`` or what it
-    restricts.
-    """
-
-    name: str = ""
-    rule: MaskingRule | None = None
-    expression: Node | None = None
-    restricted: tuple[str, ...] = ()
-
-    def restore(self, style: Style = WIRE) -> str:
-        text = style.word(f"{self.words} MASKING POLICY ") + quoted(self.name)
-        if self.rule is not None:
-            return text + style.word(" ON ") + self.rule.restore(style)
-        if self.words != "MODIFY":
-            return text
-        if self.expression is not None:
-            return text + style.word(" SET EXPRESSION = ") + self.expression.restore(style)
-        return text + style.word(" SET ") + restricted_text(self.restricted, style)
-
-
-@dataclass(frozen=True)
-class IntervalChange(NoSchemaChange):
-    """FIRST, LAST, SPLIT MAXVALUE or MERGE FIRST (``words``) PARTITION LESS THAN a bound.
-
-    ``start`` and ``end``: where the clause is in the statement.
-    """
-
-    bound: Node | None = None
-    no_binlog: bool = False
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
-
-    def restore(self, style: Style = WIRE) -> str:
-        assert self.bound is not None
-        binlog = style.word(" NO_WRITE_TO_BINLOG") if self.no_binlog else ""
-        return f"{style.word(self.words)} PARTITION LESS THAN ({self.bound.restore(style)}){binlog}"
-
-
-@dataclass(frozen=True)
-class SplitRegions(NoSchemaChange):
-    """SPLIT of the table (``index`` is None), of the primary key ("") or of an index."""
-
-    index: str | None = None
-    split: Split | None = None
-
-    def restore(self, style: Style = WIRE) -> str:
-        assert self.split is not None
-        what = "" if self.index is None else f"INDEX {quoted(self.index)} " if self.index else "PRIMARY KEY "
-        return f"{style.word('SPLIT')} {what}{self.split.restore(style)}"
 
 
 def _if_exists(given: bool) -> str:
@@ -394,12 +139,10 @@ class ChangeColumn:
 
 
 @dataclass(frozen=True)
-class RenameColumn:
+class RenameColumn(Clause):
+    form = Form("RENAME COLUMN {old_name:column} TO {new_name:column}")
     old_name: str
     new_name: str
-
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("RENAME COLUMN ") + quoted(self.old_name) + style.word(" TO ") + quoted(self.new_name)
 
 
 @dataclass(frozen=True)
@@ -428,43 +171,36 @@ class AddConstraint:
 
 
 @dataclass(frozen=True)
-class DropIndex:
+class DropIndex(Clause):
     """DROP INDEX, or DROP PRIMARY KEY (``name`` is ``PRIMARY`` and it ``is_primary``)."""
 
+    form = Form("DROP INDEX|KEY {if_exists:if exists}{name:index}")
     name: str
     if_exists: bool = False
     is_primary: bool = False
 
     def restore(self, style: Style = WIRE) -> str:
-        if self.is_primary:
-            return style.word("DROP PRIMARY KEY")
-        return style.word("DROP INDEX ") + _if_exists(self.if_exists) + quoted(self.name)
+        return style.word("DROP PRIMARY KEY") if self.is_primary else super().restore(style)
 
 
 @dataclass(frozen=True)
-class DropForeignKey:
+class DropForeignKey(Clause):
+    form = Form("DROP FOREIGN KEY {name:foreign key}")
     name: str
 
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("DROP FOREIGN KEY ") + quoted(self.name)
-
 
 @dataclass(frozen=True)
-class RenameIndex:
+class RenameIndex(Clause):
+    form = Form("RENAME INDEX|KEY {old_name:index} TO {new_name:index}")
     old_name: str
     new_name: str
 
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("RENAME INDEX ") + quoted(self.old_name) + style.word(" TO ") + quoted(self.new_name)
-
 
 @dataclass(frozen=True)
-class SetIndexVisibility:
+class SetIndexVisibility(Clause):
+    form = Form("ALTER INDEX {name:index} {visible}")
     name: str
     visible: bool
-
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("ALTER INDEX ") + quoted(self.name) + style.word(" VISIBLE" if self.visible else " INVISIBLE")
 
 
 @dataclass(frozen=True)
@@ -498,6 +234,258 @@ class RenameTo:
 class RemoveTtl:
     def restore(self, style: Style = WIRE) -> str:
         return special_comment(style.word("REMOVE TTL"), "ttl")
+
+
+# -- partitions --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AddPartitions:
+    """ADD PARTITION: definitions, or ``count`` more of HASH or KEY."""
+
+    definitions: tuple[PartitionDefinition, ...] = ()
+    count: int = 0
+    if_not_exists: bool = False
+    no_binlog: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(definition.name for definition in self.definitions)
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word("ADD PARTITION")
+        if self.if_not_exists:
+            text += special_comment(" IF NOT EXISTS")
+        if self.no_binlog:
+            text += style.word(" NO_WRITE_TO_BINLOG")
+        if self.definitions:
+            return f"{text} ({joined(self.definitions, style, ', ')})"
+        return text + (style.word(" PARTITIONS ") + str(self.count) if self.count else "")
+
+
+PartitionsChange: TypeAlias = Choice["drop", "truncate", "reorganize", "coalesce", "remove", "partition by"]
+
+
+@dataclass(frozen=True)
+class ChangePartitions:
+    """DROP, TRUNCATE, REORGANIZE, COALESCE, REMOVE PARTITIONING, PARTITION BY; ``names`` empty: all of them."""
+
+    kind: PartitionsChange
+    names: tuple[str, ...] = ()
+    definitions: tuple[PartitionDefinition, ...] = ()
+    count: int = 0
+    if_exists: bool = False
+    by: Partitioning | None = None
+    no_binlog: bool = False
+
+    @property
+    def into(self) -> tuple[str, ...]:
+        return tuple(definition.name for definition in self.definitions)
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.by is not None:
+            return self.by.restore(style)
+        if form := PARTITION_FORMS.get(self.kind):
+            return form.restore([getattr(self, field) for field in form.fields], style)
+        text = style.word("REORGANIZE PARTITION" + (" NO_WRITE_TO_BINLOG" if self.no_binlog else ""))
+        if not self.names:
+            return text
+        return (
+            f"{text} {','.join(map(quoted, self.names))}{style.word(' INTO ')}({joined(self.definitions, style, ', ')})"
+        )
+
+
+PARTITION_FORMS: dict[PartitionsChange, Form] = {
+    "drop": Form("DROP PARTITION {if_exists:if exists}{names:partitions}"),
+    "truncate": Form("TRUNCATE PARTITION {names:partitions or all}"),
+    "coalesce": Form("COALESCE PARTITION {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }{count:partition count}"),
+    "remove": Form("REMOVE PARTITIONING"),
+}
+"""Kinds of :class:`ChangePartitions` that have a fixed form."""
+
+
+@dataclass(frozen=True)
+class ExchangePartition(Clause):
+    form = Form("EXCHANGE PARTITION {partition} WITH TABLE {table}{validate:validation}")
+    partition: str
+    table: TableName
+    validate: bool = True
+
+
+# -- what leaves the schema as it is -----------------------------------------------------------------------------------
+
+
+class NoSchemaChange:
+    """A change that leaves the table's schema as it is."""
+
+    @property
+    def action(self) -> str:
+        """The ActionType of TiDB's job, "" if TiDB runs none."""
+        return ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        raise NotImplementedError
+
+
+class MinorForm(NamedTuple):
+    """The form of a :class:`MinorChange`, and its ``action``. ``is_sent``: whether a changefeed sends the clause;
+    ``with_comma``: whether TiDB prints a comma before it.
+    """
+
+    form: Form
+    action: str = ""
+    is_sent: bool = True
+    with_comma: bool = True
+
+
+@dataclass(frozen=True)
+class MinorChange(NoSchemaChange):
+    """A change that is its ``row`` of :data:`MINOR_CHANGES` and the values of the row's form."""
+
+    row: MinorForm
+    values: tuple[object, ...] = ()
+
+    @property
+    def action(self) -> str:
+        return self.row.action
+
+    def restore(self, style: Style = WIRE) -> str:
+        return self.row.form.restore(self.values, style)
+
+
+def _minor(text: str, action: str = "", *, lead: int | None = None, sent: bool = True, comma: bool = True) -> MinorForm:
+    return MinorForm(Form(text, lead), action, sent, comma)
+
+
+WORK = {
+    "ALGORITHM": Form("ALGORITHM = {how:DEFAULT|COPY|INPLACE|INSTANT}"),
+    "LOCK": Form("LOCK = {how:DEFAULT|NONE|SHARED|EXCLUSIVE}"),
+}
+"""How TiDB should work on an index, after CREATE INDEX and DROP INDEX too."""
+MINOR_CHANGES = (
+    *map(MinorForm, WORK.values()),
+    _minor("WITH VALIDATION"),
+    _minor("WITHOUT VALIDATION"),
+    _minor("ENABLE KEYS"),
+    _minor("DISABLE KEYS"),
+    _minor("READ ONLY"),
+    _minor("READ WRITE"),
+    _minor("SECONDARY_LOAD"),
+    _minor("SECONDARY_UNLOAD"),
+    _minor("IMPORT TABLESPACE", comma=False),
+    _minor("DISCARD TABLESPACE", comma=False),
+    _minor("ORDER BY {columns:order}", lead=1),
+    _minor("CACHE", "alter table cache"),
+    _minor("NOCACHE", "alter table nocache"),
+    _minor("ATTRIBUTES={value:text or default}", "alter table attributes", sent=False),
+    _minor("STATS_OPTIONS={value:text or default}"),
+    _minor("SET [HYPO ]TIFLASH REPLICA {count:replicas}{labels}", "set tiflash replica"),
+    _minor("ALTER CHECK|CONSTRAINT {name:constraint}{not_enforced? NOT} ENFORCED"),
+    _minor("DROP CHECK|CONSTRAINT {name:constraint}"),
+    _minor(
+        "ADD STATS_EXTENDED {if_not_exists?IF NOT EXISTS }{name:statistics} "
+        "{kind:CARDINALITY|DEPENDENCY|CORRELATION}({columns})"
+    ),
+    _minor("DROP STATS_EXTENDED {if_exists?IF EXISTS }{name:statistics}"),
+    _minor("ADD MASKING POLICY {policy} ON {rule:masking rule}", "create masking policy"),
+    _minor("DROP MASKING POLICY {policy}", "drop masking policy"),
+    _minor("ENABLE MASKING POLICY {policy}", "alter masking policy"),
+    _minor("DISABLE MASKING POLICY {policy}", "alter masking policy"),
+    _minor("MODIFY MASKING POLICY {policy} SET {setting:masking setting}", "alter masking policy"),
+    _minor("OPTIMIZE PARTITION {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }{names:partitions or all}"),
+    _minor("REPAIR PARTITION {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }{names:partitions or all}"),
+    _minor("REBUILD PARTITION {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }{names:partitions or all}"),
+    _minor("CHECK PARTITION {names:partitions or all}"),
+    _minor("IMPORT PARTITION {names:partitions or all} TABLESPACE"),
+    _minor("DISCARD PARTITION {names:partitions or all} TABLESPACE"),
+)
+"""Changes of one fixed form that leave the schema as it is, in any place of ALTER TABLE."""
+PARTITION_ATTRIBUTES = _minor("ATTRIBUTES={value:text or default}", "alter table partition attributes", sent=False)
+FORCE = _minor("FORCE /* AlterTableForce is not supported */ ")
+
+
+@dataclass(frozen=True)
+class MaskingRule:
+    """What a masking policy shows of a column. ``restricted``: statements that may not read it masked; ``state``: ""
+    where it is not written.
+    """
+
+    column: str
+    expression: Node
+    restricted: tuple[str, ...] = ()
+    state: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = f"({quoted(self.column)}){style.word(' AS ')}{self.expression.restore(style)}"
+        if self.restricted:
+            text += " " + _restricted(self.restricted, style)
+        return text + (style.word(f" {self.state}") if self.state else "")
+
+
+@dataclass(frozen=True)
+class MaskingSetting:
+    """What MODIFY MASKING POLICY sets: an expression, or what the policy restricts."""
+
+    expression: Node | None
+    restricted: tuple[str, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.expression is None:
+            return _restricted(self.restricted, style)
+        return style.word("EXPRESSION = ") + self.expression.restore(style)
+
+
+def _restricted(operations: tuple[str, ...], style: Style) -> str:
+    return style.word("RESTRICT ON ") + (f"({', '.join(operations)})" if operations else style.word("NONE"))
+
+
+@dataclass(frozen=True)
+class PartitionOptions(NoSchemaChange):
+    """Options of one partition."""
+
+    partition: str
+    options: tuple[TableOption, ...]
+
+    @property
+    def action(self) -> str:
+        return "alter table partition placement"
+
+    @property
+    def only_placement(self) -> bool:
+        return all(map(is_placement, self.options))
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"/*T![placement] PARTITION {quoted(self.partition)} {joined(self.options, style, ' ')} */"
+
+
+@dataclass(frozen=True)
+class IntervalChange(NoSchemaChange):
+    """FIRST, LAST, SPLIT MAXVALUE or MERGE FIRST (``words``) PARTITION LESS THAN a bound.
+
+    ``start`` and ``end``: where the clause is in the statement.
+    """
+
+    words: str
+    bound: Node
+    no_binlog: bool = False
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+    def restore(self, style: Style = WIRE) -> str:
+        binlog = style.word(" NO_WRITE_TO_BINLOG") if self.no_binlog else ""
+        return f"{style.word(self.words)} PARTITION LESS THAN ({self.bound.restore(style)}){binlog}"
+
+
+@dataclass(frozen=True)
+class SplitRegions(NoSchemaChange):
+    """SPLIT of the table (``index`` is None), of the primary key ("") or of an index."""
+
+    index: str | None
+    split: Split
+
+    def restore(self, style: Style = WIRE) -> str:
+        what = "" if self.index is None else f"INDEX {quoted(self.index)} " if self.index else "PRIMARY KEY "
+        return f"{style.word('SPLIT')} {what}{self.split.restore(style)}"
 
 
 AlterSpec: TypeAlias = (

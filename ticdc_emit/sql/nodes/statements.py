@@ -10,17 +10,18 @@ from typing import TypeAlias
 
 from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.sql.nodes.alter import (
+    WORK,
     AddColumn,
     AddColumns,
     AddConstraint,
-    AlterAttributes,
     AlterOptions,
     AlterSpec,
     ChangePartitions,
     DropIndex,
     MaskingRule,
-    NoSchemaChange,
+    MinorChange,
     PartitionOptions,
+    SplitRegions,
 )
 from ticdc_emit.sql.nodes.base import (
     CURRENT_USER,
@@ -34,12 +35,12 @@ from ticdc_emit.sql.nodes.base import (
     special_comment,
     string,
 )
+from ticdc_emit.sql.nodes.forms import Clause, Form
 from ticdc_emit.sql.nodes.queries import Query
 from ticdc_emit.sql.nodes.tables import (
     ColumnDef,
     Constraint,
     Partitioning,
-    Split,
     TableOption,
     is_placement,
     with_ttl_off,
@@ -65,6 +66,7 @@ __all__ = [
     "DropTables",
     "Flashback",
     "LockTables",
+    "OptimizeTables",
     "OtherStatement",
     "PlacementPolicy",
     "Recover",
@@ -73,7 +75,6 @@ __all__ = [
     "ResourceGroup",
     "Sequence",
     "Statement",
-    "TableWork",
     "TruncateTable",
     "UseDatabase",
 ]
@@ -147,20 +148,16 @@ class AlterDatabase(_WithDatabaseOptions):
 
 
 @dataclass(frozen=True)
-class DropDatabase:
+class DropDatabase(Clause):
+    form = Form("DROP DATABASE|SCHEMA {if_exists?IF EXISTS }{name:database}")
     name: str
     if_exists: bool = False
 
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("DROP DATABASE " + if_exists(self.if_exists)) + quoted(self.name)
-
 
 @dataclass(frozen=True)
-class UseDatabase:
+class UseDatabase(Clause):
+    form = Form("USE {name:database}")
     name: str
-
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("USE ") + quoted(self.name)
 
 
 @dataclass(frozen=True)
@@ -218,14 +215,10 @@ class RepairTable:
 
 
 @dataclass(frozen=True)
-class TableWork:
-    """OPTIMIZE TABLE, or any other ``words`` before a list of tables."""
-
-    words: str
+class OptimizeTables(Clause):
+    form = Form("OPTIMIZE {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }TABLE|TABLES {tables}")
     tables: tuple[TableName, ...]
-
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word(self.words) + " " + joined(self.tables, style, ", ")
+    no_binlog: bool = False
 
 
 @dataclass(frozen=True)
@@ -263,21 +256,17 @@ class Compact:
 
 
 @dataclass(frozen=True)
-class PlacementPolicy:
-    """CREATE, ALTER or DROP PLACEMENT POLICY; its options are placement options, which a changefeed leaves out one by
-    one.
-    """
+class PlacementPolicy(Clause):
+    """Its options are placement options, which a changefeed leaves out one by one."""
 
+    form = Form("{verb:CREATE|ALTER|DROP} PLACEMENT POLICY {condition}{name:policy}")
     verb: str
+    condition: str
     name: str
     options: int = 0
-    condition: str = ""
 
     def restore(self, style: Style = WIRE) -> str:
-        if self.verb == "ALTER":
-            return ""
-        words = style.word(f"{self.verb} PLACEMENT POLICY {self.condition}")
-        return f"/*T![placement] {words}{quoted(self.name)}{' ' * self.options} */"
+        return "" if self.verb == "ALTER" else f"/*T![placement] {super().restore(style)}{' ' * self.options} */"
 
 
 @dataclass(frozen=True)
@@ -296,37 +285,36 @@ class CreateMaskingPolicy:
 
 
 @dataclass(frozen=True)
-class Sequence:
-    """CREATE or ALTER SEQUENCE. ``options`` as they print: ``START WITH 5``."""
+class Sequence(Clause):
+    """``options`` as they print: ``START WITH 5``."""
 
+    form = Form("{verb:CREATE|ALTER} SEQUENCE {condition}{name:table}")
     verb: str
+    condition: str
     name: TableName
-    condition: str = ""
     options: tuple[str, ...] = ()
     table_options: tuple[TableOption, ...] = ()
 
     def restore(self, style: Style = WIRE) -> str:
-        text = style.word(f"{self.verb} SEQUENCE {self.condition}") + self.name.restore(style)
         options = [*map(style.word, self.options), *(option.restore(style) for option in self.table_options)]
-        return " ".join([text, *options])
+        return " ".join([super().restore(style), *options])
 
 
 @dataclass(frozen=True)
-class DropSequences:
+class DropSequences(Clause):
+    form = Form("DROP SEQUENCE {if_exists?IF EXISTS }{names:tables}")
     names: tuple[TableName, ...]
     if_exists: bool = False
 
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("DROP SEQUENCE " + if_exists(self.if_exists)) + joined(self.names, style, ", ")
-
 
 @dataclass(frozen=True)
-class ResourceGroup:
-    """CREATE, ALTER or DROP RESOURCE GROUP; only the start of its options is known (``None`` for no options)."""
+class ResourceGroup(Clause):
+    """Only the start of its options is known (``None`` for no options)."""
 
+    form = Form("{verb:CREATE|ALTER|DROP} RESOURCE GROUP {condition}{name:resource group}")
     verb: str
+    condition: str
     name: str
-    condition: str = ""
     options_offset: int | None = None
 
     def restore(self, style: Style = WIRE) -> str:
@@ -336,8 +324,7 @@ class ResourceGroup:
                 remedy="Leave the statement out of what the changefeed sends",
                 position=self.options_offset,
             )
-        text = style.word(f"{self.verb} RESOURCE GROUP {self.condition}") + quoted(self.name)
-        return special_comment(text, "resource_group", style)
+        return special_comment(super().restore(style), "resource_group", style)
 
 
 OtherStatement: TypeAlias = (
@@ -345,9 +332,6 @@ OtherStatement: TypeAlias = (
     " | ResourceGroup | Sequence"
 )
 """Those that the catalog runs."""
-
-
-_NO_COMMA_BEFORE = ("IMPORT TABLESPACE", "DISCARD TABLESPACE")
 
 
 @dataclass(frozen=True)
@@ -365,7 +349,7 @@ class CreateTable:
     if_not_exists: bool = False
     temporary: str = ""
     on_commit: str = ""
-    splits: tuple[tuple[str | None, Split], ...] = ()
+    splits: tuple[SplitRegions, ...] = ()
     duplicates: str = ""
     select: Query | None = None
     offset: int = 0
@@ -379,9 +363,7 @@ class CreateTable:
         text += "".join(" " + option.restore(style) for option in options)
         if self.partitioning is not None:
             text += " " + self.partitioning.restore(style)
-        for index, split in self.splits:
-            what = "" if index is None else f"INDEX {quoted(index)} " if index else "PRIMARY KEY "
-            text += f" {style.word('SPLIT')} {what}{split.restore(style)}"
+        text += "".join(" " + split.restore(style) for split in self.splits)
         if self.select is not None:
             text += style.word(f" {self.duplicates} AS " if self.duplicates else " AS ") + self.select.restore(style)
         return text + (style.word(f" ON COMMIT {self.on_commit} ROWS") if self.on_commit else "")
@@ -452,11 +434,9 @@ class DropTables:
 
 
 @dataclass(frozen=True)
-class TruncateTable:
+class TruncateTable(Clause):
+    form = Form("TRUNCATE TABLE? {table}")
     table: TableName
-
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("TRUNCATE TABLE ") + self.table.restore(style)
 
 
 @dataclass(frozen=True)
@@ -497,8 +477,8 @@ class AlterTable:
 
 def _sent(clause: AlterSpec) -> AlterSpec | None:
     """Return the clause as a changefeed sends it: without attributes and placement, TTL off."""
-    if isinstance(clause, AlterAttributes):
-        return None if clause.words == "ATTRIBUTES" else clause
+    if isinstance(clause, MinorChange):
+        return clause if clause.row.is_sent else None
     if isinstance(clause, PartitionOptions):
         return None if clause.only_placement else clause
     if isinstance(clause, AlterOptions):
@@ -512,7 +492,7 @@ def _stands_alone(clause: AlterSpec) -> bool:
     """Return whether TiDB puts no comma before the clause."""
     if isinstance(clause, ChangePartitions):
         return clause.kind in ("partition by", "remove")
-    return isinstance(clause, NoSchemaChange) and clause.words in _NO_COMMA_BEFORE
+    return isinstance(clause, MinorChange) and not clause.row.with_comma
 
 
 @dataclass(frozen=True)
@@ -555,9 +535,7 @@ class DropIndexOn(AlterTable):
 
 def _work(algorithm: str, lock: str, style: Style) -> str:
     given = (("ALGORITHM", algorithm), ("LOCK", lock))
-    return "".join(
-        f" {style.word(word)} = {style.word(value)}" for word, value in given if value not in ("", "DEFAULT")
-    )
+    return "".join(" " + WORK[word].restore([how], style) for word, how in given if how not in ("", "DEFAULT"))
 
 
 Statement: TypeAlias = (

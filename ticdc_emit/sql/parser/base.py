@@ -5,8 +5,8 @@ The rules match words by text, not by token type, because TiDB also accepts most
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NoReturn, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn, TypeAlias, TypeVar
 
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.sql.charsets import charset_name, collation_name
@@ -15,7 +15,7 @@ from ticdc_emit.sql.nodes.base import TableName
 from ticdc_emit.sql.nodes.expressions import ColumnName, Subquery
 from ticdc_emit.sql.words import RESERVED_WORDS, UNRESERVED_WORDS
 
-__all__ = ["TokenCursor"]
+__all__ = ["Lead", "TokenCursor", "rules_by_word"]
 
 
 _T = TypeVar("_T")
@@ -27,6 +27,19 @@ _MAX_SHOWN = 60
 
 def _shown(text: str) -> str:
     return repr(text) if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]!r}..."
+
+
+Lead: TypeAlias = tuple[tuple[str, ...], ...]
+"""The first words of a clause, each with the words that may be in its place."""
+
+
+def rules_by_word(*rules: tuple[Lead, _T]) -> dict[str, list[tuple[Lead, _T]]]:
+    """Return the rules by their first words."""
+    by_word: dict[str, list[tuple[Lead, _T]]] = {}
+    for lead, rule in rules:
+        for word in lead[0]:
+            by_word.setdefault(word, []).append((lead, rule))
+    return by_word
 
 
 class TokenCursor:
@@ -191,6 +204,13 @@ class TokenCursor:
         result = rule()
         self._expect_symbol(")")
         return result
+
+    def _rule_of(self, rules: Mapping[str, Sequence[tuple[Lead, _T]]]) -> _T | None:
+        """Return the first rule whose leading words follow; nothing is consumed."""
+        for lead, rule in rules.get(self._word_at(), ()):
+            if all(self._word_at(ahead) in words for ahead, words in enumerate(lead)):
+                return rule
+        return None
 
     # -- names -----------------------------------------------------------------------------------------------
 

@@ -1,22 +1,29 @@
-"""Whole statements: which rules a statement's first words choose. Tokens in, one node out.
+"""Whole statements. Tokens in, one node out.
+
+The tables at the end of this module choose a rule by the first words: a statement of another kind is one row
+more. A rule reads its statement from the first word.
 
 Rule source: pingcap/tidb ``pkg/parser/parser.y``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from ticdc_emit.sql.nodes.alter import AddConstraint, DropIndex
 from ticdc_emit.sql.nodes.base import CURRENT_USER, Node, TableName, User
 from ticdc_emit.sql.nodes.statements import (
     AlterDatabase,
+    AlterTable,
     Analyze,
     Compact,
     CreateDatabase,
     CreateIndex,
     CreateMaskingPolicy,
     CreateTable,
+    CreateTableLike,
     CreateView,
     DatabaseOption,
     DropDatabase,
@@ -25,6 +32,7 @@ from ticdc_emit.sql.nodes.statements import (
     DropTables,
     Flashback,
     LockTables,
+    OptimizeTables,
     OtherStatement,
     PlacementPolicy,
     Recover,
@@ -33,12 +41,12 @@ from ticdc_emit.sql.nodes.statements import (
     ResourceGroup,
     Sequence,
     Statement,
-    TableWork,
     TruncateTable,
     UseDatabase,
 )
 from ticdc_emit.sql.nodes.tables import Constraint, ConstraintKind
-from ticdc_emit.sql.parser.alter import AlterGrammar
+from ticdc_emit.sql.parser.alter import AlterGrammar, form_rule
+from ticdc_emit.sql.parser.base import Lead, rules_by_word
 
 __all__ = ["Parser"]
 
@@ -67,13 +75,10 @@ _SEQUENCE_WORDS = {
     "NOCYCLE": "NOCYCLE",
     "CYCLE": "CYCLE",
 }
-_VERBS = ("CREATE", "ALTER", "DROP")
 
 
 class Parser(AlterGrammar):
     """The parser of one statement or expression: every rule of the modules of this package."""
-
-    # -- statements that change schemas ---------------------------------------------------------------------------
 
     def whole_expression(self) -> Node:
         """Consume an expression that ends the text."""
@@ -84,117 +89,45 @@ class Parser(AlterGrammar):
         self._expect_end("the end of the expression")
         return node
 
-    def _ddl_body(self) -> Statement:
-        if self._accept("CREATE"):
-            return self._create_statement()
-        if self._accept("ALTER"):
-            if self._accept_any("DATABASE", "SCHEMA"):
-                return self._alter_database()
-            self._accept("IGNORE")
-            self._expect("TABLE")
-            return self._alter_table()
-        if self._accept("DROP"):
-            return self._drop_statement()
-        if self._accept("RENAME"):
-            self._expect("TABLE")
-            return RenameTables(self._list(self._renaming))
-        if self._accept("TRUNCATE"):
-            self._accept("TABLE")
-            return TruncateTable(self._table_name())
-        if not self._accept("USE"):
+    def job_statement(self) -> Statement | OtherStatement:
+        """Consume one whole statement that the catalog can run."""
+        rule = self._rule_of(_JOBS)
+        if rule is None:
             self._fail(f"expected {_STATEMENTS}")
-        return UseDatabase(self._name("a database"))
+        statement: Statement | OtherStatement = rule(self)
+        self._expect_end()
+        return statement
 
-    def _create_statement(self) -> Statement:
-        or_replace = self._accept("OR", "REPLACE")
-        if or_replace or self._word_at() in ("ALGORITHM", "DEFINER", "SQL", "VIEW"):
-            return self._create_view(or_replace=or_replace)
-        if self._accept_any("DATABASE", "SCHEMA"):
-            if_not_exists = self._if_not_exists()
-            name = self._name("a database")
-            return CreateDatabase(name, self._database_options(), if_not_exists)
-        temporary = ""
-        if self._accept("TEMPORARY"):
-            temporary = "TEMPORARY"
-        elif self._accept("GLOBAL", "TEMPORARY"):
-            temporary = "GLOBAL TEMPORARY"
-        if self._accept("TABLE"):
-            return self._create_table(temporary=temporary)
-        if self._word_at() not in ("INDEX", *_INDEX_KINDS):
-            self._fail("expected TABLE" if temporary else f"expected {_CREATED}")
-        return self._create_index()
+    def any_statement(self) -> Node:
+        """Consume one whole statement, DDL or not."""
+        rule = Parser._query if self._symbol_at("(") else self._rule_of(_OTHERS)
+        if rule is None:
+            return self.job_statement()
+        statement: Node = rule(self)
+        self._expect_end()
+        return statement
 
-    def _create_index(self) -> CreateIndex:
-        start = self._curr.start
-        kind = self._accept_any(*_INDEX_KINDS)
-        self._expect("INDEX")
+    # -- databases -------------------------------------------------------------------------------------------
+
+    def _create_database(self) -> CreateDatabase:
+        self._advance(2)
         if_not_exists = self._if_not_exists()
-        name = self._name("an index name")
-        using = self._index_type() if self._word_at() in ("USING", "TYPE") else ""
-        self._expect("ON")
-        table = self._table_name()
-        keys = self._key_parts()
-        options = self._index_options()
-        if using and not options.using:
-            options = replace(options, using=using)
-        constraint = Constraint(
-            _CONSTRAINT_KINDS[kind],
-            name,
-            keys,
-            options,
-            if_not_exists,
-            word=kind,
-            has_empty_name=not name,
-            offset=start,
-        )
-        return CreateIndex(table, (AddConstraint(constraint),), kind, *self._algorithm_and_lock())
+        name = self._name("a database")
+        return CreateDatabase(name, self._database_options(), if_not_exists)
 
-    # -- views -----------------------------------------------------------------------------------------------
+    def _alter_database(self) -> AlterDatabase:
+        self._advance(2)
+        name = None if self._is_database_option() else self._name("a database")
+        options = self._database_options()
+        if not options:
+            self._fail("expected a database option")
+        return AlterDatabase(name, options)
 
-    def _create_view(self, *, or_replace: bool) -> CreateView:
-        algorithm, definer, security = "UNDEFINED", CURRENT_USER, "DEFINER"
-        if self._accept("ALGORITHM"):
-            self._expect_symbol("=")
-            algorithm = self._expect_any("UNDEFINED", "MERGE", "TEMPTABLE")
-        if self._accept("DEFINER"):
-            self._expect_symbol("=")
-            definer = self._user()
-        if self._accept("SQL", "SECURITY"):
-            security = self._expect_any("DEFINER", "INVOKER")
-        self._expect("VIEW")
-        table = self._table_name()
-        columns: tuple[str, ...] = ()
-        if self._symbol_at("("):
-            columns = self._in_parentheses(lambda: self._names("a column name"))
-        self._expect("AS")
-        if self._at_end:
-            self._fail("expected SELECT")
-        start = self._curr.start
-        query = self._query()
-        select = self._text_from(start)
-        check_option = self._view_check_option() if self._accept("WITH") else "CASCADED"
-        return CreateView(table, columns, select, query, or_replace, algorithm, definer, security, check_option)
-
-    def _view_check_option(self) -> str:
-        word = self._expect_any("CASCADED", "LOCAL")
-        self._expect("CHECK", "OPTION")
-        return word
-
-    def _user(self) -> User:
-        if self._accept("CURRENT_USER"):
-            if self._accept_symbol("("):
-                self._expect_symbol(")")
-            return CURRENT_USER
-        name = self._name_or_string("a user")
-        if self._curr.kind == "variable":
-            host = self._curr.value
-            self._advance()
-            if not host and (self._curr.kind == "string" or self._at_name()):
-                host = self._name_or_string("a host")
-            return User(name, host.lower())
-        return User(name, "%")
-
-    # -- databases and the rest ------------------------------------------------------------------------------
+    def _is_database_option(self) -> bool:
+        word, following = self._word_at(), self._word_at(1)
+        if word == "PLACEMENT":
+            return following == "POLICY"
+        return word in ("DEFAULT", "CHARACTER", "CHAR", "COLLATE", "SET")
 
     def _database_options(self) -> tuple[DatabaseOption, ...]:
         options: list[DatabaseOption] = []
@@ -221,37 +154,25 @@ class Parser(AlterGrammar):
             self._fail("not a database option")
         return DatabaseOption("placement_policy", self._policy())
 
-    def _alter_database(self) -> AlterDatabase:
-        name = None if self._is_database_option() else self._name("a database")
-        options = self._database_options()
-        if not options:
-            self._fail("expected a database option")
-        return AlterDatabase(name, options)
+    # -- tables ----------------------------------------------------------------------------------------------
 
-    def _is_database_option(self) -> bool:
-        word, following = self._word_at(), self._word_at(1)
-        if word == "PLACEMENT":
-            return following == "POLICY"
-        return word in ("DEFAULT", "CHARACTER", "CHAR", "COLLATE", "SET")
+    def _create_table_statement(self) -> CreateTable | CreateTableLike:
+        self._expect("CREATE")
+        temporary = self._temporary()
+        self._expect("TABLE")
+        return self._create_table(temporary=temporary)
 
-    def _drop_statement(self) -> Statement:
-        if self._accept_any("DATABASE", "SCHEMA"):
-            if_exists = self._if_exists()
-            return DropDatabase(self._name("a database"), if_exists)
-        hypothetical = self._accept("HYPO")
-        if self._accept("INDEX"):
-            if_exists = self._if_exists()
-            name = self._name("an index")
-            self._expect("ON")
-            table = self._table_name()
-            work = ("", "") if hypothetical else self._algorithm_and_lock()
-            return DropIndexOn(table, (DropIndex(name, if_exists),), *work)
+    def _temporary(self) -> str:
+        return "GLOBAL TEMPORARY" if self._accept("GLOBAL", "TEMPORARY") else self._accept_any("TEMPORARY")
+
+    def _alter_table(self) -> AlterTable:
+        return self._changes(self._altered_table())
+
+    def _drop_tables(self) -> DropTables:
+        self._expect("DROP")
+        self._accept("HYPO")
         view = self._accept("VIEW")
-        temporary = ""
-        if self._accept("TEMPORARY"):
-            temporary = "TEMPORARY"
-        elif self._accept("GLOBAL", "TEMPORARY"):
-            temporary = "GLOBAL TEMPORARY"
+        temporary = self._temporary()
         if not view and not self._accept_any("TABLE", "TABLES"):
             self._fail("expected TABLE, VIEW, INDEX or DATABASE")
         if_exists = self._if_exists()
@@ -259,97 +180,111 @@ class Parser(AlterGrammar):
         self._accept_any("RESTRICT", "CASCADE")
         return DropTables(tables, if_exists, view, temporary)
 
+    def _rename_tables(self) -> RenameTables:
+        self._expect("RENAME")
+        self._expect("TABLE")
+        return RenameTables(self._list(self._renaming))
+
     def _renaming(self) -> tuple[TableName, TableName]:
         old = self._table_name()
         self._expect("TO")
         return old, self._table_name()
 
-    # -- other statements -----------------------------------------------------------------------------------------
+    # -- indexes ---------------------------------------------------------------------------------------------
 
-    def job_statement(self) -> Statement | OtherStatement:
-        """Consume one whole statement that the catalog can run."""
-        statement = self._other_job() or self._ddl_body()
-        self._expect_end()
-        return statement
+    def _create_index(self) -> CreateIndex:
+        self._expect("CREATE")
+        start = self._curr.start
+        if self._word_at() not in ("INDEX", *_INDEX_KINDS):
+            self._fail(f"expected {_CREATED}")
+        kind = self._accept_any(*_INDEX_KINDS)
+        self._expect("INDEX")
+        if_not_exists = self._if_not_exists()
+        name = self._name("an index name")
+        using = self._index_type() if self._word_at() in ("USING", "TYPE") else ""
+        self._expect("ON")
+        table = self._table_name()
+        keys = self._key_parts()
+        options = self._index_options()
+        if using and not options.using:
+            options = replace(options, using=using)
+        constraint = Constraint(
+            _CONSTRAINT_KINDS[kind],
+            name,
+            keys,
+            options,
+            if_not_exists,
+            word=kind,
+            has_empty_name=not name,
+            offset=start,
+        )
+        return CreateIndex(table, (AddConstraint(constraint),), kind, *self._algorithm_and_lock())
 
-    def any_statement(self) -> Node:
-        """Consume one whole statement, DDL or not."""
-        statement = self._other_body()
-        if statement is None:
-            statement = self._ddl_body()
-        self._expect_end()
-        return statement
+    def _drop_index(self) -> DropIndexOn:
+        self._expect("DROP")
+        hypothetical = self._accept("HYPO")
+        self._expect("INDEX")
+        if_exists = self._if_exists()
+        name = self._name("an index")
+        self._expect("ON")
+        table = self._table_name()
+        work = ("", "") if hypothetical else self._algorithm_and_lock()
+        return DropIndexOn(table, (DropIndex(name, if_exists),), *work)
 
-    def _other_body(self) -> Node | None:
-        word = self._word_at()
-        if word in ("SELECT", "WITH", "TABLE", "VALUES") or self._symbol_at("("):
-            return self._query()
-        if (job := self._other_job()) is not None:
-            return job
-        if self._accept("OPTIMIZE"):
-            binlog = "NO_WRITE_TO_BINLOG " if self._no_binlog() else ""
-            self._expect_any("TABLE", "TABLES")
-            return TableWork(f"OPTIMIZE {binlog}TABLE", self._list(self._table_name))
-        if self._accept("ANALYZE"):
-            no_binlog = self._no_binlog()
-            self._expect("TABLE")
-            return Analyze(self._list(self._table_name), no_binlog=no_binlog)
-        return self._alter_as_other() if word == "ALTER" else None
+    # -- views -----------------------------------------------------------------------------------------------
 
-    def _other_job(self) -> OtherStatement | None:
-        word, following = self._word_at(), self._word_at(1)
-        if word in _VERBS and following == "PLACEMENT":
-            return self._placement_policy()
-        if word in _VERBS and following == "SEQUENCE":
-            return self._sequence()
-        if word in _VERBS and following == "RESOURCE":
-            return self._resource_group()
-        if self._at_words("CREATE", "MASKING") or self._at_words("CREATE", "OR", "REPLACE", "MASKING"):
-            return self._create_masking_policy()
-        if self._accept("RECOVER", "TABLE"):
-            return self._recover()
-        if self._accept("FLASHBACK"):
-            return self._flashback()
-        if self._accept("LOCK"):
-            self._expect_any("TABLE", "TABLES")
-            return LockTables(self._list(self._table_lock))
-        if self._accept("UNLOCK"):
-            self._expect_any("TABLE", "TABLES")
-            return LockTables(())
-        return self._repair() if self._accept("ADMIN", "REPAIR", "TABLE") else None
+    def _create_view(self) -> CreateView:
+        self._expect("CREATE")
+        or_replace = self._accept("OR", "REPLACE")
+        algorithm, definer, security = "UNDEFINED", CURRENT_USER, "DEFINER"
+        if self._accept("ALGORITHM"):
+            self._expect_symbol("=")
+            algorithm = self._expect_any("UNDEFINED", "MERGE", "TEMPTABLE")
+        if self._accept("DEFINER"):
+            self._expect_symbol("=")
+            definer = self._user()
+        if self._accept("SQL", "SECURITY"):
+            security = self._expect_any("DEFINER", "INVOKER")
+        self._expect("VIEW")
+        table = self._table_name()
+        columns = self._in_parentheses(lambda: self._names("a column name")) if self._symbol_at("(") else ()
+        self._expect("AS")
+        if self._at_end:
+            self._fail("expected SELECT")
+        start = self._curr.start
+        query = self._query()
+        select = self._text_from(start)
+        check_option = "CASCADED"
+        if self._accept("WITH"):
+            check_option = self._expect_any("CASCADED", "LOCAL")
+            self._expect("CHECK", "OPTION")
+        return CreateView(table, columns, select, query, or_replace, algorithm, definer, security, check_option)
 
-    def _alter_as_other(self) -> Node | None:
-        """ALTER TABLE ... ANALYZE PARTITION and COMPACT, which are statements of their own."""
-        start = self._index
-        self._advance()
-        self._accept("IGNORE")
-        if self._accept("TABLE") and self._at_name():
-            table = self._table_name()
-            if self._accept("ANALYZE", "PARTITION"):
-                return self._analyze_partition(table)
-            if self._accept("COMPACT"):
-                return self._compact(table)
-        self._retreat(start)
-        return None
+    def _user(self) -> User:
+        if self._accept("CURRENT_USER"):
+            if self._accept_symbol("("):
+                self._expect_symbol(")")
+            return CURRENT_USER
+        name = self._name_or_string("a user")
+        if self._curr.kind == "variable":
+            host = self._curr.value
+            self._advance()
+            if not host and (self._curr.kind == "string" or self._at_name()):
+                host = self._name_or_string("a host")
+            return User(name, host.lower())
+        return User(name, "%")
 
-    def _analyze_partition(self, table: TableName) -> Node:
-        partitions = self._names("a partition")
-        if not self._accept("INDEX"):
-            return Analyze((table,), partitions)
-        names = () if self._at_end else self._list(self._index_name)
-        return Analyze((table,), partitions, names)
-
-    def _compact(self, table: TableName) -> Node:
-        partitions = self._names("a partition") if self._accept("PARTITION") else ()
-        return Compact(table, partitions, self._accept("TIFLASH", "REPLICA"))
+    # -- what brings back, locks and repairs tables ----------------------------------------------------------
 
     def _recover(self) -> Recover:
+        self._expect("RECOVER", "TABLE")
         if self._accept("BY", "JOB"):
             return Recover(None, self._integer("a job"))
         table = self._table_name()
         return Recover(table, 0 if self._at_end else self._integer("a number"))
 
     def _flashback(self) -> Flashback:
+        self._expect("FLASHBACK")
         if self._accept("CLUSTER"):
             return self._flashed_back("CLUSTER", ())
         if self._accept_any("DATABASE", "SCHEMA"):
@@ -369,12 +304,18 @@ class Parser(AlterGrammar):
             self._fail("expected TO TIMESTAMP or TO TSO")
         return Flashback(what, names, self._name("a name") if self._accept("TO") else "")
 
+    def _lock_tables(self) -> LockTables:
+        is_lock = self._expect_any("LOCK", "UNLOCK") == "LOCK"
+        self._expect_any("TABLE", "TABLES")
+        return LockTables(self._list(self._table_lock) if is_lock else ())
+
     def _table_lock(self) -> tuple[TableName, str]:
         table = self._table_name()
         word = self._expect_any("READ", "WRITE")
         return table, f"{word} LOCAL" if self._accept("LOCAL") else word
 
     def _repair(self) -> RepairTable:
+        self._expect("ADMIN", "REPAIR", "TABLE")
         table = self._table_name()
         self._expect("CREATE", "TABLE")
         definition = self._create_table(temporary="")
@@ -382,21 +323,15 @@ class Parser(AlterGrammar):
             self._fail("expected a table's definition", self._prev)
         return RepairTable(table, definition)
 
-    def _condition(self) -> str:
-        return "IF NOT EXISTS " if self._if_not_exists() else "IF EXISTS " if self._if_exists() else ""
+    # -- sequences, policies, resource groups ----------------------------------------------------------------
 
-    def _sequence(self) -> Sequence | DropSequences:
-        verb = self._any_word("a verb")
-        self._expect("SEQUENCE")
-        if verb == "DROP":
-            if_exists = self._if_exists()
-            return DropSequences(self._list(self._table_name), if_exists)
-        condition, name = self._condition(), self._table_name()
+    def _sequence(self) -> Sequence:
+        sequence = self._read(Sequence)
         options: list[str] = []
         while option := self._sequence_option():
             options.append(option)
-        of_table = self._table_options() if verb == "CREATE" and not self._at_end else ()
-        return Sequence(verb, name, condition, tuple(options), of_table)
+        of_table = self._table_options() if sequence.verb == "CREATE" and not self._at_end else ()
+        return replace(sequence, options=tuple(options), table_options=of_table)
 
     def _sequence_option(self) -> str:
         word = self._word_at()
@@ -423,30 +358,8 @@ class Parser(AlterGrammar):
         value = self._integer()
         return -value if is_negative else value
 
-    def _resource_group(self) -> ResourceGroup:
-        verb = self._any_word("a verb")
-        self._expect("RESOURCE", "GROUP")
-        condition, name = self._condition(), self._name("a resource group")
-        offset = None if self._at_end else self._curr.start
-        if offset is not None and verb == "DROP":
-            self._fail("not understood")
-        self._advance(self._last - self._index)  # its options have no job that concerns a changefeed
-        return ResourceGroup(verb, name, condition, offset)
-
-    def _create_masking_policy(self) -> CreateMaskingPolicy:
-        self._expect("CREATE")
-        or_replace = self._accept("OR", "REPLACE")
-        self._expect("MASKING", "POLICY")
-        if_not_exists = not or_replace and self._if_not_exists()
-        name = self._name("a policy")
-        self._expect("ON")
-        return CreateMaskingPolicy(name, self._table_name(), self._masking_rule(), or_replace, if_not_exists)
-
     def _placement_policy(self) -> PlacementPolicy:
-        verb = self._any_word("a verb")
-        self._expect("PLACEMENT", "POLICY")
-        condition = self._condition()
-        name = self._name("a policy")
+        policy = self._read(PlacementPolicy)
         options = 0
         while not self._at_end:
             if self._accept_any(*_POLICY_NUMBERS):
@@ -459,4 +372,87 @@ class Parser(AlterGrammar):
                 self._fail("not a placement option")
             options += 1
             self._accept_symbol(",")
-        return PlacementPolicy(verb, name, options, condition)
+        return replace(policy, options=options)
+
+    def _create_masking_policy(self) -> CreateMaskingPolicy:
+        self._expect("CREATE")
+        or_replace = self._accept("OR", "REPLACE")
+        self._expect("MASKING", "POLICY")
+        if_not_exists = not or_replace and self._if_not_exists()
+        name = self._name("a policy")
+        self._expect("ON")
+        return CreateMaskingPolicy(name, self._table_name(), self._masking_rule(), or_replace, if_not_exists)
+
+    def _resource_group(self) -> ResourceGroup:
+        group = self._read(ResourceGroup)
+        if self._at_end:
+            return group
+        if group.verb == "DROP":
+            self._fail("not understood")
+        offset = self._curr.start
+        self._advance(self._last - self._index)  # its options have no job that concerns a changefeed
+        return replace(group, options_offset=offset)
+
+    # -- statements that are not jobs ------------------------------------------------------------------------
+
+    def _analyze(self) -> Analyze:
+        self._expect("ANALYZE")
+        no_binlog = self._no_binlog()
+        self._expect("TABLE")
+        return Analyze(self._list(self._table_name), no_binlog=no_binlog)
+
+    def _alter_or_maintain_table(self) -> Node:
+        """ALTER TABLE, of which ANALYZE PARTITION and COMPACT are statements of their own."""
+        table = self._altered_table()
+        if self._accept("ANALYZE", "PARTITION"):
+            partitions, indexes = self._partition_names(), None
+            if self._accept("INDEX"):
+                indexes = () if self._at_end else self._list(self._index_name)
+            return Analyze((table,), partitions, indexes)
+        if self._accept("COMPACT"):
+            partitions = self._partition_names() if self._accept("PARTITION") else ()
+            return Compact(table, partitions, self._accept("TIFLASH", "REPLICA"))
+        return self._changes(table)
+
+
+def _row(words: str, rule: Callable[[Parser], Node]) -> tuple[Lead, Callable[[Parser], Any]]:
+    """A rule and the first words of its statements; ``A|B``: either word."""
+    return tuple(tuple(word.split("|")) for word in words.split()), rule
+
+
+_JOBS = rules_by_word(
+    _row("CREATE|ALTER|DROP PLACEMENT", Parser._placement_policy),
+    _row("CREATE|ALTER|DROP RESOURCE", Parser._resource_group),
+    _row("CREATE|ALTER SEQUENCE", Parser._sequence),
+    form_rule(DropSequences),
+    _row("CREATE MASKING", Parser._create_masking_policy),
+    _row("CREATE OR REPLACE MASKING", Parser._create_masking_policy),
+    _row("CREATE DATABASE|SCHEMA", Parser._create_database),
+    _row("ALTER DATABASE|SCHEMA", Parser._alter_database),
+    form_rule(DropDatabase),
+    form_rule(UseDatabase),
+    _row("CREATE OR REPLACE", Parser._create_view),
+    _row("CREATE ALGORITHM|DEFINER|SQL|VIEW", Parser._create_view),
+    _row("CREATE TABLE|TEMPORARY", Parser._create_table_statement),
+    _row("CREATE GLOBAL TEMPORARY", Parser._create_table_statement),
+    _row("CREATE", Parser._create_index),
+    _row("ALTER", Parser._alter_table),
+    _row("DROP INDEX", Parser._drop_index),
+    _row("DROP HYPO INDEX", Parser._drop_index),
+    _row("DROP", Parser._drop_tables),
+    _row("RENAME", Parser._rename_tables),
+    form_rule(TruncateTable),
+    _row("RECOVER TABLE", Parser._recover),
+    _row("FLASHBACK", Parser._flashback),
+    _row("LOCK|UNLOCK", Parser._lock_tables),
+    _row("ADMIN REPAIR TABLE", Parser._repair),
+)
+"""Statements that the catalog runs, by their first words, those of more words first."""
+_OTHERS = rules_by_word(
+    _row("SELECT|WITH|TABLE|VALUES", Parser._query),
+    _row("ANALYZE", Parser._analyze),
+    form_rule(OptimizeTables),
+    _row("ALTER TABLE", Parser._alter_or_maintain_table),
+    _row("ALTER IGNORE TABLE", Parser._alter_or_maintain_table),
+)
+"""Statements that are only printed; all other statements are in the table above."""

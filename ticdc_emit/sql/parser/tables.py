@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 
 from ticdc_emit.sql.lexer import Token
+from ticdc_emit.sql.nodes.alter import SplitRegions
 from ticdc_emit.sql.nodes.base import Node, TableName
 from ticdc_emit.sql.nodes.expressions import Default, MaxValue, Row
 from ticdc_emit.sql.nodes.statements import CreateTable, CreateTableLike
@@ -24,7 +25,6 @@ from ticdc_emit.sql.nodes.tables import (
     PartitionKey,
     PartitionMethod,
     PartitionValues,
-    Split,
     TableOption,
     TtlOption,
     UnionOption,
@@ -417,9 +417,9 @@ class TableGrammar(ColumnGrammar):
             columns, constraints = self._table_elements()
         options = self._table_options()
         partitioning = self._partition_by() if self._accept("PARTITION", "BY") else None
-        splits: list[tuple[str | None, Split]] = []
+        splits: list[SplitRegions] = []
         while self._accept("SPLIT"):
-            splits.append(self._split_index())
+            splits.append(SplitRegions(*self._split_index()))
         if columns or constraints:
             offset = self._curr.start
         duplicates = self._accept_any("IGNORE", "REPLACE")
