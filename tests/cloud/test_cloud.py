@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import boto3
 import pyarrow as pa
 import pytest
 import s3fs
+from child import exit_code
 from moto.server import ThreadedMotoServer
 
 from ticdc_emit import TicdcSink
@@ -126,3 +128,20 @@ def test_avro_with_glues_registry() -> None:
     )
     headers = {message.value[:18] for message in topics.messages() if message.value}
     assert headers == {b"\x03\x00" + bytes.fromhex(schema["SchemaVersionId"].replace("-", ""))}
+
+
+@pytest.mark.usefixtures("aws")
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+def test_emit_reads_a_bucket(tmp_path: Path, scheme: str) -> None:
+    bucket = boto3.resource("s3").Bucket("bucket")
+    bucket.put_object(Key="rows/day=1/a.csv", Body=b"id,note\n1,one\n")
+    bucket.put_object(Key="rows/day=2/b.csv", Body=b"id,note\n2,two\n")
+    bucket.put_object(Key="rows/_SUCCESS", Body=b"")
+    (tmp_path / "t.sql").write_text(TABLE)
+    arguments = ["emit", "--schema", str(tmp_path / "t.sql"), "--sink-uri", "memory://bucket/t?protocol=canal-json"]
+    for path, count in ((f"{scheme}://bucket/rows/day=1/a.csv", 1), (f"{scheme}://bucket/rows/*/*.csv", 2)):
+        MemoryTopics("bucket").clear()
+        assert exit_code(*arguments, "--input", path) == 0
+        values = [message.value or b"" for message in MemoryTopics("bucket").messages("t")]
+        assert sum(b'"type":"INSERT"' in value for value in values) == count
+    assert exit_code(*arguments, "--input", f"{scheme}://bucket/none.csv") == 2

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, warn_of_nothing
-from ticdc_emit.cli.emit_input import changes_here, format_of, read_changes
+from ticdc_emit.cli.emit_input import ChangeForm, changes_here, changes_on_spark, format_of
 from ticdc_emit.cli.html import Pictures
-from ticdc_emit.cli.local_files import check_readable, files_at, local_size
+from ticdc_emit.cli.input_files import check_readable, find_files
 from ticdc_emit.cli.session import (
     MOST_BYTES_HERE,
     MOST_ROWS_HERE,
@@ -70,8 +70,15 @@ def run(
     registry = registry_for(changefeed, RegistryTls(*registry_tls)) if any(registry_tls) else None
     catalog = _catalog(schema, changefeed)
     info = _table(catalog, table)
-    input_format = format_of(input_path, input_format)
-    check_readable(input_path, "input", spark)
+    form = ChangeForm(
+        info,
+        format_of(input_path, input_format),
+        commit_time_column,
+        compose(time.time_ns() // 1_000_000) if commit_ts is None else commit_ts,
+        ignore_unknown,
+    )
+    files = find_files(input_path, spark)
+    check_readable(input_path, "input", files)
     from ticdc_emit.spark import TicdcSink
 
     sink = TicdcSink(
@@ -82,20 +89,15 @@ def run(
         bad_rows=bad_rows,  # type: ignore[arg-type]  # checked there
         bad_rows_path=bad_rows_path,
     )
-    how: dict[str, Any] = {
-        "input_format": input_format,
-        "commit_time_column": commit_time_column,
-        "commit_ts": compose(time.time_ns() // 1_000_000) if commit_ts is None else commit_ts,
-        "ignore_unknown": ignore_unknown,
-    }
     doing = f"emitting {input_path} as changes of {info.full_name} to {mask_uri(sink_uri)}"
-    size = local_size(input_path, spark)
-    is_here = runs_here(size, MOST_BYTES_HERE, on_spark=on_spark, settings=spark)
-    rows = changes_here(files_at(input_path, spark), info, most_rows=MOST_ROWS_HERE, **how) if is_here else None
+    size = math.inf if files is None else files.size
+    rows = None
+    if files is not None and runs_here(size, MOST_BYTES_HERE, on_spark=on_spark, settings=spark):
+        rows = changes_here(files, form, MOST_ROWS_HERE)
     with ExitStack() as stack:
         if rows is None:
             session = spark_for(stack, "emit", short=size <= _SHORT_BYTES, settings=spark, quiet=as_json)
-            changes = read_changes(session, input_path, info, **how)
+            changes = changes_on_spark(session, input_path, files, form)
             with row_progress(doing, session, None, quiet=as_json):
                 report = sink.write(changes)
         else:

@@ -1,134 +1,45 @@
-"""Files of row changes, or of plain rows, in the typed form: a DataFrame; for small files an Arrow table without Spark.
+"""The input of ``emit``: files of row changes, or of plain rows, as changes in the typed form.
 
-In: Parquet, CSV or JSON (one object per line). **Change form** is data with an ``op`` column: beside it ``commit_ts``
-or ``commit_time``, and the images as ``before`` and ``after`` structs; CSV, which has no structs, writes them as
-columns ``before.<name>`` and ``after.<name>``. **Plain rows** have the table's columns and become inserts, at
-the time in ``commit_time_column`` or all in one transaction.
+In: files of ``cli.input_files``, or a path that only Spark opens. Out: an Arrow table, or a DataFrame whose workers
+read the files in the same way.
 
-Parquet brings its own types. CSV and JSON are read as text, because inferred types would turn ``12345678901234567.89``
-into a double. The text must be canonical for its column (``docs/types.md``); binary columns are base64. Columns that
-the table does not have are refused, or left out with one warning. What this process does not read exactly as Spark
-does, it leaves to Spark.
+**Change form** is data with an ``op`` column: beside it ``commit_ts`` or ``commit_time``, and the images as ``before``
+and ``after`` structs; CSV, which has no structs, writes them as columns ``before.<name>`` and ``after.<name>``. **Plain
+rows** have the table's columns and become inserts, at the time in ``commit_time_column`` or all in one transaction.
+
+Text must be canonical for its column (``docs/types.md``); binary columns are base64. Columns that neither the form nor
+the table has are refused, or left out with one warning.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from ticdc_emit.caller import warn_caller
-from ticdc_emit.cli.local_files import NeedsSparkError, csv_columns, json_columns
+from ticdc_emit.changes.attributes import ATTRIBUTES
+from ticdc_emit.cli.input_files import IMAGES, InputFiles, json_batch, unified
+from ticdc_emit.columnar.value_errors import shown
 from ticdc_emit.config.document import ConfigWarning
-from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError
+from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, SchemaError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.sql.words import quoted
-from ticdc_emit.traffic.replay.sources import csv_options
 from ticdc_emit.traffic.replay.sources import format_of as source_format
+from ticdc_emit.traffic.replay.sources import read_source
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = [
-    "FORMATS",
-    "IMAGES",
-    "changes_here",
-    "check_columns_of_rows",
-    "check_known",
-    "check_moment",
-    "format_of",
-    "is_changes",
-    "read_changes",
-]
-
+__all__ = ["FORMATS", "ChangeForm", "changes_here", "changes_on_spark", "format_of"]
 
 FORMATS = ("parquet", "csv", "json")
-IMAGES = ("before", "after")
-
-
-def read_changes(
-    spark: SparkSession,
-    path: str,
-    info: TableInfo,
-    *,
-    input_format: str | None,
-    commit_time_column: str | None,
-    commit_ts: int,
-    ignore_unknown: bool = False,
-) -> DataFrame:
-    """Return the changes. ``commit_ts`` is the TSO of plain rows without a ``commit_time_column``. ``ignore_unknown``:
-    leave out columns that the table does not have.
-
-    Raises :class:`ConfigError` for an unknown format, :class:`MissingColumnError` for missing columns,
-    :class:`SchemaError` for unknown ones.
-    """
-    rows = _read_frame(spark, path, format_of(path, input_format), info, ignore_unknown=ignore_unknown)
-    if is_changes(rows.columns, info):
-        return _changes_of_frame(rows, info, ignore_unknown=ignore_unknown)
-    check_columns_of_rows(rows.columns, info, commit_time_column, ignore_unknown=ignore_unknown)
-    check_moment(rows.columns, info, commit_time_column)
-    return _inserts_of_frame(rows, info, commit_time_column, commit_ts)
-
-
-def is_changes(names: Sequence[str], info: TableInfo) -> bool:
-    """Return whether columns of these names are in the change form."""
-    return "op" in names and "op" not in {column.name for column in info.data_columns}
-
-
-def check_columns_of_rows(
-    names: Sequence[str], info: TableInfo, commit_time_column: str | None, *, ignore_unknown: bool
-) -> None:
-    """Check the columns of plain rows: :class:`MissingColumnError` unless they have all of the table's, and the errors
-    of :func:`check_known`.
-    """
-    missing = [column.name for column in info.data_columns if column.name not in names]
-    known = {column.name for column in info.columns}
-    if missing:
-        hint = did_you_mean(missing[0], [name for name in names if name not in known])
-        raise MissingColumnError(
-            f"the input lacks columns of the table: {', '.join(missing)}",
-            remedy=f"{hint}It has: {', '.join(names)}; names are case-sensitive. Row changes need a column op",
-            table=info.full_name,
-            column=missing[0],
-        )
-    check_known([name for name in names if name != commit_time_column], info, ignore_unknown=ignore_unknown)
-
-
-def check_known(names: Sequence[str], info: TableInfo, *, ignore_unknown: bool) -> None:
-    """Raise :class:`SchemaError` for columns that the table does not have; with ``ignore_unknown`` warn of them."""
-    known = [column.name for column in info.columns]
-    unknown = [name for name in names if name not in known]
-    if not unknown:
-        return
-    listed = ", ".join(unknown)
-    if ignore_unknown:
-        warn_caller(f"columns that {info.full_name} does not have are left out: {listed}", ConfigWarning)
-        return
-    others = [name for name in known if name not in names]
-    raise SchemaError(
-        f"the input has columns that the table does not have: {listed}",
-        remedy=f"{did_you_mean(unknown[0], others)}Complete the schema file, or leave them out with "
-        "--ignore-unknown-columns",
-        table=info.full_name,
-        column=unknown[0],
-    )
-
-
-def check_moment(names: Sequence[str], info: TableInfo, column: str | None) -> None:
-    """Raise :class:`MissingColumnError` unless the commit time column is among the names, or is not given."""
-    if column is not None and column not in names:
-        raise MissingColumnError(
-            "the input lacks the commit time column",
-            remedy=f"Choose one of its columns with --commit-time-column: {', '.join(names)}",
-            table=info.full_name,
-            column=column,
-        )
+_OF_CHANGES = ("op", "commit_ts", "commit_time", "seq", "query", *IMAGES, *ATTRIBUTES)
+_UTC = pa.timestamp("us", "UTC")
 
 
 def format_of(path: str, input_format: str | None) -> str:
@@ -136,7 +47,13 @@ def format_of(path: str, input_format: str | None) -> str:
 
     Raises :class:`ConfigError` for an unknown one.
     """
-    given = input_format or _guess(path)
+    given = input_format or source_format(path)
+    if given is None:
+        raise ConfigError(
+            "cannot tell the input's format from its name or its files",
+            remedy=f"Add --format {' or '.join(FORMATS)}",
+            option="format",
+        )
     if given not in FORMATS:
         raise ConfigError(
             f"unknown input format {given!r}", remedy=f"Use one of: {', '.join(FORMATS)}", option="format"
@@ -144,259 +61,288 @@ def format_of(path: str, input_format: str | None) -> str:
     return given
 
 
-def _guess(path: str) -> str:
-    known = source_format(path)
-    if known is None:
-        raise ConfigError(
-            "cannot tell the input's format from its name or its files",
-            remedy=f"Add --format {' or '.join(FORMATS)}",
-            option="format",
+@dataclass(frozen=True)
+class ChangeForm:
+    """How the columns of an input become changes of a table.
+
+    ``commit_time_column``: the column of plain rows with their commit time (a timestamp) or TSO (a whole number);
+    without it, ``commit_ts`` is the TSO of all. ``ignore_unknown``: leave out columns that the table does not have.
+    """
+
+    info: TableInfo
+    file_format: str
+    commit_time_column: str | None
+    commit_ts: int
+    ignore_unknown: bool = False
+
+    @cached_property
+    def nested(self) -> bool:
+        """Whether rows with ``op`` are in the change form: the table has no such column."""
+        return "op" not in self._columns
+
+    @cached_property
+    def _columns(self) -> list[str]:
+        return [column.name for column in self.info.data_columns]
+
+    def is_changes(self, names: Sequence[str]) -> bool:
+        """Return whether columns of these names are in the change form."""
+        return self.nested and "op" in names
+
+    def check(self, schema: pa.Schema) -> None:
+        """Check the columns of an input; warn once of what is left out.
+
+        Raises :class:`MissingColumnError` for missing columns, :class:`SchemaError` for unknown ones.
+        """
+        if not self.is_changes(schema.names):
+            self._check_plain_rows(schema.names)
+            return
+        unknown, known = [], {column.name for column in self.info.columns}
+        for field in schema:
+            image, dot, name = field.name.partition(".")
+            if pa.types.is_struct(field.type) and field.name in IMAGES:
+                unknown += [each.name for each in field.type if each.name not in known]
+            elif dot and image in IMAGES:
+                unknown += [] if name in known else [name]
+            elif field.name not in _OF_CHANGES:
+                unknown.append(field.name)
+        self._check_known(list(dict.fromkeys(unknown)), schema.names)
+
+    def _check_plain_rows(self, names: Sequence[str]) -> None:
+        known = {column.name for column in self.info.columns}
+        missing = [name for name in self._columns if name not in names]
+        if missing:
+            hint = did_you_mean(missing[0], [name for name in names if name not in known])
+            raise MissingColumnError(
+                f"the input lacks columns of the table: {', '.join(missing)}",
+                remedy=f"{hint}It has: {', '.join(names)}; names are case-sensitive. Row changes need a column op",
+                table=self.info.full_name,
+                column=missing[0],
+            )
+        self._check_known([name for name in names if name not in known and name != self.commit_time_column], names)
+        if self.commit_time_column is not None and self.commit_time_column not in names:
+            raise MissingColumnError(
+                "the input lacks the commit time column",
+                remedy=f"Choose one of its columns with --commit-time-column: {', '.join(names)}",
+                table=self.info.full_name,
+                column=self.commit_time_column,
+            )
+
+    def _check_known(self, unknown: Sequence[str], names: Sequence[str]) -> None:
+        if not unknown:
+            return
+        table, listed = self.info.full_name, ", ".join(unknown)
+        if self.ignore_unknown:
+            warn_caller(f"columns that {table} does not have are left out: {listed}", ConfigWarning)
+            return
+        others = [column.name for column in self.info.columns if column.name not in names]
+        raise SchemaError(
+            f"the input has columns that the table does not have: {listed}",
+            remedy=f"{did_you_mean(unknown[0], others)}Complete the schema file, or leave them out with "
+            "--ignore-unknown-columns",
+            table=table,
+            column=unknown[0],
         )
-    return known
+
+    def changes(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return rows as changes. Raises :class:`InvalidValueError` for text that is not a number or a time."""
+        columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+        if self.is_changes(rows.schema.names):
+            return pa.RecordBatch.from_pydict(self._changes(columns))
+        time: pa.Array | None = None if self.commit_time_column is None else columns[self.commit_time_column]
+        if time is None:
+            moment = {"commit_ts": pa.repeat(pa.scalar(self.commit_ts, pa.int64()), rows.num_rows)}
+        elif pa.types.is_integer(time.type):
+            moment = {"commit_ts": time}
+        else:
+            moment = {"commit_time": self._moments(time, str(self.commit_time_column))}
+        after = self._image(columns, None)
+        return pa.RecordBatch.from_pydict({"op": pa.repeat("c", rows.num_rows), **moment, "after": after})
+
+    def _changes(self, columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+        changes = {name: columns[name] for name in _OF_CHANGES if name in columns}
+        for name in ("commit_ts", "seq"):
+            if name in changes:
+                changes[name] = self._integers(changes[name], name)
+        if "commit_time" in changes:
+            changes["commit_time"] = self._moments(changes["commit_time"], "commit_time")
+        for image in IMAGES:
+            whole = columns.get(image)
+            if whole is None:
+                source = {
+                    name.removeprefix(f"{image}."): values
+                    for name, values in columns.items()
+                    if name.startswith(f"{image}.")
+                }
+                if source:
+                    changes[image] = self._image(source, None)
+            elif pa.types.is_struct(whole.type):
+                changes[image] = self._image(
+                    dict(zip((field.name for field in whole.type), whole.flatten(), strict=True)), whole.is_null()
+                )
+            elif pa.types.is_null(whole.type) or pa.types.is_string(whole.type):  # JSON in which it is always null
+                changes[image] = self._image({}, whole.is_null())
+        return changes
+
+    def _image(self, source: Mapping[str, pa.Array], absent: pa.Array | None) -> pa.StructArray:
+        """Return a struct of the table's columns. Those that the source lacks are missing, and later checks report
+        them; a member that a JSON object lacks is NULL.
+        """
+        columns = {name: source[name] for name in self._columns if name in source}
+        if self.file_format == "json" and absent is not None:
+            empty = pa.nulls(len(absent), pa.string())
+            columns = {name: columns.get(name, empty) for name in self._columns}
+        return pa.StructArray.from_arrays(list(columns.values()), list(columns), mask=absent)
+
+    def _integers(self, column: pa.Array, name: str) -> pa.Array:
+        return self._parsed(column, name, lambda values: values.cast(pa.int64()), "a whole number of 64 bits", "digits")
+
+    def _moments(self, column: pa.Array, name: str) -> pa.Array:
+        return self._parsed(column, name, _timestamps, "a time", "2024-05-25 05:09:30.123456+00:00; by default in UTC")
+
+    def _parsed(
+        self, column: pa.Array, name: str, parse: Callable[[pa.Array], pa.Array], what: str, example: str
+    ) -> pa.Array:
+        try:
+            return parse(column)
+        except pa.ArrowException:
+            for place in range(len(column)):
+                try:
+                    parse(column.slice(place, 1))
+                except pa.ArrowException:
+                    raise InvalidValueError(
+                        f"{shown(column[place].as_py())} is not {what}",
+                        remedy=f"Write it as {example}",
+                        table=self.info.full_name,
+                        column=name,
+                    ) from None
+            raise
 
 
-def _read_frame(spark: SparkSession, path: str, given: str, info: TableInfo, *, ignore_unknown: bool) -> DataFrame:
-    from pyspark.sql.types import StructType
-
-    if given == "parquet":
-        return spark.read.parquet(path)
-    if given == "csv":
-        return spark.read.csv(path, **csv_options())
-    inferred = spark.read.option("primitivesAsString", True).json(path).schema
-    names = inferred.names
-    if is_changes(names, info):
-        for kind in (inferred[image].dataType for image in IMAGES if image in names):
-            if isinstance(kind, StructType):
-                check_known(kind.names, info, ignore_unknown=ignore_unknown)
-    # fields that are read as strings keep the digits of numbers and the text of nested objects
-    return spark.read.schema(", ".join(_json_field(name, info) for name in names)).json(path)
+_ZONE = r":[0-9.]+(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
 
 
-def _json_field(name: str, info: TableInfo) -> str:
-    if name not in IMAGES:
-        return f"{quoted(name)} string"
-    columns = ", ".join(f"{quoted(column.name)}: string" for column in info.data_columns)
-    return f"{name} struct<{columns}>"
+def _timestamps(column: pa.Array) -> pa.Array:
+    """Return times in UTC: of a timestamp, or of text, with a zone or in UTC, whose further digits are cut off."""
+    if not pa.types.is_string(column.type):
+        return column.cast(_UTC, safe=False)
+    text = pc.replace_substring_regex(column, r"(\.[0-9]{6})[0-9]+", r"\1")
+    has_zone = pc.match_substring_regex(text, _ZONE)
+    nothing = pa.scalar(None, pa.string())
+    with_zone = pc.if_else(has_zone, text, nothing).cast(_UTC)
+    return pc.coalesce(with_zone, pc.if_else(has_zone, nothing, text).cast(pa.timestamp("us")).cast(_UTC))
 
 
-def _changes_of_frame(changes: DataFrame, info: TableInfo, *, ignore_unknown: bool) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    columns = [F.col("op")]
-    if "commit_ts" in changes.columns:
-        columns.append(F.col("commit_ts").cast("long").alias("commit_ts"))
-    elif "commit_time" in changes.columns:
-        columns.append(F.col("commit_time").cast("timestamp").alias("commit_time"))
-    if "seq" in changes.columns:
-        columns.append(F.col("seq").cast("long").alias("seq"))
-    for image in IMAGES:
-        if image in changes.columns:
-            kind: Any = changes.schema[image].dataType
-            check_known(kind.fieldNames(), info, ignore_unknown=ignore_unknown)
-            source = {name: F.col(image)[name] for name in kind.fieldNames()}
-            columns.append(F.when(F.col(image).isNotNull(), _struct_of_frame(source, info)).alias(image))
-        elif any(name.startswith(f"{image}.") for name in changes.columns):
-            names = _flat(changes, image)
-            check_known(names, info, ignore_unknown=ignore_unknown)
-            named = {name: F.col(quoted(f"{image}.{name}")) for name in names}
-            columns.append(_struct_of_frame(named, info).alias(image))
-    return changes.select(*columns)
+def changes_here(files: InputFiles, form: ChangeForm, most_rows: int) -> pa.Table | None:
+    """Return the changes in files; ``None`` if there are more than ``most_rows``. Raises the errors of the form."""
+    batches: list[pa.RecordBatch] = []
+    rows = 0
+    for piece in files.pieces(form.file_format):
+        for batch in files.read(piece, form.file_format, nested=form.nested):
+            rows += batch.num_rows
+            if rows > most_rows:
+                return None
+            batches.append(batch)
+    schema = unified([batch.schema for batch in batches])
+    form.check(schema)
+    return pa.Table.from_batches([form.changes(_aligned(batch, schema)) for batch in batches])
 
 
-def _flat(changes: DataFrame, image: str) -> list[str]:
-    return [name.removeprefix(f"{image}.") for name in changes.columns if name.startswith(f"{image}.")]
-
-
-def _inserts_of_frame(rows: DataFrame, info: TableInfo, commit_time_column: str | None, commit_ts: int) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    source = {name: F.col(quoted(name)) for name in rows.columns}
-    return rows.select(
-        F.lit("c").alias("op"),
-        _moment_of_frame(rows, commit_time_column, commit_ts),
-        _struct_of_frame(source, info).alias("after"),
+def _aligned(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the batch with all columns of the schema, in its order; what it lacks is NULL."""
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    return pa.RecordBatch.from_arrays(
+        [_of_type(columns.get(field.name), field.type, batch.num_rows) for field in schema], schema=schema
     )
 
 
-def _moment_of_frame(rows: DataFrame, column: str | None, commit_ts: int) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    if column is None:
-        return F.lit(commit_ts).cast("long").alias("commit_ts")
-    if rows.schema[column].dataType.typeName() in ("long", "integer"):
-        return F.col(quoted(column)).alias("commit_ts")
-    return F.col(quoted(column)).cast("timestamp").alias("commit_time")
-
-
-def _struct_of_frame(source: dict[str, Any], info: TableInfo) -> Column:
-    """Return the table's columns as a struct. Columns that the source lacks are missing; later checks report them."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    names = [column.name for column in info.data_columns if column.name in source]
-    return F.struct(*(source[name].alias(name) for name in names))
-
-
-_ENDINGS = {"parquet": (".parquet",), "csv": (".csv",), "json": (".json", ".jsonl", ".ndjson")}
-_INTEGER = r"-?[0-9]{1,18}"
-_MOMENT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z?"
-_UTC = pa.timestamp("us", "UTC")
-_SAME = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.bool_(), pa.float32(), pa.float64(), pa.string(),
-         pa.binary(), pa.date32())  # fmt: skip
-
-
-def changes_here(
-    files: Sequence[Path] | None,
-    info: TableInfo,
-    *,
-    input_format: str,
-    commit_time_column: str | None,
-    commit_ts: int,
-    most_rows: int,
-    ignore_unknown: bool = False,
-) -> pa.Table | None:
-    """Return the changes; ``None`` if Spark has to read them, or if there are more than ``most_rows``.
-
-    The other arguments are those of ``input_data.read_changes``. Raises
-    :class:`~ticdc_emit.errors.MissingColumnError` for missing columns, :class:`~ticdc_emit.errors.SchemaError` for
-    unknown ones.
-    """
-    endings = _ENDINGS[input_format]
-    if not files or any(not file.is_file() or file.suffix not in endings or file.name[0] in "._" for file in files):
-        return None
-    try:
-        columns_by_name = _read_arrow(files, input_format, info, most_rows, ignore_unknown=ignore_unknown)
-        if is_changes(list(columns_by_name), info):
-            return _changes_of_arrow(columns_by_name, info, ignore_unknown=ignore_unknown)
-        if not columns_by_name or any(image in columns_by_name for image in IMAGES):
-            return None
-        check_columns_of_rows(list(columns_by_name), info, commit_time_column, ignore_unknown=ignore_unknown)
-        check_moment(list(columns_by_name), info, commit_time_column)
-        return _inserts_of_arrow(columns_by_name, info, commit_time_column, commit_ts)
-    except (NeedsSparkError, pa.ArrowException, UnicodeEncodeError, OSError):
-        return None
-
-
-_Columns = Mapping[str, pa.Array]
-
-
-def _read_arrow(
-    files: Sequence[Path], input_format: str, info: TableInfo, most_rows: int, *, ignore_unknown: bool
-) -> _Columns:
-    if input_format == "parquet":
-        opened = [pq.ParquetFile(file) for file in files]
-        rows = sum(file.metadata.num_rows for file in opened)
-        if rows > most_rows:
-            raise NeedsSparkError(f"{rows:,} rows")
-        tables = [file.read() for file in opened]
-        if any(table.schema != tables[0].schema for table in tables):
-            raise NeedsSparkError("files of several schemas")
-        whole = pa.concat_tables(tables).combine_chunks()
-        columns_by_name = {name: _as_spark(_chunk(whole, place)) for place, name in enumerate(whole.schema.names)}
-        if len({name.lower() for name in columns_by_name}) < len(whole.schema.names):
-            raise NeedsSparkError("two columns of one name")
-        return columns_by_name
-    columns = csv_columns(files) if input_format == "csv" else json_columns(files, IMAGES)
-    if any(len(values) > most_rows for values in columns.values()):
-        raise NeedsSparkError(f"more than {most_rows:,} rows")
-    image = pa.struct([(column.name, pa.string()) for column in info.data_columns])
-    is_json = input_format == "json"
-    for name in IMAGES if is_json and is_changes(list(columns), info) else ():
-        held = {column: None for row in columns.get(name, ()) for column in row or ()}
-        check_known(list(held), info, ignore_unknown=ignore_unknown)
-    return {
-        name: pa.array(values, image if is_json and name in IMAGES else pa.string()) for name, values in columns.items()
-    }
-
-
-def _chunk(table: pa.Table, place: int) -> pa.Array:
-    column = table.column(place)
-    return column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)
-
-
-def _as_spark(column: pa.Array) -> pa.Array:
-    """Return a Parquet column in the type in which Spark hands it to a worker."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _as_spark(column.dictionary_decode())
-    if pa.types.is_large_string(kind):
-        return column.cast(pa.string())
-    if pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
-        return column.cast(pa.binary())
-    if pa.types.is_timestamp(kind) and kind.unit in ("ms", "us"):
-        return column.cast(_UTC if kind.tz is not None else pa.timestamp("us"))
-    if pa.types.is_struct(kind):
-        fields = [_as_spark(field) for field in column.flatten()]
-        return pa.StructArray.from_arrays(fields, [field.name for field in kind], mask=column.is_null())
-    if kind in _SAME or pa.types.is_decimal128(kind):
+def _of_type(column: pa.Array | None, kind: pa.DataType, rows: int) -> pa.Array:
+    if column is None or pa.types.is_null(column.type):
+        return pa.nulls(rows, kind)
+    if column.type == kind:
         return column
-    raise NeedsSparkError(f"a column of {kind}")
+    if not (pa.types.is_struct(kind) and pa.types.is_struct(column.type)):
+        return column.cast(kind)
+    fields = dict(zip((field.name for field in column.type), column.flatten(), strict=True))
+    return pa.StructArray.from_arrays(
+        [_of_type(fields.get(field.name), field.type, rows) for field in kind], fields=list(kind), mask=column.is_null()
+    )
 
 
-def _changes_of_arrow(columns_by_name: _Columns, info: TableInfo, *, ignore_unknown: bool) -> pa.Table:
-    columns = {"op": columns_by_name["op"]}
-    if "commit_ts" in columns_by_name:
-        columns["commit_ts"] = _integers(columns_by_name["commit_ts"])
-    elif "commit_time" in columns_by_name:
-        columns["commit_time"] = _moments_of_arrow(columns_by_name["commit_time"])
-    if "seq" in columns_by_name:
-        columns["seq"] = _integers(columns_by_name["seq"])
-    for image in IMAGES:
-        prefix = f"{image}."
-        if image in columns_by_name:
-            whole = columns_by_name[image]
-            if not pa.types.is_struct(whole.type):
-                raise NeedsSparkError(f"an image that is {whole.type}")
-            check_known([field.name for field in whole.type], info, ignore_unknown=ignore_unknown)
-            source = dict(zip((field.name for field in whole.type), whole.flatten(), strict=True))
-            columns[image] = _struct_of_arrow(source, info, whole.is_null())
-        elif any(name.startswith(prefix) for name in columns_by_name):
-            named = {
-                name.removeprefix(prefix): columns_by_name[name] for name in columns_by_name if name.startswith(prefix)
-            }
-            check_known(list(named), info, ignore_unknown=ignore_unknown)
-            columns[image] = _struct_of_arrow(named, info)
-    return pa.table(columns)
+_Read = Callable[[pa.RecordBatch], Iterator[pa.RecordBatch]]
 
 
-def _inserts_of_arrow(
-    columns_by_name: _Columns, info: TableInfo, commit_time_column: str | None, commit_ts: int
-) -> pa.Table:
-    rows = len(next(iter(columns_by_name.values())))
-    columns = {"op": pa.repeat("c", rows)}
-    if commit_time_column is None:
-        columns["commit_ts"] = pa.repeat(pa.scalar(commit_ts, pa.int64()), rows)
-    elif columns_by_name[commit_time_column].type in (pa.int32(), pa.int64()):
-        columns["commit_ts"] = columns_by_name[commit_time_column]
+def changes_on_spark(spark: SparkSession, path: str, files: InputFiles | None, form: ChangeForm) -> DataFrame:
+    """Return the changes as a DataFrame. ``files``: those at the path; without them, Spark opens it.
+
+    Raises the errors of the form.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    file_format = form.file_format
+    schema = None if files is None or file_format == "json" else files.schema(file_format)
+    if files is not None:
+        rows, read = _pieces_on_spark(spark, files, form)
+    elif file_format == "json":
+        rows, read = spark.read.text(path), lambda lines: iter([_of_lines(lines, form)])
     else:
-        columns["commit_time"] = _moments_of_arrow(columns_by_name[commit_time_column])
-    return pa.table({**columns, "after": _struct_of_arrow(columns_by_name, info)})
+        opened = read_source(spark, path, format=file_format)
+        names, schema = opened.columns, opened.limit(0).toArrow().schema
+        rows = opened.toDF(*map(str, range(len(names))))  # mapInArrow does not find a name with a dot
+        read = lambda batch: iter([batch.rename_columns(names)])  # noqa: E731
+    if schema is None:
+        schema = _json_schema(rows, read)
+    form.check(schema)
+    made = form.changes(pa.RecordBatch.from_pylist([], schema)).schema
+    kept = pa.schema([(field.name, _type_on_spark(field.type)) for field in made])
+
+    def changes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for given in batches:
+            for batch in read(given):
+                yield _aligned(form.changes(_aligned(batch, schema)), kept)
+
+    return rows.mapInArrow(changes, from_arrow_schema(kept, prefer_timestamp_ntz=True))
 
 
-def _struct_of_arrow(source: _Columns, info: TableInfo, is_null: pa.Array | None = None) -> pa.StructArray:
-    names = [column.name for column in info.data_columns if column.name in source]
-    if not names:
-        raise NeedsSparkError("an image without columns of the table")
-    return pa.StructArray.from_arrays([source[name] for name in names], names, mask=is_null)
+def _pieces_on_spark(spark: SparkSession, files: InputFiles, form: ChangeForm) -> tuple[DataFrame, _Read]:
+    """Return a row for each piece of the files, and what reads the pieces of such rows."""
+    pieces = files.pieces(form.file_format)
+
+    def read(numbers: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        for number in numbers.column("id").to_pylist():
+            yield from files.read(pieces[number], form.file_format, nested=form.nested)
+
+    return spark.range(0, len(pieces), 1, max(len(pieces), 1)), read
 
 
-def _integers(column: pa.Array) -> pa.Array:
-    """Return what Spark casts to bigint."""
-    if not pa.types.is_integer(column.type):
-        _only(column, _INTEGER)
-    return column.cast(pa.int64())
+def _of_lines(lines: pa.RecordBatch, form: ChangeForm) -> pa.RecordBatch:
+    return json_batch(lines.column("value").cast(pa.binary()).to_pylist(), nested=form.nested, path="--input")
 
 
-def _moments_of_arrow(column: pa.Array) -> pa.Array:
-    """Return what Spark casts to a timestamp of a session in UTC."""
-    if pa.types.is_timestamp(column.type):
-        return column.cast(_UTC)
-    _only(column, _MOMENT)
-    return pc.utf8_rtrim(column, "Z").cast(pa.timestamp("us")).cast(_UTC)
+def _json_schema(rows: DataFrame, read: _Read) -> pa.Schema:
+    """Return the columns of JSON, which show only in all of its rows."""
+
+    def schemas(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = unified([batch.schema for given in batches for batch in read(given)])
+        yield pa.record_batch({"schema": pa.array([schema.serialize().to_pybytes()], pa.binary())})
+
+    found = rows.mapInArrow(schemas, "schema binary").distinct().toArrow().column("schema").to_pylist()
+    return unified([pa.ipc.read_schema(pa.py_buffer(each)) for each in sorted(found)])
 
 
-def _only(column: pa.Array, pattern: str) -> None:
-    if not pa.types.is_string(column.type):
-        raise NeedsSparkError(f"a cast from {column.type}")
-    shape = re.compile(pattern)
-    if not all(text is None or shape.fullmatch(text) for text in column.to_pylist()):
-        raise NeedsSparkError("text that Spark casts in its own way")
+def _type_on_spark(kind: pa.DataType) -> pa.DataType:
+    """Return the type of Spark that holds the values."""
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _type_on_spark(field.type)) for field in kind])
+    if pa.types.is_dictionary(kind):
+        return _type_on_spark(kind.value_type)
+    if pa.types.is_uint64(kind):
+        return pa.decimal128(20, 0)
+    if pa.types.is_unsigned_integer(kind):
+        return pa.int64()
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", None if kind.tz is None else "UTC")
+    if pa.types.is_large_string(kind):
+        return pa.string()
+    if pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    return kind

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step, warn_of_nothing
 from ticdc_emit.cli.html import Pictures
-from ticdc_emit.cli.local_files import check_readable, columns_at
+from ticdc_emit.cli.input_files import check_readable, find_files, local_columns
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
 from ticdc_emit.config import load_changefeed, mask_uri
@@ -113,10 +113,10 @@ def run(options: CommandOptions) -> int:
         for name, path in paths.items():
             source_format = options.columns.format or format_of(path)
             if source_format in FILE_FORMATS or (source_format is None and "/" in path):
-                check_readable(path, option, options.spark)
+                check_readable(path, option, find_files(path, options.spark, remote=False))
             if source_format is None and "/" in path:
                 raise unknown_format(path)
-            columns = columns_at(path, source_format, options.spark)
+            columns = local_columns(path, source_format, options.spark)
             if option == "table" and columns is not None:
                 options.columns.check(columns, name)
     with ExitStack() as stack:

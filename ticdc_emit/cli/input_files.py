@@ -1,0 +1,417 @@
+"""The files of ``emit``: found on this machine or in an object store, and read as Arrow batches. Files of ``replay``,
+which Spark reads, are only looked for.
+
+In: a path, a folder, or a pattern of ``*`` and ``?``; without a scheme and with ``file:`` on this machine, other URIs
+(patterns of ``*`` only) with pyarrow's file systems or fsspec's. Out: record batches, one file after the other, or
+piece by piece, so that several processes can share the work.
+
+- Parquet has its own types.
+- CSV and JSON lines become text, because inferred types would turn ``12345678901234567.89`` into a double.
+- CSV is that of RFC 4180 with a header: an empty field is NULL, ``""`` is the empty text, and empty lines are skipped.
+- Of a JSON object on each line, a number keeps its digits, and a nested value the text that it has in the file. In a
+  row with ``op``, the objects ``before`` and ``after`` are structs of such members.
+- The files of a folder may differ in their columns; those of folders ``name=value`` are columns of text.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from ticdc_emit.config.secrets import foreign_text, mask_text
+from ticdc_emit.errors import ConfigError
+
+__all__ = ["IMAGES", "InputFile", "InputFiles", "Piece", "check_readable", "find_files", "json_batch", "local_columns"]
+
+IMAGES = ("before", "after")
+"""The members of a JSON row with ``op`` that are read as structs."""
+
+_BATCH_ROWS = 10_000
+_BATCH_BYTES = 8 * 1024 * 1024
+_BLOCK_BYTES = 32 * 1024 * 1024  # a CSV row must fit in it
+_PIECE_BYTES = 64 * 1024 * 1024
+_MOST_FILES = 100
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # one letter is a drive
+_ONLY_SPARK_KNOWS = re.compile(r"[\[{\\,]")
+_ONLY_SPARK_OPENS = ("hdfs", "viewfs", "webhdfs", "swebhdfs", "har")
+_COMPRESSED = re.compile(r"\.(gz|bz2|zst|lz4|br)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """``size``: in bytes. ``folders``: names and values of the folders ``name=value`` that it is in."""
+
+    path: str
+    size: int
+    folders: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Part of a file: row groups of Parquet, JSON lines that begin in a range of bytes, a whole file of CSV."""
+
+    file: InputFile
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class InputFiles:
+    """Files at one path, at which there may be nothing. Reading raises :class:`ConfigError` for what is not a file of
+    the format.
+    """
+
+    filesystem: fs.FileSystem
+    files: tuple[InputFile, ...]
+    exists: bool
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+    def pieces(self, file_format: str) -> list[Piece]:
+        """Return the parts of all files, in order."""
+        return [piece for file in self.files for piece in self._pieces_of(file, file_format)]
+
+    def _pieces_of(self, file: InputFile, file_format: str) -> Iterator[Piece]:
+        if file_format == "parquet":
+            metadata = self._parquet(file).metadata
+            start = held = 0
+            for group in range(metadata.num_row_groups):
+                held += metadata.row_group(group).total_byte_size
+                if held >= _PIECE_BYTES or group == metadata.num_row_groups - 1:
+                    yield Piece(file, start, group + 1)
+                    start, held = group + 1, 0
+        elif file_format == "csv" or _COMPRESSED.search(file.path):
+            yield Piece(file, 0, file.size)
+        else:
+            for start in range(0, file.size, _PIECE_BYTES):
+                yield Piece(file, start, min(start + _PIECE_BYTES, file.size))
+
+    def schema(self, file_format: str) -> pa.Schema:
+        """Return the columns of all files of Parquet or CSV; those of JSON are known when it is read."""
+        return unified([self._schema_of(file, file_format) for file in self.files])
+
+    def _schema_of(self, file: InputFile, file_format: str) -> pa.Schema:
+        if file_format == "parquet":
+            own = self._parquet(file).schema_arrow
+        else:
+            own = pa.schema([(name, pa.string()) for name in self._header(file)])
+        return _with_folders(pa.RecordBatch.from_pylist([], own), file).schema
+
+    def read(self, piece: Piece, file_format: str, *, nested: bool = False) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a piece; each batch has the columns of its rows. ``nested``: JSON may have images."""
+        file = piece.file
+        if file_format == "parquet":
+            batches = self._parquet_rows(piece)
+        elif file_format == "csv":
+            batches = self._csv_rows(file)
+        else:
+            batches = (json_batch(lines, nested=nested, path=file.path) for lines in self._lines(piece))
+        try:
+            for batch in batches:
+                yield _with_folders(batch, file)
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as fault:
+            _refuse(str(fault), file.path)
+
+    def _parquet(self, file: InputFile) -> pq.ParquetFile:
+        try:
+            return pq.ParquetFile(self.filesystem.open_input_file(file.path), coerce_int96_timestamp_unit="us")
+        except (pa.ArrowException, OSError) as fault:
+            _refuse(str(fault), file.path)
+
+    def _parquet_rows(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+        groups = range(piece.start, piece.stop)
+        yield from self._parquet(piece.file).iter_batches(_BATCH_ROWS, row_groups=groups)
+
+    def _header(self, file: InputFile) -> list[str]:
+        try:
+            with self.filesystem.open_input_stream(file.path) as stream:
+                names = next(csv.reader(io.TextIOWrapper(stream, "utf-8-sig", newline=""), strict=True), [])
+        except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as fault:
+            _refuse(str(fault), file.path)
+        if not all(names) or len(set(names)) < len(names):
+            _refuse("its header has a column without a name, or two columns of one name", file.path)
+        return names
+
+    def _csv_rows(self, file: InputFile) -> Iterator[pa.RecordBatch]:
+        names = self._header(file)
+        if not names:
+            return
+        yield pa.RecordBatch.from_pylist([], pa.schema([(name, pa.string()) for name in names]))
+        with self.filesystem.open_input_stream(file.path) as stream:
+            quotes = _Quotes(stream)
+            try:
+                reader = pa_csv.open_csv(
+                    quotes,
+                    pa_csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
+                    pa_csv.ParseOptions(newlines_in_values=True),
+                    pa_csv.ConvertOptions(
+                        column_types=dict.fromkeys(names, pa.string()),
+                        strings_can_be_null=True,
+                        quoted_strings_can_be_null=False,
+                        null_values=[""],
+                    ),
+                )
+            except pa.ArrowInvalid as fault:
+                if "cannot infer number of columns" in str(fault):  # a header and no row
+                    return
+                raise
+            yield from reader
+        if quotes.count % 2:
+            _refuse("a quoted field has no end", file.path)
+
+    def _lines(self, piece: Piece) -> Iterator[list[bytes]]:
+        """Yield the lines that begin in the piece, some at a time."""
+        path, whole = piece.file.path, piece.start == 0 and piece.stop == piece.file.size
+        opened = self.filesystem.open_input_stream(path) if whole else self.filesystem.open_input_file(path)
+        with opened as file:
+            place = piece.start
+            if place:
+                file.seek(place - 1)
+            lines = io.BufferedReader(file, _BATCH_BYTES)
+            if place:
+                place += len(lines.readline()) - 1
+            some: list[bytes] = []
+            held = 0
+            for line in lines:
+                if place >= piece.stop and not whole:
+                    break
+                place += len(line)
+                held += len(line)
+                some.append(line)
+                if len(some) == _BATCH_ROWS or held > _BATCH_BYTES:
+                    yield some
+                    some, held = [], 0
+            yield some
+
+
+def unified(schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """Return all columns of the schemas, each with a type that holds its values. Raises :class:`ConfigError`."""
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive") if schemas else pa.schema([])
+    except pa.ArrowException as fault:
+        raise ConfigError(
+            f"the files of the input do not fit together: {fault}",
+            remedy="Give a column the same type in all files",
+            option="input",
+        ) from None
+
+
+def _with_folders(batch: pa.RecordBatch, file: InputFile) -> pa.RecordBatch:
+    for name, value in file.folders:
+        if name not in batch.schema.names:
+            batch = batch.append_column(name, pa.repeat(pa.scalar(value, pa.string()), batch.num_rows))
+    return batch
+
+
+class _Quotes(io.RawIOBase):
+    """A stream that counts its quotes: in RFC 4180 their number is even."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self._stream.read(size)
+        self.count += data.count(b'"')
+        return data
+
+
+def find_files(path: str, spark: Mapping[str, str], *, remote: bool = True) -> InputFiles | None:
+    """Return the files at a path, of folders all but hidden ones; ``None`` if only Spark can find them.
+
+    ``spark``: further settings of Spark, which may set another default file system, or name what opens a remote one.
+    ``remote``: also look into object stores. Raises :class:`ConfigError` where that fails.
+    """
+    place = _file_system(path, spark, remote=remote)
+    if place is None:
+        return None
+    filesystem, pattern = place
+    try:
+        roots = [info for info in _matching(filesystem, pattern) if info.type != fs.FileType.NotFound]
+        files = tuple(file for root in roots for file in _files_in(filesystem, root))
+        return InputFiles(filesystem, files, exists=bool(roots))
+    except OSError as fault:
+        _refuse(str(fault), path)
+
+
+def _file_system(path: str, spark: Mapping[str, str], *, remote: bool) -> tuple[fs.FileSystem, str] | None:
+    if _ONLY_SPARK_KNOWS.search(path):
+        return None
+    scheme = _SCHEME.match(path)
+    if scheme is not None and scheme[1].lower() != "file":
+        if not remote or spark or scheme[1].lower() in _ONLY_SPARK_OPENS:
+            return None
+        return _remote_file_system(re.sub("^s3[an]:", "s3:", path))
+    if scheme is not None:
+        path = unquote(re.sub(r"^file:(//[^/]*)?(?=/)", "", path))
+    elif any("defaultFS" in name or "fs.default.name" in name for name in spark):
+        return None
+    return fs.LocalFileSystem(), Path(path).absolute().as_posix()
+
+
+def _remote_file_system(uri: str) -> tuple[fs.FileSystem, str] | None:
+    base = uri.partition("*")[0].rpartition("/")[0] if "*" in uri else uri
+    try:
+        filesystem, found = fs.FileSystem.from_uri(base)
+        return filesystem, found + uri.removeprefix(base)
+    except (pa.ArrowException, OSError, ValueError):
+        pass  # a scheme that pyarrow does not know
+    try:
+        import fsspec
+
+        opened, path = fsspec.core.url_to_fs(uri)
+    except (ImportError, ValueError):  # fsspec, or what it needs for the scheme, is not installed
+        return None
+    return fs.PyFileSystem(fs.FSSpecHandler(opened)), path
+
+
+def _matching(filesystem: fs.FileSystem, pattern: str) -> list[fs.FileInfo]:
+    """Return what a pattern names. A ``*`` does not match a hidden name, as in a shell."""
+    found = [""]
+    for place, part in enumerate(pattern.split("/")):
+        if not re.search(r"[*?]", part):
+            found = [part if not place else f"{base}/{part}" for base in found]
+            continue
+        below = [
+            info for base in found for info in filesystem.get_file_info(fs.FileSelector(base, allow_not_found=True))
+        ]
+        found = sorted(
+            info.path for info in below if fnmatchcase(info.base_name, part) and not info.base_name.startswith(".")
+        )
+    return list(filesystem.get_file_info(found)) if found else []
+
+
+def _files_in(filesystem: fs.FileSystem, root: fs.FileInfo) -> Iterator[InputFile]:
+    if root.type == fs.FileType.File:
+        yield InputFile(root.path, root.size)
+        return
+    below = filesystem.get_file_info(fs.FileSelector(root.path, recursive=True))
+    for info in sorted(below, key=lambda info: info.path):
+        if info.type != fs.FileType.File:
+            continue
+        *folders, name = info.path[len(root.path) :].strip("/").split("/")
+        named = tuple(_folder(each) for each in folders if "=" in each)
+        hidden = any(each[0] in "._" and "=" not in each for each in folders) or name[0] in "._"
+        if not hidden:
+            yield InputFile(info.path, info.size, named)
+
+
+def _folder(part: str) -> tuple[str, str | None]:
+    name, _, value = part.partition("=")
+    return unquote(name), None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
+
+
+def check_readable(path: str, option: str, files: InputFiles | None) -> None:
+    """Raise :class:`ConfigError` for a path at which there is nothing. ``option``: the option with the path."""
+    if files is not None and not files.exists:
+        raise ConfigError(
+            f"there is no file or folder {mask_text(path)}",
+            remedy=f"Check the path; a relative one begins at {Path.cwd()}",
+            option=option,
+        )
+
+
+def local_columns(path: str, source_format: str | None, spark: Mapping[str, str]) -> list[str] | None:
+    """Return the columns of the Parquet or CSV files at a path, and those that their folders are named by.
+
+    ``None`` if only Spark can tell, or if there are many files.
+    """
+    files = find_files(path, spark, remote=False)
+    if files is None or not 0 < len(files.files) <= _MOST_FILES or source_format not in ("parquet", "csv"):
+        return None
+    try:
+        return list(files.schema(source_format).names)
+    except ConfigError:
+        return None
+
+
+def json_batch(lines: Sequence[bytes], *, nested: bool, path: str) -> pa.RecordBatch:
+    """Return JSON lines as columns of text, those of images as structs of text if ``nested``.
+
+    Raises :class:`ConfigError` for a line that is not one object. ``path``: for the error.
+    """
+    rows: list[dict[str, Any]] = []
+    for line in lines:
+        try:
+            text = line.decode("utf-8-sig").strip(" \t\r\n")
+            if text:
+                rows.append(_row(text, nested=nested))
+        except (ValueError, RecursionError) as fault:
+            shown = line[:80].decode("utf-8", "replace").strip()
+            _refuse(f"a line is not a JSON object: {fault}: {shown}", path)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.RecordBatch.from_arrays([_column([row.get(name) for row in rows]) for name in names], list(names))
+
+
+def _column(values: list[Any]) -> pa.Array:
+    if not any(isinstance(value, dict) for value in values):
+        return pa.array(values, pa.string())
+    names = dict.fromkeys(name for value in values if value is not None for name in value)
+    return pa.array(values, pa.struct([(name, pa.string()) for name in names]))
+
+
+def _row(text: str, *, nested: bool) -> dict[str, Any]:
+    row = _members(text)
+    if nested and "op" in row:
+        for name in IMAGES:
+            if row.get(name) is not None:
+                row[name] = _members(row[name])
+    return row
+
+
+def _members(text: str) -> dict[str, Any]:
+    """Return the members of a JSON object, each as text. Raises ``ValueError`` for other text."""
+    row = _DECODER.decode(text)
+    if not isinstance(row, dict):
+        raise ValueError("it is not an object")
+    if all(value is None or isinstance(value, str) for value in row.values()):
+        return row
+    members: dict[str, Any] = {}
+    place = _SPACE.match(text, 1).end()  # type: ignore[union-attr]  # it matches nothing, too
+    while text[place] != "}":
+        name, place = scanstring(text, place + 1, True)
+        place = _COLON.match(text, place).end()  # type: ignore[union-attr]  # the decoder has read it
+        value, end = _DECODER.raw_decode(text, place)
+        members[name] = value if value is None or isinstance(value, str) else text[place:end]
+        place = _COMMA.match(text, end).end()  # type: ignore[union-attr]
+    return members
+
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")
+_COMMA = re.compile(r"[ \t\r\n]*,?[ \t\r\n]*")
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse_constant)
+
+
+def _refuse(cause: str, path: str) -> NoReturn:
+    raise ConfigError(
+        f"the input cannot be read: {foreign_text(cause)}",
+        remedy="Check the file, and --format if its name does not show the format",
+        option="input",
+        path=mask_text(path),
+    ) from None
