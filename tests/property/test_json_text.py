@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from plain_reference import json_document
 
-from ticdc_emit.columnar.json_text import canonical_json, normalise
+from ticdc_emit.columnar.json_text import canonical_json
+from ticdc_emit.sql.json_document import normalise
 
 _TEXT = st.text(st.sampled_from('ab"\\<&\n\b\x1f\x7f\u2028é😀09'), max_size=5)
 _NUMBERS = st.one_of(

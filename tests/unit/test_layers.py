@@ -22,7 +22,6 @@ FLOORS = (
     ("registry",),
     ("protocols",),
     ("routing",),
-    ("expressions",),
     ("pipeline",),
     ("encoder",),
     ("observe",),

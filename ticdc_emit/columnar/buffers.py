@@ -6,7 +6,7 @@ Every function takes any array (sliced, large) and returns zero-copy views where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from struct import Struct
 from typing import Any
@@ -17,9 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 __all__ = [
-    "COMPARISONS",
     "FEW",
-    "UNCHECKED_ARITHMETIC",
     "Columns",
     "TextBuffers",
     "as_text",
@@ -257,19 +255,6 @@ def order_of_pairs(firsts: npt.NDArray[np.uint64], seconds: npt.NDArray[np.uint3
     pairs *= seconds_end
     pairs += seconds
     return order[np.argsort(pairs, kind="stable")]
-
-
-COMPARISONS: Mapping[str, Callable[..., Any]] = {
-    "=": pc.equal,
-    "<>": pc.not_equal,
-    "<": pc.less,
-    "<=": pc.less_equal,
-    ">": pc.greater,
-    ">=": pc.greater_equal,
-}
-
-UNCHECKED_ARITHMETIC: Mapping[str, Callable[..., Any]] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
-"""Integers that overflow wrap around, floats become infinite."""
 
 
 class Columns(Mapping[str, pa.Array]):

@@ -25,7 +25,7 @@ from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.columnar.value_errors import ValueRefused, read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
-from ticdc_emit.sql.types import LATIN1_CHARSET, MySQLType
+from ticdc_emit.sql.types import LATIN1_CHARSET, MySQLType, label_of
 
 __all__ = ["accept_binary", "accept_labels", "accept_text", "accept_vector", "label_number", "label_text", "labels_of"]
 
@@ -186,13 +186,8 @@ def label_text(column: Column, numbers: pa.Array) -> pa.Array:
 
 def labels_of(column: Column, numbers: pa.Array) -> list[str | None]:
     """Return the labels of a few numbers, such as those of a dictionary."""
-
-    def print_one(number: int) -> str:
-        if column.type == MySQLType.ENUM:
-            return column.elems[number - 1] if number else ""
-        return ",".join(label for place, label in enumerate(column.elems) if number >> place & 1)
-
-    return [None if number is None else print_one(number) for number in numbers.to_pylist()]
+    kind, labels = column.type, column.elems
+    return [None if number is None else label_of(kind, labels, number) for number in numbers.to_pylist()]
 
 
 def _by_distinct(array: pa.Array, read: Callable[[str], int]) -> pa.Array:

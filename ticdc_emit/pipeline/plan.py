@@ -28,7 +28,6 @@ from ticdc_emit.errors import (
     UnknownTableError,
     UnprintableDdlError,
 )
-from ticdc_emit.expressions.row_filter import RowFilter, check_expressions
 from ticdc_emit.pipeline.large_messages import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.routing.ddl_verdicts import KEYLESS, EventFilters, Verdict
@@ -39,6 +38,7 @@ from ticdc_emit.routing.replication import (
     TableHistory,
     Unreplicated,
 )
+from ticdc_emit.routing.row_filters import RowFilter, check_expressions
 from ticdc_emit.routing.selectors import ColumnSelectors
 from ticdc_emit.routing.topics import Router, Target
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql

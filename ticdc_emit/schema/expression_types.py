@@ -1,8 +1,8 @@
 """The types of expressions over a table's columns. In: an expression and the table. Out: its hidden column, for an
 expression index.
 
-``sql.inference`` has the types of expressions; here are the table's columns as its operands, and what an index refuses.
-Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``BuildHiddenColumnInfo``), ``pkg/ddl/index.go``
+``sql.expressions`` has the types of expressions; here are the table's columns as its operands, and what an index
+refuses. Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``BuildHiddenColumnInfo``), ``pkg/ddl/index.go``
 (``checkIndexColumn``) and ``pkg/expression`` (``deriveCoercibilityForColumn``).
 """
 
@@ -15,12 +15,12 @@ from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.store import TableState
 from ticdc_emit.sql.call_tree import Reference, call_tree
-from ticdc_emit.sql.inference import type_of
+from ticdc_emit.sql.expressions import type_of
 from ticdc_emit.sql.inference.operands import MAX_FSP, UNSPECIFIED, Coercibility, Eval, Operand
 from ticdc_emit.sql.nodes.expressions import Expression
 from ticdc_emit.sql.types import BINARY_CHARSET, BLOB_TYPES, TEMPORAL_TYPES, ColumnFlag, MySQLType
 
-__all__ = ["column_operand", "infer_column"]
+__all__ = ["column_operand", "infer_column", "operand_of"]
 
 _MAX_TEXT = 100_000
 _REMEDY = "Index a generated column of a declared type instead"
@@ -82,6 +82,11 @@ def column_operand(state: TableState, name: str) -> Operand:
         raise DdlError(f"an expression index cannot refer to the auto-increment column {column.name!r}")
     if column.type is MySQLType.VECTOR_FLOAT32:
         raise DdlError(f"{column.name!r} in it is a vector")
+    return operand_of(column)
+
+
+def operand_of(column: Column) -> Operand:
+    """Return a column as an operand of an expression."""
     operand = Operand(
         column.type, column.flen, column.decimal, column.charset, column.collate, column.flags, column.elems
     )

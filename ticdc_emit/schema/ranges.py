@@ -18,7 +18,7 @@ from ticdc_emit.schema.expression_types import column_operand
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.store import Ranges, TableState
 from ticdc_emit.sql.call_tree import call_tree
-from ticdc_emit.sql.inference import type_of
+from ticdc_emit.sql.expressions import type_of
 from ticdc_emit.sql.nodes.alter import AddPartitions, AlterSpec, ChangePartitions, IntervalChange
 from ticdc_emit.sql.nodes.base import Node
 from ticdc_emit.sql.nodes.expressions import Constant, MaxValue, Parenthesised, Unary

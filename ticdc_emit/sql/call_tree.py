@@ -1,7 +1,7 @@
 """An expression as calls: the tree on which types are inferred and values are computed.
 
 In: a statement's syntax tree, or text. Out: columns, constants, CASTs, COLLATEs and calls of functions. An operator is
-the call of a function too; BETWEEN, a simple CASE and NOT IN are made of others. Rule source: pingcap/tidb
+the call of a function too, and so are BETWEEN and CASE; NOT IN is made of others. Rule source: pingcap/tidb
 ``pkg/planner/core/expression_rewriter.go``.
 """
 
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import singledispatch
+from functools import lru_cache, singledispatch
+from itertools import chain
 from typing import TypeAlias
 
 from ticdc_emit.errors import DdlError
@@ -141,8 +142,12 @@ _NOT_HERE: Mapping[type, str] = {
 }
 
 
+@lru_cache(maxsize=256)
 def parse_call_tree(text: str) -> CallTree:
-    """Parse an expression; ``DdlError`` if TiDB cannot parse it, or if it is not allowed here."""
+    """Parse an expression; ``DdlError`` if TiDB cannot parse it, or if it is not allowed here.
+
+    Keep the text and not the tree: a chain of operators is too deep to be pickled.
+    """
     return call_tree(parse_expression(text))
 
 
@@ -202,10 +207,10 @@ def _(node: expressions.Parenthesised) -> CallTree:
 
 @call_tree.register(expressions.Binary)
 def _(node: expressions.Binary) -> CallTree:
-    chain = call_tree(node.first)
+    calls = call_tree(node.first)
     for operator, operand in node.rest:
-        chain = Call(_OPERATORS.get(operator, operator.lower()), (chain, call_tree(operand)))
-    return chain
+        calls = Call(_OPERATORS.get(operator, operator.lower()), (calls, call_tree(operand)))
+    return calls
 
 
 @call_tree.register(expressions.Unary)
@@ -216,10 +221,8 @@ def _(node: expressions.Unary) -> CallTree:
 
 @call_tree.register(expressions.Between)
 def _(node: expressions.Between) -> CallTree:
-    operand = call_tree(node.operand)
-    low, high = call_tree(node.low), call_tree(node.high)
-    between = Call("and", (Call(">=", (operand, low)), Call("<=", (operand, high))))
-    return _negated(between, node.negated)
+    operands = (call_tree(each) for each in (node.operand, node.low, node.high))
+    return _negated(Call("between", tuple(operands)), node.negated)
 
 
 @call_tree.register(expressions.In)
@@ -261,15 +264,9 @@ def _(node: expressions.Collated) -> CallTree:
 
 @call_tree.register(expressions.Case)
 def _(node: expressions.Case) -> CallTree:
-    subject = None if node.operand is None else call_tree(node.operand)
-    arguments: list[CallTree] = []
-    for condition, result in node.whens:
-        when = call_tree(condition)
-        arguments.append(when if subject is None else Call("=", (subject, when)))
-        arguments.append(call_tree(result))
-    if node.otherwise is not None:
-        arguments.append(call_tree(node.otherwise))
-    return Call("case", tuple(arguments))
+    parts = [node.operand, *chain.from_iterable(node.whens), node.otherwise]
+    name = "case" if node.operand is None else "case_of"
+    return Call(name, tuple(call_tree(part) for part in parts if part is not None))
 
 
 # -- calls -------------------------------------------------------------------------------------------------------------

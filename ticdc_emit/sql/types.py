@@ -29,6 +29,7 @@ __all__ = [
     "MySQLType",
     "TypeFacts",
     "integer_range",
+    "label_of",
     "type_name",
 ]
 
@@ -198,3 +199,10 @@ def type_name(kind: MySQLType, charset: str) -> str:
     """Return the bare type name: ``varchar``, ``blob`` (charset ``binary`` makes text a blob and char a binary) ..."""
     facts = TYPES[kind]
     return facts.binary_name if charset == BINARY_CHARSET and facts.binary_name else facts.name
+
+
+def label_of(kind: MySQLType, labels: tuple[str, ...], number: int) -> str:
+    """Return the text of an ENUM's ordinal, "" for 0, or of a SET's bit mask: its labels with commas between them."""
+    if kind is MySQLType.ENUM:
+        return labels[number - 1] if number else ""
+    return ",".join(label for place, label in enumerate(labels) if number >> place & 1)

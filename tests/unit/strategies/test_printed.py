@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
 from ticdc_emit.columnar.floats import fixed_text
-from ticdc_emit.columnar.json_text import normalise
+from ticdc_emit.sql.json_document import normalise
 from ticdc_emit.strategies.values import document_text, single_text
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)

@@ -90,6 +90,10 @@ def test_what_does_not_fit_in_a_generated_column_is_refused() -> None:
         list(*generate_arrow(sql, rows=2_000).changes.values())
     columns = {"a": {"range": [-100, 100]}}
     assert list(*generate_arrow(sql, rows=2_000, columns=columns).changes.values())
+    sql = "create table t (id int primary key, a int not null, b int not null, c int as (a + b) stored)"
+    columns = {name: {"range": [1 << 30, (1 << 31) - 1]} for name in "ab"}
+    with pytest.raises(SchemaError, match=r"cannot be computed: .*column='c'"):
+        list(*generate_arrow(sql, rows=2_000, columns=columns).changes.values())
 
 
 def test_one_table_by_its_name_alone() -> None:

@@ -44,7 +44,7 @@ from ticdc_emit.sql.types import (
 
 __all__ = [
     "Arguments",
-    "Function",
+    "Rule",
     "Signature",
     "aggregated_type",
     "any_value",
@@ -61,7 +61,7 @@ __all__ = [
 
 
 Arguments: TypeAlias = "Sequence[Operand]"
-Function: TypeAlias = Callable[[Arguments], Operand]
+Rule: TypeAlias = Callable[[Arguments], Operand]
 
 _LETTERS = {
     "i": Eval.INT,

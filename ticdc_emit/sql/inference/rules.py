@@ -32,7 +32,7 @@ from ticdc_emit.sql.inference.operands import (
     derived,
     with_length,
 )
-from ticdc_emit.sql.inference.results import Arguments, Function, Signature, folded, result_of
+from ticdc_emit.sql.inference.results import Arguments, Rule, Signature, case, folded, result_of
 from ticdc_emit.sql.nodes.expressions import negated
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
@@ -51,6 +51,8 @@ __all__ = [
     "add_time",
     "aes_length",
     "base64_length",
+    "between",
+    "case_of",
     "char",
     "compare",
     "concat",
@@ -92,7 +94,7 @@ _INT64 = 1 << 63
 _ABS_REAL_WIDTH = 22
 
 
-def plus_like(*, multiplies: bool = False) -> Function:
+def plus_like(*, multiplies: bool = False) -> Rule:
     """Return the rule of ``+`` and ``-``, or that of ``*``."""
 
     def rule(arguments: Arguments) -> Operand:
@@ -313,6 +315,9 @@ def _check_range(value: Operand, constant: Operand) -> None:
         raise DdlError("an integer compared with a constant beyond its range")
 
 
+_BOTH = Signature(Eval.INT, "..", 1)  # AND
+
+
 def in_(arguments: Arguments) -> Operand:
     """IN: with one value, TiDB uses a comparison."""
     if len(arguments) == 2:
@@ -322,10 +327,23 @@ def in_(arguments: Arguments) -> Operand:
     return folded(_truth(), arguments)
 
 
+def between(arguments: Arguments) -> Operand:
+    """BETWEEN, which is two comparisons to TiDB."""
+    value, low, high = arguments
+    return _BOTH((compare(">=", (value, low)), compare("<=", (value, high))))
+
+
 def matches(arguments: Arguments) -> Operand:
     """LIKE and REGEXP."""
     derived(arguments[:2], gives_text=False)
     return folded(_truth(), arguments)
+
+
+def case_of(arguments: Arguments) -> Operand:
+    """CASE with an operand, which is a CASE by comparisons to TiDB."""
+    subject, *values = arguments
+    conditions = range(0, len(values) - 1, 2)
+    return case([compare("=", (subject, each)) if at in conditions else each for at, each in enumerate(values)])
 
 
 def is_null(arguments: Arguments) -> Operand:

@@ -1,32 +1,29 @@
-"""Text as keys that compare bytewise like the texts.
+"""Values of expressions over Arrow, and their conversions.
 
-In: texts and the collation by which they are compared. Out: string or binary arrays. ``_bin`` collations ignore
-trailing blanks. Case-insensitive ones fold ASCII letters. Other letters with a case or an accent need TiDB's weight
-tables, and raise an :class:`EvaluationError` that names the text.
+In: Arrow data of a column or a literal. Out: a :class:`Value`; as an integer, a decimal, a float or a text if TiDB
+converts it so. What a conversion cannot do exactly is a :class:`NotExactError`, a value at which TiDB fails an
+:class:`EvaluationError`.
 
-Rule source: ``pkg/util/collate`` of pingcap/tidb.
+Rule source: pingcap/tidb ``pkg/expression/builtin_cast.go``, ``pkg/expression/collation.go``.
 """
 
 from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum
+from functools import partial, wraps
 from itertools import repeat
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.decimals import decimal_text
-from ticdc_emit.columnar.strings import label_text
 from ticdc_emit.errors import shown
-from ticdc_emit.schema.model import Column
-from ticdc_emit.sql.inference.operands import Coercibility
+from ticdc_emit.sql.inference.operands import Coercibility, Operand
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
     DATE_TYPES,
@@ -34,7 +31,9 @@ from ticdc_emit.sql.types import (
     INTEGER_TYPES,
     LABEL_TYPES,
     MOMENT_TYPES,
+    ColumnFlag,
     MySQLType,
+    label_of,
 )
 
 __all__ = [
@@ -45,89 +44,23 @@ __all__ = [
     "NotExactError",
     "Value",
     "boolean",
+    "column_value",
     "common_collation",
     "constant",
     "ignores_case",
-    "keys",
-    "mapped",
+    "map_values",
     "null",
-    "of_column",
+    "null_for_null",
     "to_decimal",
     "to_integer",
     "to_real",
     "to_text",
-    "weight",
 ]
-
-
-_PADDED = frozenset({"utf8mb4_bin", "utf8_bin", "latin1_bin", "ascii_bin"})
-_EXACT = frozenset({"binary", "utf8mb4_0900_bin"})
-_GENERAL = frozenset({"utf8mb4_general_ci", "utf8_general_ci"})
-_UNICODE = frozenset({"utf8mb4_unicode_ci", "utf8_unicode_ci", "utf8mb4_0900_ai_ci"})
-_BMP = 0x10000
-_REPLACEMENT = "\ufffd"
-
-
-def common_collation(left: Value, right: Value) -> str:
-    """Return the collation of a comparison of two texts; :class:`NotExactError` if neither's wins."""
-    if left.is_literal or right.is_literal:
-        return "binary" if left.is_literal and right.is_literal else (right if left.is_literal else left).collate
-    if left.strength != right.strength:
-        return (left if left.strength < right.strength else right).collate
-    if left.collate == right.collate:
-        return left.collate
-    if left.strength is not Coercibility.EXPLICIT and "binary" in (left.collate, right.collate):
-        return "binary"
-    raise NotExactError(f"texts of the collations {left.collate} and {right.collate}")
-
-
-def ignores_case(collate: str) -> bool:
-    """Return whether ``a`` and ``A`` are equal in a collation."""
-    return collate.endswith("_ci")
-
-
-def keys(data: Data, collate: str, *, ordered: bool) -> Data:
-    """Return keys of texts. ``ordered``: whether their order matters, not only equality."""
-    if pa.types.is_binary(data.type) and collate not in _EXACT:
-        raise NotExactError(f"binary text in the collation {collate}")
-    if collate in _PADDED:
-        return pc.utf8_rtrim(data, characters=" ")
-    if collate in _EXACT:
-        return data if pa.types.is_binary(data.type) else pc.cast(data, pa.binary())
-    if collate in _GENERAL:
-        return mapped(_general_key, pa.string(), data)
-    if collate in _UNICODE and not ordered:
-        pads = collate != "utf8mb4_0900_ai_ci"
-        return mapped(lambda text: _unicode_key(text.rstrip(" ") if pads else text), pa.string(), data)
-    raise NotExactError(f"{'the order of ' if collate in _UNICODE else ''}texts of the collation {collate}")
-
-
-def _general_key(text: str) -> str:
-    text = text.rstrip(" ")
-    return text.upper() if text.isascii() else "".join(map(weight, text))
-
-
-def weight(char: str) -> str:
-    """Return the key of a character in ``utf8mb4_general_ci``; :class:`EvaluationError` if only TiDB knows it."""
-    if char.isascii():
-        return char.upper()
-    if ord(char) >= _BMP:
-        return _REPLACEMENT
-    if char.upper() == char.lower() and not unicodedata.decomposition(char):
-        return char
-    raise EvaluationError(f"the weight of {char!r} in a case-insensitive collation is known only to TiDB")
-
-
-def _unicode_key(text: str) -> str:
-    for char in text:
-        if not (char.isascii() and char.isprintable()):
-            raise EvaluationError(f"the weight of {char!r} in a case-insensitive collation is known only to TiDB")
-    return text.upper()
-
 
 Data: TypeAlias = "pa.Array | pa.Scalar"
 
 MAX_DIGITS = 76  # of Arrow's widest decimal
+_PLAIN_SCALE = 6  # Arrow prints decimals near zero with an exponent from the next scale on
 _INT64, _UINT64 = 1 << 63, 1 << 64
 _BIGINT_DIGITS = 20
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -164,12 +97,12 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Value:
-    """``data`` is of these Arrow types, by kind: INT (u)int64 or bool; DECIMAL decimal; REAL float64; TEXT string, or
-    binary; DATETIME and JSON canonical text; DURATION int64 microseconds; LABEL uint64 or a dictionary of it; BIT
-    uint64.
+    """``data`` is an array of the rows, or a scalar for a constant, of these Arrow types, by kind: INT (u)int64 or
+    bool; DECIMAL decimal; REAL float64; TEXT string, or binary; DATETIME and JSON canonical text; DURATION int64
+    microseconds; LABEL uint64 or a dictionary of it; BIT uint64.
 
-    ``fsp``: digits after the second of a DATETIME, -1 of a DATE. ``is_literal``: a bit or hex literal, which is a
-    number next to numbers.
+    ``fsp``: digits after the second of a DATETIME, -1 of a DATE. ``type``: that of a column, if its text or a
+    comparison depends on it. ``is_literal``: a bit or hex literal, which is a number next to numbers.
     """
 
     kind: Kind
@@ -177,7 +110,7 @@ class Value:
     collate: str = BINARY_CHARSET
     strength: Coercibility = Coercibility.NUMERIC
     fsp: int = 0
-    column: Column | None = None
+    type: Operand | None = None
     is_literal: bool = False
 
     @property
@@ -187,6 +120,9 @@ class Value:
     @property
     def is_binary(self) -> bool:
         return bool(pa.types.is_binary(self.data.type))
+
+
+# -- making values -----------------------------------------------------------------------------------------------------
 
 
 def null() -> Value:
@@ -219,18 +155,17 @@ def constant(value: int | Decimal | float | str | bytes | None, collate: str = "
     return Value(Kind.DECIMAL, pa.scalar(exact, pa.decimal256(digits, scale)))
 
 
-def of_column(column: Column, data: Data) -> Value:
-    """Return a column's accepted values."""
-    kind = column.type
-    collate, strength = column.collate, Coercibility.IMPLICIT
+def column_value(column: Operand, data: pa.Array) -> Value:
+    """Return the values of a column of a type; ``data``: their accepted form (``columnar/values.py``)."""
+    kind, text = column.type, partial(Value, collate=column.collate, strength=Coercibility.IMPLICIT)
     if kind in INTEGER_TYPES or kind is MySQLType.YEAR:
-        return Value(Kind.INT, data, column=column)
+        return Value(Kind.INT, data, type=column)
     if kind is MySQLType.NEWDECIMAL:
         return Value(Kind.DECIMAL, data)
     if kind in FLOAT_TYPES:
         return Value(Kind.REAL, data.cast(pa.float64()))
     if kind in LABEL_TYPES:
-        return Value(Kind.LABEL, data, collate, strength, column=column)
+        return text(Kind.LABEL, data, type=column)
     if kind is MySQLType.BIT:
         return Value(Kind.BIT, data)
     if kind in DATE_TYPES:
@@ -238,12 +173,12 @@ def of_column(column: Column, data: Data) -> Value:
     if kind in MOMENT_TYPES:
         return Value(Kind.DATETIME, data, fsp=max(column.decimal, 0))
     if kind is MySQLType.DURATION:
-        return Value(Kind.DURATION, mapped(_microseconds, pa.int64(), data))
+        return Value(Kind.DURATION, map_values(_microseconds, pa.int64(), data))
     if kind is MySQLType.JSON:
         return Value(Kind.JSON, data)
     if kind is MySQLType.VECTOR_FLOAT32:
-        raise NotExactError(f"{column.name} is a vector")
-    return Value(Kind.TEXT, data, collate, strength)
+        raise NotExactError("it is a vector")
+    return text(Kind.TEXT, data)
 
 
 def _microseconds(text: str) -> int:
@@ -253,7 +188,24 @@ def _microseconds(text: str) -> int:
     return sign * (((int(hours) * 60 + int(minutes)) * 60 + int(whole)) * 1_000_000 + int(fraction.ljust(6, "0")))
 
 
-def mapped(function: Callable[..., Any], kind: pa.DataType, *data: Data) -> Data:
+# -- applying functions ------------------------------------------------------------------------------------------------
+
+_Parameters = ParamSpec("_Parameters")
+
+
+def null_for_null(kernel: Callable[_Parameters, Value]) -> Callable[_Parameters, Value]:
+    """Have a kernel return the literal NULL if one of its arguments is that, whatever the others are."""
+
+    @wraps(kernel)
+    def compute(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> Value:
+        if any(isinstance(each, Value) and each.kind is Kind.NULL for each in arguments):
+            return null()
+        return kernel(*arguments, **options)
+
+    return compute
+
+
+def map_values(function: Callable[..., Any], kind: pa.DataType, *data: Data) -> Data:
     """Apply a function to values row by row; if all but one are constant, once for each distinct value.
 
     A NULL gives NULL.
@@ -285,6 +237,9 @@ def _one_array(values: list[Any], kind: pa.DataType) -> pa.Array:
     return array
 
 
+# -- conversions -------------------------------------------------------------------------------------------------------
+
+
 def to_integer(value: Value) -> Data:
     """Return INT, LABEL, BIT and bit literals as int64 or uint64."""
     if value.kind is Kind.INT:
@@ -299,10 +254,7 @@ def to_integer(value: Value) -> Data:
 
 def to_decimal(value: Value) -> Data:
     """Return a number as a decimal with as many digits as its type can have."""
-    if value.kind is Kind.DECIMAL:
-        return value.data
-    whole = to_integer(value)
-    return whole.cast(pa.decimal128(_BIGINT_DIGITS, 0))
+    return value.data if value.kind is Kind.DECIMAL else to_integer(value).cast(pa.decimal128(_BIGINT_DIGITS, 0))
 
 
 def to_real(value: Value) -> Data:
@@ -314,11 +266,11 @@ def to_real(value: Value) -> Data:
     if value.kind is Kind.TEXT and not value.is_literal:
         if value.is_binary:
             raise NotExactError("binary text as a number")
-        return mapped(_parsed_number, pa.float64(), value.data)
+        return map_values(_parse_number, pa.float64(), value.data)
     return pc.cast(to_integer(value), pa.float64(), safe=False)
 
 
-def _parsed_number(text: str) -> float:
+def _parse_number(text: str) -> float:
     stripped = text.strip()
     if not _NUMBER.fullmatch(stripped):
         raise EvaluationError(f"Truncated incorrect DOUBLE value: {shown(text)}")
@@ -330,28 +282,48 @@ def _parsed_number(text: str) -> float:
 
 def to_text(value: Value) -> Value:
     """Return a text; a number's has the connection's collation."""
+    number_text = partial(Value, Kind.TEXT, collate="utf8mb4_bin", strength=Coercibility.NUMERIC)
     if value.kind is Kind.TEXT:
         return value
     if value.kind is Kind.LABEL:
-        assert value.column is not None
-        data = value.data
-        texts = label_text(value.column, data) if isinstance(data, pa.Array) else data
-        return replace(value, kind=Kind.TEXT, data=texts, column=None)
-    if value.kind is Kind.INT and not (value.column and (value.column.zerofill or value.column.flen < 0)):
-        return _number_text(pc.cast(to_integer(value), pa.string()))
+        assert value.type is not None
+        labels = map_values(partial(label_of, value.type.type, value.type.elems), pa.string(), value.data)
+        return replace(value, kind=Kind.TEXT, data=labels, type=None)
+    if value.kind is Kind.INT and (value.type is None or _has_plain_text(value.type)):
+        return number_text(pc.cast(to_integer(value), pa.string()))
     if value.kind is Kind.DECIMAL:
-        return _number_text(_text_of_decimal(value.data))
+        return number_text(_text_of_decimal(value.data))
     if value.kind is Kind.DATETIME:
-        return _number_text(value.data)
+        return number_text(value.data)
     raise NotExactError(f"{value.kind.value} as text")
 
 
-def _number_text(data: Data) -> Value:
-    return Value(Kind.TEXT, data, "utf8mb4_bin", Coercibility.NUMERIC)
+def _has_plain_text(column: Operand) -> bool:
+    return column.flen >= 0 and not column.flags & ColumnFlag.ZEROFILL
 
 
 def _text_of_decimal(data: Data) -> Data:
-    if isinstance(data, pa.Array):
-        return decimal_text(data)
-    value = data.as_py()
-    return pa.scalar(None if value is None else format(value, "f"), pa.string())
+    if data.type.scale <= _PLAIN_SCALE and isinstance(data, pa.Array):
+        return pc.cast(data, pa.string())
+    return map_values(lambda number: format(number, "f"), pa.string(), data)
+
+
+# -- collations --------------------------------------------------------------------------------------------------------
+
+
+def common_collation(left: Value, right: Value) -> str:
+    """Return the collation of a comparison of two texts; :class:`NotExactError` if neither's wins."""
+    if left.is_literal or right.is_literal:
+        return "binary" if left.is_literal and right.is_literal else (right if left.is_literal else left).collate
+    if left.strength != right.strength:
+        return (left if left.strength < right.strength else right).collate
+    if left.collate == right.collate:
+        return left.collate
+    if left.strength is not Coercibility.EXPLICIT and "binary" in (left.collate, right.collate):
+        return "binary"
+    raise NotExactError(f"texts of the collations {left.collate} and {right.collate}")
+
+
+def ignores_case(collate: str) -> bool:
+    """Return whether ``a`` and ``A`` are equal in a collation."""
+    return collate.endswith("_ci")

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingDependencyError
-from ticdc_emit.expressions import KERNELS, TableExpression, UnknownColumnError
+from ticdc_emit.routing.row_filters import TableExpression, UnknownColumnError
 from ticdc_emit.schema.catalog import catalog_from_sql
-from ticdc_emit.sql.inference.functions import FUNCTIONS
 
 TABLE = """create table e (id int primary key, n int, u bigint unsigned, v varchar(20), ci varchar(20) collate
 utf8mb4_general_ci, d decimal(10,2), f double, t datetime(3), dt date, tm time, j json, en enum('a','b','c'),
@@ -183,6 +182,64 @@ def test_the_words_of_an_error_are_those_of_an_expression(text: str, words: str)
         ignored(text)
     assert words in caught.value.message
     assert "DDL" not in str(caught.value)
+
+
+# -- virtual columns -------------------------------------------------------------------------------------------------
+
+VIRTUAL = """create table e (id int primary key, n int, v varchar(20), d decimal(10,2), dt date, t datetime(3), j json,
+b bool, small tinyint as (n * 100) virtual, price decimal(12,2) as (d * 1.005) virtual, born year as (year(dt)) virtual,
+day date as (date(t)) virtual, part json as (j->'$.a') virtual, raw varbinary(9) as (concat(v, 'x')) virtual,
+label char(4) as (concat(v, n)) virtual, twice double as (cast(n as double) / 2) virtual, flag bool as (n > 2) virtual,
+next_day date as (date(day)) virtual, cut datetime as (t) virtual)"""
+
+
+def virtual(text: str, **values: Any) -> bool:
+    info = catalog_from_sql(VIRTUAL).table("test", "e")
+    row = {"id": 1, "n": 1, "v": "ab", "d": "1.50", "dt": "2020-02-29", "t": "2024-01-01 10:00:00.500", "j": '{"a": 7}'}
+    arrays = {name: pa.array([value]) for name, value in (row | values).items()}
+    (found,) = TableExpression.of(text, info, "UTC", "option").ignored(Image(info, arrays, Rendering("UTC")), 1)
+    return bool(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "small = 100", "price = 1.51", "born = 2020", "day = '2024-01-01'", "part = 7", "raw = 'abx'", "label = 'ab1'",
+        "twice < 1", "not flag", "day = next_day", "small + price > 101",
+    ],
+)  # fmt: skip
+def test_a_virtual_column_has_the_value_that_its_type_holds(text: str) -> None:
+    assert virtual(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "cause"),
+    [
+        ("small > 1", {"n": 2}, "the virtual column small: 200 is outside"),
+        ("label > ''", {"n": 100}, "the virtual column label: the value has 5 characters, more than 4"),
+        ("born > 1", {"dt": "1900-01-01"}, "the virtual column born: 1900 is neither 0 nor in 1901..2155"),
+    ],
+)
+def test_a_value_that_a_virtual_column_cannot_hold_is_a_fault_of_the_row(
+    text: str, values: dict[str, Any], cause: str
+) -> None:
+    with pytest.raises(InvalidValueError) as caught:
+        virtual(text, **values)
+    assert cause in caught.value.message
+
+
+def test_a_virtual_column_that_needs_an_unknown_conversion_is_refused() -> None:
+    with pytest.raises(ConfigError, match="the virtual column cut: a date in a column of DATETIME"):
+        virtual("cut > '2024-01-01'")
+
+
+@pytest.mark.timeout(20)
+def test_an_operand_is_evaluated_once() -> None:
+    between, case = "n", "n"
+    for _ in range(20):
+        between, case = f"({between} between 1 and 4)", f"case {case} when 0 then 1 when 1 then 0 else 1 end"
+    assert ignored(between, n=3)
+    assert ignored(case, n=3) is False
 
 
 # -- LIKE ------------------------------------------------------------------------------------------------------------
@@ -380,7 +437,3 @@ def test_only_errors_of_a_row_come_from_its_values() -> None:
 
 def columns(rows: pa.RecordBatch) -> dict[str, pa.Array]:
     return dict(zip(rows.schema.names, rows.columns, strict=True))
-
-
-def test_what_is_evaluated_has_a_type() -> None:
-    assert set(KERNELS) <= set(FUNCTIONS)

@@ -1,0 +1,202 @@
+"""Dates and times: comparison with constants, their parts, DATE_FORMAT.
+
+In: dates as canonical text, times as microseconds, constants as written. Out: comparable data, integers, texts. Rule
+source: pingcap/tidb ``pkg/expression/builtin_time.go``, ``pkg/types/time.go``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.errors import shown
+from ticdc_emit.sql.evaluation.values import (
+    Data,
+    EvaluationError,
+    Kind,
+    NotExactError,
+    Value,
+    map_values,
+    null_for_null,
+)
+from ticdc_emit.sql.inference.operands import Coercibility
+
+__all__ = ["comparable_dates", "date", "date_format", "date_part", "parse_date", "parse_duration"]
+
+_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?")
+_DURATION = re.compile(r"(-?)(\d{1,3}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?")
+_DATE_WIDTH = 10
+_MIDNIGHT = " 00:00:00"
+
+# -- constants ---------------------------------------------------------------------------------------------------------
+
+
+def parse_date(text: str) -> Value:
+    """Return the date, with or without a time, in a text; :class:`NotExactError` if it is not one."""
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
+        raise NotExactError(f"the date {text!r}")
+    year, month, day, hour, minute, second, fraction = match.groups()
+    day_text = f"{year}-{month:0>2}-{day:0>2}"
+    if hour is None:
+        return _existing_date(day_text, -1)
+    clock = f"{day_text} {hour:0>2}:{minute:0>2}:{second or '0':0>2}"
+    return _existing_date(f"{clock}.{fraction}" if fraction else clock, len(fraction or ""))
+
+
+def _number_date(digits: str) -> Value:
+    if len(digits) == 8:
+        return _existing_date(f"{digits[:4]}-{digits[4:6]}-{digits[6:]}", -1)
+    if len(digits) == 14:
+        clock = f"{digits[8:10]}:{digits[10:12]}:{digits[12:]}"
+        return _existing_date(f"{digits[:4]}-{digits[4:6]}-{digits[6:8]} {clock}", 0)
+    raise NotExactError(f"a date beside the number {digits}")
+
+
+def _existing_date(text: str, fsp: int) -> Value:
+    if not text.startswith("0000-00-00"):
+        try:
+            dt.datetime.fromisoformat(text.partition(".")[0])
+        except ValueError:
+            raise NotExactError(f"the date {text!r}") from None
+    return Value(Kind.DATETIME, pa.scalar(text, pa.string()), strength=Coercibility.COERCIBLE, fsp=fsp)
+
+
+def parse_duration(text: str) -> int:
+    """Return a time as microseconds; :class:`NotExactError` for a text without hours and minutes."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise NotExactError(f"the time {text!r}")
+    sign, hours, minutes, seconds, fraction = match.groups()
+    whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds or 0)
+    if int(minutes) > 59 or int(seconds or 0) > 59:
+        raise NotExactError(f"the time {text!r}")
+    return (-1 if sign else 1) * (whole * 1_000_000 + int((fraction or "").ljust(6, "0")))
+
+
+# -- comparison --------------------------------------------------------------------------------------------------------
+
+
+def comparable_dates(left: Value, right: Value) -> tuple[Data, Data]:
+    """Return two dates, or a date and a constant, as texts of equal width."""
+    one, other = _beside_date(left), _beside_date(right)
+    fsp = max(one.fsp, other.fsp)
+    return _widen(one, fsp), _widen(other, fsp)
+
+
+def _beside_date(value: Value) -> Value:
+    if value.kind is Kind.DATETIME:
+        return value
+    if value.is_constant and value.kind is Kind.TEXT and not value.is_literal:
+        return parse_date(value.data.as_py())
+    if value.is_constant and value.kind is Kind.INT:
+        return _number_date(str(value.data.as_py()))
+    raise NotExactError(f"a date beside {value.kind.value}")
+
+
+def _widen(value: Value, fsp: int) -> Data:
+    missing = _MIDNIGHT if value.fsp < 0 <= fsp else ""
+    digits = fsp - max(value.fsp, 0)
+    if digits > 0:
+        missing += ("" if value.fsp > 0 else ".") + "0" * digits
+    return pc.binary_join_element_wise(value.data, missing, "") if missing else value.data
+
+
+# -- functions ---------------------------------------------------------------------------------------------------------
+
+
+def _date_argument(value: Value) -> Value:
+    if value.kind is Kind.TEXT and value.is_constant:
+        return parse_date(value.data.as_py())
+    if value.kind is not Kind.DATETIME:
+        raise NotExactError(f"a date function of {value.kind.value}")
+    return value
+
+
+def _day(text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text[:_DATE_WIDTH])
+    except ValueError:
+        raise EvaluationError(f"Incorrect datetime value: {shown(text)}") from None
+
+
+_CUT_PARTS: Mapping[str, tuple[int, int]] = {
+    "year": (0, 4),
+    "month": (5, 7),
+    "dayofmonth": (8, 10),
+    "hour": (11, 13),
+    "minute": (14, 16),
+    "second": (17, 19),
+}
+_COMPUTED_PARTS: Mapping[str, Callable[[str], int]] = {
+    "quarter": lambda text: (int(text[5:7]) + 2) // 3,
+    "dayofweek": lambda text: _day(text).isoweekday() % 7 + 1,
+    "weekday": lambda text: _day(text).weekday(),
+    "dayofyear": lambda text: _day(text).timetuple().tm_yday,
+}
+
+
+@null_for_null
+def date_part(name: str, value: Value) -> Value:
+    """Return YEAR, MONTH, HOUR, ... of a date as an integer."""
+    if name in ("hour", "minute", "second") and value.kind is Kind.DURATION:
+        raise NotExactError(f"{name.upper()}() of a TIME")
+    moment = _date_argument(value)
+    if name in _COMPUTED_PARTS:
+        return Value(Kind.INT, map_values(_COMPUTED_PARTS[name], pa.int64(), moment.data))
+    start, stop = _CUT_PARTS[name]
+    if start > _DATE_WIDTH and moment.fsp < 0:
+        return Value(Kind.INT, pc.if_else(pc.is_null(moment.data), None, pa.scalar(0, pa.int64())))
+    return Value(Kind.INT, pc.cast(pc.utf8_slice_codeunits(moment.data, start, stop), pa.int64()))
+
+
+def date(value: Value) -> Value:
+    """Return DATE(value)."""
+    return Value(Kind.DATETIME, pc.utf8_slice_codeunits(_date_argument(value).data, 0, _DATE_WIDTH), fsp=-1)
+
+
+_FORMATS: Mapping[str, Callable[[str], str]] = {
+    "Y": lambda text: text[:4],
+    "y": lambda text: text[2:4],
+    "m": lambda text: text[5:7],
+    "c": lambda text: str(int(text[5:7])),
+    "d": lambda text: text[8:10],
+    "e": lambda text: str(int(text[8:10])),
+    "H": lambda text: text[11:13] or "00",
+    "k": lambda text: str(int(text[11:13] or 0)),
+    "i": lambda text: text[14:16] or "00",
+    "s": lambda text: text[17:19] or "00",
+    "S": lambda text: text[17:19] or "00",
+    "T": lambda text: text[11:19] or "00:00:00",
+    "f": lambda text: text[20:].ljust(6, "0"),
+    "j": lambda text: f"{_day(text).timetuple().tm_yday:03d}",
+    "w": lambda text: str(_day(text).isoweekday() % 7),
+    "W": lambda text: _day(text).strftime("%A"),
+    "a": lambda text: _day(text).strftime("%a"),
+    "M": lambda text: _day(text).strftime("%B"),
+    "b": lambda text: _day(text).strftime("%b"),
+    "%": lambda text: "%",
+}
+
+
+def date_format(value: Value, layout: Value) -> Value:
+    """Return DATE_FORMAT(value, layout); the layout must be a constant."""
+    if layout.kind is not Kind.TEXT or not layout.is_constant:
+        raise NotExactError("DATE_FORMAT() with a format that is not a constant")
+    moment = _date_argument(value)
+    parts: list[Callable[[str], str]] = []
+    chars = iter(layout.data.as_py())
+    for char in chars:
+        code = next(chars, "") if char == "%" else ""
+        if char != "%":
+            parts.append(lambda text, char=char: char)  # type: ignore[misc]
+        elif code in _FORMATS:
+            parts.append(_FORMATS[code])
+        else:
+            raise NotExactError(f"%{code} in DATE_FORMAT()")
+    texts = map_values(lambda text: "".join(part(text) for part in parts), pa.string(), moment.data)
+    return Value(Kind.TEXT, texts, "utf8mb4_bin", Coercibility.COERCIBLE)

@@ -1,0 +1,90 @@
+"""A JSON document as TiDB prints it.
+
+In: a JSON text. Out: TiDB's (semantics 2.0.3): ``", "`` and ``": "`` between items, object keys sorted bytewise, the
+last of equal keys, doubles in fixed notation with at least one fraction digit and an exponent only from 1e15 and below
+1e-15. ``columnar/json_text.py`` does it for whole columns.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from ticdc_emit.errors import shown
+from ticdc_emit.json_depth import DEEPEST, check_depth, too_deep
+
+__all__ = ["normalise"]
+
+_MOST_DIGITS = 21  # characters of an integer in TiDB's JSON, including the sign
+
+
+def normalise(text: str) -> str:
+    """Return one JSON document as TiDB prints it; raise ``ValueError`` if it is not JSON (NaN and Infinity
+    included).
+    """
+    try:
+        content = json.loads(text, parse_constant=_refuse, parse_int=_integer, parse_float=_double)
+    except RecursionError:
+        raise too_deep() from None
+    if text.count("[") + text.count("{") > DEEPEST:
+        check_depth(content, text.encode("utf-8", "surrogatepass"))
+    return _printed(content)
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _integer(text: str) -> int | float:
+    """TiDB keeps an integer in int64, else uint64, else as a double (``types/json_binary.go`` appendBinaryNumber)."""
+    if len(text) > _MOST_DIGITS:  # Python does not convert numbers of thousands of digits
+        return _double(text)
+    value = int(text)
+    return value if -(1 << 63) <= value < 1 << 64 else _double(text)
+
+
+def _double(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"{shown(text)} is beyond a double")
+    return value
+
+
+def _printed(value: Any) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, dict):
+        items = sorted((key.encode("utf-8", "surrogatepass"), key, item) for key, item in value.items())
+        return "{" + ", ".join(f"{_quoted(key)}: {_printed(item)}" for _, key, item in items) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_printed, value)) + "]"
+    if isinstance(value, float):
+        return _double_text(value)
+    return (
+        {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
+    )
+
+
+def _double_text(value: float) -> str:
+    """Go's 'f' form, or 'e' from 1e15 and below 1e-15 without ``+`` and leading zero; ``.0`` marks a whole number."""
+    size = abs(value)
+    if value and (size < 1e-15 or size >= 1e15):
+        mantissa, _, exponent = np.format_float_scientific(value, unique=True, trim="-").partition("e")
+        return f"{mantissa}e{int(exponent)}"
+    fixed = np.format_float_positional(value, unique=True, trim="-")
+    return fixed if "." in fixed else fixed + ".0"
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_SPECIAL = re.compile('["\\\\\x00-\x1f\u2028\u2029]')
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _quoted(text: str) -> str:
+    """Go's encoding/json string without HTML escaping; a lone surrogate becomes U+FFFD, as Go decodes it."""
+    clean = _SURROGATE.sub("\ufffd", text)
+    return '"' + _SPECIAL.sub(lambda match: _ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}", clean) + '"'
