@@ -51,7 +51,7 @@ PROTOCOLS = {
 
 def kinds_of(profile: str) -> list[str]:
     """Return the kinds of messages that a lineage has."""
-    return [kind for kind, (protocol, _) in PROTOCOLS.items() if profile in Protocol(protocol).spec.lineages]
+    return [kind for kind, (protocol, _) in PROTOCOLS.items() if profile in Protocol(protocol).profiles]
 
 
 NEXT_OPTIONS = {"avro": "avro-include-before-value", "debezium": "debezium-include-start-ts"}

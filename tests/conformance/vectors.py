@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ticdc_emit.config import CLASSIC, PROFILES, Profile, Protocol, SinkUri
+from ticdc_emit.config.binding import UriParameters
 from ticdc_emit.config.document import Section
 from ticdc_emit.config.document import read_document as read_changefeed
-from ticdc_emit.config.uri import UriParameters
 from ticdc_emit.errors import ConfigError, TicdcEmitError
 
 __all__ = [

@@ -1,7 +1,7 @@
 """The options of the encoders: each with its default, its meaning and its checks.
 
-In: the sink URI and the ``[sink]`` table. Out: :class:`CodecConfig`, or TiCDC's refusal in its own words. Options that
-one lineage lacks are switches in ``config/lineages.py``.
+In: the sink URI and the changefeed file. Out: :class:`CodecConfig`, or TiCDC's refusal in its own words. A new option
+is a field here and its use in an encoder. ``config/lineages.py`` lists the options that a profile does not know.
 
 Source, also of the order of the checks: ``pkg/sink/codec/common/config.go`` and ``pkg/config/sink.go`` of
 pingcap/tiflow.
@@ -9,15 +9,15 @@ pingcap/tiflow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal, TypeVar, get_args
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
+from ticdc_emit.config.binding import CODEC_TABLE, KAFKA_TABLE, UriParameters, declare, read_options
 from ticdc_emit.config.document import GoSyntaxError, Section, parse_bool, refused, warn_of_option
 from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES
 from ticdc_emit.config.lineages import OptionSwitches
 from ticdc_emit.config.protocols import WRITTEN, Availability, Protocol, form_of
 from ticdc_emit.config.secrets import Secret
-from ticdc_emit.config.uri import MergedOptions, UriParameters
 from ticdc_emit.errors import ConfigError
 
 __all__ = [
@@ -31,11 +31,11 @@ __all__ = [
     "read_large_message_handle",
 ]
 
+_LARGE_TABLE = f"{KAFKA_TABLE}.large-message-handle"
 DecimalMode = Literal["precise", "string"]
 """How Avro holds DECIMAL: as bytes with a scale, or as text."""
 BigintMode = Literal["long", "string"]
 """How Avro holds BIGINT UNSIGNED: as a long, which wraps round, or as text."""
-_Mode = TypeVar("_Mode", bound=str)
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,12 @@ class LargeMessageHandle:
     An ``option`` that TiCDC does not know is kept: TiCDC then handles large messages in neither way.
     """
 
-    option: str = "none"
-    compression: str = "none"
-    claim_check_storage_uri: Secret[str] | None = None
-    claim_check_raw_value: bool = False
+    option: str = declare("none", "large-message-handle-option", _LARGE_TABLE, in_uri=False)
+    compression: str = declare("none", "large-message-handle-compression", _LARGE_TABLE, in_uri=False)
+    claim_check_storage_uri: Secret[str] | None = declare(
+        None, "claim-check-storage-uri", _LARGE_TABLE, in_uri=False, kind=Secret
+    )
+    claim_check_raw_value: bool = declare(False, "claim-check-raw-value", _LARGE_TABLE, in_uri=False)
 
     @property
     def disabled(self) -> bool:
@@ -76,32 +78,37 @@ class GlueSchemaRegistry:
 
 @dataclass(frozen=True)
 class CodecConfig:
-    """The options of the encoders."""
+    """The options of the encoders, in the order in which TiCDC binds them."""
 
     protocol: Protocol = Protocol.CANAL_JSON
-    enable_tidb_extension: bool = False
-    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
-    max_batch_size: int = 16
-    delete_only_output_handle_key_columns: bool = False
-    only_output_updated_columns: bool = False
-    content_compatible: bool = False
-    """Canal-JSON only; implies ``only_output_updated_columns``."""
     large_message_handle: LargeMessageHandle = field(default_factory=LargeMessageHandle)
-    encoding_format: str = "json"
-    """``json`` or ``avro``; anything but ``json`` for the simple protocol only."""
-    avro_decimal_handling_mode: DecimalMode = "precise"
-    avro_bigint_unsigned_handling_mode: BigintMode = "long"
-    avro_enable_watermark: bool = False
-    avro_include_before_value: bool = False
-    output_row_key: bool = False
-    """Canal-JSON with the TiDB extension only."""
-    debezium_include_start_ts: bool = False
-    schema_registry: Secret[str] | None = None
     glue_schema_registry: GlueSchemaRegistry | None = None
-    debezium_disable_schema: bool = False
+    enable_row_checksum: bool = False
+    enable_tidb_extension: bool = declare(False, "enable-tidb-extension", CODEC_TABLE)
+    max_batch_size: int = declare(16, "max-batch-size", CODEC_TABLE)
+    max_message_bytes: int = declare(DEFAULT_MAX_MESSAGE_BYTES, "max-message-bytes", KAFKA_TABLE)
+    avro_decimal_handling_mode: DecimalMode = declare("precise", "avro-decimal-handling-mode", CODEC_TABLE)
+    avro_bigint_unsigned_handling_mode: BigintMode = declare("long", "avro-bigint-unsigned-handling-mode", CODEC_TABLE)
+    avro_include_before_value: bool = declare(False, "avro-include-before-value", CODEC_TABLE)
+    """Avro only."""
+    output_row_key: bool = declare(False, "output-row-key")
+    """Canal-JSON with the TiDB extension only."""
+    debezium_include_start_ts: bool = declare(False, "debezium-include-start-ts")
+    """In the file: ``[sink.debezium] include-start-ts``."""
+    avro_enable_watermark: bool = declare(False, "avro-enable-watermark", CODEC_TABLE)
+    """Of protocols with registered schemas, with the TiDB extension only."""
+    schema_registry: Secret[str] | None = declare(None, "schema-registry", "sink", kind=Secret)
+    only_output_updated_columns: bool = declare(False, "only-output-updated-columns", "sink")
+    content_compatible: bool = declare(False, "content-compatible", "sink")
+    """Canal-JSON only; implies ``only_output_updated_columns``."""
+    debezium_disable_schema: bool = declare(False, "debezium-disable-schema", "sink")
+    encoding_format: str = declare("json", "encoding-format", CODEC_TABLE)
+    """``json`` or ``avro``; anything but ``json`` for the simple protocol only."""
+    delete_only_output_handle_key_columns: bool = declare(
+        False, "delete-only-output-handle-key-columns", "sink", in_uri=False
+    )
     output_old_value: bool = True
     """``[sink.debezium]`` or ``[sink.open] output-old-value``; true for a protocol that has no such option."""
-    enable_row_checksum: bool = False
 
     @property
     def form(self) -> str:
@@ -127,12 +134,12 @@ _TWO_REGISTRIES = (
 )
 
 
-def read_glue(sink: Section, kafka: Section | None) -> GlueSchemaRegistry | None:
+def read_glue(root: Section) -> GlueSchemaRegistry | None:
     """``[sink.kafka-config.glue-schema-registry-config]``, None where it is absent."""
-    table = kafka.table("glue-schema-registry-config") if kafka else None
+    table = root.at(KAFKA_TABLE).table("glue-schema-registry-config")
     if table is None:
         return None
-    if sink.text("schema-registry") is not None:
+    if root.at("sink").text("schema-registry") is not None:
         raise refused("ErrInvalidReplicaConfig", _TWO_REGISTRIES, option="schema-registry", remedy="Remove one of them")
     name, region = table.text("registry-name") or "", table.text("region") or ""
     access, secret, token = table.text("access-key"), table.text("secret-access-key"), table.text("token")
@@ -153,22 +160,15 @@ _MESSAGE_COMPRESSIONS = frozenset({"none", "snappy", "lz4"})
 
 
 def read_large_message_handle(
-    uri: UriParameters, kafka: Section | None, protocol: Protocol, switches: OptionSwitches
+    uri: UriParameters, root: Section, protocol: Protocol, switches: OptionSwitches
 ) -> LargeMessageHandle:
     """``[sink.kafka-config.large-message-handle]``, refused where TiCDC refuses it.
 
     As in the reference, the TiDB extension counts here only if the URI switches it on.
     """
-    table = kafka.table("large-message-handle") if kafka else None
-    if table is None:
+    if root.at(KAFKA_TABLE).table("large-message-handle") is None:
         return LargeMessageHandle()
-    storage = table.text("claim-check-storage-uri")
-    handle = LargeMessageHandle(
-        option=table.text("large-message-handle-option") or "none",
-        compression=table.text("large-message-handle-compression") or "none",
-        claim_check_storage_uri=Secret(storage) if storage else None,
-        claim_check_raw_value=bool(table.boolean("claim-check-raw-value")),
-    )
+    handle = LargeMessageHandle(**read_options(LargeMessageHandle, None, root))
     extension = _uri_extension(uri)
     if handle.compression not in _MESSAGE_COMPRESSIONS:
         raise _replica_refused(
@@ -178,21 +178,21 @@ def read_large_message_handle(
         )
     if handle.disabled:
         return handle
-    option = "large-message-handle-option"
+    key = "large-message-handle-option"
     if switches.large_message_options == "known" and not (handle.claim_check or handle.handle_key_only):
         raise _replica_refused(
-            f"unknown large-message-handle-option {handle.option}", option, "Use none, claim-check or handle-key-only"
+            f"unknown large-message-handle-option {handle.option}", key, "Use none, claim-check or handle-key-only"
         )
     setting = f"large message handle is set to {handle.option}, protocol is {protocol}"
     spec = protocol.spec
     if spec.large_messages is Availability.NEVER:
         handling = [each.value for each in WRITTEN if each.spec.large_messages is not Availability.NEVER]
-        raise _replica_refused(f"{setting}, it's not supported", option, f"Remove it, or use {' or '.join(handling)}")
+        raise _replica_refused(f"{setting}, it's not supported", key, f"Remove it, or use {' or '.join(handling)}")
     if not spec.large_messages.holds(extension=extension):
         raise _replica_refused(
-            f"{setting}, but enable-tidb-extension is false", option, "Add enable-tidb-extension=true to the sink URI"
+            f"{setting}, but enable-tidb-extension is false", key, "Add enable-tidb-extension=true to the sink URI"
         )
-    if handle.claim_check and not storage:
+    if handle.claim_check and not handle.claim_check_storage_uri:
         raise _replica_refused(
             "large message handle is set to claim-check, but the claim-check-storage-uri is empty",
             "claim-check-storage-uri",
@@ -222,12 +222,9 @@ def _replica_refused(cause: str, option: str, remedy: str = "") -> ConfigError:
     return refused("ErrInvalidReplicaConfig", cause, option=option, remedy=remedy)
 
 
-_DEFAULTS = CodecConfig()
-
-
 def build_codec(
     uri: UriParameters,
-    sink: Section,
+    root: Section,
     *,
     protocol: Protocol,
     large_message_handle: LargeMessageHandle,
@@ -238,95 +235,62 @@ def build_codec(
     own_registry: bool = False,
     switches: OptionSwitches = OptionSwitches(),
 ) -> CodecConfig:
-    """Bind, merge and validate.  ``default_registry`` is used if neither input names a registry; with ``own_registry``
-    none is needed.
+    """Read and validate.  ``default_registry`` is used if neither input names a registry; with ``own_registry`` none is
+    needed.
     """
-    spec = protocol.spec
-    kafka = sink.table("kafka-config") or Section({}, "")
-    from_sink = MergedOptions(uri, sink)
-    from_kafka = MergedOptions(uri, kafka)
-    from_codec = MergedOptions(uri, kafka.table("codec-config") or Section({}, ""))
-
-    # In the order in which TiCDC binds them, so that the same one of two bad texts is refused.
-    extension = bool(from_codec.boolean("enable-tidb-extension"))
-    max_batch_size = from_codec.integer_or("max-batch-size", _DEFAULTS.max_batch_size)
-    max_message_bytes = from_kafka.integer_or("max-message-bytes", _DEFAULTS.max_message_bytes)
-    decimal = from_codec.text("avro-decimal-handling-mode") or _DEFAULTS.avro_decimal_handling_mode
-    bigint = from_codec.text("avro-bigint-unsigned-handling-mode") or _DEFAULTS.avro_bigint_unsigned_handling_mode
-    # Options of one lineage are read only there, so that the other one warns that it ignores them.
-    before_value = switches.avro_include_before_value and bool(from_codec.boolean("avro-include-before-value"))
-    row_key = switches.output_row_key and bool(uri.boolean("output-row-key"))
-    start_ts = switches.debezium_include_start_ts and _read_start_ts(uri, sink)
-    watermark = bool(from_codec.boolean("avro-enable-watermark"))
-    registry = from_sink.text("schema-registry")
-    only_updated = bool(from_sink.boolean("only-output-updated-columns"))
-    compatible = bool(from_sink.boolean("content-compatible")) and spec.content_compatible
-    disable_schema = bool(from_sink.boolean("debezium-disable-schema"))
-    encoding = from_codec.text("encoding-format") or _DEFAULTS.encoding_format
-    delete_handle_key = bool(sink.boolean("delete-only-output-handle-key-columns"))
+    spec, given = protocol.spec, read_options(CodecConfig, uri, root)
+    names_registry = "schema_registry" in given or glue is not None
+    config = CodecConfig(
+        **{
+            "protocol": protocol,
+            "large_message_handle": large_message_handle,
+            "glue_schema_registry": glue,
+            "enable_row_checksum": row_checksum,
+            "schema_registry": None if names_registry or not default_registry else Secret(default_registry),
+            "debezium_include_start_ts": bool(root.at("sink.debezium").boolean("include-start-ts")),
+            **given,
+        }
+    )
+    compatible = config.content_compatible and spec.content_compatible
     # The file's content-compatible implies updated columns for every protocol, the URI's for Canal-JSON alone.
-    only_updated = only_updated or compatible or bool(sink.boolean("content-compatible"))
-
-    names_registry = registry is not None or glue is not None
-    if not names_registry:
-        registry = default_registry
-    _refuse_force_replicate(force_replicate, protocol, large_message_handle, delete_handle_key, switches)
-    if spec.encodings and encoding not in spec.encodings:
+    updated = config.only_output_updated_columns or compatible or bool(root.at("sink").boolean("content-compatible"))
+    if force_replicate:
+        _refuse_force_replicate(config, switches)
+    if spec.encodings and config.encoding_format not in spec.encodings:
         raise _codec_refused(
-            f"unsupported encoding format type: {encoding} for the {protocol} protocol",
+            f"unsupported encoding format type: {config.encoding_format} for the {protocol} protocol",
             "encoding-format",
             f"Use {' or '.join(spec.encodings)}",
         )
-    config = CodecConfig(
-        protocol=protocol,
-        enable_tidb_extension=extension,
-        max_message_bytes=max_message_bytes,
-        max_batch_size=max_batch_size,
-        delete_only_output_handle_key_columns=delete_handle_key,
-        only_output_updated_columns=only_updated,
+    watermark = config.avro_enable_watermark and config.enable_tidb_extension and spec.registers_schemas
+    config = replace(
+        config,
+        avro_include_before_value=config.avro_include_before_value and protocol is Protocol.AVRO,
+        avro_enable_watermark=watermark,
+        only_output_updated_columns=updated,
         content_compatible=compatible,
-        large_message_handle=large_message_handle,
-        encoding_format=encoding if spec.encodings else _DEFAULTS.encoding_format,
-        # TiCDC looks at these texts only for Avro: _validate_avro
-        avro_decimal_handling_mode=_one_of(get_args(DecimalMode), decimal),
-        avro_bigint_unsigned_handling_mode=_one_of(get_args(BigintMode), bigint),
-        avro_enable_watermark=watermark and extension and spec.registers_schemas,
-        avro_include_before_value=before_value and protocol is Protocol.AVRO,
-        output_row_key=row_key,
-        debezium_include_start_ts=start_ts,
-        schema_registry=Secret(registry) if registry else None,
-        glue_schema_registry=glue,
-        debezium_disable_schema=disable_schema,
-        output_old_value=_read_output_old_value(sink, protocol),
-        enable_row_checksum=row_checksum,
+        encoding_format=config.encoding_format if spec.encodings else CodecConfig.encoding_format,
+        output_old_value=_read_output_old_value(root, protocol),
     )
     _validate_debezium(config, switches, names_registry=names_registry)
-    _validate(config, decimal, bigint, own_registry=own_registry)
-    return config
+    _validate(config, own_registry=own_registry)
+    if spec.registers_schemas:
+        return config
+    # without Avro, TiCDC does not look at the modes
+    return replace(
+        config,
+        avro_decimal_handling_mode=CodecConfig.avro_decimal_handling_mode,
+        avro_bigint_unsigned_handling_mode=CodecConfig.avro_bigint_unsigned_handling_mode,
+    )
 
 
-def _one_of(modes: tuple[_Mode, ...], text: str) -> _Mode:
-    """Return the mode of that name, else the first one."""
-    return next((mode for mode in modes if mode == text), modes[0])
-
-
-def _read_output_old_value(sink: Section, protocol: Protocol) -> bool:
+def _read_output_old_value(root: Section, protocol: Protocol) -> bool:
     """Return the option of the protocol's own table. The other tables are read too, because TiCDC knows their
     option.
     """
-    given = {}
-    for name in {each.spec.old_value_table for each in Protocol} - {None}:
-        table = sink.table(str(name))
-        given[name] = table.boolean("output-old-value") if table else None
+    tables = {each.spec.old_value_table for each in Protocol} - {None}
+    given = {name: root.at(f"sink.{name}").boolean("output-old-value") for name in tables}
     return given.get(protocol.spec.old_value_table) is not False
-
-
-def _read_start_ts(uri: UriParameters, sink: Section) -> bool:
-    """The only option for which a false in the URI counts too."""
-    in_uri = uri.boolean("debezium-include-start-ts")
-    table = sink.table("debezium")
-    in_file = table.boolean("include-start-ts") if table else None
-    return bool(in_file if in_uri is None else in_uri)
 
 
 def _validate_debezium(config: CodecConfig, switches: OptionSwitches, *, names_registry: bool) -> None:
@@ -341,34 +305,27 @@ def _validate_debezium(config: CodecConfig, switches: OptionSwitches, *, names_r
         )
 
 
-def _refuse_force_replicate(
-    force_replicate: bool,
-    protocol: Protocol,
-    handle: LargeMessageHandle,
-    delete_handle_key: bool,
-    switches: OptionSwitches,
-) -> None:
-    if not force_replicate:
-        return
-    if not protocol.spec.force_replicate:
+def _refuse_force_replicate(config: CodecConfig, switches: OptionSwitches) -> None:
+    handle = config.large_message_handle
+    if not config.protocol.spec.force_replicate:
         cause = f"force-replicate must be disabled, when using {switches.forced_protocols} protocol"
     elif not handle.disabled and switches.forced_large_messages == "refused":
         cause = (
             "force-replicate must be disabled, when the large message handle is enabled, "
             f'large message handle: "{handle.option}"'
         )
-    elif delete_handle_key:
+    elif config.delete_only_output_handle_key_columns:
         cause = 'force-replicate must be disabled when configuration "delete-only-output-handle-key-columns" is true.'
     else:
         return
     raise _codec_refused(cause, "force-replicate")
 
 
-def _validate(config: CodecConfig, decimal_mode: str, bigint_mode: str, *, own_registry: bool) -> None:
+def _validate(config: CodecConfig, *, own_registry: bool) -> None:
     if config.enable_tidb_extension and not config.protocol.spec.extension:
         warn_of_option(f"enable-tidb-extension has no effect with the {config.protocol.value} protocol")
     if config.protocol.spec.registers_schemas:
-        _validate_avro(config, decimal_mode, bigint_mode, own_registry=own_registry)
+        _validate_avro(config, own_registry=own_registry)
     if config.max_message_bytes <= 0:
         raise _codec_refused(
             f"Codec invalid config: invalid max-message-bytes {config.max_message_bytes}", "max-message-bytes"
@@ -377,7 +334,7 @@ def _validate(config: CodecConfig, decimal_mode: str, bigint_mode: str, *, own_r
         raise _codec_refused(f"Codec invalid config: invalid max-batch-size {config.max_batch_size}", "max-batch-size")
 
 
-def _validate_avro(config: CodecConfig, decimal_mode: str, bigint_mode: str, *, own_registry: bool) -> None:
+def _validate_avro(config: CodecConfig, *, own_registry: bool) -> None:
     title = config.protocol.spec.title
     if config.schema_registry and config.glue_schema_registry:
         raise _codec_refused(
@@ -392,16 +349,16 @@ def _validate_avro(config: CodecConfig, decimal_mode: str, bigint_mode: str, *, 
             "schema-registry",
             "Add schema-registry=http://host:port to the sink URI, or give registry= in Python",
         )
-    if decimal_mode not in get_args(DecimalMode):
+    if config.avro_decimal_handling_mode not in get_args(DecimalMode):
         raise _codec_refused(
             'avro-decimal-handling-mode value could only be "string" or "precise"', "avro-decimal-handling-mode"
         )
-    if bigint_mode not in get_args(BigintMode):
+    if config.avro_bigint_unsigned_handling_mode not in get_args(BigintMode):
         raise _codec_refused(
             'avro-bigint-unsigned-handling-mode value could only be "long" or "string"',
             "avro-bigint-unsigned-handling-mode",
         )
-    strings = decimal_mode == bigint_mode == "string"
+    strings = config.avro_decimal_handling_mode == config.avro_bigint_unsigned_handling_mode == "string"
     if not config.protocol.spec.row_checksums:
         return
     if config.enable_row_checksum and not (config.enable_tidb_extension and strings):

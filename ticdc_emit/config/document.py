@@ -1,8 +1,11 @@
-"""TiCDC's refusals as :class:`ConfigError`, and warnings of what TiCDC accepts without effect, made in one place.
+"""The changefeed file as typed tables, Go's syntax of values, and TiCDC's refusals.
 
-In: an RFC error code, TiCDC's text, the option at fault.  Out: an error whose ``message`` is TiCDC's own line
-(``[CDC:Code]text``), so that it can be compared with TiCDC's output (``pkg/errors/cdc_errors.go`` of pingcap/tiflow
-holds codes and templates).  The text that TiCDC's callers add around that line is left out.
+In: TOML (a path, a text or a mapping). Out: its root :class:`Section`, whose readers remember what was read. A value
+that Go cannot parse is a :class:`GoSyntaxError` with Go's text. :func:`refused` makes a refusal whose ``message`` is
+TiCDC's own line (``[CDC:Code]text``), so that it can be compared with TiCDC's output; the text that TiCDC's callers add
+around that line is left out. :func:`warn_of_option` warns of what TiCDC accepts without effect.
+
+Source of codes and templates: ``pkg/errors/cdc_errors.go`` of pingcap/tiflow.
 """
 
 from __future__ import annotations
@@ -234,7 +237,7 @@ def hinted(name: str, known: Collection[str], shown: str | None = None) -> str:
 class Section:
     """One TOML table.  Readers return None where the key is absent."""
 
-    def __init__(self, table: Mapping[str, Any], path: str) -> None:
+    def __init__(self, table: Mapping[str, Any], path: str, unknown: set[str] | None = None) -> None:
         keys: Collection[object] = table.keys()
         for key in keys:
             if not isinstance(key, str):
@@ -245,8 +248,15 @@ class Section:
                 )
         self._table = table
         self._path = path
+        self._unknown = set() if unknown is None else unknown
         self._read: set[str] = set()
         self._children: dict[str, Section] = {}
+
+    def forget(self, names: Collection[str]) -> None:
+        """From now on, treat keys of these names as unknown, here and below. A name may have its table before it:
+        ``debezium.include-start-ts``.
+        """
+        self._unknown.update(names)
 
     def boolean(self, name: str) -> bool | None:
         return self._typed(name, bool, "boolean")
@@ -292,6 +302,13 @@ class Section:
             raise self._wrong_type(name, "table", value)
         return self._child(value, self._place(name))
 
+    def at(self, path: str) -> Section:
+        """Return the table at a dotted path; an empty one where it is absent."""
+        section = self
+        for name in path.split(".") if path else ():
+            section = section.table(name) or Section({}, section._place(name))
+        return section
+
     def tables(self, name: str) -> tuple[Section, ...]:
         """Return an array of tables, empty where it is absent."""
         values = self._sequence(name) or ()
@@ -307,12 +324,14 @@ class Section:
 
     def _child(self, table: Mapping[str, Any], path: str) -> Section:
         # one child per key, so that several readers share the record of what was read
-        return self._children.setdefault(path, Section(table, path))
+        return self._children.setdefault(path, Section(table, path, self._unknown))
 
     def _place(self, name: str) -> str:
         return f"{self._path}.{name}" if self._path else name
 
     def _get(self, name: str) -> Any:
+        if self._unknown and not self._unknown.isdisjoint((name, f"{self._path.rpartition('.')[2]}.{name}")):
+            return None
         key = name
         if key not in self._table:
             folded = (key for key in self._table if key.casefold() == name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ticdc_emit.config.binding import declare, read_options
 from ticdc_emit.config.document import Section, refused
 from ticdc_emit.config.lineages import FilterSwitches
 from ticdc_emit.errors import ConfigError
@@ -70,14 +71,14 @@ _INDEX_KINDS = frozenset({"add fulltext index", "create hybrid index"})
 class EventFilter:
     """One ``[[filter.event-filters]]`` entry. Texts as given; an empty expression means no expression."""
 
-    matcher: tuple[str, ...] = ()
-    ignore_event: tuple[str, ...] = ()
-    ignore_sql: tuple[str, ...] = ()
-    ignore_insert_value_expr: str = ""
-    ignore_update_old_value_expr: str = ""
-    ignore_update_new_value_expr: str = ""
-    ignore_delete_value_expr: str = ""
-    ignore_update_only_columns: tuple[str, ...] = ()
+    matcher: tuple[str, ...] = declare((), "matcher", "", in_uri=False)
+    ignore_event: tuple[str, ...] = declare((), "ignore-event", "", in_uri=False)
+    ignore_sql: tuple[str, ...] = declare((), "ignore-sql", "", in_uri=False)
+    ignore_insert_value_expr: str = declare("", "ignore-insert-value-expr", "", in_uri=False)
+    ignore_update_old_value_expr: str = declare("", "ignore-update-old-value-expr", "", in_uri=False)
+    ignore_update_new_value_expr: str = declare("", "ignore-update-new-value-expr", "", in_uri=False)
+    ignore_delete_value_expr: str = declare("", "ignore-delete-value-expr", "", in_uri=False)
+    ignore_update_only_columns: tuple[str, ...] = declare((), "ignore-update-only-columns", "", in_uri=False)
 
 
 @dataclass(frozen=True)
@@ -102,22 +103,10 @@ def read_filter(root: Section, switches: FilterSwitches) -> FilterConfig:
 
 
 def _read_event_filter(entry: Section, switches: FilterSwitches) -> EventFilter:
-    events = entry.texts("ignore-event") or ()
-    for event in events:
+    read = EventFilter(**read_options(EventFilter, None, entry))
+    for event in read.ignore_event:
         _check_event(event, switches)
-    return EventFilter(
-        matcher=entry.texts("matcher") or (),
-        ignore_event=events,
-        ignore_sql=entry.texts("ignore-sql") or (),
-        ignore_insert_value_expr=entry.text("ignore-insert-value-expr") or "",
-        ignore_update_old_value_expr=entry.text("ignore-update-old-value-expr") or "",
-        ignore_update_new_value_expr=entry.text("ignore-update-new-value-expr") or "",
-        ignore_delete_value_expr=entry.text("ignore-delete-value-expr") or "",
-        # read in one lineage only, so that the other one warns that it is ignored
-        ignore_update_only_columns=(entry.texts("ignore-update-only-columns") or ())
-        if switches.update_only_columns
-        else (),
-    )
+    return read
 
 
 def _check_event(event: str, switches: FilterSwitches) -> None:

@@ -11,11 +11,14 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from ticdc_emit.config.document import Section, refused, warn_of_option
+from ticdc_emit.config.binding import KAFKA_TABLE, UriParameters, declare, read_options
+from ticdc_emit.config.document import GoSyntaxError, Section, parse_duration_ms, refused, warn_of_option
 from ticdc_emit.config.secrets import Secret
-from ticdc_emit.config.uri import MergedOptions, SinkUri, UriParameters
+from ticdc_emit.config.uri import SinkUri
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 
@@ -35,31 +38,119 @@ __all__ = [
 DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024
 DEFAULT_PARTITION_NUM = 3
 """Partitions of a topic that TiCDC creates if no count is given."""
+_MOST_PARTITIONS = 1_000_000
+"""TiCDC leaves the refusal to Kafka. An embedded sink would make them, and every watermark goes to each."""
+_CLIENT_ID = re.compile(r"[A-Za-z0-9._-]+\Z")
+_COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
+_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER")
+
+
+def _kafka_refused(cause: str, option: str, remedy: str) -> ConfigError:
+    return refused("ErrKafkaInvalidConfig", cause, option=option, remedy=remedy)
+
+
+def _check_partition_num(number: int) -> int:
+    if number <= 0:
+        raise refused(
+            "ErrKafkaInvalidPartitionNum",
+            f"invalid partition num {number}",
+            option="partition-num",
+            remedy="Give 1 or more",
+        )
+    if number > _MOST_PARTITIONS:
+        raise ConfigError(
+            f"partition-num is {number}; a Kafka cluster does not hold that many partitions",
+            remedy=f"Give {_MOST_PARTITIONS} or less.",
+            option="partition-num",
+        )
+    return number
+
+
+def _check_client_id(text: str) -> str:
+    if not _CLIENT_ID.match(text):
+        raise refused(
+            "ErrKafkaInvalidClientID",
+            f"invalid kafka client ID '{text}'",
+            option="kafka-client-id",
+            remedy="Use letters, digits, '.', '_' and '-'",
+        )
+    return text
+
+
+def _parse_compression(text: str) -> str:
+    name = text.strip().lower()
+    if name in _COMPRESSIONS:
+        return name
+    hint = did_you_mean(name, _COMPRESSIONS) or f"Use one of: {', '.join(_COMPRESSIONS)}"
+    warn_of_option(f"The compression {text!r} is unknown: messages are not compressed, as in TiCDC. {hint.strip()}")
+    return "none"
+
+
+def _check_acks(acks: int) -> int:
+    if acks not in (-1, 0, 1):
+        raise refused(
+            "ErrKafkaInvalidRequiredAcks",
+            f"invalid required acks {acks}, "
+            "only support these values: 0(NoResponse),1(WaitForLocal) and -1(WaitForAll)",
+            option="required-acks",
+            remedy="Give -1, 0 or 1",
+        )
+    return acks
+
+
+def _parse_duration_of(key: str) -> Callable[[str], int]:
+    """Return the parser of a Go duration, in milliseconds."""
+
+    def parse(text: str) -> int:
+        try:
+            return parse_duration_ms(text)
+        except GoSyntaxError as error:
+            raise ConfigError(str(error), option=key, remedy="Write a duration such as 10s") from None
+
+    return parse
+
+
+def _parse_mechanism(text: str) -> str:
+    if text.upper() not in _MECHANISMS:
+        raise _kafka_refused(
+            f"kafka config invalid: unknown {text} SASL mechanism",
+            "sasl-mechanism",
+            f"Use one of: {', '.join(_MECHANISMS)}",
+        )
+    return text.upper()
+
+
+def _parse_auth_type(text: str) -> str:
+    if text.lower() not in ("user", "keytab"):
+        raise _kafka_refused(
+            f"kafka config invalid: unknown {text} auth type", "sasl-gssapi-auth-type", "Use user or keytab"
+        )
+    return text.lower()
 
 
 @dataclass(frozen=True)
 class TlsConfig:
     """TLS with the brokers. ``ca``, ``cert`` and ``key`` are file paths: all of them, or none."""
 
-    enable: bool = False
-    ca: str | None = None
-    cert: str | None = None
-    key: Secret[str] | None = None
-    insecure_skip_verify: bool = False
+    enable: bool = declare(False, "enable-tls", KAFKA_TABLE)
+    ca: str | None = declare(None, "ca", KAFKA_TABLE, kind=str)
+    cert: str | None = declare(None, "cert", KAFKA_TABLE, kind=str)
+    key: Secret[str] | None = declare(None, "key", KAFKA_TABLE, kind=Secret)
+    insecure_skip_verify: bool = declare(False, "insecure-skip-verify", KAFKA_TABLE)
 
 
 @dataclass(frozen=True)
 class GssapiConfig:
     """``sasl-gssapi-*``; ``auth_type`` is ``user`` or ``keytab``."""
 
-    auth_type: str | None = None
-    keytab_path: str | None = None
-    kerberos_config_path: str | None = None
-    service_name: str | None = None
-    user: str | None = None
-    password: Secret[str] | None = None
-    realm: str | None = None
-    disable_pafxfast: bool = False
+    auth_type: str | None = declare(None, "sasl-gssapi-auth-type", KAFKA_TABLE, kind=str, parse=_parse_auth_type)
+    keytab_path: str | None = declare(None, "sasl-gssapi-keytab-path", KAFKA_TABLE, kind=str)
+    kerberos_config_path: str | None = declare(None, "sasl-gssapi-kerberos-config-path", KAFKA_TABLE, kind=str)
+    service_name: str | None = declare(None, "sasl-gssapi-service-name", KAFKA_TABLE, kind=str)
+    user: str | None = declare(None, "sasl-gssapi-user", KAFKA_TABLE, kind=str)
+    password: Secret[str] | None = declare(None, "sasl-gssapi-password", KAFKA_TABLE, kind=Secret)
+    realm: str | None = declare(None, "sasl-gssapi-realm", KAFKA_TABLE, kind=str)
+    disable_pafxfast: bool = declare(False, "sasl-gssapi-disable-pafxfast", KAFKA_TABLE)
 
 
 @dataclass(frozen=True)
@@ -78,138 +169,67 @@ class OAuthConfig:
 class SaslConfig:
     """SASL with the brokers. ``mechanism`` is None for no SASL, else Kafka's own name (``SCRAM-SHA-256`` ...)."""
 
-    mechanism: str | None = None
-    user: str | None = None
-    password: Secret[str] | None = None
+    mechanism: str | None = declare(None, "sasl-mechanism", KAFKA_TABLE, kind=str, parse=_parse_mechanism)
+    user: str | None = declare(None, "sasl-user", KAFKA_TABLE, kind=str)
+    password: Secret[str] | None = declare(None, "sasl-password", KAFKA_TABLE, kind=Secret)
     gssapi: GssapiConfig = field(default_factory=GssapiConfig)
     oauth: OAuthConfig | None = None
 
 
 @dataclass(frozen=True)
 class KafkaConfig:
-    """The options of delivery. Embedded sinks use only ``topic``, ``partition_num`` and ``max_message_bytes``."""
+    """The options of delivery, in the order in which TiCDC checks them.
+
+    Embedded sinks use only ``topic``, ``partition_num`` and ``max_message_bytes``.
+    """
 
     brokers: tuple[str, ...] = ()
     topic: str = ""
     """The default topic, for events without a dispatcher."""
-    partition_num: int | None = None
+    partition_num: int | None = declare(
+        None, "partition-num", KAFKA_TABLE, kind=int, bits=32, parse=_check_partition_num
+    )
     """None: as many as the topic has, or ``DEFAULT_PARTITION_NUM`` for a new topic."""
-    replication_factor: int = 1
-    required_acks: int = -1
+    max_retry: int = declare(5, "max-retry", parse=lambda retries: 5 if retries < 0 else retries)
+    kafka_client_id: str = declare("ticdc-emit", "kafka-client-id", KAFKA_TABLE, parse=_check_client_id)
+    replication_factor: int = declare(1, "replication-factor", KAFKA_TABLE, bits=16)
+    kafka_version: str | None = declare(None, "kafka-version", KAFKA_TABLE, kind=str)
+    max_message_bytes: int = declare(DEFAULT_MAX_MESSAGE_BYTES, "max-message-bytes", KAFKA_TABLE)
+    compression: str = declare("none", "compression", KAFKA_TABLE, parse=_parse_compression)
+    auto_create_topic: bool = declare(True, "auto-create-topic", KAFKA_TABLE)
+    dial_timeout_ms: int = declare(
+        10_000, "dial-timeout", KAFKA_TABLE, kind=str, parse=_parse_duration_of("dial-timeout")
+    )
+    write_timeout_ms: int = declare(
+        10_000, "write-timeout", KAFKA_TABLE, kind=str, parse=_parse_duration_of("write-timeout")
+    )
+    read_timeout_ms: int = declare(
+        10_000, "read-timeout", KAFKA_TABLE, kind=str, parse=_parse_duration_of("read-timeout")
+    )
+    required_acks: int = declare(-1, "required-acks", KAFKA_TABLE, parse=_check_acks)
     """-1 all in-sync replicas, 1 the leader, 0 none."""
-    compression: str = "none"
-    kafka_version: str | None = None
-    kafka_client_id: str = "ticdc-emit"
-    auto_create_topic: bool = True
-    max_retry: int = 5
-    dial_timeout_ms: int = 10_000
-    write_timeout_ms: int = 10_000
-    read_timeout_ms: int = 10_000
-    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
     tls: TlsConfig = field(default_factory=TlsConfig)
     sasl: SaslConfig = field(default_factory=SaslConfig)
 
 
-_DEFAULTS = KafkaConfig()
-_MOST_PARTITIONS = 1_000_000
-"""TiCDC leaves the refusal to Kafka. An embedded sink would make them, and every watermark goes to each."""
-_CLIENT_ID = re.compile(r"[A-Za-z0-9._-]+\Z")
-_COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
-_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER")
-
-
-def build_embedded(sink_uri: SinkUri, uri: UriParameters, table: Section) -> KafkaConfig:
+def build_embedded(sink_uri: SinkUri, uri: UriParameters, root: Section) -> KafkaConfig:
     """Return what an embedded sink needs: its topic, the partition count and the size limit."""
     uri.text("topic")
-    options = MergedOptions(uri, table)
-    return KafkaConfig(
-        topic=sink_uri.topic,
-        partition_num=_partition_num(options) or DEFAULT_PARTITION_NUM,
-        max_message_bytes=_max_message_bytes(options),
-    )
+    given: dict[str, Any] = {"partition_num": DEFAULT_PARTITION_NUM}
+    given |= read_options(KafkaConfig, uri, root, only=("partition_num", "max_message_bytes"))
+    return KafkaConfig(topic=sink_uri.topic, **given)
 
 
-def build_kafka(sink_uri: SinkUri, uri: UriParameters, table: Section) -> KafkaConfig:
-    """Bind, merge and validate."""
-    options = MergedOptions(uri, table)
-    partition_num = _partition_num(options)
-    max_retry = uri.integer("max-retry")
-    client_id = options.text("kafka-client-id") or _DEFAULTS.kafka_client_id
-    if not _CLIENT_ID.match(client_id):
-        raise refused(
-            "ErrKafkaInvalidClientID",
-            f"invalid kafka client ID '{client_id}'",
-            option="kafka-client-id",
-            remedy="Use letters, digits, '.', '_' and '-'",
-        )
-    return KafkaConfig(
-        brokers=sink_uri.hosts,
-        topic=sink_uri.topic,
-        partition_num=partition_num,
-        replication_factor=options.integer_or("replication-factor", _DEFAULTS.replication_factor, 16),
-        kafka_version=options.text("kafka-version"),
-        max_message_bytes=_max_message_bytes(options),
-        max_retry=_DEFAULTS.max_retry if max_retry is None or max_retry < 0 else max_retry,
-        compression=_compression(options.text("compression")),
-        kafka_client_id=client_id,
-        auto_create_topic=options.boolean("auto-create-topic") is not False,
-        dial_timeout_ms=options.duration_ms("dial-timeout", _DEFAULTS.dial_timeout_ms),
-        write_timeout_ms=options.duration_ms("write-timeout", _DEFAULTS.write_timeout_ms),
-        read_timeout_ms=options.duration_ms("read-timeout", _DEFAULTS.read_timeout_ms),
-        required_acks=_required_acks(options),
-        sasl=_sasl(options, table),
-        tls=_tls(options, sink_uri),
-    )
+def build_kafka(sink_uri: SinkUri, uri: UriParameters, root: Section) -> KafkaConfig:
+    """Read and validate."""
+    given = read_options(KafkaConfig, uri, root)
+    sasl, tls = _build_sasl(uri, root), _build_tls(sink_uri, uri, root)
+    return KafkaConfig(brokers=sink_uri.hosts, topic=sink_uri.topic, sasl=sasl, tls=tls, **given)
 
 
-def _partition_num(options: MergedOptions) -> int | None:
-    number = options.integer("partition-num", 32)
-    if number is not None and number <= 0:
-        raise refused(
-            "ErrKafkaInvalidPartitionNum",
-            f"invalid partition num {number}",
-            option="partition-num",
-            remedy="Give 1 or more",
-        )
-    if number is not None and number > _MOST_PARTITIONS:
-        raise ConfigError(
-            f"partition-num is {number}; a Kafka cluster does not hold that many partitions",
-            remedy=f"Give {_MOST_PARTITIONS} or less.",
-            option="partition-num",
-        )
-    return number
-
-
-def _max_message_bytes(options: MergedOptions) -> int:
-    return options.integer_or("max-message-bytes", DEFAULT_MAX_MESSAGE_BYTES)
-
-
-def _compression(text: str | None) -> str:
-    name = (_DEFAULTS.compression if text is None else text).strip().lower()
-    if name in _COMPRESSIONS:
-        return name
-    hint = did_you_mean(name, _COMPRESSIONS) or f"Use one of: {', '.join(_COMPRESSIONS)}"
-    warn_of_option(f"The compression {text!r} is unknown: messages are not compressed, as in TiCDC. {hint.strip()}")
-    return "none"
-
-
-def _required_acks(options: MergedOptions) -> int:
-    acks = options.integer_or("required-acks", _DEFAULTS.required_acks)
-    if acks not in (-1, 0, 1):
-        raise refused(
-            "ErrKafkaInvalidRequiredAcks",
-            f"invalid required acks {acks}, "
-            "only support these values: 0(NoResponse),1(WaitForLocal) and -1(WaitForAll)",
-            option="required-acks",
-            remedy="Give -1, 0 or 1",
-        )
-    return acks
-
-
-def _tls(options: MergedOptions, sink_uri: SinkUri) -> TlsConfig:
-    files = [options.text(name) for name in ("ca", "cert", "key")]
-    enable = options.boolean("enable-tls")
-    skip_verify = bool(options.boolean("insecure-skip-verify"))
+def _build_tls(sink_uri: SinkUri, uri: UriParameters, root: Section) -> TlsConfig:
+    given = read_options(TlsConfig, uri, root)
+    files, enable = [name in given for name in ("ca", "cert", "key")], given.get("enable")
     if any(files) and not all(files):
         raise _kafka_refused(
             "kafka config invalid: ca, cert and key files should all be supplied", "ca", "Give all three"
@@ -220,52 +240,20 @@ def _tls(options: MergedOptions, sink_uri: SinkUri) -> TlsConfig:
             "enable-tls",
             "Remove it, or remove ca, cert and key",
         )
-    enabled = all(files) if enable is None else enable
+    enabled = all(files) if enable is None else bool(enable)
     if sink_uri.scheme == "kafka+ssl" and not enabled:
         warn_of_option("kafka+ssl:// does not switch TLS on by itself; add enable-tls=true to the sink URI")
-    ca, cert, key = files
-    return TlsConfig(enabled, ca, cert, Secret(key) if key else None, enabled and skip_verify)
+    skip_verify = enabled and given.get("insecure_skip_verify", False)
+    return TlsConfig(**given | {"enable": enabled, "insecure_skip_verify": skip_verify})
 
 
-def _sasl(options: MergedOptions, table: Section) -> SaslConfig:
-    mechanism = options.text("sasl-mechanism")
-    if mechanism is not None:
-        known = next((name for name in _MECHANISMS if name == mechanism.upper()), None)
-        if known is None:
-            raise _kafka_refused(
-                f"kafka config invalid: unknown {mechanism} SASL mechanism",
-                "sasl-mechanism",
-                f"Use one of: {', '.join(_MECHANISMS)}",
-            )
-        mechanism = known
-    return SaslConfig(
-        mechanism=mechanism,
-        user=options.text("sasl-user"),
-        password=options.secret("sasl-password"),
-        gssapi=_gssapi(options),
-        oauth=_oauth(table, mechanism),
-    )
+def _build_sasl(uri: UriParameters, root: Section) -> SaslConfig:
+    sasl = SaslConfig(**read_options(SaslConfig, uri, root))
+    gssapi = GssapiConfig(**read_options(GssapiConfig, uri, root))
+    return replace(sasl, gssapi=gssapi, oauth=_read_oauth(root.at(KAFKA_TABLE), sasl.mechanism))
 
 
-def _gssapi(options: MergedOptions) -> GssapiConfig:
-    auth_type = options.text("sasl-gssapi-auth-type")
-    if auth_type is not None and auth_type.lower() not in ("user", "keytab"):
-        raise _kafka_refused(
-            f"kafka config invalid: unknown {auth_type} auth type", "sasl-gssapi-auth-type", "Use user or keytab"
-        )
-    return GssapiConfig(
-        auth_type=auth_type.lower() if auth_type else None,
-        keytab_path=options.text("sasl-gssapi-keytab-path"),
-        kerberos_config_path=options.text("sasl-gssapi-kerberos-config-path"),
-        service_name=options.text("sasl-gssapi-service-name"),
-        user=options.text("sasl-gssapi-user"),
-        password=options.secret("sasl-gssapi-password"),
-        realm=options.text("sasl-gssapi-realm"),
-        disable_pafxfast=bool(options.boolean("sasl-gssapi-disable-pafxfast")),
-    )
-
-
-def _oauth(table: Section, mechanism: str | None) -> OAuthConfig | None:
+def _read_oauth(table: Section, mechanism: str | None) -> OAuthConfig | None:
     client_id = _present(table, "sasl-oauth-client-id", "OAuth2 client ID cannot be empty")
     encoded = _present(table, "sasl-oauth-client-secret", "OAuth2 client secret cannot be empty")
     client_secret = _decode_client_secret(encoded) if encoded is not None else None
@@ -309,7 +297,3 @@ def _decode_client_secret(encoded: str) -> str:
         raise _kafka_refused(
             "OAuth2 client secret is not base64 encoded", "sasl-oauth-client-secret", "Encode it in base64"
         ) from None
-
-
-def _kafka_refused(cause: str, option: str, remedy: str) -> ConfigError:
-    return refused("ErrKafkaInvalidConfig", cause, option=option, remedy=remedy)

@@ -1,7 +1,9 @@
 """The places where TiCDC's two lineages differ, as independent switches: one record for each part that reads them.
 
-The defaults are those of ``classic``; ``config/lineages.py`` lists the differences of ``next``. Rule source: both
-lineages side by side, pingcap/tiflow c7b2588 and pingcap/ticdc b813e76.
+A :class:`Profile` is one frozen record of them. The defaults are those of ``classic``, and :data:`NEXT` lists its
+differences; a further profile is stated as differences from its neighbour. Code reads a switch, never a profile's name.
+
+Rule source: both lineages side by side, pingcap/tiflow c7b2588 and pingcap/ticdc b813e76.
 """
 
 from __future__ import annotations
@@ -134,8 +136,20 @@ class OpenSwitches:
 class OptionSwitches:
     """The switches of the readers of sink URIs and changefeed files."""
 
-    protocols: Literal["classic", "next"] = "classic"
-    """The lineage whose protocols exist. Each protocol's ``ProtocolSpec`` names its lineages."""
+    unknown: frozenset[str] = frozenset(
+        {
+            "avro-include-before-value",
+            "debezium-include-start-ts",
+            "debezium.include-start-ts",
+            "ignore-update-only-columns",
+            "output-row-key",
+            "target-schema",
+            "target-table",
+        }
+    )
+    """Options that are ignored as unknown ones. If several tables have an option of a name, its table is before it."""
+    unknown_protocols: frozenset[str] = frozenset({"debezium-avro"})
+    """Protocols that are refused as unknown ones."""
     large_message_options: Literal["any", "known"] = "any"
     """Whether a ``large-message-handle-option`` of another name is accepted, and has no effect."""
     forced_large_messages: Literal["refused", "accepted"] = "refused"
@@ -144,14 +158,6 @@ class OptionSwitches:
     """How the refusal of ``force-replicate`` names the protocols."""
     debezium_registry: Literal["ignored", "refused"] = "ignored"
     """A schema registry for Debezium in JSON."""
-    avro_include_before_value: bool = False
-    """Whether ``avro-include-before-value`` is known."""
-    output_row_key: bool = False
-    """Whether ``output-row-key`` is known."""
-    debezium_include_start_ts: bool = False
-    """Whether ``debezium-include-start-ts`` is known."""
-    dispatcher_targets: bool = False
-    """Whether dispatchers have ``target-schema`` and ``target-table``, which this library refuses."""
 
 
 @dataclass(frozen=True)
@@ -230,8 +236,6 @@ class FilterSwitches:
     """ADD and DROP FOREIGN KEY in an event filter: like any other DDL, or refused; then the DDL fails if a filter
     matches.
     """
-    update_only_columns: bool = False
-    """Whether ``ignore-update-only-columns`` is known."""
     checked_expressions: Literal["at-start", "at-first-row"] = "at-start"
     """When the columns of a filter's expressions are looked up in the tables that exist at the start."""
     judged_ddl: Literal["by-snapshot", "by-store"] = "by-snapshot"
@@ -294,15 +298,12 @@ CLASSIC = Profile("classic")
 NEXT = Profile(
     "next",
     options=OptionSwitches(
-        protocols="next",
+        unknown=frozenset(),
+        unknown_protocols=frozenset({"canal", "maxwell", "craft", "csv"}),
         large_message_options="known",
         forced_large_messages="accepted",
         forced_protocols="avro or debezium-avro",
         debezium_registry="refused",
-        avro_include_before_value=True,
-        output_row_key=True,
-        debezium_include_start_ts=True,
-        dispatcher_targets=True,
     ),
     canal_json=CanalJsonSwitches(
         empty_mysql_type="null", pk_names="whole", selected_updates="compared", compared_values="text"
@@ -360,7 +361,6 @@ NEXT = Profile(
         ignored_text="restored",
         bad_ignore_sql="refused",
         foreign_key_events="failing",
-        update_only_columns=True,
         checked_expressions="at-first-row",
         judged_ddl="by-store",
     ),

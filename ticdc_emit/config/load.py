@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypedDict, TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
+from ticdc_emit.config.binding import UriParameters, read_options
 from ticdc_emit.config.codec import build_codec, read_glue, read_large_message_handle
 from ticdc_emit.config.document import ConfigWarning, Section, read_document, refused, warn_of_option
 from ticdc_emit.config.filters import read_filter
@@ -21,7 +23,7 @@ from ticdc_emit.config.lineages import CLASSIC, OptionSwitches, Profile
 from ticdc_emit.config.options import DISPATCHER_NAMES, ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
 from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.config.secrets import hides_arguments, printable
-from ticdc_emit.config.uri import SinkUri, UriParameters
+from ticdc_emit.config.uri import SinkUri
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.sql.lexer import sql_mode_of
@@ -30,7 +32,7 @@ from ticdc_emit.sql.words import to_lower
 __all__ = ["ConfigWarning", "LoadOptions", "config_of", "load_changefeed", "load_options", "refuse_unknown"]
 
 
-_C = TypeVar("_C", bound=str)
+_Choice = TypeVar("_Choice", bound=str)
 
 
 @hides_arguments
@@ -60,21 +62,24 @@ def load_changefeed(
     """
     _check_time_zone(time_zone)
     uri = SinkUri.parse(sink_uri)
-    parameters = UriParameters(uri)
     root = read_document(changefeed)
-    sink = root.table("sink") or Section({}, "sink")
-    own = root.table("ticdc-emit") or Section({}, "ticdc-emit")
-    lineage = _read_profile(own, profile)
-    kafka_table = sink.table("kafka-config")
+    sink, own = root.at("sink"), root.at("ticdc-emit")
+    in_file = own.text("profile")
+    held = Profile.parse((in_file or CLASSIC) if profile is None else profile)
+    switches = held.options
+    parameters = UriParameters(uri, switches.unknown)
+    root.forget(switches.unknown)
 
-    in_file = sink.text("protocol") or ""
-    protocol_text = parameters.text("protocol") or in_file
+    protocol_in_file = sink.text("protocol") or ""
+    protocol_text = parameters.text("protocol") or protocol_in_file
     _check_atomicity(parameters, sink, uri.scheme)
-    protocol = Protocol.parse(protocol_text, lineage.options.protocols)
-    large_message_handle = read_large_message_handle(parameters, kafka_table, protocol, lineage.options)
-    glue = read_glue(sink, kafka_table)
-    dispatchers = _read_dispatchers(sink, lineage.options)
-    selectors = _read_column_selectors(sink)
+    protocol = Protocol.parse(protocol_text, held)
+    large_message_handle = read_large_message_handle(parameters, root, protocol, switches)
+    glue = read_glue(root)
+    dispatchers = _read_dispatchers(sink, switches)
+    selectors = tuple(
+        ColumnSelector(**read_options(ColumnSelector, None, table)) for table in sink.tables("column-selectors")
+    )
     checks = _read_integrity(root, integrity)
     if checks.enabled and selectors:
         raise refused(
@@ -83,14 +88,14 @@ def load_changefeed(
             option="column-selectors",
             remedy="Remove one of them",
         )
-    in_file_forced = bool(root.boolean("force-replicate"))
-    forced = in_file_forced if force_replicate is None else force_replicate
+    forced_in_file = bool(root.boolean("force-replicate"))
+    forced = forced_in_file if force_replicate is None else force_replicate
 
     build_delivery = build_embedded if uri.embedded else build_kafka
-    kafka = build_delivery(uri, parameters, kafka_table or Section({}, "sink.kafka-config"))
+    kafka = build_delivery(uri, parameters, root)
     codec = build_codec(
         parameters,
-        sink,
+        root,
         protocol=protocol,
         large_message_handle=large_message_handle,
         glue=glue,
@@ -98,44 +103,37 @@ def load_changefeed(
         row_checksum=checks.enabled,
         default_registry=schema_registry,
         own_registry=own_registry,
-        switches=lineage.options,
+        switches=switches,
     )
-    interval = _default(sink.integer("send-bootstrap-interval-in-sec"), 120)
-    count = _default(sink.integer("send-bootstrap-in-msg-count", 32), 10_000)
-    raw_events = bool(kafka_table and kafka_table.boolean("output-raw-change-event"))
-    if raw_events and not (codec.output_old_value and protocol.spec.old_values):
-        warn_of_option("output-raw-change-event without old values: consumers cannot see which row an update replaced")
     config = ChangefeedConfig(
         sink_uri=uri,
         codec=codec,
         kafka=kafka,
         dispatchers=dispatchers,
         column_selectors=selectors,
-        case_sensitive=bool(root.boolean("case-sensitive")),
         force_replicate=forced,
-        filter=read_filter(root, lineage.filtering),
+        filter=read_filter(root, held.filtering),
         ddl_text=_read_choice(own, "ddl_text", ("restored", "as-given")),
         sql_mode=_read_sql_mode(own),
-        bdr_mode=bool(root.boolean("bdr-mode")),
         bdr_role=_read_choice(own, "bdr_role", ("", "primary", "secondary")),
         integrity=checks,
-        output_raw_change_event=raw_events,
-        send_bootstrap_interval_in_sec=interval,
-        send_bootstrap_in_msg_count=count,
-        send_bootstrap_to_all_partition=sink.boolean("send-bootstrap-to-all-partition") is not False,
-        send_all_bootstrap_at_start=bool(sink.boolean("send-all-bootstrap-at-start")),
-        bootstrap_enabled=protocol.spec.bootstraps and protocol_text == protocol.value and interval > 0 and count > 0,
         time_zone=time_zone,
         cluster_id=cluster_id,
-        profile=lineage,
+        profile=held,
+        **read_options(ChangefeedConfig, None, root),
     )
+    limits = config.send_bootstrap_interval_in_sec, config.send_bootstrap_in_msg_count
+    bootstraps = protocol.spec.bootstraps and protocol_text == protocol.value and min(limits) > 0
+    config = replace(config, bootstrap_enabled=bootstraps)
+    if config.output_raw_change_event and not (codec.output_old_value and protocol.spec.old_values):
+        warn_of_option("output-raw-change-event without old values: consumers cannot see which row an update replaced")
     # last, after every option has been read
     _warn_unread(parameters, root)
     _warn_unknown_dispatchers(dispatchers)
     return config
 
 
-def _read_choice(own: Section, name: str, choices: tuple[_C, ...]) -> _C:
+def _read_choice(own: Section, name: str, choices: tuple[_Choice, ...]) -> _Choice:
     """Return one of ``choices``; by default the first."""
     given = own.text(name)
     for choice in choices:
@@ -152,11 +150,6 @@ def _read_sql_mode(own: Section) -> str:
     except SchemaError as error:
         raise ConfigError(error.message, remedy=error.remedy, option="ticdc-emit.sql_mode") from None
     return given
-
-
-def _read_profile(own: Section, given: str | Profile | None) -> Profile:
-    in_file = own.text("profile")
-    return Profile.parse((in_file or CLASSIC) if given is None else given)
 
 
 def _check_time_zone(time_zone: str) -> None:
@@ -188,16 +181,15 @@ def _check_atomicity(parameters: UriParameters, sink: Section, scheme: str) -> N
 
 def _read_dispatchers(sink: Section, switches: OptionSwitches) -> tuple[DispatchRule, ...]:
     rules = []
+    shows_targets = "target-schema" not in switches.unknown
     for table in sink.tables("dispatchers"):
-        matcher = table.texts("matcher") or ()
-        columns = table.texts("columns") or ()
-        deprecated, partition, index, topic = (
-            table.text(name) or "" for name in ("dispatcher", "partition", "index", "topic")
-        )
-        targets = _read_targets(table) if switches.dispatcher_targets else ("", "")
-        if deprecated and partition:
-            shown = f"[{' '.join(matcher)}] {deprecated} {partition} {index} [{' '.join(columns)}] {topic}"
-            shown += f" {targets[0]} {targets[1]}" if switches.dispatcher_targets else ""
+        rule = DispatchRule(**read_options(DispatchRule, None, table))
+        deprecated, *targets = (table.text(name) or "" for name in ("dispatcher", "target-schema", "target-table"))
+        if deprecated and rule.partition:
+            shown = (
+                f"[{' '.join(rule.matcher)}] {deprecated} {rule.partition} {rule.index} [{' '.join(rule.columns)}] "
+                f"{rule.topic}{' ' if shows_targets else ''}{' '.join(targets) if shows_targets else ''}"
+            )
             raise refused(
                 "ErrSinkInvalidConfig",
                 f"sink config invalid: dispatcher and partition cannot be configured both for rule:&{{{shown}}}",
@@ -210,23 +202,12 @@ def _read_dispatchers(sink: Section, switches: OptionSwitches) -> tuple[Dispatch
                 remedy="Remove them, and rename the tables in the schema",
                 option="dispatchers",
             )
-        rules.append(DispatchRule(matcher, topic, partition or deprecated, columns, index))
+        rules.append(replace(rule, partition=rule.partition or deprecated))
     return tuple(rules)
 
 
-def _read_targets(table: Section) -> tuple[str, str]:
-    return table.text("target-schema") or "", table.text("target-table") or ""
-
-
-def _read_column_selectors(sink: Section) -> tuple[ColumnSelector, ...]:
-    return tuple(
-        ColumnSelector(table.texts("matcher") or (), table.texts("columns") or ())
-        for table in sink.tables("column-selectors")
-    )
-
-
 def _read_integrity(root: Section, override: bool | None) -> Integrity:
-    table = root.table("integrity") or Section({}, "integrity")
+    table = root.at("integrity")
     level, handling = table.text("integrity-check-level"), table.text("corruption-handle-level")
     if override is not None:
         level = "correctness" if override else "none"
@@ -262,10 +243,6 @@ def _warn_unknown_dispatchers(rules: tuple[DispatchRule, ...]) -> None:
             warn_of_option(
                 f"The partition dispatcher {name!r} is unknown: rows are spread by table, as in TiCDC. {hint.strip()}"
             )
-
-
-def _default(value: int | None, default: int) -> int:
-    return default if value is None else value
 
 
 class LoadOptions(TypedDict, total=False):

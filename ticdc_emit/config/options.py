@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal as Choice
 
+from ticdc_emit.config.binding import KAFKA_TABLE, declare
 from ticdc_emit.config.codec import CodecConfig
 from ticdc_emit.config.filters import FilterConfig
 from ticdc_emit.config.kafka import KafkaConfig
@@ -25,26 +26,26 @@ DISPATCHER_NAMES = ("default", "table", "ts", "index-value", "rowid", "columns")
 
 @dataclass(frozen=True)
 class DispatchRule:
-    """One ``[[sink.dispatchers]]`` entry; ``partition`` holds a deprecated ``dispatcher`` too.  Texts as given."""
+    """One ``[[sink.dispatchers]]`` entry; ``partition`` holds a deprecated ``dispatcher`` too. Texts as given."""
 
-    matcher: tuple[str, ...]
-    topic: str = ""
-    partition: str = ""
-    columns: tuple[str, ...] = ()
-    index: str = ""
+    matcher: tuple[str, ...] = declare((), "matcher", "", in_uri=False)
+    topic: str = declare("", "topic", "", in_uri=False)
+    partition: str = declare("", "partition", "", in_uri=False)
+    columns: tuple[str, ...] = declare((), "columns", "", in_uri=False)
+    index: str = declare("", "index", "", in_uri=False)
 
 
 @dataclass(frozen=True)
 class ColumnSelector:
     """One ``[[sink.column-selectors]]`` entry."""
 
-    matcher: tuple[str, ...]
-    columns: tuple[str, ...]
+    matcher: tuple[str, ...] = declare((), "matcher", "", in_uri=False)
+    columns: tuple[str, ...] = declare((), "columns", "", in_uri=False)
 
 
 @dataclass(frozen=True)
 class Integrity:
-    """``[integrity]``: row checksums when ``integrity_check_level`` is ``correctness``."""
+    """``[integrity]``: row checksums if ``integrity_check_level`` is ``correctness``."""
 
     integrity_check_level: str = "none"
     corruption_handle_level: str = "warn"
@@ -63,23 +64,23 @@ class ChangefeedConfig:
     kafka: KafkaConfig
     dispatchers: tuple[DispatchRule, ...] = ()
     column_selectors: tuple[ColumnSelector, ...] = ()
-    case_sensitive: bool = False
+    case_sensitive: bool = declare(False, "case-sensitive", "", in_uri=False)
     force_replicate: bool = False
     filter: FilterConfig = field(default_factory=FilterConfig)
     ddl_text: Choice["restored", "as-given"] = "restored"
     """DDL as TiCDC prints it, or the caller's text."""
     sql_mode: str = ""
     """The session's SQL mode, under which DDL is read."""
-    bdr_mode: bool = False
+    bdr_mode: bool = declare(False, "bdr-mode", "", in_uri=False)
     """Whether the cluster replicates in both directions, so that only the primary's DDL is sent."""
     bdr_role: Choice["", "primary", "secondary"] = ""
     """The role that ADMIN SET BDR ROLE gave the cluster."""
     integrity: Integrity = field(default_factory=Integrity)
-    output_raw_change_event: bool = False
-    send_bootstrap_interval_in_sec: int = 120
-    send_bootstrap_in_msg_count: int = 10_000
-    send_bootstrap_to_all_partition: bool = True
-    send_all_bootstrap_at_start: bool = False
+    output_raw_change_event: bool = declare(False, "output-raw-change-event", KAFKA_TABLE, in_uri=False)
+    send_bootstrap_interval_in_sec: int = declare(120, "send-bootstrap-interval-in-sec", "sink", in_uri=False)
+    send_bootstrap_in_msg_count: int = declare(10_000, "send-bootstrap-in-msg-count", "sink", in_uri=False, bits=32)
+    send_bootstrap_to_all_partition: bool = declare(True, "send-bootstrap-to-all-partition", "sink", in_uri=False)
+    send_all_bootstrap_at_start: bool = declare(False, "send-all-bootstrap-at-start", "sink", in_uri=False)
     bootstrap_enabled: bool = False
     """Protocol given as exactly ``simple`` (TiCDC compares the text) and both bootstrap limits above zero."""
     time_zone: str = "UTC"

@@ -1,8 +1,7 @@
-"""What the rest of the library must know about a protocol. The record belongs to the protocol's name in
-:class:`~ticdc_emit.config.protocols.Protocol`; no other code compares protocol names.
+"""TiCDC's protocols: their names, and what the rest of the library must know about each.
 
 A protocol of this library is a package in ``protocols/``, whose ``encoder.py`` writes it and whose ``decoder.py`` reads
-it, and this record.
+it, and a :class:`ProtocolSpec` beside its name in :class:`Protocol`. No other code compares protocol names.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from enum import Enum
 from typing import Any
 
 from ticdc_emit.config.document import refused
+from ticdc_emit.config.lineages import PROFILES, Profile
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 
@@ -65,11 +65,10 @@ class BinaryForm(Enum):
 class ProtocolSpec:
     """The properties of a protocol. The defaults are those of one that TiCDC has but this library does not write.
 
-    ``package``: its name in ``protocols/``. ``lineages``: those of TiCDC that have it, as profiles name
-    them. ``title``: its name in TiCDC's refusals. ``encodings``: the values of ``encoding-format``, the first one is
-    the default. ``extension``: whether ``enable-tidb-extension`` has an effect. ``registers_schemas``: it registers
-    schemas in a schema registry. It then has one subject per topic, so a topic expression must contain schema and
-    table, and a consumer needs the schemas.
+    ``package``: its name in ``protocols/``. ``title``: its name in TiCDC's refusals. ``encodings``: the values of
+    ``encoding-format``, the first one is the default. ``extension``: whether ``enable-tidb-extension`` has an
+    effect. ``registers_schemas``: it registers schemas in a schema registry. It then has one subject per topic, so
+    a topic expression must contain schema and table, and a consumer needs the schemas.
 
     ``ddl``: DDL is sent, ``ddl_everywhere``: to every partition of its topic, else to the first one. ``watermarks``:
     when they are sent, ``default_ticks``: whether they are also sent between rows if no interval is set.
@@ -89,7 +88,6 @@ class ProtocolSpec:
     """
 
     package: str | None = None
-    lineages: tuple[str, ...] = ("classic", "next")
     title: str = ""
     encodings: tuple[str, ...] = ()
     extension: bool = False
@@ -120,8 +118,6 @@ class ProtocolSpec:
         return self.package is not None
 
 
-_UNWRITTEN = ProtocolSpec()
-_CLASSIC_ONLY = ProtocolSpec(lineages=("classic",))
 _EXTENSION = "enable-tidb-extension"
 _WATERMARK = "avro-enable-watermark"
 _AVRO_MODES = (
@@ -137,16 +133,16 @@ class Protocol(str, Enum):
     _value_: str
     spec: ProtocolSpec
 
-    def __new__(cls, name: str, spec: ProtocolSpec = _UNWRITTEN) -> Protocol:
+    def __new__(cls, name: str, spec: ProtocolSpec = ProtocolSpec()) -> Protocol:
         made = str.__new__(cls, name)
         made._value_ = name
         made.spec = spec
         return made
 
-    CANAL = ("canal", _CLASSIC_ONLY)
-    MAXWELL = ("maxwell", _CLASSIC_ONLY)
-    CRAFT = ("craft", _CLASSIC_ONLY)
-    CSV = ("csv", _CLASSIC_ONLY)
+    CANAL = "canal"
+    MAXWELL = "maxwell"
+    CRAFT = "craft"
+    CSV = "csv"
     CANAL_JSON = (
         "canal-json",
         ProtocolSpec(
@@ -194,7 +190,6 @@ class Protocol(str, Enum):
         "debezium-avro",
         ProtocolSpec(
             package="debezium_avro",
-            lineages=("next",),
             title="Debezium Avro",
             extension=True,
             registers_schemas=True,
@@ -245,21 +240,27 @@ class Protocol(str, Enum):
     def __str__(self) -> str:
         return str(self.value)
 
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """The profiles that have the protocol."""
+        return tuple(name for name, each in PROFILES.items() if self.value not in each.options.unknown_protocols)
+
     @classmethod
-    def parse(cls, text: str, lineage: str | None = None) -> Protocol:
+    def parse(cls, text: str, profile: Profile | None = None) -> Protocol:
         """``text`` in any case, aliases included; :class:`ConfigError` (CDC:ErrSinkUnknownProtocol) otherwise.
 
-        ``lineage``: the lineage that must have it; by default, any.
+        ``profile``: the one that must have it; by default, any.
         """
         name = text.lower()
         name = _ALIASES.get(name, name)
         protocol = next((each for each in cls if each.value == name), None)
-        if protocol is None or (lineage is not None and lineage not in protocol.spec.lineages):
+        unknown = profile.options.unknown_protocols if profile else frozenset()
+        if protocol is None or name in unknown:
             raise refused(
                 "ErrSinkUnknownProtocol",
                 f"unknown '{text}' message protocol for sink",
                 option="protocol",
-                remedy=_remedy(name, lineage) if protocol is None else _other_lineage(protocol),
+                remedy=_remedy(name, unknown) if protocol is None else _other_profile(protocol),
             )
         return protocol
 
@@ -341,23 +342,19 @@ def protocol_not_written(protocol: Protocol) -> ConfigError:
     )
 
 
-def _offered(lineage: str | None) -> list[str]:
-    return [each.value for each in WRITTEN if lineage is None or lineage in each.spec.lineages]
-
-
-def _other_lineage(protocol: Protocol) -> str:
-    """Return the remedy for a protocol that the lineage lacks."""
+def _other_profile(protocol: Protocol) -> str:
+    """Return the remedy for a protocol that the profile lacks."""
     if protocol not in WRITTEN:
-        return f"Use one of: {', '.join(_offered(None))}"
-    return f"Only the profile {protocol.spec.lineages[0]} has it: set profile={protocol.spec.lineages[0]}"
+        return f"Use one of: {', '.join(WRITTEN)}"
+    return f"Only the profile {protocol.profiles[0]} has it: set profile={protocol.profiles[0]}"
 
 
-def _remedy(name: str, lineage: str | None) -> str:
+def _remedy(name: str, unknown: frozenset[str]) -> str:
     """Return the remedy for an unknown protocol name."""
     if name in _ENCODINGS:
         protocol, encoding = _ENCODINGS[name]
         return f"Set protocol={protocol} and encoding-format={encoding}"
-    written = _offered(lineage)
+    written = [each.value for each in WRITTEN if each.value not in unknown]
     return (
         f"{did_you_mean(name, written)}Set protocol= in the sink URI or [sink] protocol to one of: {', '.join(written)}"
     )

@@ -180,12 +180,13 @@ _SENSITIVE_NAMES = frozenset({"sig"})
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 # parameter names of sink URIs and storage URIs; any other name may be the rest of an unescaped secret
 _PARAMETER_NAMES = """
-auto-create-topic avro-bigint-unsigned-handling-mode avro-decimal-handling-mode avro-enable-watermark ca cert
-compression content-compatible debezium-disable-schema dial-timeout enable-tidb-extension enable-tls encoding-format
-insecure-skip-verify kafka-client-id kafka-version key max-batch-size max-message-bytes max-retry
-only-output-updated-columns partition-num protocol read-timeout replication-factor required-acks sasl-gssapi-auth-type
-sasl-gssapi-disable-pafxfast sasl-gssapi-kerberos-config-path sasl-gssapi-keytab-path sasl-gssapi-password
-sasl-gssapi-realm sasl-gssapi-service-name sasl-gssapi-user sasl-mechanism sasl-password sasl-user schema-registry topic
+auto-create-topic avro-bigint-unsigned-handling-mode avro-decimal-handling-mode avro-enable-watermark
+avro-include-before-value ca cert compression content-compatible debezium-disable-schema debezium-include-start-ts
+dial-timeout enable-tidb-extension enable-tls encoding-format insecure-skip-verify kafka-client-id kafka-version key
+max-batch-size max-message-bytes max-retry only-output-updated-columns output-row-key partition-num protocol
+read-timeout replication-factor required-acks sasl-gssapi-auth-type sasl-gssapi-disable-pafxfast
+sasl-gssapi-kerberos-config-path sasl-gssapi-keytab-path sasl-gssapi-password sasl-gssapi-realm
+sasl-gssapi-service-name sasl-gssapi-user sasl-mechanism sasl-password sasl-user schema-registry topic
 transaction-atomicity write-timeout
 access-key access-tier account-key account-name acl credentials-file encryption-key encryption-scope endpoint
 external-id force-path-style predefined-acl profile provider region role-arn sas-token secret-access-key session-token

@@ -108,7 +108,7 @@ def _changefeeds(
     options = _Made({"protocol": protocol.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
     if encoding is not None:
         options.uri["encoding-format"] = encoding
-    (lineage, *others) = protocol.spec.lineages
+    (lineage, *others) = protocol.profiles
     if not others:
         options.top["ticdc-emit"] = {"profile": lineage}
     if force_replicate:

@@ -16,7 +16,7 @@ ROW = re.compile(r"^\| `(\w+)` \| (.*?) \| (.*?) \| .+ \|$", re.MULTILINE)
 
 def shown(value: Any) -> str:
     if isinstance(value, frozenset):
-        return ", ".join(f"`{each}`" for each in sorted(value))
+        return ", ".join(f"`{each}`" for each in sorted(value)) or "none"
     text = value.decode() if isinstance(value, bytes) else str(value)
     return f"`{text.lower() if value is None or isinstance(value, bool) else text}`"
 

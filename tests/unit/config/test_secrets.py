@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_emit.config import Secret, load_changefeed, mask_text, mask_uri
+from ticdc_emit.config.binding import UriParameters
 from ticdc_emit.config.secrets import foreign_text, hide, printable, shown_names
-from ticdc_emit.config.uri import UriParameters
 from ticdc_emit.errors import ConfigError
 
 CANARY = "cAnArY77"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.config.protocols import spec_of
+from ticdc_emit.config.protocols import parse_protocol_name, spec_of
 from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
@@ -39,10 +39,10 @@ FEEDS = {
 
 def lines(feed: str, history: History | None = None, parameters: str = "", **options: object) -> list[TailLine]:
     registry = MemoryRegistry()
-    spec = spec_of(feed)
-    url = "http://127.0.0.1:1" if spec.registers_schemas else None
+    protocol, _ = parse_protocol_name(feed)
+    url = "http://127.0.0.1:1" if protocol.spec.registers_schemas else None
     uri = f"kafka://127.0.0.1:9092/orders?partition-num=1&{FEEDS[feed]}{parameters}"
-    config = load_changefeed(uri, time_zone="Asia/Shanghai", schema_registry=url, profile=spec.lineages[0])
+    config = load_changefeed(uri, time_zone="Asia/Shanghai", schema_registry=url, profile=protocol.profiles[0])
     history = history or History(TABLE, ROWS, DDL, time_zone="Asia/Shanghai")
     messages = history.messages(config, registry=registry)
     tail = Tail(config, schemas={post.id: post.schema for post in registry.posts}, **options)  # type: ignore[arg-type]

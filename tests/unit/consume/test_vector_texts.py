@@ -202,6 +202,6 @@ def test_recorded_control_messages_read_back(lineage: str, name: str) -> None:
 
 def test_rows_of_every_protocol_are_read() -> None:
     for lineage in PROFILES:
-        known = {protocol for protocol in WRITTEN if lineage in protocol.spec.lineages}
+        known = {protocol for protocol in WRITTEN if lineage in protocol.profiles}
         sent = [*_sent(lineage, "integers_signed"), *_sent(f"open/{lineage}", "integers_signed")]
         assert {each.config.codec.protocol for each in sent} == known

@@ -11,7 +11,7 @@ from typing import Any
 import naive_consumer as naive
 import pytest
 
-from ticdc_emit.config.protocols import spec_of
+from ticdc_emit.config.protocols import parse_protocol_name
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SchemaError, TicdcEmitError
@@ -24,7 +24,7 @@ from ticdc_emit.traffic.scenarios.comparison import differences
 from ticdc_emit.traffic.scenarios.model import RecordingRegistry
 
 CASES = [(kind.name, protocol) for kind in scenarios() for protocol in kind.protocols]
-IN_NEXT = [(*case, "next") for case in CASES if spec_of(case[1]).lineages[0] != "next"]
+IN_NEXT = [(*case, "next") for case in CASES if parse_protocol_name(case[1])[0].profiles[0] != "next"]
 """Of the protocols that have both lineages, whose scenarios are of the first one unless the other is asked for."""
 
 

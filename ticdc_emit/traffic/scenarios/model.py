@@ -114,9 +114,10 @@ def load_feed(
 ) -> tuple[str, ChangefeedConfig]:
     """Return the sink URI and configuration of a feed. ``changefeed``: the changefeed file, as a mapping.
 
-    ``profile``: default the first lineage that has the protocol.
+    ``profile``: default the first one that has the protocol.
     """
-    spec = spec_of(feed)
+    protocol, _ = parse_protocol_name(feed)
+    spec = protocol.spec
     parameters = {**protocol_parameters(feed), **dict(spec.lossless), "partition-num": str(partitions)}
     if spec.extension:
         parameters["enable-tidb-extension"] = "true"
@@ -124,9 +125,8 @@ def load_feed(
         parameters["max-batch-size"] = "1"
     uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"
     registry = (schema_registry or _REGISTRY) if spec.registers_schemas else None
-    (lineage, *_) = spec.lineages
     return uri, load_changefeed(
-        uri, changefeed, profile=profile or lineage, time_zone=time_zone, schema_registry=registry
+        uri, changefeed, profile=profile or protocol.profiles[0], time_zone=time_zone, schema_registry=registry
     )
 
 

@@ -1,0 +1,145 @@
+"""Options as fields of a record: key, default, place and parsing are declared once, with the field.
+
+In: a record whose fields are made by :func:`declare`, a sink URI and a changefeed file. Out: the given values, by
+field. An option may be given in both; a parameter of the URI then wins (:func:`merge`). Both sides remember which
+names were read, so that all others are reported as ignored, among them those that the profile does not know
+(``config/lineages.py``), which are never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import field, fields
+from typing import Any, NamedTuple, TypeVar
+
+from ticdc_emit.config.document import GoSyntaxError, Section, bind_refused, hinted, parse_bool, parse_int
+from ticdc_emit.config.secrets import MASK, Secret, shown_names
+from ticdc_emit.config.uri import SinkUri
+
+__all__ = ["CODEC_TABLE", "KAFKA_TABLE", "UriParameters", "declare", "merge", "read_options"]
+
+T = TypeVar("T")
+
+KAFKA_TABLE = "sink.kafka-config"
+CODEC_TABLE = "sink.kafka-config.codec-config"
+_AFTER_A_SECRET = "a parameter after a secret (percent-encode & in a password)"
+
+
+class UriParameters:
+    """Typed readers of a URI's query that remember what was read; None for a missing or unknown parameter."""
+
+    def __init__(self, uri: SinkUri, unknown: Collection[str] = ()) -> None:
+        self._uri = uri
+        self._unknown = unknown
+        self._read: set[str] = set()
+
+    def text(self, name: str) -> str | None:
+        if name in self._unknown:
+            return None
+        self._read.add(name)
+        return self._uri.get(name)
+
+    def boolean(self, name: str) -> bool | None:
+        return self._bound(name, parse_bool, "false", "Give true or false")
+
+    def integer(self, name: str, bits: int = 64) -> int | None:
+        """Return a signed integer of that many bits."""
+        return self._bound(name, lambda text: parse_int(text, bits), "0", f"Give a whole number of {bits} bits")
+
+    def _bound(self, name: str, parse: Callable[[str], T], empty: str, remedy: str) -> T | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            return parse(text or empty)
+        except GoSyntaxError as error:
+            raise bind_refused(str(error), option=name, remedy=remedy) from None
+
+    def unread(self) -> list[str]:
+        """Names of the parameters that nothing has read, and the parts of the URI that were dropped as malformed."""
+        shown = shown_names(name for name, _ in self._uri.params)
+        names = [
+            # A name without a value may be the rest of an unescaped password.
+            label if value.reveal() else "a parameter without a value"
+            for label, (name, value) in zip(shown, self._uri.params, strict=True)
+            if name not in self._read
+        ]
+        names = [_AFTER_A_SECRET if name == MASK else hinted(name, self._read) for name in names]
+        return list(dict.fromkeys([*names, *self._uri.dropped]))
+
+
+def merge(file_value: T | None, uri_value: T | None) -> T | None:
+    """Return the URI's value over the file's.
+
+    As in the reference, a false, zero or empty URI value does not replace a value that the file sets: ``mergo`` takes
+    it for "not given".
+    """
+    if uri_value is None or (not uri_value and file_value is not None):
+        return file_value
+    return uri_value
+
+
+class _Option(NamedTuple):
+    key: str
+    table: str | None
+    in_uri: bool
+    kind: type
+    bits: int
+    parse: Callable[[Any], Any] | None
+
+
+def declare(
+    default: T,
+    key: str,
+    table: str | None = None,
+    *,
+    in_uri: bool = True,
+    kind: type | None = None,
+    bits: int = 64,
+    parse: Callable[[Any], T] | None = None,
+) -> T:
+    """Declare a field of a frozen record as an option of TiCDC.
+
+    ``table``: the dotted path of its table in the file, ``None`` if only the URI has it. ``kind``: ``bool``, ``int``
+    (signed, of that many ``bits``), ``str``, ``tuple`` (an array of texts) or ``Secret``; by default the type of the
+    default. ``parse``: checks or converts what was given. An empty text counts as not given.
+    """
+    declared = _Option(key, table, in_uri, kind or type(default), bits, parse)
+    return field(default=default, metadata={"option": declared})
+
+
+def read_options(
+    record: type, uri: UriParameters | None, root: Section, only: Collection[str] | None = None
+) -> dict[str, Any]:
+    """Return the given options of a record by field name; ``only``: of these fields.
+
+    As in TiCDC, all options are read in the order of the fields, then each is parsed in this order. So the same one of
+    two bad texts is refused.
+    """
+    declared = {
+        each.name: each.metadata["option"]
+        for each in fields(record)
+        if "option" in each.metadata and (only is None or each.name in only)
+    }
+    read = {name: _read(each, uri, root) for name, each in declared.items()}
+    given = {name: value for name, value in read.items() if value is not None}
+    return {name: value if (parse := declared[name].parse) is None else parse(value) for name, value in given.items()}
+
+
+def _read(declared: _Option, uri: UriParameters | None, root: Section) -> Any:
+    in_file = None if declared.table is None else _read_from(root.at(declared.table), declared)
+    in_uri = _read_from(uri, declared) if uri is not None and declared.in_uri else None
+    value = merge(in_file, in_uri)
+    if declared.kind is Secret:
+        return Secret(value) if value else None
+    return value or None if declared.kind is str else value
+
+
+def _read_from(source: Section | UriParameters, declared: _Option) -> Any:
+    if declared.kind is bool:
+        return source.boolean(declared.key)
+    if declared.kind is int:
+        return source.integer(declared.key, declared.bits)
+    if declared.kind is tuple and isinstance(source, Section):
+        return source.texts(declared.key)
+    return source.text(declared.key)
