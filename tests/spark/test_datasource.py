@@ -201,7 +201,7 @@ def test_options_mean_what_the_sink_takes() -> None:
     given |= {"librdkafka.Linger.ms": "5", "TIMEZONE": "Asia/Shanghai", "integrity": "true", "checkpointLocation": "/x"}
     read = SourceOptions.read({"sinkUri": f"file:///tmp/x?{CANAL}", "schema": SCHEMA} | given)
     assert read.values["ddl"] == [(5, "drop table test.t"), (6, "create table t (id int)", "test")]
-    assert read.running.lateness_ms == 1500
+    assert read.running.lateness == 1500 << 18
     assert read.librdkafka == {"linger.ms": "5"}
     assert read.config.time_zone == "Asia/Shanghai"
     assert read.config.integrity.enabled

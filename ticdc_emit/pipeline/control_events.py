@@ -1,22 +1,31 @@
-"""Control messages in their place among the rows of each topic-partition.
+"""Where control messages stand among the rows of each topic-partition: the one place that knows that order.
 
-A **place** is a TSO: a control message comes after all rows up to it and before every later one. A DDL's place is its
-own commit_ts; a watermark ``T`` comes after every row that may still come at or below it, so its place is
-``T + allowed_lateness``; a BOOTSTRAP's was planned with the batch (``pipeline.bootstrap``). The worker that
-writes a topic-partition merges them into its sorted rows, and whatever comes after the last row is sent afterwards by
-whoever knows that no row is left: each asks for its own stretch of places (:meth:`Controls.due`), and the whole is the
-same wherever it is cut.
+Every control message has a **place**, a TSO: it comes after all rows up to it and before every later one. At one place
+a DDL comes first, then a BOOTSTRAP, then a watermark.
+
+- A DDL's place is its own commit_ts: rows after it have its schema.
+- A watermark ``T`` comes after every row that may still come at or below it: its place is ``T`` plus the lateness.
+- A BOOTSTRAP's place was planned with the batch (``pipeline.row_counts``): just before the row that it is for.
+
+A worker merges what comes before the last row of its topic-partition into the rows (:meth:`PartitionControls.among`);
+the driver sends what comes after the last row of all (:func:`final_controls`). Each asks for its own stretch of places
+(:meth:`ControlSchedule.due`), and the whole is the same wherever it is cut. The order of the rows themselves is in
+``pipeline.sort_key``.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import merge
 from itertools import groupby
-from typing import TypeAlias
+from operator import attrgetter, itemgetter
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.errors import ConfigError, MessageTooLargeError
@@ -24,9 +33,20 @@ from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.tso import LOGICAL_BITS, compose, physical_ms
+from ticdc_emit.tso import compose, physical_ms
 
-__all__ = ["ControlEncoder", "ControlEvent", "ControlSchedule", "Event", "PartitionControls", "Watermark"]
+__all__ = [
+    "ControlEncoder",
+    "ControlEvent",
+    "ControlSchedule",
+    "Event",
+    "FinalControls",
+    "PartitionControls",
+    "PlacedControls",
+    "Watermark",
+    "final_controls",
+    "highest_watermark",
+]
 
 
 _MAX_TICKS = 1_000_000
@@ -54,42 +74,42 @@ class ControlEvent:
 
 @dataclass(frozen=True)
 class ControlSchedule:
-    """What may have to be sent: DDL events by commit_ts, and watermarks every ``interval_ms`` of commit time (0: none).
+    """What may have to be sent: DDL events, and watermarks every ``interval_ms`` of commit time (0: none).
 
-    ``sent_until`` is the TSO up to which earlier batches have sent DDL; ``watermark`` the last watermark, if any.
-    ``bootstraps`` are the batch's own, with their places, in sending order. ``marks``: TSOs of further watermarks,
-    those right behind a DDL, ascending.
+    ``lateness``: how far watermarks stay behind the rows, as a difference of TSO. ``sent_until``: the TSO up to which
+    earlier batches have sent DDL; ``watermark``: the last watermark, if any. ``bootstraps``: the batch's own, with
+    their places; those of one place in sending order. ``marks``: TSOs of further watermarks, those of DDL, ascending.
     """
 
     ddls: tuple[DdlEvent, ...] = ()
     interval_ms: int = 0
-    lateness_ms: int = 0
+    lateness: int = 0
     sent_until: int = -1
     watermark: int | None = None
     bootstraps: tuple[tuple[int, Bootstrap], ...] = ()
     marks: tuple[int, ...] = ()
 
-    @property
-    def lateness(self) -> int:
-        """How far after the rows watermarks stay, as a difference of TSO."""
-        return self.lateness_ms << LOGICAL_BITS
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ddls", tuple(sorted(self.ddls, key=attrgetter("commit_ts"))))
+        object.__setattr__(self, "bootstraps", tuple(sorted(self.bootstraps, key=itemgetter(0))))
+
+    @cached_property
+    def _ddl_places(self) -> list[int]:
+        return [event.commit_ts for event in self.ddls]
 
     @property
     def late_until(self) -> int | None:
         """A row at or below this TSO is late: the last watermark, or the last DDL that earlier batches have sent."""
-        ddls, places = self._placed_ddls
-        sent = bisect_right(places, self.sent_until)
-        marks = [None if sent == 0 else ddls[sent - 1].commit_ts, self.watermark]
-        return max((mark for mark in marks if mark is not None), default=None)
+        sent = self._ddl_places[: bisect_right(self._ddl_places, self.sent_until)][-1:]
+        return max([*sent, *([] if self.watermark is None else [self.watermark])], default=None)
 
     def unsent_ddl(self) -> tuple[DdlEvent, ...]:
         """Return the DDL that earlier batches have not sent."""
-        ddls, places = self._placed_ddls
-        return ddls[bisect_right(places, self.sent_until) :]
+        return self.ddls[bisect_right(self._ddl_places, self.sent_until) :]
 
     def sent_ddl(self, until: int) -> list[int]:
         """Return the commit_ts of the DDL up to ``until`` that earlier batches have not sent."""
-        _, places = self._placed_ddls
+        places = self._ddl_places
         return places[bisect_right(places, self.sent_until) : bisect_right(places, until)]
 
     def due(self, after: int, until: int, first_row: int, *, ticks_until: int | None = None) -> list[ControlEvent]:
@@ -99,31 +119,19 @@ class ControlSchedule:
         after it. ``ticks_until`` bounds the places of ticks at the end of a batch, where more rows may come; bootstraps
         are the batch's own, and there are none behind it.
         """
-        ddls, places = self._placed_ddls
-        stretch = slice(bisect_left(places, max(after, self.sent_until + 1)), bisect_right(places, until))
-        controls = [ControlEvent(event.commit_ts, _DDL_RANK, event) for event in ddls[stretch]]
-        bootstraps, places = self._placed_bootstraps
-        end = bisect_right(places, until) if ticks_until is None else len(places)
-        stretch = slice(bisect_left(places, after), end)
-        controls += [ControlEvent(place, _BOOTSTRAP_RANK, bootstrap) for place, bootstrap in bootstraps[stretch]]
+        places, bootstraps, lateness = self._ddl_places, self.bootstraps, self.lateness
+        ddls = self.ddls[bisect_left(places, max(after, self.sent_until + 1)) : bisect_right(places, until)]
+        controls = [ControlEvent(event.commit_ts, _DDL_RANK, event) for event in ddls]
+        if bootstraps:
+            start = bisect_left(bootstraps, after, key=itemgetter(0))
+            end = bisect_right(bootstraps, until, key=itemgetter(0)) if ticks_until is None else len(bootstraps)
+            controls += [ControlEvent(place, _BOOTSTRAP_RANK, event) for place, event in bootstraps[start:end]]
         last = until if ticks_until is None else ticks_until
         controls += [
-            ControlEvent(tick + self.lateness, _WATERMARK_RANK, Watermark(tick))
-            for tick in self._ticks(first_row, after - self.lateness, last - self.lateness)
+            ControlEvent(tick + lateness, _WATERMARK_RANK, Watermark(tick))
+            for tick in self._ticks(first_row, after - lateness, last - lateness)
         ]
         return sorted(controls, key=lambda control: (control.place, control.rank))
-
-    @cached_property
-    def _placed_ddls(self) -> tuple[tuple[DdlEvent, ...], list[int]]:
-        """The DDL in order of place, and the places."""
-        ddls = tuple(sorted(self.ddls, key=lambda event: event.commit_ts))
-        return ddls, [event.commit_ts for event in ddls]
-
-    @cached_property
-    def _placed_bootstraps(self) -> tuple[tuple[tuple[int, Bootstrap], ...], list[int]]:
-        """The bootstraps in order of place, those of one place in sending order, and the places."""
-        bootstraps = tuple(sorted(self.bootstraps, key=lambda placed: placed[0]))
-        return bootstraps, [place for place, _ in bootstraps]
 
     def is_tick(self, ts: int, first_row: int) -> bool:
         """Return whether :meth:`due` gives a watermark of exactly ``ts``, in any stretch."""
@@ -140,8 +148,8 @@ class ControlSchedule:
         step = self.interval_ms
         if not step:
             return
-        behind = first_row if self.watermark is None else self.watermark
-        number = max(physical_ms(behind) // step + 1, physical_ms(max(start, 0)) // step)
+        begin = first_row if self.watermark is None else self.watermark
+        number = max(physical_ms(begin) // step + 1, physical_ms(max(start, 0)) // step)
         if (physical_ms(max(until, 0)) // step) - number > _MAX_TICKS:
             raise ConfigError(
                 f"watermark_interval={step / 1000} would put more than {_MAX_TICKS} watermarks between two rows",
@@ -191,7 +199,7 @@ class ControlEncoder:
     def message_to(self, event: Event, target: Target) -> ControlMessage | None:
         """Return the event's message if this topic-partition receives it."""
         if isinstance(event, Watermark):
-            reached = self._plan.lives(target[0], event.ts)
+            reached = self._plan.watermark_reaches(target[0], event.ts)
         else:
             reached = target in self.targets(event)
         return self.message(event) if reached else None
@@ -231,10 +239,21 @@ class ControlEncoder:
         return message
 
 
+class PlacedControls(NamedTuple):
+    """Control messages among rows. ``places``: the row before which each comes, rising; the number of rows for one
+    after all of them.
+    """
+
+    events: Sequence[Event]
+    messages: Sequence[ControlMessage]
+    places: npt.NDArray[np.int64]
+
+
 class PartitionControls:
     """What may have to be sent, by topic-partition: each asks for its own, however many tables a changefeed has."""
 
     def __init__(self, controls: ControlSchedule, control_encoder: ControlEncoder) -> None:
+        self._control_encoder = control_encoder
         self._none = replace(controls, ddls=(), bootstraps=())
         self._ddls: dict[Target, list[DdlEvent]] = {}
         self._bootstraps: dict[Target, list[tuple[int, Bootstrap]]] = {}
@@ -256,6 +275,86 @@ class PartitionControls:
                 known = replace(known, ddls=tuple(ddls or ()), bootstraps=tuple(bootstraps or ()))
             self._by_target[target] = known
         return known
+
+    def among(self, target: Target, stamps: npt.NDArray[np.uint64], after: int, first_row: int) -> PlacedControls:
+        """Return what comes before the last of the next rows of a topic-partition.
+
+        ``stamps``: the rows' commit_ts, in order. ``after``: that of the last row before them, -1 without one;
+        ``first_row``: that of the topic-partition's first row in this batch.
+        """
+        events: list[Event] = []
+        messages: list[ControlMessage] = []
+        places: list[int] = []
+        for control in self.to(target).due(after, int(stamps[-1]) - 1, first_row):
+            message = self._control_encoder.message_to(control.event, target)
+            if message is not None:
+                events.append(control.event)
+                messages.append(message)
+                places.append(control.place)
+        rows_before = np.searchsorted(stamps, np.array(places, np.uint64), side="right")  # a row at the place is before
+        return PlacedControls(events, messages, rows_before)
+
+
+class FinalControls(NamedTuple):
+    """What comes after a batch's last row: messages in sending order and their events, the watermark then reached
+    (``None``: the protocol has none), and the TSO up to which DDL is sent then.
+    """
+
+    messages: list[tuple[Target, ControlMessage]]
+    events: list[Event]
+    watermark: int | None
+    sent_until: int
+
+
+def highest_watermark(ts: int, lateness: int) -> int:
+    """Return the greatest watermark that may follow a row of the TSO ``ts``: no row that comes later is below it."""
+    return ts - 1 - lateness
+
+
+def final_controls(
+    plan: Plan,
+    control_encoder: ControlEncoder,
+    controls: ControlSchedule,
+    spans: Mapping[Target, tuple[int, int]],
+    top: int,
+    limit: int,
+) -> FinalControls:
+    """Return the DDL and watermarks up to the TSO ``limit`` that are still due after a batch's rows.
+
+    ``spans``: the commit_ts of the first and of the last row of each topic-partition that had rows. ``top``: the
+    greatest commit_ts of all. A DDL after ``limit`` waits, for rows of its old schema may still come, unless a worker
+    has sent it already before a later row.
+    """
+    partition_controls = PartitionControls(controls, control_encoder)
+    until = max([limit, *controls.sent_ddl(_last_ddl_sent(control_encoder, controls, spans))])
+    rises = limit >= 0 and (controls.watermark is None or limit > controls.watermark)
+    last = control_encoder.message(Watermark(limit)) if rises else None
+    reached = plan.watermark_topics(limit)
+    begin = min((first for first, _ in spans.values()), default=top)
+    messages: list[tuple[Target, ControlMessage]] = []
+    events: list[Event] = []
+    for target in plan.targets:
+        first, after = spans.get(target, (begin, -1))
+        # the limit of ticks is behind the rows by the lateness already
+        for control in partition_controls.to(target).due(after, until, first, ticks_until=limit + controls.lateness):
+            message = control_encoder.message_to(control.event, target)
+            if message is not None:
+                messages.append((target, message))
+                events.append(control.event)
+        if last is not None and target[0] in reached and not controls.is_tick(limit, first):
+            messages.append((target, last))
+            events.append(Watermark(limit))
+    return FinalControls(messages, events, controls.watermark if last is None else limit, until)
+
+
+def _last_ddl_sent(
+    control_encoder: ControlEncoder, controls: ControlSchedule, spans: Mapping[Target, tuple[int, int]]
+) -> int:
+    """Return the TSO of the last DDL that any worker of this batch has sent among rows, -1 if none has."""
+    for event in reversed(controls.unsent_ddl() if spans else ()):
+        if any(spans[target][1] > event.commit_ts for target in control_encoder.targets(event) if target in spans):
+            return event.commit_ts
+    return -1
 
 
 def _words(event: Event) -> str:

@@ -10,39 +10,33 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Sink, TaskWriter
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.bad_rows import SkippedFile, united
-from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps, CountedRows, TableRef, arrived, replayed
-from ticdc_emit.pipeline.chunks import ChunkFolder, ChunkStore, from_ipc, to_ipc
+from ticdc_emit.pipeline.chunks import ChunkFolder, ChunkStore
 from ticdc_emit.pipeline.conflicting_changes import OrderCheck
-from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, Event, PartitionControls
+from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, PartitionControls
 from ticdc_emit.pipeline.error_json import error_as_json, error_from_json
 from ticdc_emit.pipeline.external_sort import ORDER_KEY
 from ticdc_emit.pipeline.merge import Merge, MergedRows
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.report import ControlCounts
 from ticdc_emit.pipeline.row_batching import RowBatcher
-from ticdc_emit.pipeline.row_counts import CountsBody, RowCounts, counted_rows
+from ticdc_emit.pipeline.row_counts import ControlRules, CountsBody
 from ticdc_emit.routing.topics import Target
-from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.tso import physical_ms
 
 __all__ = [
     "DEFAULT_MEMORY_LIMIT",
     "RESULT_SCHEMA",
-    "ControlRules",
     "DeliverTask",
     "Digest",
     "RowsDigest",
@@ -52,8 +46,6 @@ __all__ = [
     "read_results",
     "result_batch",
     "sum_of_digests",
-    "with_default_ticks",
-    "with_due_bootstraps",
     "write_rows",
 ]
 
@@ -209,114 +201,6 @@ def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, Tas
     return results
 
 
-_DEFAULT_INTERVAL_MS = 1_000
-_DEFAULT_TICKS = 100_000
-
-
-@dataclass(frozen=True)
-class ControlRules:
-    """What a batch's controls are worked out from beside its rows; picklable.
-
-    ``default_ticks``: whether watermarks follow the rows. ``bootstraps``: the state of their schedule before the batch,
-    ``None`` at the beginning.
-    """
-
-    rules: BootstrapRules
-    default_ticks: bool
-    bootstraps: Mapping[str, Any] | None = None
-
-    def begun(self, plan: Plan) -> Bootstraps:
-        """Return the schedule of bootstraps as it is before the batch.
-
-        Raises :class:`~ticdc_emit.errors.StateError` for a state that does not fit the table history.
-        """
-        return _restored(self.rules, self.bootstraps, plan)
-
-    def united(self, counts: Iterable[pa.RecordBatch]) -> CountsBody:
-        """Return the sum of all tasks' counts in the form of ``TaskResult.counts``: empty if there are no rows."""
-        united = RowCounts(self.rules.tick_ms)
-        for each in counts:
-            united.add(each)
-        sums = united.sums()
-        return to_ipc(sums) if sums.num_rows else b""
-
-    def controls(
-        self, controls: ControlSchedule, plan: Plan, united: CountsBody
-    ) -> tuple[ControlSchedule, dict[str, Any] | None]:
-        """Return the controls with what depends on the rows, and the state of the bootstraps after the batch."""
-        counted = counted_rows(from_ipc(united), plan) if united else []
-        if self.default_ticks:
-            controls = with_default_ticks(controls, counted)
-        if not self.rules.enabled:
-            return controls, None
-        return _with_bootstraps(controls, plan, self.begun(plan), counted)
-
-    def after(
-        self, controls: ControlSchedule, plan: Plan, results: Mapping[Any, TaskResult]
-    ) -> tuple[ControlSchedule, dict[str, Any] | None]:
-        """Return what :meth:`controls` does, once delivering tasks have handed the counts back."""
-        return self.controls(controls, plan, next((each.counts for each in results.values() if each.counts), b""))
-
-
-def with_default_ticks(controls: ControlSchedule, counted: Sequence[CountedRows]) -> ControlSchedule:
-    """Return the controls with a watermark per second of commit time, as TiCDC sends them.
-
-    If the batch would have more than 100,000, they are further apart, by whole seconds.
-    """
-    if not counted:
-        return controls
-    stamps = [physical_ms(rows.first_ts) for rows in counted]
-    seconds = -(-(max(stamps) - min(stamps)) // (_DEFAULT_INTERVAL_MS * _DEFAULT_TICKS))
-    return replace(controls, interval_ms=_DEFAULT_INTERVAL_MS * max(seconds, 1))
-
-
-def _with_bootstraps(
-    controls: ControlSchedule, plan: Plan, schedule: Bootstraps, counted: Sequence[CountedRows]
-) -> tuple[ControlSchedule, dict[str, Any]]:
-    """Return the controls with the batch's bootstraps, and the state of their schedule after the batch."""
-    if not counted:
-        return controls, schedule.state()
-    live = plan.build_ts is not None
-    first = min(rows.first_ts for rows in counted)
-    moment = plan.build_ts if plan.build_ts is not None else physical_ms(first)
-    placed = [(0, bootstrap) for bootstrap in schedule.at_start(_newest_tables(plan), moment)]
-    due = arrived(schedule, counted, moment) if live else replayed(schedule, counted)
-    placed += [(ts - 1, bootstrap) for ts, bootstrap in due]
-    return replace(controls, bootstraps=tuple(placed)), schedule.state()
-
-
-def with_due_bootstraps(
-    controls: ControlSchedule,
-    plan: Plan,
-    rules: BootstrapRules,
-    bootstraps: Mapping[str, Any] | None,
-    moment: int,
-    place: int,
-) -> tuple[ControlSchedule, dict[str, Any] | None]:
-    """Return the controls with what falls due without rows by ``moment`` (ms), at the TSO ``place``; and the state."""
-    if bootstraps is None:
-        return controls, None
-    schedule = _restored(rules, bootstraps, plan)
-    due = tuple((place, bootstrap) for bootstrap in schedule.advance(moment))
-    return replace(controls, bootstraps=due), schedule.state()
-
-
-def _newest_tables(plan: Plan) -> list[tuple[TableInfo, str, int]]:
-    """Return the tables that exist, as ``Bootstraps.at_start`` takes them."""
-    live = [table for table in plan.tables.values() if table.encoders and table.encoders[-1] is not None]
-    return [(table.newest, table.topic, plan.router.partitions[table.topic]) for table in live]
-
-
-def _restored(rules: BootstrapRules, state: Mapping[str, Any] | None, plan: Plan) -> Bootstraps:
-    if state is None:
-        return Bootstraps(rules)
-    versions: dict[TableRef, TableInfo] = {}
-    for table in plan.tables.values():
-        for info in table.versions:
-            versions.setdefault(TableRef.of(info), info)
-    return Bootstraps.from_state(rules, state, versions.__getitem__)
-
-
 def batches_of(target: Target, rows: Iterable[MergedRows], packer: RowBatcher | None) -> Iterator[pa.RecordBatch]:
     """Yield the messages of one topic-partition in ``MESSAGE_SCHEMA``."""
     for each in rows:
@@ -345,7 +229,7 @@ _SLICE_BYTES = 4 * 1024 * 1024  # of messages that are handed on at once: a proc
 class DeliverTask:
     """The work of one delivering task, pickled to the workers.
 
-    ``controls``: what may have to be sent; with a ``schedule``, also what it makes of the counts of the batch's rows.
+    ``controls``: what may have to be sent; with ``rules``, also what they make of the counts of the batch's rows.
     ``sink`` writes; without one, the messages themselves are yielded. ``claims``: the storage of objects that messages
     name. ``check_only``: rows are counted and nothing is sent; with ``connects``, a writer is opened nevertheless.
     ``digests``: whether results have a digest of the rows' messages. ``memory_limit``: bytes of chunks that are held,
@@ -362,7 +246,7 @@ class DeliverTask:
     digests: bool = False
     memory_limit: int = DEFAULT_MEMORY_LIMIT
     skipped: SkippedFile | None = None
-    schedule: ControlRules | None = None
+    rules: ControlRules | None = None
     folder: ChunkFolder | None = None
 
     @cached_property
@@ -395,7 +279,7 @@ class DeliverTask:
                 results.setdefault(self.plan.targets[0], TaskResult()).skipped = dict(store.skipped)
                 if self.skipped is not None and not self.check_only:
                     self.skipped.write(store.skipped_lines())
-            partition_controls = PartitionControls(self._scheduled(store, results), self._control_encoder)
+            partition_controls = PartitionControls(self._batch_controls(store, results), self._control_encoder)
             rows = self._rows(store, merges, partition_controls, results)
             if self.check_only:
                 for _, of_target in rows:
@@ -411,14 +295,14 @@ class DeliverTask:
                 self._deliver(self.sink, rows, results)
             yield result_batch(results)
 
-    def _scheduled(self, store: ChunkStore, results: dict[Target, TaskResult]) -> ControlSchedule:
+    def _batch_controls(self, store: ChunkStore, results: dict[Target, TaskResult]) -> ControlSchedule:
         """Return the batch's controls; one task hands the counts that they come from back."""
-        if self.schedule is None or not (store.hands_back or store.targets()):
+        if self.rules is None or not (store.hands_back or store.targets()):
             return self.controls
-        united = self.schedule.united(store.counts())
+        counts = self.rules.sum_counts(store.counts())
         if store.hands_back:
-            results.setdefault(self.plan.targets[0], TaskResult()).counts = united
-        return self.schedule.controls(self.controls, self.plan, united)[0] if store.targets() else self.controls
+            results.setdefault(self.plan.targets[0], TaskResult()).counts = counts
+        return self.rules.controls(self.controls, self.plan, counts)[0] if store.targets() else self.controls
 
     def _refuse(self, store: ChunkStore, merges: dict[Target, Merge]) -> None:
         """Raise the error of any bad row of the batch, or of the order of this task's rows."""
@@ -457,10 +341,10 @@ class DeliverTask:
         """Yield the rows of each topic-partition, in order, with the control messages among them; count them."""
         for target, merge in merges.items():
             result = results.setdefault(target, TaskResult())
-            yield target, self._rows_of(target, merge, store, partition_controls.to(target), result)
+            yield target, self._rows_of(target, merge, store, partition_controls, result)
 
     def _rows_of(
-        self, target: Target, merge: Merge, store: ChunkStore, controls: ControlSchedule, result: TaskResult
+        self, target: Target, merge: Merge, store: ChunkStore, partition_controls: PartitionControls, result: TaskResult
     ) -> Iterator[MergedRows]:
         digest = RowsDigest(target) if self.digests else None
         if not self.check_only:
@@ -475,27 +359,19 @@ class DeliverTask:
                 if self.check_only:
                     result.rows += rows.num_rows
                 else:
-                    self._place_controls(target, rows, controls, result)
+                    self._place_controls(target, rows, partition_controls, result)
                     yield rows
         if digest is not None:
             result.digest = digest.value()
 
-    def _place_controls(self, target: Target, rows: MergedRows, controls: ControlSchedule, result: TaskResult) -> None:
+    def _place_controls(
+        self, target: Target, rows: MergedRows, partition_controls: PartitionControls, result: TaskResult
+    ) -> None:
         """Count rows, and put the control messages that come before the last of them among them."""
         if result.rows == 0:
             result.first_commit_ts = int(rows.stamps[0])
         before, result.max_commit_ts = result.max_commit_ts, int(rows.stamps[-1])
         result.rows += rows.num_rows
-        places: list[int] = []
-        due: list[ControlMessage] = []
-        events: list[Event] = []
-        for control in controls.due(before, result.max_commit_ts - 1, result.first_commit_ts):
-            message = self._control_encoder.message_to(control.event, target)
-            if message is not None:
-                places.append(control.place)
-                due.append(message)
-                events.append(control.event)
-        result.count(ControlCounts.of(events))
-        if due:
-            rows.due = due
-            rows.places = np.searchsorted(rows.stamps, np.array(places, np.uint64), side="right")
+        controls = partition_controls.among(target, rows.stamps, before, result.first_commit_ts)
+        result.count(ControlCounts.of(controls.events))
+        rows.due, rows.places = controls.messages, controls.places

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ticdc_emit.pipeline.control_events import ControlSchedule
+from ticdc_emit.pipeline.control_events import ControlSchedule, highest_watermark
 from ticdc_emit.pipeline.deliver_task import TaskResult
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import Plan
@@ -23,7 +23,7 @@ from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.pipeline.state_store import StateStore
 from ticdc_emit.routing.topics import Target
-from ticdc_emit.tso import LOGICAL_BITS, compose
+from ticdc_emit.tso import compose
 
 __all__ = ["PeriodicTask", "send_heartbeat"]
 
@@ -103,12 +103,12 @@ def send_heartbeat(store: StateStore, planner: Planner, options: RunOptions, sen
     record, now = store.newest(), options.now()
     if record is None or not record.done or now is None:
         return None
-    limit = compose(now) - 1 - (options.lateness_ms << LOGICAL_BITS)
+    limit = highest_watermark(compose(now), options.lateness)
     state = record.next(record.batch_id, now)
     plan = planner.plan(state)
     if not planner.config.codec.has_watermarks or (record.end_watermark is not None and limit <= record.end_watermark):
         return None
-    controls, bootstraps = planner.idle(state, now, limit)
+    controls, bootstraps = planner.controls_without_rows(state, now, limit)
     marked = replace(record, end_watermark=limit)
     sent = replace(marked, end_sent_until=max(limit, record.end_sent_until), end_bootstraps=bootstraps)
     waits = bool(controls.sent_ddl(limit) or controls.bootstraps)

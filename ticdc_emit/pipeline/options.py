@@ -20,6 +20,7 @@ from ticdc_emit.config.load import LoadOptions
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.bad_rows import checked_bad_rows
 from ticdc_emit.registry.base import SchemaRegistry
+from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["FLAG", "SECONDS", "TEXT", "URI", "EncoderOptions", "RunOptions", "TextForm"]
 
@@ -111,8 +112,9 @@ class RunOptions:
                 )
 
     @property
-    def lateness_ms(self) -> int:
-        return round(self.allowed_lateness * 1000)
+    def lateness(self) -> int:
+        """``allowed_lateness`` as a difference of TSO."""
+        return round(self.allowed_lateness * 1000) << LOGICAL_BITS
 
     @property
     def interval_ms(self) -> int | None:

@@ -370,14 +370,16 @@ class Plan:
 
     def watermark_topics(self, ts: int) -> frozenset[str]:
         """Return the topics that a watermark must reach: the default one, and those of the tables that live at it."""
-        return frozenset([self.router.default_topic, *(topic for topic in self._lives if self.lives(topic, ts))])
+        return frozenset(
+            [self.router.default_topic, *(topic for topic in self._lifetimes if self.watermark_reaches(topic, ts))]
+        )
 
-    def lives(self, topic: str, ts: int) -> bool:
+    def watermark_reaches(self, topic: str, ts: int) -> bool:
         """Return whether a watermark must reach the topic: it is the default one, or that of a table living at it."""
-        return topic == self.router.default_topic or bisect_right(self._lives.get(topic, ()), ts) % 2 == 1
+        return topic == self.router.default_topic or bisect_right(self._lifetimes.get(topic, ()), ts) % 2 == 1
 
     @cached_property
-    def _lives(self) -> dict[str, list[int]]:
+    def _lifetimes(self) -> dict[str, list[int]]:
         """The TSOs at which each topic gets its first live table, loses its last one, gets one again, and so on."""
         steps: dict[str, dict[int, int]] = {}
         for table in self.tables.values():

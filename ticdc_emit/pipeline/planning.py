@@ -25,7 +25,6 @@ from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, 
 from ticdc_emit.pipeline.batch import Batch
 from ticdc_emit.pipeline.bootstrap import BootstrapRules
 from ticdc_emit.pipeline.control_events import ControlSchedule
-from ticdc_emit.pipeline.deliver_task import ControlRules, with_due_bootstraps
 from ticdc_emit.pipeline.plan import (
     KnownEncoders,
     Plan,
@@ -35,6 +34,7 @@ from ticdc_emit.pipeline.plan import (
     topics_of,
 )
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all, with_made_up_headers
+from ticdc_emit.pipeline.row_counts import ControlRules
 from ticdc_emit.pipeline.state import BatchState, DdlStatement
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.replication import Replication
@@ -101,13 +101,16 @@ class _Outline(NamedTuple):
 
 @dataclass
 class Planner:
-    """Makes plans for batch states. ``catalog`` holds the tables as they are before the first DDL."""
+    """Makes plans for batch states.
+
+    ``catalog``: the tables before the first DDL. ``interval_ms``, ``lateness``: as ``ControlSchedule`` has them.
+    """
 
     config: ChangefeedConfig
     sink: Sink
     catalog: Catalog
     interval_ms: int | None = None
-    lateness_ms: int = 0
+    lateness: int = 0
     verbatim_json: bool = False
     registry: SchemaRegistry | None = None
     _partitions: dict[str, int] = field(default_factory=dict, init=False)
@@ -161,9 +164,7 @@ class Planner:
         marks: list[int] = []
         if self.config.profile.ddl.watermarks and has_watermarks:
             marks = sorted({event.commit_ts for event in events})
-        return ControlSchedule(
-            events, interval, self.lateness_ms, state.sent_until, state.watermark, marks=tuple(marks)
-        )
+        return ControlSchedule(events, interval, self.lateness, state.sent_until, state.watermark, marks=tuple(marks))
 
     def filtered_ddl(self, state: BatchState, sent_until: int) -> dict[str, int]:
         """Return how many DDL events each rule kept back, of those that a batch reached by ``sent_until``."""
@@ -171,7 +172,7 @@ class Planner:
         reached = (reason for commit_ts, reason in applied.filtered if state.sent_until < commit_ts <= sent_until)
         return dict(sorted(Counter(reached).items()))
 
-    def schedule(self, state: BatchState) -> ControlRules | None:
+    def control_rules(self, state: BatchState) -> ControlRules | None:
         """Return what the batch's controls depend on beside its rows; ``None`` where they do not depend on rows.
 
         They do with the Simple protocol. Raises :class:`~ticdc_emit.errors.StateError` for a state of the bootstraps
@@ -181,15 +182,17 @@ class Planner:
         ticks = default_ticks and self.interval_ms is None and state.build_ts is None
         if not (self._bootstraps.enabled or ticks):
             return None
-        schedule = ControlRules(self._bootstraps, ticks, state.bootstraps)
+        rules = ControlRules(self._bootstraps, ticks, state.bootstraps)
         if self._bootstraps.enabled:
-            schedule.begun(self.outline(state))
-        return schedule
+            rules.bootstraps(self.outline(state))
+        return rules
 
-    def idle(self, state: BatchState, moment: int, limit: int) -> tuple[ControlSchedule, dict[str, Any] | None]:
-        """Return what may be due at ``moment`` (ms) and the TSO ``limit`` without any row, and the schedule then."""
-        controls = self.controls(state)
-        return with_due_bootstraps(controls, self.plan(state), self._bootstraps, state.bootstraps, moment, limit)
+    def controls_without_rows(
+        self, state: BatchState, moment: int, limit: int
+    ) -> tuple[ControlSchedule, dict[str, Any] | None]:
+        """Return what may be due at ``moment`` (ms) and the TSO ``limit``, and the state of the bootstraps then."""
+        rules = ControlRules(self._bootstraps, default_ticks=False, bootstrap_state=state.bootstraps)
+        return rules.controls_without_rows(self.controls(state), self.plan(state), moment, limit)
 
     def names_tables(self, state: BatchState) -> bool:
         """Return whether a batch that begins in this state will be asked for its tables."""

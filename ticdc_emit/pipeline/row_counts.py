@@ -1,15 +1,20 @@
-"""How many rows a batch has of each table between two ticks: what its BOOTSTRAPs and default watermarks depend on.
+"""The control messages that depend on a batch's rows: how many rows it has of each table, and what follows from that.
 
-In: the pieces of one input task, while they are encoded; later what all tasks of a batch counted. Out: a row of
-:data:`COUNT_SCHEMA` for each table version, physical table and slot (the time between two ticks), and at last
-:class:`~ticdc_emit.pipeline.bootstrap.CountedRows`. Counts add up, whatever order they come in. A row that is
-left out (late, filtered or bad) is in no piece, and a split update is two rows of one.
+In: the rows of one input task while they are encoded (:class:`RowCounts`), and later what all tasks of a batch counted.
+Out: a row of :data:`COUNT_SCHEMA` for each table version, physical table and slot (the time between two ticks), and at
+last the batch's BOOTSTRAPs and the default distance of its watermarks (:class:`ControlRules`).
+
+Counts add up, whatever order they come in. A row that is left out (late, filtered or bad) is not counted, and a split
+update is two rows. Every delivering task and the driver work the controls out by themselves, each from the counts of
+all encoding tasks: equal counts give equal controls. The clock is the rows' commit time in a replay, and the batch's
+own in a live run, where all of its rows come at one moment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +22,15 @@ import pyarrow as pa
 
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.pipeline.bootstrap import CountedRows
+from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps, CountedRows, TableRef, arrived, replayed
+from ticdc_emit.pipeline.chunks import from_ipc, to_ipc
+from ticdc_emit.pipeline.control_events import ControlSchedule
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_batch import RowBatch, TableGroup
-from ticdc_emit.tso import LOGICAL_BITS
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.tso import LOGICAL_BITS, physical_ms
 
-__all__ = ["COUNT_SCHEMA", "CountsBody", "RowCounts", "counted_rows"]
+__all__ = ["COUNT_SCHEMA", "ControlRules", "CountsBody", "RowCounts", "counted_rows", "with_default_ticks"]
 
 
 COUNT_SCHEMA = pa.schema(
@@ -43,6 +51,9 @@ CountsBody: TypeAlias = bytes
 _GROUP = ("place", "version", "physical", "slot")
 _HELD = 100_000
 _PARTS = 1_000  # small ones take more memory than their counts
+
+_DEFAULT_INTERVAL_MS = 1_000
+_DEFAULT_TICKS = 100_000
 
 _Numbers: TypeAlias = npt.NDArray[np.int32]
 
@@ -138,3 +149,92 @@ def _tables_of(
 def _steps(values: npt.NDArray[np.generic]) -> Mask:
     """Return for each value whether it is the first or other than the one before it."""
     return np.append(True, values[1:] != values[:-1])
+
+
+@dataclass(frozen=True)
+class ControlRules:
+    """What a batch's controls are worked out from beside its rows; picklable.
+
+    ``default_ticks``: whether watermarks follow the rows. ``bootstrap_state``: of the schedule of BOOTSTRAPs before the
+    batch (``Bootstraps.state``), ``None`` at the beginning.
+    """
+
+    bootstrap_rules: BootstrapRules
+    default_ticks: bool
+    bootstrap_state: Mapping[str, Any] | None = None
+
+    def bootstraps(self, plan: Plan) -> Bootstraps:
+        """Return the schedule of BOOTSTRAPs as it is before the batch.
+
+        Raises :class:`~ticdc_emit.errors.StateError` for a state that does not fit the table history.
+        """
+        if self.bootstrap_state is None:
+            return Bootstraps(self.bootstrap_rules)
+        versions: dict[TableRef, TableInfo] = {}
+        for table in plan.tables.values():
+            for info in table.versions:
+                versions.setdefault(TableRef.of(info), info)
+        return Bootstraps.from_state(self.bootstrap_rules, self.bootstrap_state, versions.__getitem__)
+
+    def sum_counts(self, counts: Iterable[pa.RecordBatch]) -> CountsBody:
+        """Return the sum of all tasks' counts in the form of ``TaskResult.counts``: empty if there are no rows."""
+        total = RowCounts(self.bootstrap_rules.tick_ms)
+        for each in counts:
+            total.add(each)
+        sums = total.sums()
+        return to_ipc(sums) if sums.num_rows else b""
+
+    def controls(
+        self, controls: ControlSchedule, plan: Plan, counts: CountsBody
+    ) -> tuple[ControlSchedule, dict[str, Any] | None]:
+        """Return the controls with what depends on the rows, and the state of the bootstraps after the batch.
+
+        ``counts``: of all rows, as :meth:`sum_counts` returns them.
+        """
+        counted = counted_rows(from_ipc(counts), plan) if counts else []
+        if self.default_ticks:
+            controls = with_default_ticks(controls, counted)
+        if not self.bootstrap_rules.enabled:
+            return controls, None
+        schedule = self.bootstraps(plan)
+        return _with_bootstraps(controls, plan, schedule, counted), schedule.state()
+
+    def controls_without_rows(
+        self, controls: ControlSchedule, plan: Plan, moment: int, place: int
+    ) -> tuple[ControlSchedule, dict[str, Any] | None]:
+        """Return the controls with what falls due by ``moment`` (ms), at the TSO ``place``; and the state after it."""
+        if self.bootstrap_state is None:
+            return controls, None
+        schedule = self.bootstraps(plan)
+        due = tuple((place, bootstrap) for bootstrap in schedule.advance(moment))
+        return replace(controls, bootstraps=due), schedule.state()
+
+
+def with_default_ticks(controls: ControlSchedule, counted: Sequence[CountedRows]) -> ControlSchedule:
+    """Return the controls with a watermark per second of commit time, as TiCDC sends them.
+
+    If the batch would have more than 100,000, they are further apart, by whole seconds.
+    """
+    if not counted:
+        return controls
+    stamps = [physical_ms(rows.first_ts) for rows in counted]
+    seconds = -(-(max(stamps) - min(stamps)) // (_DEFAULT_INTERVAL_MS * _DEFAULT_TICKS))
+    return replace(controls, interval_ms=_DEFAULT_INTERVAL_MS * max(seconds, 1))
+
+
+def _with_bootstraps(
+    controls: ControlSchedule, plan: Plan, schedule: Bootstraps, counted: Sequence[CountedRows]
+) -> ControlSchedule:
+    """Return the controls with the batch's BOOTSTRAPs; the schedule goes on."""
+    if not counted:
+        return controls
+    moment = plan.build_ts if plan.build_ts is not None else physical_ms(min(rows.first_ts for rows in counted))
+    existing = [
+        (table.newest, table.topic, plan.router.partitions[table.topic])
+        for table in plan.tables.values()
+        if table.encoders and table.encoders[-1] is not None
+    ]
+    placed = [(0, bootstrap) for bootstrap in schedule.at_start(existing, moment)]
+    due = replayed(schedule, counted) if plan.build_ts is None else arrived(schedule, counted, moment)
+    placed += [(ts - 1, bootstrap) for ts, bootstrap in due]  # just before the row at this TSO
+    return replace(controls, bootstraps=tuple(placed))

@@ -12,7 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.changes.commit_ts import warn_unlikely
@@ -31,11 +31,11 @@ from ticdc_emit.pipeline.chunks import Buckets
 from ticdc_emit.pipeline.control_events import (
     ControlEncoder,
     ControlSchedule,
-    Event,
-    PartitionControls,
-    Watermark,
+    FinalControls,
+    final_controls,
+    highest_watermark,
 )
-from ticdc_emit.pipeline.deliver_task import ControlRules, DeliverTask, TaskResult, sum_of_digests
+from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult, sum_of_digests
 from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.heartbeat import PeriodicTask, send_heartbeat
@@ -43,82 +43,15 @@ from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import Plan, catalog_for, verify_tables, warn_keyless
 from ticdc_emit.pipeline.planning import Planner, current_database, ddl_statements
 from ticdc_emit.pipeline.report import ControlCounts, ReportCallback, ReportLog, RunReport, RunTotal
+from ticdc_emit.pipeline.row_counts import ControlRules
 from ticdc_emit.pipeline.state import GREATEST, BatchState, DdlStatement
 from ticdc_emit.pipeline.state_store import open_state_store
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.sql.words import split_name
-from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["Changefeed", "FinalControls", "send_final_controls"]
-
-
-class FinalControls(NamedTuple):
-    """What was delivered, the watermark reached (``None``: the protocol has none), the TSO up to which DDL is sent."""
-
-    delivery: DeliveryReport
-    watermark: int | None
-    sent_until: int
-    controls: ControlCounts = ControlCounts()
-
-
-def send_final_controls(
-    sink: Sink,
-    plan: Plan,
-    controls: ControlSchedule,
-    results: Mapping[Target, TaskResult],
-    top: int,
-    limit: int,
-) -> FinalControls:
-    """Send the DDL and watermarks up to the TSO ``limit`` that are still due; ``top`` is the greatest commit_ts of all.
-
-    A DDL behind ``limit`` waits, for rows of its old schema may still come, unless a worker has sent it already in
-    front of a later row.
-    """
-    control_encoder = ControlEncoder(plan)
-    partition_controls = PartitionControls(controls, control_encoder)
-    until = max([limit, *controls.sent_ddl(_furthest(control_encoder, controls, results))])
-    rises = limit >= 0 and (controls.watermark is None or limit > controls.watermark)
-    last = control_encoder.message(Watermark(limit)) if rises else None
-    begin = min((result.first_commit_ts for result in results.values() if result.rows), default=top)
-    reached_topics = plan.watermark_topics(limit)
-    messages: list[tuple[Target, ControlMessage]] = []
-    events: list[Event] = []
-    for target in plan.targets:
-        result = results.get(target)
-        after, first = -1, begin
-        if result is not None and result.rows:
-            after, first = result.max_commit_ts, result.first_commit_ts
-        # the limit of ticks is behind the rows by the lateness already
-        for control in partition_controls.to(target).due(after, until, first, ticks_until=limit + controls.lateness):
-            message = control_encoder.message_to(control.event, target)
-            if message is not None:
-                messages.append((target, message))
-                events.append(control.event)
-        if last is not None and target[0] in reached_topics and not controls.is_tick(limit, first):
-            messages.append((target, last))
-            events.append(Watermark(limit))
-    reached = controls.watermark if last is None else limit
-    if not messages:
-        return FinalControls(DeliveryReport(), reached, until)
-    try:
-        with sink.open(plan.large.max_message_bytes) as writer:
-            writer.write(control_batch(messages))
-            return FinalControls(writer.flush(), reached, until, ControlCounts.of(events))
-    except MessageTooLargeError as fault:
-        raise control_encoder.named(fault) from None
-
-
-def _furthest(control_encoder: ControlEncoder, controls: ControlSchedule, results: Mapping[Target, TaskResult]) -> int:
-    """Return the TSO of the last DDL that any worker of this batch has sent, -1 if none has."""
-    if not any(result.rows for result in results.values()):
-        return -1
-    for event in reversed(controls.unsent_ddl()):
-        reached = (results[target] for target in control_encoder.targets(event) if target in results)
-        if any(result.rows and result.max_commit_ts > event.commit_ts for result in reached):
-            return event.commit_ts
-    return -1
+__all__ = ["Changefeed"]
 
 
 class Changefeed:
@@ -158,7 +91,7 @@ class Changefeed:
             sink,
             catalog,
             interval_ms=self._options.interval_ms,
-            lateness_ms=self._options.lateness_ms,
+            lateness=self._options.lateness,
             verbatim_json=self._options.verbatim_json,
             registry=registry,
         )
@@ -248,8 +181,8 @@ class Changefeed:
         plan = self._planner.registered(state, batch)
         self._warn_keyless(plan)
         controls = self._planner.controls(state)
-        schedule = self._planner.schedule(state)
-        encode = self._encode_task(plan, controls.late_until, schedule)
+        rules = self._planner.control_rules(state)
+        encode = self._encode_task(plan, controls.late_until, rules)
         skipped = self._skipped_file(state)
         deliver = DeliverTask(plan, controls, self.sink, self._claims, digests=is_kept, skipped=skipped)
         if state.done or (self._options.validate == "batch" and not is_checked):
@@ -262,7 +195,7 @@ class Changefeed:
         if skipped is not None:
             skipped.remove()
         try:
-            results = batch.run(encode, replace(deliver, schedule=schedule))
+            results = batch.run(encode, replace(deliver, rules=rules))
         except (RowError, SchemaError, RegistryError) as error:
             if journal is not None and not state.done and "messages_sent" not in error.context:
                 self._store.forget(batch_id)
@@ -270,11 +203,14 @@ class Changefeed:
                 if skipped is not None:
                     skipped.remove()
             raise
-        controls, bootstraps = (controls, None) if schedule is None else schedule.after(controls, plan, results)
+        bootstraps = None
+        if rules is not None:
+            counts = next((result.counts for result in results.values() if result.counts), b"")
+            controls, bootstraps = rules.controls(controls, plan, counts)
         last_row = top = max((result.max_commit_ts for result in results.values()), default=-1)
         if final:
             top = _greatest_ts(state.ddl, top, state.max_commit_ts)
-        limit = top if final else top - 1 - (self._options.lateness_ms << LOGICAL_BITS)
+        limit = top if final else highest_watermark(top, self._options.lateness)
         limit = limit if until is None else max(limit, until)
         report, sent_until = self._end_batch(state, plan, controls, results, top, limit, started)
         done = state.completed(
@@ -310,8 +246,8 @@ class Changefeed:
         self._planner.outline(state)  # a statement that does not apply must not be in a record
         return batch.begun(state) if isinstance(batch, EncodedBatch) else state
 
-    def _encode_task(self, plan: Plan, late_until: int | None, schedule: ControlRules | None = None) -> EncodeTask:
-        """Return the task of the rows; those at or below ``late_until`` are late. It counts them for a ``schedule``."""
+    def _encode_task(self, plan: Plan, late_until: int | None, rules: ControlRules | None = None) -> EncodeTask:
+        """Return the task of the rows; those at or below ``late_until`` are late. It counts them for ``rules``."""
         how = self._options
         return EncodeTask(
             plan,
@@ -320,7 +256,7 @@ class Changefeed:
             Buckets(plan.targets, 1),
             bad_rows=how.bad_rows,
             tells_skipped=how.bad_rows_path is not None,
-            tick_ms=None if schedule is None else schedule.rules.tick_ms,
+            tick_ms=None if rules is None else rules.bootstrap_rules.tick_ms,
         )
 
     def _skipped_file(self, state: BatchState) -> SkippedFile | None:
@@ -344,20 +280,23 @@ class Changefeed:
         ``started``: when it began, by ``time.monotonic``.
         """
         counts = {t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages}
-        sent = DeliveryReport(counts, sum(result.retries for result in results.values()))
-        tail = FinalControls(DeliveryReport(), state.watermark, state.sent_until)
+        delivery = DeliveryReport(counts, sum(result.retries for result in results.values()))
+        tail = FinalControls([], [], state.watermark, state.sent_until)
         if max(top, limit) >= 0:
-            tail = send_final_controls(self.sink, plan, controls, results, top if top >= 0 else limit, limit)
+            encoder = ControlEncoder(plan)
+            spans = {t: (r.first_commit_ts, r.max_commit_ts) for t, r in results.items() if r.rows}
+            tail = final_controls(plan, encoder, controls, spans, top if top >= 0 else limit, limit)
+            delivery += self._deliver(plan, encoder, tail.messages)
         sent_until = max(tail.sent_until, state.sent_until)
         report = RunReport(
             batch_id=state.batch_id,
             rows=sum(result.rows for result in results.values()),
             late_rows=sum(result.late_rows for result in results.values()),
-            delivery=sent + tail.delivery,
+            delivery=delivery,
             seconds=time.monotonic() - started,
             watermark=tail.watermark,
             max_commit_ts=top if top >= 0 else None,
-            controls=sum((result.controls for result in results.values()), tail.controls),
+            controls=sum((result.controls for result in results.values()), ControlCounts.of(tail.events)),
             ddl_events=len(controls.sent_ddl(sent_until)),
             claims=sum(result.claims for result in results.values()),
             finished_ms=time.time_ns() // 1_000_000,
@@ -367,6 +306,18 @@ class Changefeed:
             filtered_ddl=self._planner.filtered_ddl(state, sent_until),
         )
         return report, sent_until
+
+    def _deliver(
+        self, plan: Plan, encoder: ControlEncoder, messages: list[tuple[Target, ControlMessage]]
+    ) -> DeliveryReport:
+        if not messages:
+            return DeliveryReport()
+        try:
+            with self.sink.open(plan.large.max_message_bytes) as writer:
+                writer.write(control_batch(messages))
+                return writer.flush()
+        except MessageTooLargeError as fault:
+            raise encoder.named(fault) from None
 
     def finish(self) -> RunReport | None:
         """Send DDL after the last row, and the last watermark. Returns ``None`` if nothing was sent.
@@ -466,7 +417,7 @@ class Changefeed:
         if table is None and self._planner.names_tables(state):
             return None
         plan = self._planner.registered(state, EncodedBatch(state, table, ()))
-        encode = self._encode_task(plan, self._planner.controls(state).late_until, self._planner.schedule(state))
+        encode = self._encode_task(plan, self._planner.controls(state).late_until, self._planner.control_rules(state))
         return Encoding.of_table(state, encode, table)
 
 

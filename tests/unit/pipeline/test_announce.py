@@ -47,11 +47,11 @@ def test_a_watermark_reaches_the_topics_of_live_tables() -> None:
     for ts in range(100):
         expected = {"ticdc"} | {f"test_{name}" for name, spans in LIVES.items() if any(a <= ts < b for a, b in spans)}
         assert plan.watermark_topics(ts) == expected
-        assert {topic for topic in plan.router.partitions if plan.lives(topic, ts)} == expected
+        assert {topic for topic in plan.router.partitions if plan.watermark_reaches(topic, ts)} == expected
         announcer = ControlEncoder(plan)
         told = {target for target in plan.targets if announcer.message_to(Watermark(ts), target) is not None}
         assert told == {target for target in plan.targets if target[0] in expected}
-    assert not plan.lives("elsewhere", 50)
+    assert not plan.watermark_reaches("elsewhere", 50)
 
 
 def test_an_event_is_routed_once(monkeypatch: pytest.MonkeyPatch) -> None:

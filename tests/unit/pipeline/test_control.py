@@ -54,7 +54,7 @@ def test_the_sequence_does_not_depend_on_where_it_is_cut() -> None:
 
 
 def test_a_watermark_stays_behind_by_the_lateness() -> None:
-    late = ControlSchedule((), interval_ms=1_000, lateness_ms=2_000)
+    late = ControlSchedule((), interval_ms=1_000, lateness=compose(2_000))
     assert kinds(late, 0, 4_500, 9_500) == ["5", "6", "7"]
 
 

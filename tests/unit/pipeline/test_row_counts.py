@@ -17,10 +17,10 @@ from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.pipeline.bootstrap import BootstrapRules, CountedRows
 from ticdc_emit.pipeline.chunks import Buckets, ChunkStore, from_ipc
 from ticdc_emit.pipeline.control_events import ControlSchedule
-from ticdc_emit.pipeline.deliver_task import ControlRules, DeliverTask, TaskResult, read_results
+from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult, read_results
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan, make_plan
-from ticdc_emit.pipeline.row_counts import COUNT_SCHEMA, RowCounts, counted_rows
+from ticdc_emit.pipeline.row_counts import COUNT_SCHEMA, ControlRules, RowCounts, counted_rows
 from ticdc_emit.pipeline.sort_key import stamps_and_tables
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.tso import compose, physical_ms
@@ -163,7 +163,7 @@ def test_many_counts_are_added_up_on_the_way() -> None:
 @pytest.mark.parametrize("buckets", [1, 3, 4])
 def test_every_delivering_task_schedules_alike_and_one_hands_the_counts_back(buckets: int) -> None:
     plan, rows = plan_of(), history(4)
-    schedule = pickle.loads(pickle.dumps(ControlRules(RULES, default_ticks=True)))
+    rules = pickle.loads(pickle.dumps(ControlRules(RULES, default_ticks=True)))
     parts = [rows[number::5] for number in range(5)]
     made = encoded(plan, parts, buckets)
     random.Random(buckets).shuffle(made)
@@ -171,7 +171,7 @@ def test_every_delivering_task_schedules_alike_and_one_hands_the_counts_back(buc
     try:
         MemorySink("counts").prepare({"ticdc": 4})
         for bucket in range(buckets):
-            deliver = DeliverTask(plan, ControlSchedule(), MemorySink("counts"), schedule=schedule)
+            deliver = DeliverTask(plan, ControlSchedule(), MemorySink("counts"), rules=rules)
             own = read_results(deliver(iter(in_bucket(made, bucket))))
             assert any(result.counts for result in own.values()) == (bucket == 0)
             results |= own
@@ -182,7 +182,7 @@ def test_every_delivering_task_schedules_alike_and_one_hands_the_counts_back(buc
         clear("counts")
     united = next(result.counts for result in results.values() if result.counts)
     assert counted_rows(from_ipc(united), plan) == told(plan, encoded(plan, [rows]))
-    controls, state = schedule.after(ControlSchedule(), plan, results)
+    controls, state = rules.controls(ControlSchedule(), plan, united)
     assert controls.interval_ms == 1_000
     assert state is not None
     bootstraps = [bootstrap.occasion for _, bootstrap in controls.bootstraps]

@@ -165,7 +165,7 @@ def test_an_interval_below_a_millisecond_is_refused() -> None:
     assert refused.value.option == "watermark_interval"
     assert RunOptions(watermark_interval=0.001).interval_ms == 1
     assert RunOptions(watermark_interval=0).interval_ms == 0
-    assert RunOptions(allowed_lateness=2.5).lateness_ms == 2_500
+    assert RunOptions(allowed_lateness=2.5).lateness == compose(2_500)
 
 
 @pytest.mark.parametrize(
