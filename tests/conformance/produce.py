@@ -228,7 +228,7 @@ class VariantEncoder:
 
     @property
     def _packs(self) -> bool:
-        packing = self._planned.plan.packing
+        packing = self._planned.plan.large.packing
         return packing is not None and packing.max_rows > 1
 
     def encode(self, index: int) -> Outcome:
@@ -290,7 +290,7 @@ class VariantEncoder:
         plan = self._registrar.registered(plan, table, needed)
         encoded = encode_rows(batch, plan.table(table.schema, table.name), plan).encoded.whole()
         if not self._packs:
-            encoded = alone(encoded, plan.packing)
+            encoded = alone(encoded, plan.large.packing)
         messages = zip(encoded.filled_keys().to_pylist(), encoded.values.to_pylist(), strict=True)
         claim = encoded.claims[0][1].content if batch.num_rows == 1 and encoded.claims else None
         return tuple(Record(key, value, claim) for key, value in messages)

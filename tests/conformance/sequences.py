@@ -258,7 +258,7 @@ class Feed:
             if not batch.num_rows:
                 return Outcome()
             batch = ordered(batch, planned, plan, left_out)
-            encoded = alone(encode_rows(batch, planned, plan).encoded.whole(), plan.packing)
+            encoded = alone(encode_rows(batch, planned, plan).encoded.whole(), plan.large.packing)
         except TicdcEmitError as fault:
             return Outcome(error=fault.message)
         messages = zip(encoded.filled_keys().to_pylist(), encoded.values.to_pylist(), strict=True)

@@ -58,7 +58,6 @@ __all__ = [
     "skipped_chunks",
     "to_ipc",
     "transaction_chunks",
-    "transactions_in",
 ]
 
 
@@ -307,11 +306,6 @@ def transaction_chunks(topic: str, transactions: Iterable[bytes], buckets: Bucke
         yield side_chunk(ChunkKind.TRANSACTIONS, bucket, (topic, 0), body)
 
 
-def transactions_in(body: pa.Buffer) -> set[bytes]:
-    """Return the transactions of a chunk of :func:`transaction_chunks`."""
-    return set(from_ipc(body).column(ORDER_KEY).to_pylist())
-
-
 def failure_chunks(error: TicdcEmitError, buckets: Buckets) -> Iterator[pa.RecordBatch]:
     """Yield the error for every task that delivers: none may send anything."""
     body = error_as_json(error)
@@ -376,11 +370,6 @@ def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets, files: C
             to_ipc(body) if file is None else None,
             file,
         )
-
-
-def claims_in(body: pa.Buffer) -> list[Claim]:
-    """Return the objects of a chunk of claims."""
-    return [Claim(row["location"], row["content"]) for row in from_ipc(body).to_pylist()]
 
 
 def _batches(chunks: Iterable[_Chunk]) -> Iterator[pa.RecordBatch]:
@@ -486,7 +475,9 @@ class ChunkStore:
                     if body.is_valid:
                         self._skipped.append(self._kept(body))
                 case ChunkKind.TRANSACTIONS:
-                    self.transactions.setdefault(target[0], set()).update(transactions_in(body.as_buffer()))
+                    self.transactions.setdefault(target[0], set()).update(
+                        from_ipc(body.as_buffer()).column(ORDER_KEY).to_pylist()
+                    )
                 case ChunkKind.FAILURE:
                     self.failures.append(error_from_json(body.as_py()))
 
@@ -501,7 +492,7 @@ class ChunkStore:
     def claims(self, target: Target) -> Iterator[list[Claim]]:
         """Yield the objects that messages of a topic-partition name, a few at a time."""
         for span in self._claims.get(target, ()):
-            yield claims_in(self._read(span))
+            yield [Claim(row["location"], row["content"]) for row in from_ipc(self._read(span)).to_pylist()]
 
     def skipped_lines(self) -> Iterator[bytes]:
         """Yield the lines of JSON for skipped rows, in the rows' order."""

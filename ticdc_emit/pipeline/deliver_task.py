@@ -12,7 +12,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from functools import cached_property
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -164,14 +163,15 @@ RESULT_SCHEMA = pa.schema(
 def result_batch(results: Mapping[Target, TaskResult]) -> pa.RecordBatch:
     """Return the results of a task as a batch of :data:`RESULT_SCHEMA`."""
     rows = [
-        {"topic": topic, "partition": partition, **asdict(result), **_shown(result)}
+        {
+            "topic": topic,
+            "partition": partition,
+            **asdict(result),
+            **{name: json.dumps(getattr(result, name)) for name in _BY_NAME},
+        }
         for (topic, partition), result in sorted(results.items())
     ]
     return pa.RecordBatch.from_pylist(rows, schema=RESULT_SCHEMA)
-
-
-def _shown(result: TaskResult) -> dict[str, str]:
-    return {name: json.dumps(getattr(result, name)) for name in _BY_NAME}
 
 
 def error_result(error: TicdcEmitError) -> pa.RecordBatch:
@@ -201,23 +201,23 @@ def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, Tas
     return results
 
 
-def batches_of(target: Target, rows: Iterable[MergedRows], packer: RowBatcher | None) -> Iterator[pa.RecordBatch]:
+def batches_of(target: Target, rows: Iterable[MergedRows], batcher: RowBatcher | None) -> Iterator[pa.RecordBatch]:
     """Yield the messages of one topic-partition in ``MESSAGE_SCHEMA``."""
     for each in rows:
-        batch = each.batch(target, packer)
+        batch = each.batch(target, batcher)
         if batch.num_rows:
             yield batch
-    if packer is not None and (rest := packer.rest()) is not None:
+    if batcher is not None and (rest := batcher.rest()) is not None:
         yield rest
 
 
-def write_rows(target: Target, rows: Iterable[MergedRows], packer: RowBatcher | None, writer: MessageWriter) -> None:
+def write_rows(target: Target, rows: Iterable[MergedRows], batcher: RowBatcher | None, writer: MessageWriter) -> None:
     """Write the messages of one topic-partition."""
-    if packer is None and isinstance(writer, TaskWriter):
+    if batcher is None and isinstance(writer, TaskWriter):
         for each in rows:
             writer.write_partition(each.partition_batch(target))
     else:
-        for batch in batches_of(target, rows, packer):
+        for batch in batches_of(target, rows, batcher):
             writer.write(batch)
 
 
@@ -249,10 +249,6 @@ class DeliverTask:
     rules: ControlRules | None = None
     folder: ChunkFolder | None = None
 
-    @cached_property
-    def _control_encoder(self) -> ControlEncoder:
-        return ControlEncoder(self.plan)
-
     def __call__(self, chunks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield ``RESULT_SCHEMA``, or ``MESSAGE_SCHEMA`` without a sink; then what is wrong with the data is raised.
 
@@ -279,20 +275,27 @@ class DeliverTask:
                 results.setdefault(self.plan.targets[0], TaskResult()).skipped = dict(store.skipped)
                 if self.skipped is not None and not self.check_only:
                     self.skipped.write(store.skipped_lines())
-            partition_controls = PartitionControls(self._batch_controls(store, results), self._control_encoder)
-            rows = self._rows(store, merges, partition_controls, results)
+            encoder = ControlEncoder(self.plan)
+            controls = PartitionControls(self._batch_controls(store, results), encoder)
+            rows = {
+                target: self._rows(target, merge, store, controls, results.setdefault(target, TaskResult()))
+                for target, merge in merges.items()
+            }
             if self.check_only:
-                for _, of_target in rows:
+                for of_target in rows.values():
                     for _ in of_target:
                         pass
                 if self.connects and self.sink is not None:
                     self.sink.open(self.plan.large.max_message_bytes).close()
             elif self.sink is None:
-                for target, of_target in rows:
-                    yield from batches_of(target, of_target, self._packer())
+                for target, of_target in rows.items():
+                    yield from batches_of(target, of_target, RowBatcher.of(self.plan))
                 return
-            elif merges:
-                self._deliver(self.sink, rows, results)
+            elif rows:
+                try:
+                    self._deliver(self.sink, rows, results)
+                except MessageTooLargeError as fault:
+                    raise encoder.named(fault) from None
             yield result_batch(results)
 
     def _batch_controls(self, store: ChunkStore, results: dict[Target, TaskResult]) -> ControlSchedule:
@@ -314,38 +317,20 @@ class DeliverTask:
                 order.check(window.column(ORDER_KEY))
 
     def _deliver(
-        self, sink: Sink, rows: Iterator[tuple[Target, Iterator[MergedRows]]], results: dict[Target, TaskResult]
+        self, sink: Sink, rows: Mapping[Target, Iterator[MergedRows]], results: dict[Target, TaskResult]
     ) -> None:
-        try:
-            with sink.open(self.plan.large.max_message_bytes) as writer:
-                for target, of_target in rows:
-                    write_rows(target, of_target, self._packer(), writer)
-                report: DeliveryReport = writer.flush()
-        except MessageTooLargeError as fault:
-            raise self._control_encoder.named(fault) from None
+        with sink.open(self.plan.large.max_message_bytes) as writer:
+            for target, of_target in rows.items():
+                write_rows(target, of_target, RowBatcher.of(self.plan), writer)
+            report: DeliveryReport = writer.flush()
         for target, count in report.per_partition.items():
             results[target].messages, results[target].bytes = count
         results[min(results)].retries = report.retries
 
-    def _packer(self) -> RowBatcher | None:
-        packing = self.plan.packing
-        return None if packing is None else RowBatcher(packing, self.plan.large.max_packed_bytes)
-
     def _rows(
-        self,
-        store: ChunkStore,
-        merges: dict[Target, Merge],
-        partition_controls: PartitionControls,
-        results: dict[Target, TaskResult],
-    ) -> Iterator[tuple[Target, Iterator[MergedRows]]]:
-        """Yield the rows of each topic-partition, in order, with the control messages among them; count them."""
-        for target, merge in merges.items():
-            result = results.setdefault(target, TaskResult())
-            yield target, self._rows_of(target, merge, store, partition_controls, result)
-
-    def _rows_of(
-        self, target: Target, merge: Merge, store: ChunkStore, partition_controls: PartitionControls, result: TaskResult
+        self, target: Target, merge: Merge, store: ChunkStore, controls: PartitionControls, result: TaskResult
     ) -> Iterator[MergedRows]:
+        """Store what a topic-partition's messages name, then yield its rows in order, control messages among them."""
         digest = RowsDigest(target) if self.digests else None
         if not self.check_only:
             for claims in store.claims(target):
@@ -356,22 +341,15 @@ class DeliverTask:
             for rows in window.slices(_SLICE_BYTES):
                 if digest is not None:
                     digest.add(rows)
-                if self.check_only:
-                    result.rows += rows.num_rows
-                else:
-                    self._place_controls(target, rows, partition_controls, result)
+                if not self.check_only:
+                    if result.rows == 0:
+                        result.first_commit_ts = int(rows.stamps[0])
+                    placed = controls.among(target, rows.stamps, result.max_commit_ts, result.first_commit_ts)
+                    rows.due, rows.places = placed.messages, placed.places
+                    result.count(ControlCounts.of(placed.events))
+                    result.max_commit_ts = int(rows.stamps[-1])
+                result.rows += rows.num_rows
+                if not self.check_only:
                     yield rows
         if digest is not None:
             result.digest = digest.value()
-
-    def _place_controls(
-        self, target: Target, rows: MergedRows, partition_controls: PartitionControls, result: TaskResult
-    ) -> None:
-        """Count rows, and put the control messages that come before the last of them among them."""
-        if result.rows == 0:
-            result.first_commit_ts = int(rows.stamps[0])
-        before, result.max_commit_ts = result.max_commit_ts, int(rows.stamps[-1])
-        result.rows += rows.num_rows
-        controls = partition_controls.among(target, rows.stamps, before, result.first_commit_ts)
-        result.count(ControlCounts.of(controls.events))
-        rows.due, rows.places = controls.messages, controls.places

@@ -111,8 +111,8 @@ class MergedRows:
         column = columns[0] if len(columns) == 1 else pa.concat_arrays(columns)
         return column if self.order is None else column.take(pa.array(self.order))
 
-    def batch(self, target: Target, packer: RowBatcher | None) -> pa.RecordBatch:
-        """Return the messages in ``MESSAGE_SCHEMA``. Rows that ``packer`` may join to later ones are left to it."""
+    def batch(self, target: Target, batcher: RowBatcher | None) -> pa.RecordBatch:
+        """Return the messages in ``MESSAGE_SCHEMA``. Rows that ``batcher`` may join to later ones are left to it."""
         topic, partition = target
         places = self.places
         value = self.column("value")
@@ -124,8 +124,8 @@ class MergedRows:
             pa.array(self.stamps.view(np.int64)),
         ]
         batch = pa.RecordBatch.from_arrays(columns, schema=MESSAGE_SCHEMA)
-        if packer is not None:
-            batch, places = packer.add(batch, places)
+        if batcher is not None:
+            batch, places = batcher.add(batch, places)
         if not self.due:
             return batch
         joined = pa.concat_batches([batch, control_batch([(target, message) for message in self.due])])

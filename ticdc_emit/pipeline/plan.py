@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.caller import warn_caller
-from ticdc_emit.changes.codec import Codec, Packing, RowEncoder
+from ticdc_emit.changes.codec import Codec, RowEncoder
 from ticdc_emit.changes.model import encoding_shape, key_shape
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, Integrity, Profile
@@ -362,11 +362,6 @@ class Plan:
         return tuple(
             key for key, table in self.tables.items() if any(span.reason == KEYLESS for span in table.left_out)
         )
-
-    @property
-    def packing(self) -> Packing | None:
-        """How rows become messages; ``None`` if each is one as it is."""
-        return self.large.packing
 
     def watermark_topics(self, ts: int) -> frozenset[str]:
         """Return the topics that a watermark must reach: the default one, and those of the tables that live at it."""

@@ -34,6 +34,12 @@ class RowBatcher:
         self._room = max_bytes - MESSAGE_OVERHEAD - packing.shared
         self._kept: pa.RecordBatch | None = None
 
+    @classmethod
+    def of(cls, plan: Plan) -> RowBatcher | None:
+        """Return what joins the rows of one topic-partition, ``None`` if each row is a message as it is."""
+        packing = plan.large.packing
+        return None if packing is None else cls(packing, plan.large.max_packed_bytes)
+
     def add(self, rows: pa.RecordBatch, breaks: _Places = _NOWHERE) -> tuple[pa.RecordBatch, _Places]:
         """Return the messages that are complete, and the place of each break among them.
 
@@ -106,19 +112,18 @@ def batch_messages(
 
     ``partition``, ``commit_ts``: of the rows, as in ``pipeline.encode.message_batch``.
     """
-    packing = plan.packing
-    if packing is None or len(encoded) <= 1:  # a row alone is a message
-        return message_batch(alone(encoded, packing), topic, partition, commit_ts)
-    packer = RowBatcher(packing, plan.large.max_packed_bytes)
+    batcher = RowBatcher.of(plan)
+    if batcher is None or len(encoded) <= 1:  # a row alone is a message
+        return message_batch(alone(encoded, plan.large.packing), topic, partition, commit_ts)
     if isinstance(partition, int):
-        messages, lasts = packer.whole(encoded)
+        messages, lasts = batcher.whole(encoded)
         return message_batch(messages, topic, partition, commit_ts.take(pa.array(lasts)))
     numbers = np.asarray(partition)
     batches: list[pa.RecordBatch] = []
     ends: list[_Places] = []
     for number in np.unique(numbers):
         places = np.flatnonzero(numbers == number)
-        messages, lasts = packer.whole(encoded.take(pa.array(places)))
+        messages, lasts = batcher.whole(encoded.take(pa.array(places)))
         ends.append(places[lasts])
         batches.append(message_batch(messages, topic, int(number), commit_ts.take(pa.array(ends[-1]))))
     return pa.concat_batches(batches).take(pa.array(np.argsort(np.concatenate(ends))))

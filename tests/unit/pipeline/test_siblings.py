@@ -16,7 +16,7 @@ from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.pipeline import same_shape_tables
-from ticdc_emit.pipeline.chunks import Buckets, ChunkKind, claims_in
+from ticdc_emit.pipeline.chunks import Buckets, ChunkKind, from_ipc
 from ticdc_emit.pipeline.control_events import ControlSchedule
 from ticdc_emit.pipeline.deliver_task import DeliverTask, read_results
 from ticdc_emit.pipeline.encode_task import EncodeTask
@@ -116,8 +116,8 @@ def sent(plan: Plan, rows: list[dict[str, Any]]) -> tuple[Any, list[Any]]:
             found.setdefault((row["topic"], row["partition"]), []).append((row["commit_ts"], row["key"], row["value"]))
     of_claims = pc.equal(pa.Table.from_batches(made).column("kind"), ChunkKind.CLAIMS)
     bodies = pa.Table.from_batches(made).filter(of_claims)
-    claims = [claim for body in bodies.column("body") for claim in claims_in(body.as_buffer())]
-    return found, sorted((claim.location, claim.content) for claim in claims)
+    claims = [claim for body in bodies.column("body") for claim in from_ipc(body.as_buffer()).to_pylist()]
+    return found, sorted((claim["location"], claim["content"]) for claim in claims)
 
 
 def alone(tables: Sequence[TablePlan], by_itself: Any) -> list[list[int]]:
