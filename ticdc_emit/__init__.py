@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ticdc_emit.delivery import Message, messages, to_messages
     from ticdc_emit.encoder import Encoder
     from ticdc_emit.errors import TicdcEmitError
-    from ticdc_emit.pipeline.plan import restore_ddl
+    from ticdc_emit.pipeline.ddl import restore_ddl
     from ticdc_emit.pipeline.report import RunReport
     from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
     from ticdc_emit.spark import TicdcSink, local_session
@@ -104,7 +104,7 @@ _HOMES = {
     "messages": "delivery",
     "reader_for": "consume",
     "replay": "traffic.replay",
-    "restore_ddl": "pipeline.plan",
+    "restore_ddl": "pipeline.ddl",
     "scenario": "traffic.scenarios",
     "scenarios": "traffic.scenarios",
     "to_messages": "delivery",

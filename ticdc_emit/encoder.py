@@ -45,17 +45,9 @@ from ticdc_emit.pipeline.bad_rows import (
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.conflicting_changes import arranged, ordered
 from ticdc_emit.pipeline.control_events import ControlEncoder, Watermark
+from ticdc_emit.pipeline.ddl import SentDdl, catalog_for
 from ticdc_emit.pipeline.encode import control_batch, encode_rows
-from ticdc_emit.pipeline.plan import (
-    Plan,
-    SentDdl,
-    TablePlan,
-    catalog_for,
-    make_plan,
-    replicated_tables,
-    topics_of,
-    verify_tables,
-)
+from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, replicated_tables, topics_of, verify_tables
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
 from ticdc_emit.pipeline.row_batching import batch_messages
@@ -271,7 +263,7 @@ class Encoder:
             )
         commit_ts = check_tso(commit_ts, statement=query)
         applied = self.catalog.apply(query, schema=schema, commit_ts=commit_ts)
-        events = self._sent_ddl.sent(self._sent_ddl.judged(self._replication, applied, commit_ts))
+        events = self._sent_ddl.to_send(self._sent_ddl.verdicts(self._replication, applied, commit_ts))
         self._ddl += events
         self.plan = self._make_plan()
         return pa.concat_batches([control_batch([]), *(self.ddl_messages(event) for event in events)])

@@ -15,7 +15,7 @@ from typing import IO, Any
 from ticdc_emit.config import PROFILES, Profile, Protocol
 from ticdc_emit.config.protocols import parse_protocol_name
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.pipeline.plan import restore_ddl
+from ticdc_emit.pipeline.ddl import restore_ddl
 from ticdc_emit.registry.base import SchemaPost
 
 from .compare import (

@@ -33,16 +33,9 @@ from ticdc_emit.config.filters import EVENT_TYPES
 from ticdc_emit.errors import ConfigError, DdlError, TicdcEmitError
 from ticdc_emit.pipeline.conflicting_changes import ordered
 from ticdc_emit.pipeline.control_events import ControlEncoder
+from ticdc_emit.pipeline.ddl import SentDdl
 from ticdc_emit.pipeline.encode import encode_rows
-from ticdc_emit.pipeline.plan import (
-    Plan,
-    SentDdl,
-    TablePlan,
-    make_plan,
-    replicated_tables,
-    topics_of,
-    verify_tables,
-)
+from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, replicated_tables, topics_of, verify_tables
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.row_reader import change_form
 from ticdc_emit.routing.ddl_verdicts import Verdict
@@ -173,10 +166,10 @@ class Feed:
             self._known = None
             for job, events in self._applied(sql, jobs, given):
                 try:
-                    verdicts = self._sending.judged(
+                    verdicts = self._sending.verdicts(
                         self._replication, events, job["commit_ts"], job.get("bdr_role") or ""
                     )
-                    going_out = self._sending.sent(verdicts)
+                    going_out = self._sending.to_send(verdicts)
                 except TicdcEmitError as fault:
                     return [*results, f"error: {fault.message}"], sent
                 results.append(_whole(verdicts))

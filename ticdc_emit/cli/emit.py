@@ -22,7 +22,7 @@ from ticdc_emit.cli.session import (
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.pipeline.plan import catalog_for
+from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.registry.base import registry_for
 from ticdc_emit.registry.http import RegistryTls
 from ticdc_emit.schema.catalog import Catalog

@@ -21,8 +21,7 @@ from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
 from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.errors import ConfigError, DdlError, DuplicateChangeError, MissingColumnError, SchemaError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.pipeline.plan import catalog_for
-from ticdc_emit.pipeline.planning import current_database
+from ticdc_emit.pipeline.ddl import catalog_for, current_database
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.replay import (

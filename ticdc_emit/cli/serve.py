@@ -18,7 +18,7 @@ from ticdc_emit.cli.consumer_settings import Served, print_settings
 from ticdc_emit.cli.signals import stopped_by_interrupt
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import protocol_document
-from ticdc_emit.pipeline.plan import catalog_for
+from ticdc_emit.pipeline.ddl import catalog_for
 
 __all__ = ["BROKERS", "run"]
 

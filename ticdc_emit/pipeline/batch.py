@@ -26,11 +26,12 @@ from ticdc_emit.changes.arrow_input import (
 )
 from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError, StateError
+from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.deliver_task import DEFAULT_MEMORY_LIMIT, DeliverTask, TaskResult, read_results
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.row_reader import change_form, check_images
-from ticdc_emit.pipeline.state import BatchState, DdlStatement
+from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.sql.words import split_name
 

@@ -1,8 +1,9 @@
-"""Work between a changefeed's batches: a thread that calls back at an interval, and never during a batch.
+"""The heartbeat: what is due by the wall clock while no rows come, sent between a changefeed's batches.
 
-In: the callback, the interval. Out: calls while no batch runs, after the first batch until :meth:`PeriodicTask.stop`;
-what a call raises is raised again by the next batch. An object that is pickled (``foreachBatch`` over Spark Connect)
-has no thread: the first batch of the process that gets it starts one.
+:class:`PeriodicTask` calls back at an interval, after the first batch until it is stopped, and never during a batch;
+what a call raises is raised again by the next batch. :func:`send_heartbeat` sends a watermark, DDL and BOOTSTRAPs. An
+object that is pickled (``foreachBatch`` over Spark Connect) has no thread: the first batch of the process that gets it
+starts one.
 """
 
 from __future__ import annotations

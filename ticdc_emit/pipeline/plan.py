@@ -1,4 +1,9 @@
-"""The warning that tables of a changefeed have no handle key, so that TiCDC does not replicate them."""
+"""The plan of a changefeed: every version of every table with its row encoder, and where its messages go.
+
+In: the configuration, the histories of the tables, the sink's partition counts and its size limit. Out: a
+:class:`Plan`, which knows no row, asks nobody and is pickled to the workers; what follows from its fields is worked out
+anew there. ``pipeline.planning`` makes the plans of a changefeed, and an ``Encoder`` makes its own.
+"""
 
 from __future__ import annotations
 
@@ -18,46 +23,37 @@ from ticdc_emit.caller import warn_caller
 from ticdc_emit.changes.codec import Codec, RowEncoder
 from ticdc_emit.changes.model import encoding_shape, key_shape
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.config import ChangefeedConfig, Integrity, Profile
+from ticdc_emit.config import ChangefeedConfig, Integrity
 from ticdc_emit.config.lineages import RoutingSwitches, TransactionSwitches
 from ticdc_emit.errors import (
-    DdlError,
     DispatcherError,
     SchemaError,
     TicdcEmitWarning,
     UnknownTableError,
-    UnprintableDdlError,
 )
 from ticdc_emit.pipeline.large_messages import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
-from ticdc_emit.routing.ddl_verdicts import KEYLESS, EventFilters, Verdict
+from ticdc_emit.routing.ddl_verdicts import KEYLESS, EventFilters
 from ticdc_emit.routing.partitions import PartitionRule, partition_of, table_hash
 from ticdc_emit.routing.replication import (
     LeftOut,
-    Replication,
     TableHistory,
     Unreplicated,
 )
 from ticdc_emit.routing.row_filters import RowFilter, check_expressions
 from ticdc_emit.routing.selectors import ColumnSelectors
 from ticdc_emit.routing.topics import Router, Target
-from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-from ticdc_emit.schema.ddl_texts import DdlTexts
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.script import refuse_path, restored_statements
 from ticdc_emit.tso import MAX_TSO, physical_ms
 
 __all__ = [
     "KeylessTableWarning",
     "KnownEncoders",
     "Plan",
-    "SentDdl",
     "TablePlan",
-    "catalog_for",
     "make_plan",
     "replicated_tables",
-    "restore_ddl",
     "topics_of",
     "verify_tables",
     "warn_keyless",
@@ -65,86 +61,6 @@ __all__ = [
 
 
 logger = logging.getLogger(__name__)
-
-
-class KeylessTableWarning(TicdcEmitWarning):
-    """Tables of a changefeed without a handle key: their rows and DDL are left out, as TiCDC does it."""
-
-
-def warn_keyless(tables: Iterable[tuple[str, str]]) -> None:
-    """Warn that tables are not replicated, once for all of them; it is logged too."""
-    names = ", ".join(f"{schema}.{name}" for schema, name in tables)
-    message = (
-        f"Tables without a primary key or a unique key over NOT NULL columns are left out, as TiCDC does it: {names}. "
-        "Add a key, or set force-replicate = true"
-    )
-    logger.info(message)
-    warn_caller(message, KeylessTableWarning)
-
-
-def restore_ddl(
-    query: str,
-    *,
-    sql_mode: str = "",
-    profile: str | Profile = "classic",
-    charset: str = "utf8mb4",
-) -> str:
-    """Return ``query`` as TiCDC writes it on the wire: TiDB's canonical form.
-
-    Placement policies are left out and TTL is off, as a changefeed sends them; a statement that changes nothing else
-    is "". ``sql_mode``: the session's, as in SET SQL_MODE. ``charset``: the session's, which TiDB keeps for
-    CREATE INDEX and ADD INDEX alone. ``profile``: classic accepts one statement, next several with ``;`` between.
-    Raises ``DdlError`` with ``statement`` and ``position`` if TiDB's parser fails, and ``UnprintableDdlError`` if
-    TiDB cannot print the statement.
-    """
-    several = Profile.parse(profile).ddl.several_statements
-    try:
-        statements = restored_statements(query, sql_mode, charset)
-    except UnprintableDdlError as error:
-        context = {"statement": query, **error.context}
-        raise UnprintableDdlError(error.message, remedy=error.remedy, **context) from None
-    if not statements or (len(statements) > 1 and not several):
-        what = "no statement" if not statements else f"{len(statements)} statements"
-        raise DdlError(
-            f"expected one DDL statement, found {what}",
-            remedy="Give each statement its own commit_ts",
-            statement=query,
-            position=0,
-        )
-    return ";".join(statements)
-
-
-class SentDdl:
-    """The rules of one changefeed."""
-
-    def __init__(self, config: ChangefeedConfig) -> None:
-        built, filtered = config.profile.ddl.built_texts, config.profile.filtering.ignored_text
-        self._bdr_role = config.bdr_role
-        self._texts = DdlTexts(built, filtered, restored=config.ddl_text == "restored")
-
-    def judged(
-        self, replication: Replication, events: Iterable[DdlEvent], commit_ts: int, bdr_role: str | None = None
-    ) -> tuple[Verdict, ...]:
-        """Return what becomes of each event; filters see the text that TiCDC's see.
-
-        ``bdr_role``: the cluster's when the statement ran, by default the configuration's.
-        """
-        role = self._bdr_role if bdr_role is None else bdr_role
-        return tuple(replication.judge([self._texts.seen(event) for event in events], commit_ts, role))
-
-    def sent(self, verdicts: Iterable[Verdict]) -> list[DdlEvent]:
-        """Return the events that go out, with the text on the wire.
-
-        Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC's changefeed stops at the text.
-        """
-        going_out = []
-        for verdict in verdicts:
-            if verdict.result != "discarded":
-                self._texts.check(verdict.event)
-            if verdict.is_sent:
-                going_out.append(self._texts.sent(verdict.event))
-        return going_out
-
 
 _KEYLESS_TABLE = "the table has no primary key and no unique key over NOT NULL columns, so TiCDC does not replicate it"
 _KEYLESS_REMEDY = "Add a key, or set force-replicate = true in the changefeed's TOML (force_replicate=True in Python)"
@@ -390,7 +306,7 @@ class Plan:
         """Return the wall clock of a control message for the TSO ``ts``, in ms."""
         return physical_ms(ts) if self.build_ts is None else self.build_ts
 
-    def dispatched(self, changefeed: ChangefeedConfig, partitions: Mapping[str, int], message_limit: int) -> Plan:
+    def with_partitions(self, changefeed: ChangefeedConfig, partitions: Mapping[str, int], message_limit: int) -> Plan:
         """Return the plan of the same tables with the sink's partition counts (see :func:`make_plan`)."""
         router = Router.of(changefeed, partitions)
         tables = {key: _routed(router, table) for key, table in self.tables.items()}
@@ -403,19 +319,6 @@ class Plan:
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}  # no facts that a worker makes anew
-
-
-def catalog_for(changefeed: ChangefeedConfig, schema: str | Catalog) -> Catalog:
-    """Return the catalog of a changefeed's tables, from DDL text or as it is.
-
-    Raises :class:`~ticdc_emit.errors.DdlError`, also for a path: give the file's text.
-    """
-    if isinstance(schema, Catalog):
-        return schema
-    refuse_path(schema)
-    zone, renamed = changefeed.time_zone, changefeed.profile.ddl.renamed_schema
-    mode = changefeed.sql_mode
-    return catalog_from_sql(schema, time_zone=zone, renamed_schema=renamed, sql_mode=mode)
 
 
 def make_plan(
@@ -578,3 +481,18 @@ def _checked(codec: Codec, info: TableInfo | None, selectors: ColumnSelectors) -
             table=info.full_name,
         )
     return codec.rows(selectors.select(info))
+
+
+class KeylessTableWarning(TicdcEmitWarning):
+    """Tables of a changefeed without a handle key: their rows and DDL are left out, as TiCDC does it."""
+
+
+def warn_keyless(tables: Iterable[tuple[str, str]]) -> None:
+    """Warn that tables are not replicated, once for all of them; it is logged too."""
+    names = ", ".join(f"{schema}.{name}" for schema, name in tables)
+    message = (
+        f"Tables without a primary key or a unique key over NOT NULL columns are left out, as TiCDC does it: {names}. "
+        "Add a key, or set force-replicate = true"
+    )
+    logger.info(message)
+    warn_caller(message, KeylessTableWarning)

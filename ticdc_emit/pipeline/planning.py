@@ -1,85 +1,47 @@
 """PLAN on the driver: from the changefeed, the base schema and the DDL so far to a plan and its control messages.
 
-DDL comes as arguments (:func:`ddl_statements`) or as rows of a batch, which are the only rows that PLAN must see before
-the job. An outline is a plan that asks nobody anything: enough to check schemas, options, columns and values. Each
-topic's partition count and size limit is asked of the sink once, when the first batch is about to be sent that has a
-table or DDL which goes there, and again after a batch that could not be delivered. Plans are kept for the DDL history
-that they were made for, which changes only when a batch brings new DDL. Schemas are registered here, on the driver,
-before the first message of a batch that needs them.
+An outline is a plan that asks nobody anything: enough to check schemas, options, columns and values. Each topic's
+partition count and size limit is asked of the sink once, when the first batch is about to be sent that has a table or
+DDL which goes there, and again after a batch that could not be delivered. Schemas are registered here, too, before the
+first message of a batch that needs them. What is made is kept for the DDL history that it was made for, which changes
+only when a batch brings new DDL.
 """
 
 from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral
 from typing import Any, NamedTuple
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.base import Sink
-from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, TicdcEmitError
+from ticdc_emit.errors import DeliveryError, MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.batch import Batch
 from ticdc_emit.pipeline.bootstrap import BootstrapRules
 from ticdc_emit.pipeline.control_events import ControlSchedule
-from ticdc_emit.pipeline.plan import (
-    KnownEncoders,
-    Plan,
-    SentDdl,
-    make_plan,
-    replicated_tables,
-    topics_of,
-)
+from ticdc_emit.pipeline.ddl import DdlStatement, SentDdl
+from ticdc_emit.pipeline.plan import KnownEncoders, Plan, make_plan, replicated_tables, topics_of
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all, with_made_up_headers
 from ticdc_emit.pipeline.row_counts import ControlRules
-from ticdc_emit.pipeline.state import BatchState, DdlStatement
+from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 
-__all__ = ["Planner", "current_database", "ddl_statements"]
+__all__ = ["Planner"]
 
 
 _MADE_UP_PARTITIONS = 32  # of a topic that is not asked: so many tasks can check rows at once
 
 
-def current_database(table: str | None, catalog: Catalog) -> str:
-    """Return the database of DDL that names none: that of ``table``, else the one that all tables are in, else test."""
-    if table is not None and "." in table:
-        return table.partition(".")[0]
-    databases = {info.schema for info in catalog.tables()} if table is None else set()
-    return databases.pop() if len(databases) == 1 else "test"
-
-
-def ddl_statements(ddl: Iterable[tuple[Any, ...]], database: str) -> tuple[DdlStatement, ...]:
-    """Read (commit_ts, statement) or (commit_ts, statement, database) entries; :class:`ConfigError` for others."""
-    statements = []
-    for entry in ddl:
-        match entry:
-            case (Integral() as commit_ts, str(query)):
-                statements.append((int(commit_ts), database, query))
-            case (Integral() as commit_ts, str(query), str(schema)):
-                statements.append((int(commit_ts), schema or database, query))
-            case _:
-                raise ConfigError(
-                    f"{entry!r} is not DDL",
-                    remedy="Give (commit_ts, statement) or (commit_ts, statement, schema)",
-                    option="ddl",
-                )
-    return tuple(statements)
-
-
-def _in_order(ddl: Iterable[DdlStatement]) -> tuple[DdlStatement, ...]:
-    return tuple(sorted(ddl, key=lambda entry: entry[0]))
-
-
 @dataclass
 class _Applied:
-    """The catalog after some DDL, what the changefeed replicates of it, and the events that it sent.
+    """The catalog after some DDL (in order), what the changefeed replicates of it, and the events that it sends.
 
     ``filtered``: commit_ts of each event that is not sent, and the rule that kept it back.
     """
@@ -92,10 +54,14 @@ class _Applied:
 
 
 class _Outline(NamedTuple):
-    """The plan without the sink, and the DDL that is sent. ``registers``: a table needs schemas in a registry."""
+    """The plan without the sink, and the DDL that is sent and ``filtered`` (as :class:`_Applied` has it).
+
+    ``registers``: a table needs schemas in a registry.
+    """
 
     plan: Plan
     events: tuple[DdlEvent, ...]
+    filtered: tuple[tuple[int, str], ...]
     registers: bool
 
 
@@ -123,16 +89,16 @@ class Planner:
 
     def outline(self, state: BatchState) -> Plan:
         """Return the plan of a batch as far as it is known without the sink: partition counts are made up."""
-        return self._drawn(state.ddl).plan.at(state.build_ts)
+        return self._outline(state.ddl).plan.at(state.build_ts)
 
     def checkable(self, state: BatchState) -> Plan:
         """Return the outline as messages can be made of it, to look at rows before any schema is registered."""
         outline = self.outline(state)
-        return with_made_up_headers(outline, self.config) if self._drawn(state.ddl).registers else outline
+        return with_made_up_headers(outline, self.config) if self._outline(state.ddl).registers else outline
 
     def plan(self, state: BatchState) -> Plan:
         """Return the plan of a batch, at the batch's clock; its topics exist from now on."""
-        return self._planned(state.ddl).at(state.build_ts)
+        return self._plan(state.ddl).at(state.build_ts)
 
     def registered(self, state: BatchState, batch: Batch) -> Plan:
         """Return the plan of a batch with every schema registered that its rows may need.
@@ -140,12 +106,12 @@ class Planner:
         Raises the :class:`~ticdc_emit.errors.RegistryError` family, and
         :class:`~ticdc_emit.errors.UnknownTableError` before the sink is asked for topics.
         """
-        drawn = self._drawn(state.ddl)
+        outline = self._outline(state.ddl)
         needed: list[tuple[str, str]] = []
-        if drawn.registers:
-            tables = (drawn.plan.table(*key) for key in batch.tables(drawn.plan))
+        if outline.registers:
+            tables = (outline.plan.table(*key) for key in batch.tables(outline.plan))
             needed = [(table.schema, table.name) for table in tables]
-        plan = self._planned(state.ddl)
+        plan = self._plan(state.ddl)
         for key in needed:
             planned = plan.table(*key)
             plan = self._registrar.registered(plan, planned, needed_by_all(planned))
@@ -158,7 +124,7 @@ class Planner:
 
     def controls(self, state: BatchState) -> ControlSchedule:
         """Return the control messages that a batch may have to send, as far as the plan shows."""
-        events = self._drawn(state.ddl).events
+        events = self._outline(state.ddl).events
         has_watermarks = self.config.codec.has_watermarks
         interval = (self.interval_ms or 0) if has_watermarks else 0
         marks: list[int] = []
@@ -168,8 +134,8 @@ class Planner:
 
     def filtered_ddl(self, state: BatchState, sent_until: int) -> dict[str, int]:
         """Return how many DDL events each rule kept back, of those that a batch reached by ``sent_until``."""
-        applied = self._applied(_in_order(state.ddl))
-        reached = (reason for commit_ts, reason in applied.filtered if state.sent_until < commit_ts <= sent_until)
+        filtered = self._outline(state.ddl).filtered
+        reached = (reason for commit_ts, reason in filtered if state.sent_until < commit_ts <= sent_until)
         return dict(sorted(Counter(reached).items()))
 
     def control_rules(self, state: BatchState) -> ControlRules | None:
@@ -196,18 +162,17 @@ class Planner:
 
     def names_tables(self, state: BatchState) -> bool:
         """Return whether a batch that begins in this state will be asked for its tables."""
-        return self._drawn(state.ddl).registers
+        return self._outline(state.ddl).registers
 
     @cached_property
     def _bootstraps(self) -> BootstrapRules:
         return BootstrapRules.of(self.config)
 
-    def _drawn(self, ddl: tuple[DdlStatement, ...]) -> _Outline:
+    def _outline(self, ddl: tuple[DdlStatement, ...]) -> _Outline:
         if ddl not in self._outlined:
-            applied = self._applied(_in_order(ddl))
-            sent = applied.sent
+            applied = self._applied(tuple(sorted(ddl, key=lambda entry: entry[0])))
             histories, left_out = applied.replication.histories(applied.catalog.histories())
-            topics = topics_of(self.config, replicated_tables(histories), sent)
+            topics = topics_of(self.config, replicated_tables(histories), applied.sent)
             plan = make_plan(
                 self.config,
                 histories,
@@ -217,21 +182,19 @@ class Planner:
                 encoders=self._encoders,
             )
             registers = any(True for table in plan.tables.values() for _ in needed_by_all(table))
-            self._outlined = {ddl: _Outline(plan, tuple(sent), registers)}
+            self._outlined = {ddl: _Outline(plan, tuple(applied.sent), tuple(applied.filtered), registers)}
         return self._outlined[ddl]
 
-    def _planned(self, ddl: tuple[DdlStatement, ...]) -> Plan:
+    def _plan(self, ddl: tuple[DdlStatement, ...]) -> Plan:
         if ddl not in self._made:
-            drawn = self._drawn(ddl)
-            partitions, limit = self._ask_sink(tuple(drawn.plan.router.partitions))
-            plan = drawn.plan.dispatched(self.config, partitions, limit)
-            self._made = {ddl: self._registrar.announced(plan, (None, *drawn.events))}
+            outline = self._outline(ddl)
+            partitions, limit = self._ask_sink(tuple(outline.plan.router.partitions))
+            plan = outline.plan.with_partitions(self.config, partitions, limit)
+            self._made = {ddl: self._registrar.announced(plan, (None, *outline.events))}
         return self._made[ddl]
 
     def _applied(self, ddl: tuple[DdlStatement, ...]) -> _Applied:
         """Return what the DDL (in order) makes; what was applied before is not applied again."""
-        if self._latest is not None and self._latest.ddl == ddl:
-            return self._latest
         latest, self._latest = self._latest, None  # a statement that fails leaves none
         if latest is None or latest.ddl != ddl[: len(latest.ddl)]:
             self._encoders.clear()
@@ -239,14 +202,14 @@ class Planner:
         sending = SentDdl(self.config)
         for commit_ts, schema, query in ddl[len(latest.ddl) :]:
             events = latest.catalog.apply(query, schema=schema, commit_ts=commit_ts)
-            verdicts = sending.judged(latest.replication, events, commit_ts)
-            latest.sent.extend(sending.sent(verdicts))
+            verdicts = sending.verdicts(latest.replication, events, commit_ts)
+            latest.sent.extend(sending.to_send(verdicts))
             latest.filtered.extend((commit_ts, verdict.reason) for verdict in verdicts if not verdict.is_sent)
         self._latest = _Applied(ddl, latest.catalog, latest.replication, latest.sent, latest.filtered)
         return self._latest
 
     @contextmanager
-    def asking_again_if_it_fails(self) -> Iterator[None]:
+    def ask_again_after_failure(self) -> Iterator[None]:
         """If the block fails to deliver, ask the sink again before the next batch: for topics, and for their limit.
 
         A topic may be gone, or take less than before. An engine's own error hides which error a worker had.

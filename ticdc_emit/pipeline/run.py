@@ -35,16 +35,17 @@ from ticdc_emit.pipeline.control_events import (
     final_controls,
     highest_watermark,
 )
+from ticdc_emit.pipeline.ddl import DdlStatement, catalog_for, current_database, ddl_statements
 from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult, sum_of_digests
 from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.heartbeat import PeriodicTask, send_heartbeat
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.plan import Plan, catalog_for, verify_tables, warn_keyless
-from ticdc_emit.pipeline.planning import Planner, current_database, ddl_statements
+from ticdc_emit.pipeline.plan import Plan, verify_tables, warn_keyless
+from ticdc_emit.pipeline.planning import Planner
 from ticdc_emit.pipeline.report import ControlCounts, ReportCallback, ReportLog, RunReport, RunTotal
 from ticdc_emit.pipeline.row_counts import ControlRules
-from ticdc_emit.pipeline.state import GREATEST, BatchState, DdlStatement
+from ticdc_emit.pipeline.state import GREATEST, BatchState
 from ticdc_emit.pipeline.state_store import open_state_store
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.topics import Target
@@ -141,12 +142,12 @@ class Changefeed:
         return newest.batch_id + 1 if newest.done else newest.batch_id
 
     def run(
-        self, batch: Batch, batch_id: int, *, final: bool, until: int | None = None, journal: CommitHooks | None = None
+        self, batch: Batch, batch_id: int, *, final: bool, until: int | None = None, hooks: CommitHooks | None = None
     ) -> RunReport:
         """Send one batch. With ``final``, also send DDL and the watermark after its last row.
 
         ``until``: a TSO up to which no later batch will have rows, if known. DDL and the watermark are sent up to it,
-        even if the batch has no rows. ``journal``: called before messages are sent; with it, a batch that was refused
+        even if the batch has no rows. ``hooks``: called before messages are sent; with them, a batch that was refused
         before its first message leaves no record. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`, and
         errors of the heartbeat since the last batch. A batch that failed may be run again.
         """
@@ -156,11 +157,11 @@ class Changefeed:
                 remedy="Number the batches from 0. After the last number, use a new state_uri",
                 option="batch_id",
             )
-        with self._pulse.batch(), self._planner.asking_again_if_it_fails():
-            return self._run(batch, batch_id, final=final, until=until, journal=journal)
+        with self._pulse.batch(), self._planner.ask_again_after_failure():
+            return self._run(batch, batch_id, final=final, until=until, hooks=hooks)
 
     def _run(
-        self, batch: Batch, batch_id: int, *, final: bool, until: int | None, journal: CommitHooks | None
+        self, batch: Batch, batch_id: int, *, final: bool, until: int | None, hooks: CommitHooks | None
     ) -> RunReport:
         started = time.monotonic()
         statements = batch.ddl_rows(
@@ -190,16 +191,16 @@ class Changefeed:
             state = state.checked(sum(result.rows for result in checked.values()), self._digest(checked))
         if not state.done:
             self._store.save(state)
-        if journal is not None:
-            journal.begin()
+        if hooks is not None:
+            hooks.begin()
         if skipped is not None:
             skipped.remove()
         try:
             results = batch.run(encode, replace(deliver, rules=rules))
         except (RowError, SchemaError, RegistryError) as error:
-            if journal is not None and not state.done and "messages_sent" not in error.context:
+            if hooks is not None and not state.done and "messages_sent" not in error.context:
                 self._store.forget(batch_id)
-                journal.undo()
+                hooks.undo()
                 if skipped is not None:
                     skipped.remove()
             raise
@@ -340,7 +341,7 @@ class Changefeed:
         started = time.monotonic()
         top = _greatest_ts(record.ddl, record.end_sent_until, record.end_max_commit_ts)
         state = record.next(record.batch_id, record.build_ts)
-        with self._planner.asking_again_if_it_fails():
+        with self._planner.ask_again_after_failure():
             plan, controls = self._planner.plan(state), self._planner.controls(state)
             report, top = self._end_batch(state, plan, controls, {}, top, top, started)
         done = record.completed(
@@ -363,7 +364,7 @@ class Changefeed:
         with self._pulse.between_batches() as is_free:
             if not is_free:
                 return None
-            with self._planner.asking_again_if_it_fails():
+            with self._planner.ask_again_after_failure():
                 return send_heartbeat(self._store, self._planner, self._options, self._end_batch)
 
     def _warn_keyless(self, plan: Plan) -> None:
@@ -401,7 +402,7 @@ class Changefeed:
 
         Creates topics and registers schemas. Every process that will send connects to the sink, this one too.
         """
-        with self._planner.asking_again_if_it_fails():
+        with self._planner.ask_again_after_failure():
             encode, deliver = self.message_tasks(batch)
             encode = replace(encode, bad_rows=self._options.bad_rows)
             batch.run(encode, replace(deliver, sink=self.sink, check_only=True, connects=True))

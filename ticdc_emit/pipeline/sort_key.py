@@ -18,7 +18,8 @@ kind       1      delete 0, update 1, insert 2; :data:`HALF` for one half of a s
 =========  =====  ==================================================================================================
 
 The head has one width and every cell ends itself, so two keys differ first where their changes do. BIT, YEAR, ENUM, SET
-and moments that are given as text compare as that text. :mod:`~ticdc_emit.pipeline.sort_key` writes the cells.
+and moments that are given as text compare as that text. Where control messages come among the rows is in
+``pipeline.control_events``.
 """
 
 from __future__ import annotations

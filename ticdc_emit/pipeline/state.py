@@ -1,4 +1,9 @@
-"""What the storage under a state store raises, as one masked error of this library."""
+"""The record of a batch: the state in which it begins, and how far it came; and the same as JSON.
+
+In: the record before it, DDL, and at the end what was sent. Out: :class:`BatchState`, with which a batch that failed is
+run again as it was, and a replay that is another batch is refused. The JSON is what a store keeps (:func:`text_of`);
+reading it (:func:`record_of`) checks every part, because others may have written to the folder.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +20,12 @@ from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import ConfigError, StateError
 from ticdc_emit.hints import counted
 from ticdc_emit.json_depth import parsed
+from ticdc_emit.pipeline.ddl import DdlStatement
 
 __all__ = [
     "GREATEST",
     "STORAGE_REMEDY",
     "BatchState",
-    "DdlStatement",
     "Places",
     "batch_id_of",
     "damaged",
@@ -32,27 +37,6 @@ __all__ = [
     "text_of",
 ]
 
-
-STORAGE_REMEDY = "Check that the folder of state_uri is there and may be used, then run the batch again"
-
-
-@contextmanager
-def storage(what: str, remedy: str = STORAGE_REMEDY, batch_id: int | None = None) -> Iterator[None]:
-    """Turn what the storage's client raises, of any type, into a masked :class:`StateError`."""
-    try:
-        yield
-    except StateError:
-        raise
-    except Exception as error:
-        raise StateError(
-            f"the state store cannot be {what}: {type(error).__name__}: {foreign_text(str(error))}",
-            remedy=remedy,
-            batch_id=batch_id,
-        ) from None
-
-
-DdlStatement: TypeAlias = "tuple[int, str, str]"
-"""commit_ts, current database, statement."""
 
 _OTHER_SOURCE = "The source does not replay deterministically: check the query, or use another state_uri"
 
@@ -393,3 +377,21 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "digest": _is_digest,
     "run": _is_run,
 }
+
+
+STORAGE_REMEDY = "Check that the folder of state_uri is there and may be used, then run the batch again"
+
+
+@contextmanager
+def storage(what: str, remedy: str = STORAGE_REMEDY, batch_id: int | None = None) -> Iterator[None]:
+    """Turn what the storage's client raises, of any type, into a masked :class:`StateError`."""
+    try:
+        yield
+    except StateError:
+        raise
+    except Exception as error:
+        raise StateError(
+            f"the state store cannot be {what}: {type(error).__name__}: {foreign_text(str(error))}",
+            remedy=remedy,
+            batch_id=batch_id,
+        ) from None

@@ -30,11 +30,11 @@ from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.pipeline.batch import typed_table
 from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA, Buckets, ChunkFolder
+from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.deliver_task import RESULT_SCHEMA, DeliverTask, TaskResult, read_results
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.row_reader import check_images
-from ticdc_emit.pipeline.state import DdlStatement
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.spark.frames import (
     Prescan,

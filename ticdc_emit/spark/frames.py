@@ -21,7 +21,7 @@ from ticdc_emit.changes.arrow_input import DDL_OP, GENERIC_NAMES, check_columns,
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.errors import MissingColumnError, UnsupportedTypeError
 from ticdc_emit.pipeline.batch import null_in_ddl
-from ticdc_emit.pipeline.state import DdlStatement
+from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.types import BLOB_TYPES, MySQLType
 from ticdc_emit.sql.words import quoted

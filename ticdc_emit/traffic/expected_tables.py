@@ -28,7 +28,7 @@ from ticdc_emit.columnar.escape import GO_STD
 from ticdc_emit.columnar.strings import label_number
 from ticdc_emit.config.protocols import BinaryForm, ProtocolSpec, spec_of
 from ticdc_emit.errors import HistoryError, MissingColumnError, MissingImageError, SchemaError
-from ticdc_emit.pipeline.planning import current_database
+from ticdc_emit.pipeline.ddl import current_database
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.events import DdlEvent

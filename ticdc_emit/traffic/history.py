@@ -31,8 +31,8 @@ from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError
 from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.ddl import current_database
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.planning import current_database
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql

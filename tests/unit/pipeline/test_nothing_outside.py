@@ -182,7 +182,7 @@ def test_columns_of_one_version_are_enough(tmp_path: Path) -> None:
 
 @dataclass
 class Diary:
-    """A journal that keeps what it was told."""
+    """Hooks that keep what they were told."""
 
     entries: list[str] = field(default_factory=list)
 
@@ -199,13 +199,13 @@ def inserts(*amounts: int | None) -> ArrowBatch:
     return ArrowBatch(pa.Table.from_pylist(rows, types))
 
 
-def test_refused_values_leave_no_record_where_someone_keeps_a_journal(tmp_path: Path) -> None:
+def test_refused_values_leave_no_record_where_hooks_are_given(tmp_path: Path) -> None:
     stage, diary = Stage(tmp_path), Diary()
     with pytest.raises(InvalidValueError):
-        stage.feed.run(inserts(1, None), 0, final=True, journal=diary)
+        stage.feed.run(inserts(1, None), 0, final=True, hooks=diary)
     assert diary.entries == ["begin", "undo"]
     assert not list(stage.state.glob("batch-*"))
-    assert stage.feed.run(inserts(1, 2), 0, final=True, journal=diary).rows == 2
+    assert stage.feed.run(inserts(1, 2), 0, final=True, hooks=diary).rows == 2
     assert diary.entries == ["begin", "undo", "begin"]
 
 
@@ -217,7 +217,7 @@ def test_a_record_stays_where_messages_may_have_arrived(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(stage.sink, "open", refuse)
     with pytest.raises(DeliveryError):
-        stage.feed.run(inserts(1), 0, final=True, journal=diary)
+        stage.feed.run(inserts(1), 0, final=True, hooks=diary)
     assert diary.entries == ["begin"]
     assert [path.name for path in stage.state.glob("batch-*")] == ["batch-0.json"]
 

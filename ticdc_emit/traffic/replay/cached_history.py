@@ -30,10 +30,11 @@ from ticdc_emit.errors import InvalidValueError, MissingColumnError, StateError
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.batch import ArrowBatch, Batch, typed_table
 from ticdc_emit.pipeline.chunks import from_ipc, to_ipc
+from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.state import GREATEST, DdlStatement, damaged, object_of
+from ticdc_emit.pipeline.state import GREATEST, damaged, object_of
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import SparkBatch, check_changes, planned_at_once, spark_columns

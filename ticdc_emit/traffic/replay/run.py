@@ -196,9 +196,9 @@ def replay(
                 rows = staged.batch(part)  # Spark plans it before it is due
             if not pace.wait(part.offset_ms, stop):
                 break
-            final, journal = number == count - 1, record if number == begin else None
+            final, hooks = number == count - 1, record if number == begin else None
             with refusing_rows():
-                reports.append(feed.run(rows, first_batch + number, final=final, until=part.until, journal=journal))
+                reports.append(feed.run(rows, first_batch + number, final=final, until=part.until, hooks=hooks))
             lag = pace.lag(part.offset_ms)
             lags += [] if lag is None else [lag]
             at = None if slices is None else slices.begin_ms + part.offset_ms

@@ -1,0 +1,130 @@
+"""The DDL of a changefeed: the tables that it begins with, the statements given to it, and what of them goes out.
+
+In: SQL text, or statements with their commit_ts. Out: a catalog, statements in the form of :data:`DdlStatement`, and
+for the events that a statement makes, whether TiCDC sends them and with which text (:class:`SentDdl`). Where the
+messages go, ``pipeline.control_events`` knows. Rule sources: see ``schema.ddl_texts`` and ``routing.ddl_verdicts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any, TypeAlias
+
+from ticdc_emit.config import ChangefeedConfig, Profile
+from ticdc_emit.errors import ConfigError, DdlError, UnprintableDdlError
+from ticdc_emit.routing.ddl_verdicts import Verdict
+from ticdc_emit.routing.replication import Replication
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.ddl_texts import DdlTexts
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.sql.script import refuse_path, restored_statements
+
+__all__ = ["DdlStatement", "SentDdl", "catalog_for", "current_database", "ddl_statements", "restore_ddl"]
+
+
+DdlStatement: TypeAlias = "tuple[int, str, str]"
+"""commit_ts, current database, statement."""
+
+
+def catalog_for(changefeed: ChangefeedConfig, schema: str | Catalog) -> Catalog:
+    """Return the catalog of a changefeed's tables, from DDL text or as it is.
+
+    Raises :class:`~ticdc_emit.errors.DdlError`, also for a path: give the file's text.
+    """
+    if isinstance(schema, Catalog):
+        return schema
+    refuse_path(schema)
+    zone, renamed = changefeed.time_zone, changefeed.profile.ddl.renamed_schema
+    mode = changefeed.sql_mode
+    return catalog_from_sql(schema, time_zone=zone, renamed_schema=renamed, sql_mode=mode)
+
+
+def current_database(table: str | None, catalog: Catalog) -> str:
+    """Return the database of DDL that names none: that of ``table``, else the one that all tables are in, else test."""
+    if table is not None and "." in table:
+        return table.partition(".")[0]
+    databases = {info.schema for info in catalog.tables()} if table is None else set()
+    return databases.pop() if len(databases) == 1 else "test"
+
+
+def ddl_statements(ddl: Iterable[tuple[Any, ...]], database: str) -> tuple[DdlStatement, ...]:
+    """Read (commit_ts, statement) or (commit_ts, statement, database) entries; :class:`ConfigError` for others."""
+    statements = []
+    for entry in ddl:
+        match entry:
+            case (Integral() as commit_ts, str(query)):
+                statements.append((int(commit_ts), database, query))
+            case (Integral() as commit_ts, str(query), str(schema)):
+                statements.append((int(commit_ts), schema or database, query))
+            case _:
+                raise ConfigError(
+                    f"{entry!r} is not DDL",
+                    remedy="Give (commit_ts, statement) or (commit_ts, statement, schema)",
+                    option="ddl",
+                )
+    return tuple(statements)
+
+
+class SentDdl:
+    """Which DDL events one changefeed sends, and with which text."""
+
+    def __init__(self, config: ChangefeedConfig) -> None:
+        built, filtered = config.profile.ddl.built_texts, config.profile.filtering.ignored_text
+        self._bdr_role = config.bdr_role
+        self._texts = DdlTexts(built, filtered, restored=config.ddl_text == "restored")
+
+    def verdicts(
+        self, replication: Replication, events: Iterable[DdlEvent], commit_ts: int, bdr_role: str | None = None
+    ) -> tuple[Verdict, ...]:
+        """Return what becomes of each event; filters see the text that TiCDC's see.
+
+        ``bdr_role``: the cluster's when the statement ran, by default the configuration's.
+        """
+        role = self._bdr_role if bdr_role is None else bdr_role
+        return tuple(replication.judge([self._texts.seen(event) for event in events], commit_ts, role))
+
+    def to_send(self, verdicts: Iterable[Verdict]) -> list[DdlEvent]:
+        """Return the events that go out, with the text on the wire.
+
+        Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC's changefeed stops at the text.
+        """
+        going_out = []
+        for verdict in verdicts:
+            if verdict.result != "discarded":
+                self._texts.check(verdict.event)
+            if verdict.is_sent:
+                going_out.append(self._texts.sent(verdict.event))
+        return going_out
+
+
+def restore_ddl(
+    query: str,
+    *,
+    sql_mode: str = "",
+    profile: str | Profile = "classic",
+    charset: str = "utf8mb4",
+) -> str:
+    """Return ``query`` as TiCDC writes it on the wire: TiDB's canonical form.
+
+    Placement policies are left out and TTL is off, as a changefeed sends them; a statement that changes nothing else
+    is "". ``sql_mode``: the session's, as in SET SQL_MODE. ``charset``: the session's, which TiDB keeps for
+    CREATE INDEX and ADD INDEX alone. ``profile``: classic accepts one statement, next several with ``;`` between.
+    Raises ``DdlError`` with ``statement`` and ``position`` if TiDB's parser fails, and ``UnprintableDdlError`` if
+    TiDB cannot print the statement.
+    """
+    several = Profile.parse(profile).ddl.several_statements
+    try:
+        statements = restored_statements(query, sql_mode, charset)
+    except UnprintableDdlError as error:
+        context = {"statement": query, **error.context}
+        raise UnprintableDdlError(error.message, remedy=error.remedy, **context) from None
+    if not statements or (len(statements) > 1 and not several):
+        what = "no statement" if not statements else f"{len(statements)} statements"
+        raise DdlError(
+            f"expected one DDL statement, found {what}",
+            remedy="Give each statement its own commit_ts",
+            statement=query,
+            position=0,
+        )
+    return ";".join(statements)
