@@ -15,11 +15,7 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.protocols.canonical_text import in_zone
 from ticdc_emit.protocols.consumer_tables import Carrier
-from ticdc_emit.protocols.events import (
-    DdlEvent,
-    RowEvent,
-    WatermarkEvent,
-)
+from ticdc_emit.protocols.events import DdlEvent, RowEvent, WatermarkEvent
 from ticdc_emit.protocols.registered_avro import split_header
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MySQLType

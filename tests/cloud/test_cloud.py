@@ -17,8 +17,7 @@ from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery import ClaimStore
 from ticdc_emit.errors import RegistryError
 from ticdc_emit.protocols.decoder import read_claim
-from ticdc_emit.protocols.simple.decoder import SimpleReader
-from ticdc_emit.protocols.simple.records import SimpleRow
+from ticdc_emit.protocols.simple.decoder import SimpleReader, SimpleRow
 from ticdc_emit.registry.base import registry_for
 from ticdc_emit.testing import MemoryTopics
 

@@ -16,8 +16,7 @@ from ticdc_emit.protocols.connect.decoder import DebeziumRow, DebeziumWatermark
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader, OpenRow, OpenWatermark
 from ticdc_emit.protocols.registered_avro import RegistrySchemas
-from ticdc_emit.protocols.simple.decoder import SimpleReader
-from ticdc_emit.protocols.simple.records import SimpleRow, SimpleWatermark
+from ticdc_emit.protocols.simple.decoder import SimpleReader, SimpleRow, SimpleWatermark
 
 from .history import key_columns
 

@@ -13,13 +13,7 @@ from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
-from ticdc_emit.protocols.events import (
-    BootstrapEvent,
-    DdlEvent,
-    Event,
-    RowEvent,
-    WatermarkEvent,
-)
+from ticdc_emit.protocols.events import BootstrapEvent, DdlEvent, Event, RowEvent, WatermarkEvent
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.testing.kraft import KraftBroker
 

@@ -24,7 +24,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.protocols import codec_for
-from ticdc_emit.protocols.simple.records import SimpleTimestamp
+from ticdc_emit.protocols.simple.values import SimpleTimestamp
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.tso import physical_ms
 

@@ -17,15 +17,9 @@ from random_tables import COMMIT_TS, Kind, RandomTable, bitwise, random_tables
 from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.protocols.events import DecodeError
-from ticdc_emit.protocols.simple.decoder import SimpleReader
-from ticdc_emit.protocols.simple.records import (
-    SimpleBootstrap,
-    SimpleChecksum,
-    SimpleRow,
-    SimpleTableSchema,
-    SimpleTimestamp,
-    row_values,
-)
+from ticdc_emit.protocols.simple.decoder import SimpleBootstrap, SimpleReader, SimpleRow
+from ticdc_emit.protocols.simple.schema import SimpleTableSchema
+from ticdc_emit.protocols.simple.values import SimpleChecksum, SimpleTimestamp, row_values
 from ticdc_emit.tso import physical_ms
 
 _OPS = {"c": "INSERT", "u": "UPDATE", "d": "DELETE"}

@@ -61,8 +61,7 @@ from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.plan import make_plan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.protocols import codec_for
-from ticdc_emit.protocols.simple.decoder import SimpleReader
-from ticdc_emit.protocols.simple.records import SimpleBootstrap, SimpleDdl
+from ticdc_emit.protocols.simple.decoder import SimpleBootstrap, SimpleDdl, SimpleReader
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo

@@ -26,12 +26,7 @@ from ticdc_emit.protocols.connect.decoder import (
 )
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 from ticdc_emit.protocols.debezium_avro.decoder import DebeziumAvroReader
-from ticdc_emit.protocols.decoder import (
-    ClaimedMessage,
-    EventReader,
-    decompress,
-    read_claim,
-)
+from ticdc_emit.protocols.decoder import ClaimedMessage, EventReader, decompress, read_claim
 from ticdc_emit.protocols.events import (
     BootstrapEvent,
     ChecksumMismatchError,
@@ -50,20 +45,16 @@ from ticdc_emit.protocols.open_protocol.decoder import (
     OpenWatermark,
 )
 from ticdc_emit.protocols.registered_avro import RegistrySchemas, SchemaSource
-from ticdc_emit.protocols.simple.decoder import SimpleReader
-from ticdc_emit.protocols.simple.records import (
+from ticdc_emit.protocols.simple.decoder import (
     SimpleBootstrap,
-    SimpleChecksum,
-    SimpleColumn,
     SimpleDdl,
-    SimpleIndex,
     SimpleMessage,
+    SimpleReader,
     SimpleRow,
-    SimpleTableSchema,
-    SimpleTimestamp,
     SimpleWatermark,
-    row_values,
 )
+from ticdc_emit.protocols.simple.schema import SimpleColumn, SimpleIndex, SimpleTableSchema
+from ticdc_emit.protocols.simple.values import SimpleChecksum, SimpleTimestamp, row_values
 
 __all__ = [
     "AvroReader",

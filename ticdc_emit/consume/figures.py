@@ -23,12 +23,7 @@ from ticdc_emit.delivery.base import Message, Place
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures import COLOURS, panels, require_plotly
-from ticdc_emit.protocols.events import (
-    DdlEvent,
-    RowEvent,
-    kind_of,
-    table_of,
-)
+from ticdc_emit.protocols.events import DdlEvent, RowEvent, kind_of, table_of
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.tso import physical_ms
 

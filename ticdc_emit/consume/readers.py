@@ -15,13 +15,7 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.protocols import WRITTEN, Protocol
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.protocols.decoder import (
-    MAX_DECOMPRESSED_BYTES,
-    EventReader,
-    ReaderInputs,
-    ReaderPackage,
-    Recognizer,
-)
+from ticdc_emit.protocols.decoder import MAX_DECOMPRESSED_BYTES, EventReader, ReaderInputs, ReaderPackage, Recognizer
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.registered_avro import RegistrySchemas, SchemaSource
 

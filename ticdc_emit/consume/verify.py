@@ -30,12 +30,7 @@ from ticdc_emit.consume.invariants import (
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.protocols.decoder import EventReader
-from ticdc_emit.protocols.events import (
-    DecodeError,
-    RowEvent,
-    as_decode_error,
-    kind_of,
-)
+from ticdc_emit.protocols.events import DecodeError, RowEvent, as_decode_error, kind_of
 from ticdc_emit.protocols.registered_avro import SchemaSource
 
 __all__ = ["INVARIANTS", "Finding", "Verifier", "verify"]

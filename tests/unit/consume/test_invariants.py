@@ -13,14 +13,7 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.verify import INVARIANTS, Verifier, verify
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ClaimCheckError
-from ticdc_emit.protocols.events import (
-    BootstrapEvent,
-    DdlEvent,
-    DecodeError,
-    Event,
-    RowEvent,
-    WatermarkEvent,
-)
+from ticdc_emit.protocols.events import BootstrapEvent, DdlEvent, DecodeError, Event, RowEvent, WatermarkEvent
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios import FEEDS

@@ -20,12 +20,7 @@ from ticdc_emit.consume.tail import Tail
 from ticdc_emit.consume.verify import Verifier, verify
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, SchemaError
-from ticdc_emit.protocols.events import (
-    MALFORMED,
-    DecodeError,
-    RowEvent,
-    as_decode_error,
-)
+from ticdc_emit.protocols.events import MALFORMED, DecodeError, RowEvent, as_decode_error
 from ticdc_emit.traffic.scenarios import FEEDS, Scenario, scenario, scenarios
 
 NAMES = ["added-default", "time-zone-extremes", "unsigned-extremes"]

@@ -18,19 +18,9 @@ from simple_recorded import RecordedSimple, simple_messages
 import ticdc_emit.protocols.simple
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 from ticdc_emit.protocols.events import DecodeError
-from ticdc_emit.protocols.simple.decoder import SimpleReader
-from ticdc_emit.protocols.simple.records import (
-    SimpleBootstrap,
-    SimpleChecksum,
-    SimpleColumn,
-    SimpleDdl,
-    SimpleIndex,
-    SimpleRow,
-    SimpleTableSchema,
-    SimpleTimestamp,
-    SimpleWatermark,
-    row_values,
-)
+from ticdc_emit.protocols.simple.decoder import SimpleBootstrap, SimpleDdl, SimpleReader, SimpleRow, SimpleWatermark
+from ticdc_emit.protocols.simple.schema import SimpleColumn, SimpleIndex, SimpleTableSchema
+from ticdc_emit.protocols.simple.values import SimpleChecksum, SimpleTimestamp, row_values
 
 _READERS = {"json": SimpleReader("json"), "avro": SimpleReader("avro")}
 _TIMES = ("datetime", "timestamp", "time")

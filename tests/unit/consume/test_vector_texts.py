@@ -22,14 +22,8 @@ from ticdc_emit.config import PROFILES, ChangefeedConfig
 from ticdc_emit.config.protocols import WRITTEN, Protocol
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.protocols.avro.decoder import avro_name
-from ticdc_emit.protocols.events import (
-    DdlEvent,
-    RowEvent,
-    WatermarkEvent,
-    kind_of,
-    table_of,
-)
+from ticdc_emit.protocols.events import DdlEvent, RowEvent, WatermarkEvent, kind_of, table_of
+from ticdc_emit.protocols.names import sanitize
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MySQLType
@@ -140,7 +134,7 @@ def _read_back(sent: _Sent, problems: list[str]) -> Counter[str]:
     (part,) = reader.parts(sent.record.key, sent.record.value)
     event = reader.read(*part)
     assert isinstance(event, RowEvent)
-    if sent.config.codec.protocol is Protocol.AVRO and event.table != avro_name(sent.table.name):
+    if sent.config.codec.protocol is Protocol.AVRO and event.table != sanitize(sent.table.name):
         return Counter()  # TiCDC wrote the row with the schema that another table has under the same subject
     shown = reader.text(event, sent.table)
     found: list[str] = []

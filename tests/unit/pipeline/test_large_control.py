@@ -21,8 +21,7 @@ from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.protocols.connect.decoder import DebeziumRow
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 from ticdc_emit.protocols.decoder import decompress
-from ticdc_emit.protocols.simple.decoder import SimpleReader
-from ticdc_emit.protocols.simple.records import SimpleRow
+from ticdc_emit.protocols.simple.decoder import SimpleReader, SimpleRow
 from ticdc_emit.schema.catalog import Catalog
 
 DEBEZIUM = "protocol=debezium&enable-tidb-extension=true"

@@ -1,26 +1,37 @@
-"""The schemas of TiCDC's Avro messages, which are flat records.
+"""Avro, read: rows, their checksums, and the tables of a consumer.
 
-In: a schema text, as a registry has it. Out: the schema, and the schema that fastavro reads by. A message's schema is
-foreign input, and Avro schemas can refer to themselves, nest without limit and contain lists of zero-size items, so a
-few bytes can become gigabytes. TiCDC's have fields of plain types, each nullable or not, and with
-``avro-include-before-value`` one more field: the row before the change, a record of the same kind or null. Any other
-schema is refused before a decoder sees it. Rule source: reference ``pingcap/tiflow: pkg/sink/codec/avro/avro.go``
-(columnToAvroSchema).
+In: a record, and the schemas of a registry. Out: a row (:class:`AvroRow`), a DDL or a watermark, its event, and images
+in canonical text. Rule sources: "TiCDC row data checksum verification based on Avro"; reference ``pingcap/tiflow:
+pkg/sink/codec/avro``.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from base64 import b64decode
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from ticdc_emit.json_depth import parsed
+from ticdc_emit.protocols.avro.schema import (
+    BEFORE,
+    CHECKSUM_FIELDS,
+    DDL,
+    DELETE_MARK,
+    EXTENSION_FIELDS,
+    NAMESPACE,
+    WATERMARK,
+    avro_convert,
+    avro_default,
+    avro_names,
+    avro_table,
+    avro_virtual,
+    before_schema,
+    column_fields,
+    plain_schema,
+    read_schema,
+)
 from ticdc_emit.protocols.canonical_text import (
     UNSIGNED,
     Convert,
@@ -29,24 +40,12 @@ from ticdc_emit.protocols.canonical_text import (
     double,
     in_utc,
     per_object,
-    raw_text,
     text,
     vector,
     word,
 )
-from ticdc_emit.protocols.consumer_tables import (
-    Lookup,
-    Outcome,
-    Row,
-    TableName,
-    TableRows,
-    Tables,
-)
-from ticdc_emit.protocols.decoder import (
-    EventReader,
-    ReaderInputs,
-    Recognizer,
-)
+from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, Row, TableName, TableRows, Tables
+from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
 from ticdc_emit.protocols.events import (
     OTHER_SCHEMAS,
     ChecksumMismatchError,
@@ -62,258 +61,38 @@ from ticdc_emit.protocols.events import (
     millis,
     tso,
 )
+from ticdc_emit.protocols.names import escaped_label, sanitize
 from ticdc_emit.protocols.registered_avro import (
     SchemaId,
     SchemaSource,
-    check_field,
     decimal_scales,
     decimals,
     fastavro_module,
     known_schema,
-    only_type,
-    plain_type,
     read_record,
     schema_text,
     split_known,
 )
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.defaults import float_text
-from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import ColumnFlag, MySQLType
+from ticdc_emit.schema.model import TableInfo
 
 if TYPE_CHECKING:
     from fastavro.types import Schema
 
 __all__ = [
-    "BEFORE",
     "AvroEvents",
     "AvroReader",
     "AvroRow",
     "AvroTables",
-    "avro_convert",
-    "avro_default",
-    "avro_name",
-    "avro_names",
-    "avro_table",
-    "avro_virtual",
-    "before_schema",
-    "column_fields",
     "has_doubtful_labels",
     "make_reader",
-    "plain_schema",
-    "read_schema",
     "recognizers",
     "verify_checksum",
 ]
 
 
-BEFORE = "_ticdc_before"
-"""The field of the row before the change."""
-
-
-def read_schema(text: str) -> dict[str, Any]:
-    """Return a schema of TiCDC's. Raises :class:`DecodeError` for any other text."""
-    try:
-        schema = parsed(text.encode())
-        if not isinstance(schema, dict) or schema.get("type") != "record":
-            raise ValueError("it is not a record")
-        if not isinstance(schema.get("name"), str) or not isinstance(schema.get("namespace", ""), str):
-            raise ValueError("it has no name")
-        fields = schema.get("fields")
-        if not isinstance(fields, list):
-            raise ValueError("it has no fields")
-        for field in fields:
-            before = _before(field)
-            for each in [field] if before is None else before["fields"]:
-                check_field(each)
-    except ValueError as fault:
-        raise DecodeError(f"the schema does not describe a table: {fault}", remedy=OTHER_SCHEMAS) from fault
-    return schema
-
-
-def before_schema(schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the schema of the row before the change; ``None`` if messages do not have it."""
-    return next((before for field in schema["fields"] if (before := _before(field)) is not None), None)
-
-
-def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a schema that a decoder needs: names and plain types. Decimals are read as bytes
-    (:func:`decimals`).
-    """
-    fields = [{"name": field["name"], "type": _plain_type(field)} for field in schema["fields"]]
-    return {"type": "record", "name": schema["name"], "namespace": schema.get("namespace", ""), "fields": fields}
-
-
-def _before(field: Any) -> Mapping[str, Any] | None:
-    """Return the record in the field of the previous row. Raises ``ValueError`` for one that is not TiCDC's."""
-    if not isinstance(field, Mapping) or field.get("name") != BEFORE:
-        return None
-    record = only_type(field.get("type"))
-    if not isinstance(record, Mapping) or record.get("type") != "record":
-        return None  # a column may have this name
-    named = isinstance(record.get("name"), str) and isinstance(record.get("namespace", ""), str)
-    if not named or not isinstance(record.get("fields"), list):
-        raise ValueError(f"the field {BEFORE} is not a row")
-    return record
-
-
-def _plain_type(field: Mapping[str, Any]) -> Any:
-    before = _before(field)
-    return plain_type(field["type"]) if before is None else ["null", plain_schema(before)]
-
-
-_WORD = (1 << 64) - 1
-_OTHER = re.compile(r"[^A-Za-z0-9_]")
-_LABELS = re.compile(r"(?<!\\),")
-_TYPES = {
-    "INT": (MySQLType.LONG, False),
-    "INT UNSIGNED": (MySQLType.LONG, True),
-    "BIGINT": (MySQLType.LONGLONG, False),
-    "BIGINT UNSIGNED": (MySQLType.LONGLONG, True),
-    "FLOAT": (MySQLType.FLOAT, False),
-    "DOUBLE": (MySQLType.DOUBLE, False),
-    "BIT": (MySQLType.BIT, False),
-    "DECIMAL": (MySQLType.NEWDECIMAL, False),
-    "TEXT": (MySQLType.LONG_BLOB, False),
-    "BLOB": (MySQLType.LONG_BLOB, False),
-    "ENUM": (MySQLType.ENUM, False),
-    "SET": (MySQLType.SET, False),
-    "JSON": (MySQLType.JSON, False),
-    "DATE": (MySQLType.DATE, False),
-    "DATETIME": (MySQLType.DATETIME, False),
-    "TIMESTAMP": (MySQLType.TIMESTAMP, False),
-    "TIME": (MySQLType.DURATION, False),
-    "YEAR": (MySQLType.YEAR, False),
-    "TiDBVECTORFloat32": (MySQLType.VECTOR_FLOAT32, False),
-}
-
-
-def avro_name(name: str) -> str:
-    """Return a name in Avro's form."""
-    clean = _OTHER.sub("_", name)
-    return "_" + clean if clean[:1].isdigit() else clean
-
-
-def avro_names(table: TableInfo) -> dict[str, str]:
-    """Return a table's column names by their Avro names, where these differ."""
-    return {shown: column.name for column in table.columns if (shown := avro_name(column.name)) != column.name}
-
-
-def avro_virtual(table: TableInfo) -> frozenset[str]:
-    """Return the Avro names of a table's virtual columns."""
-    return frozenset(avro_name(column.name) for column in table.columns if column.is_virtual)
-
-
-def avro_convert(field: Mapping[str, Any]) -> Convert | None:
-    """Return a function that converts a field's values to canonical text. Raises :class:`DecodeError` for a field
-    without type.
-    """
-    kind = _kind(field)
-    tidb_type = _tidb_type(field, kind)
-    if tidb_type == "BIGINT UNSIGNED":
-        return lambda value: value if isinstance(value, str) else str(value & _WORD)
-    if tidb_type in ("FLOAT", "DOUBLE"):
-        single = tidb_type == "FLOAT"
-        return lambda value: float_text(value, single=single)
-    if tidb_type == "DECIMAL" and kind["type"] == "bytes":
-        return _decimal
-    if tidb_type == "BIT":
-        return lambda value: str(int.from_bytes(value, "big"))
-    if kind["type"] == "bytes":
-        return raw_text
-    return None if kind["type"] == "string" else str
-
-
-def avro_default(field: Mapping[str, Any]) -> str | None:
-    """Return the value of a new field in existing rows: its default as text, or its type's zero.
-
-    The schema has no default of a DECIMAL, and only the type of a NOT NULL column without one.
-    """
-    kind = _kind(field)
-    tidb_type = _tidb_type(field, kind)
-    default = field.get("default")
-    if default is None:
-        return None if isinstance(field["type"], list) else _zero(tidb_type, kind)
-    if tidb_type in ("BIT", "BLOB"):
-        return str(default) if tidb_type == "BLOB" else _bit_default(default)
-    convert = avro_convert(field)
-    return default if convert is None else convert(default)
-
-
-def avro_table(schema: Mapping[str, Any], key: Collection[str], namespace: str) -> TableInfo:
-    """Return the table that a message's schema describes, for readers without another one; ``key``: the handle key."""
-    fields = column_fields(schema)
-    columns = tuple(_column(number, field, field["name"] in key) for number, field in enumerate(fields, 1))
-    return TableInfo(namespace, schema["name"], 0, columns)
-
-
-def _column(number: int, field: Mapping[str, Any], keyed: bool) -> Column:
-    kind = _kind(field)
-    tidb_type = _tidb_type(field, kind)
-    mysql_type, unsigned = _TYPES.get(tidb_type, (MySQLType.UNSPECIFIED, False))
-    nullable = isinstance(field["type"], list)
-    flags = ColumnFlag.UNSIGNED if unsigned else ColumnFlag.NONE
-    flags |= ColumnFlag.NONE if nullable else ColumnFlag.NOT_NULL
-    flags |= ColumnFlag.PRIMARY_KEY if keyed else ColumnFlag.NONE
-    text = tidb_type == "TEXT"
-    return Column(
-        number,
-        field["name"],
-        mysql_type,
-        int(kind["connect.parameters"].get("length", kind.get("precision", -1))),
-        int(kind.get("scale", -1)),
-        charset="utf8mb4" if text else "binary",
-        collate="utf8mb4_bin" if text else "binary",
-        flags=flags,
-        elems=_labels(kind),
-    )
-
-
-def _kind(field: Mapping[str, Any]) -> Mapping[str, Any]:
-    kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
-    mapping = next((kind for kind in kinds if isinstance(kind, Mapping)), None)
-    if mapping is None:
-        raise DecodeError("the schema does not show the column's type", remedy=OTHER_SCHEMAS, field=field.get("name"))
-    return mapping
-
-
-def _tidb_type(field: Mapping[str, Any], kind: Mapping[str, Any]) -> str:
-    try:
-        name: str = kind["connect.parameters"]["tidb_type"]
-    except (LookupError, TypeError):
-        raise DecodeError(
-            "the schema does not show the column's type", remedy=OTHER_SCHEMAS, field=field.get("name")
-        ) from None
-    return name
-
-
-def _labels(kind: Mapping[str, Any]) -> tuple[str, ...]:
-    allowed = kind["connect.parameters"].get("allowed")
-    return () if allowed is None else tuple(part.replace("\\,", ",") for part in _LABELS.split(allowed))
-
-
-def _decimal(value: Decimal) -> str:
-    return format(value, "f")
-
-
-def _bit_default(text: str) -> str:
-    return str(int.from_bytes(b64decode(text), "big"))
-
-
-def _zero(tidb_type: str, kind: Mapping[str, Any]) -> str | None:
-    if tidb_type in ("TEXT", "BLOB", "SET"):
-        return ""
-    if tidb_type == "DECIMAL" and "scale" in kind:
-        return format(Decimal(0).scaleb(-int(kind["scale"])), "f")
-    if tidb_type == "ENUM":
-        return _labels(kind)[0]
-    if tidb_type == "JSON":
-        return json.dumps(None)
-    return "0" if tidb_type in ("INT", "INT UNSIGNED", "BIGINT", "BIGINT UNSIGNED", "FLOAT", "DOUBLE", "BIT") else None
-
-
-_CHECKSUM = "_tidb_row_level_checksum"
-_FIRST_EXTENSION_FIELDS = (BEFORE, "_tidb_op")
+_CHECKSUM = CHECKSUM_FIELDS[0][0]
+_FIRST_EXTENSION_FIELDS = (BEFORE, EXTENSION_FIELDS[0][0])
 _SEPARATOR = re.compile(r"(?<!\\),")
 
 
@@ -386,11 +165,11 @@ def _checksum_bytes(value: Any, parameters: Mapping[str, str], time_zone: str) -
         return b""
     kind = parameters["tidb_type"]
     if kind == "ENUM":
-        return word(1 + _elements(parameters).index(_as_allowed(value)))
+        return word(1 + _elements(parameters).index(escaped_label(value)))
     if kind == "SET":
         elements, number = _elements(parameters), 0
         for label in value.split(",") if value else ():
-            number |= 1 << elements.index(_as_allowed(label))
+            number |= 1 << elements.index(escaped_label(label))
         return word(number)
     if kind == "TIMESTAMP":
         return text(in_utc(value, time_zone))
@@ -422,14 +201,8 @@ def _elements(parameters: Mapping[str, str]) -> list[str]:
     return _SEPARATOR.split(parameters["allowed"])
 
 
-def _as_allowed(label: str) -> str:
-    """Return a label as it is in ``allowed`` (pkg/sink/codec/common: EscapeEnumAndSetOptions)."""
-    return label.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
-
-
-_EXTENSION = ["_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time"]
 _OPS = (None, "c", "u", "d")
-_DELETE_MARK, _MARK_BYTES = b"\x03", 9
+_MARK_BYTES = 9
 _PHYSICAL_BITS = 18
 
 
@@ -490,7 +263,7 @@ class AvroReader:
         :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro.
         """
         key_schema, key_fields = self._part("key", key)
-        marked = value is not None and value[:1] == _DELETE_MARK and len(value) == _MARK_BYTES
+        marked = value is not None and value[:1] == DELETE_MARK and len(value) == _MARK_BYTES
         schema, fields = self._part("value", None if marked else value)
         named = schema or key_schema
         if named is None:
@@ -563,19 +336,7 @@ def _parted(fields: dict[str, Any], schema: Mapping[str, Any]) -> tuple[dict[str
     return columns, {name: value for name, value in fields.items() if name not in columns}
 
 
-def column_fields(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the fields of a record's schema that are columns; those of the TiDB extension come after them."""
-    fields: list[Mapping[str, Any]] = schema["fields"]
-    names = [field["name"] for field in fields]
-    if before_schema(schema) is not None:
-        return fields[: names.index(BEFORE)]
-    first = next((at for at in range(len(names)) if names[at : at + len(_EXTENSION)] == _EXTENSION), len(names))
-    return fields[:first]
-
-
 _EVENT_OPS: dict[str | None, RowOp] = {"c": "insert", "u": "update", "d": "delete", None: "insert"}
-_NAMESPACE = "default."
-_DDL, _WATERMARK = b"\x01", b"\x02"
 
 
 class AvroEvents(EventReader):
@@ -593,10 +354,10 @@ class AvroEvents(EventReader):
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         """Return what a record says."""
-        if not key and value and value[:1] in (_DDL, _WATERMARK):
+        if not key and value and value[:1] in (DDL, WATERMARK):
             return _control(value)
         message = self._reader.read(key, value)
-        namespace = message.namespace.removeprefix(_NAMESPACE)
+        namespace = message.namespace.removeprefix(NAMESPACE)
         return RowEvent(
             namespace,
             message.table,
@@ -643,7 +404,7 @@ def _converts_of(schema: Mapping[str, Any]) -> dict[str, Convert]:
 
 
 def _control(value: bytes) -> Event:
-    if value[:1] == _WATERMARK:
+    if value[:1] == WATERMARK:
         if len(value) != 9:
             raise DecodeError("a watermark has 9 bytes", part="value")
         return WatermarkEvent(int.from_bytes(value[1:], "big"))
@@ -712,7 +473,7 @@ class AvroTables(Tables):
                 table.rows[key] = {shown: row.get(shown, default) for shown, default in defaults.items()}
 
     def _shown_names(self) -> dict[TableName, TableName]:
-        return {(avro_name(schema), avro_name(table)): (schema, table) for schema, table in self._tables}
+        return {(sanitize(schema), sanitize(table)): (schema, table) for schema, table in self._tables}
 
     def _learn(self, event: RowEvent) -> TableName:
         name = event.schema, event.table

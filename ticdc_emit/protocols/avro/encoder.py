@@ -1,14 +1,17 @@
-"""The layout of Avro row messages: header, columns in the order of the schema, extension fields.
+"""Avro, written: the schemas of a table's keys and values, rows after their headers, DDL and watermarks.
 
-In: changes and the headers of the registered schemas. Out: keys (the handle key's columns) and values. The message of
-an update has only the after image; a delete has a key and a null value. With ``avro-include-before-value``, values end
-with the row before the change, which a delete has twice. Rule sources: semantics 2.1; reference ``pingcap/tiflow:
-pkg/sink/codec/avro/avro.go`` (encodeKey, encodeValue, nativeValueWithExtension).
+In: the changes of one table version and the headers of its registered schemas (:class:`AvroRows`). Out: keys (the
+handle key's columns) and values, in the order of the schema, then the extension fields. The message of an update has
+only the after image; a delete has a key and a null value. With ``avro-include-before-value``, values end with the row
+before the change, which a delete has twice. Rule sources: semantics 2.1; reference ``pingcap/tiflow:
+pkg/sink/codec/avro/avro.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import base64
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -37,28 +40,245 @@ from ticdc_emit.columnar.epochs import commit_times
 from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import plain_text
-from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.errors import InvalidValueError, SharedSubjectError
+from ticdc_emit.config import ChangefeedConfig, CodecConfig
+from ticdc_emit.config.lineages import AvroSwitches
+from ticdc_emit.errors import InvalidValueError, SchemaError, SharedSubjectError
 from ticdc_emit.protocols.avro.schema import (
-    AvroOptions,
-    avro_type,
-    branches,
-    key_schema,
-    subject,
-    value_columns,
-    value_schema,
+    BEFORE,
+    CHECKSUM_FIELDS,
+    DDL,
+    DELETE_MARK,
+    EXTENSION_FIELDS,
+    NAMESPACE,
+    WATERMARK,
 )
+from ticdc_emit.protocols.names import escaped_label, sanitize
 from ticdc_emit.protocols.row_images import value_pieces
-from ticdc_emit.protocols.schema_texts import (
-    SchemaTexts,
-    header_of,
-    json_text,
-)
+from ticdc_emit.protocols.schema_texts import SchemaTexts, float_text, header_of, json_text
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import LABEL_TYPES, AvroType, MySQLType
+from ticdc_emit.sql.types import (
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    STRING_TYPES,
+    TYPES,
+    UNSPECIFIED_LENGTH,
+    AvroType,
+    MySQLType,
+)
 
-__all__ = ["Avro", "AvroRows", "ddl_message", "make_codec", "watermark_message"]
+__all__ = [
+    "Avro",
+    "AvroRows",
+    "avro_type",
+    "branches",
+    "ddl_message",
+    "default_text",
+    "key_columns",
+    "key_schema",
+    "make_codec",
+    "value_columns",
+    "value_schema",
+    "watermark_message",
+]
+
+
+def avro_type(column: Column, options: CodecConfig) -> AvroType:
+    """Return the Avro type of a column's values; :class:`SchemaError` for a type that no row change carries."""
+    kind = column.type
+    if kind is MySQLType.LONGLONG and column.unsigned and options.avro_bigint_unsigned_handling_mode == "string":
+        return "string"
+    if kind is MySQLType.LONG and column.unsigned:
+        return "long"
+    if kind is MySQLType.NEWDECIMAL and options.avro_decimal_handling_mode != "precise":
+        return "string"
+    if kind in STRING_TYPES and column.is_binary:
+        return "bytes"
+    avro = TYPES[kind].avro
+    if avro is not None:
+        return avro
+    raise SchemaError(
+        f"the type {kind.name} has no Avro type",
+        remedy="Leave the column out with a column selector",
+        column=column.name,
+    )
+
+
+def branches(column: Column, kind: AvroType) -> Union | None:
+    """Return the union of a nullable column: a schema's default belongs to the first branch, and decimals have none."""
+    if not column.nullable:
+        return None
+    return Union.null_at(0 if column.default is None or kind == "decimal" else 1)
+
+
+_INTEGER = re.compile(r"[-+]?[0-9]+", re.ASCII)
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+_LONG_LIMIT = 1 << 63
+
+
+def default_text(column: Column, kind: AvroType, switches: AvroSwitches) -> str | None:
+    """Return the default as JSON text; ``None`` if the schema has none; :class:`SchemaError` for an invalid one."""
+    default = column.default
+    if default is None:
+        return None
+    if column.type is MySQLType.VECTOR_FLOAT32 and switches.vector_default == "refused":
+        raise _default_refused(column, "a VECTOR default has no Avro value")
+    if kind == "decimal":
+        _parsed(column, _NUMBER)
+        return None
+    if kind == "bytes":
+        raw = default if isinstance(default, bytes) else default.encode()
+        return json_text(base64.b64encode(raw).decode())
+    if kind == "string":
+        return json_text(default if isinstance(default, str) else default.decode("utf-8", "replace"))
+    if kind in ("float", "double"):
+        return float_text(_float(column, single=kind == "float"))
+    return str(_integer(column, kind))
+
+
+def _parsed(column: Column, form: re.Pattern[str]) -> str:
+    text = column.default
+    if not isinstance(text, str) or not form.fullmatch(text):
+        raise _default_refused(column, f"the default {text!r} is not a {column.type.name} value")
+    return text
+
+
+def _float(column: Column, *, single: bool) -> float:
+    text = _parsed(column, _NUMBER)
+    with np.errstate(over="ignore"):
+        value = float(np.float32(text)) if single else float(text)
+    if value in (float("inf"), float("-inf")):
+        raise _default_refused(column, f"the default {text} is out of range")
+    return value
+
+
+def _integer(column: Column, kind: AvroType) -> int:
+    number = int(_parsed(column, _INTEGER))
+    if kind == "int":
+        return number
+    limit = _LONG_LIMIT * 2 if column.unsigned else _LONG_LIMIT
+    if number >= limit:
+        raise _default_refused(column, f"the default {number} is out of range")
+    wrapped = number - 2 * _LONG_LIMIT if number >= _LONG_LIMIT else number
+    if column.nullable and float(wrapped) >= _LONG_LIMIT:
+        raise _default_refused(column, f"the default {number} of a nullable column loses its value as a double")
+    return wrapped
+
+
+def _default_refused(column: Column, why: str) -> SchemaError:
+    return SchemaError(why, remedy="Change the column's DEFAULT", column=column.name)
+
+
+def key_columns(table: TableInfo, switches: AvroSwitches) -> tuple[Column, ...]:
+    """Return the columns of a table's keys, in table order."""
+    return table.handle_key if switches.key_columns == "handle-key" else table.primary_key
+
+
+def value_columns(table: TableInfo, options: CodecConfig, switches: AvroSwitches) -> tuple[Column, ...]:
+    """Return the columns of a value in its order: by column id with row checksums, so that readers can verify them."""
+    columns = table.data_columns if switches.virtual_columns == "left-out" else table.shown_columns
+    return tuple(sorted(columns, key=lambda column: column.id)) if options.enable_row_checksum else columns
+
+
+def key_schema(table: TableInfo, options: CodecConfig, switches: AvroSwitches) -> str:
+    """Return the schema of a table's keys; :class:`SchemaError` for one that is not valid."""
+    key = key_columns(table, switches)
+    if not key:
+        raise SchemaError(
+            "a column selector drops the whole primary key, and Avro has no record without fields: TiCDC fails here",
+            remedy="Keep a column of the primary key",
+            table=table.full_name,
+        )
+    return _record(table, key, (), options, switches)
+
+
+def value_schema(table: TableInfo, options: CodecConfig, switches: AvroSwitches) -> str:
+    """Return the schema of a table's values; :class:`SchemaError` for one that is not valid."""
+    extra: tuple[tuple[str, str, str], ...] = ()
+    if options.enable_tidb_extension:
+        extra = EXTENSION_FIELDS + CHECKSUM_FIELDS if options.enable_row_checksum else EXTENSION_FIELDS
+    elif options.avro_include_before_value:
+        extra = EXTENSION_FIELDS[:1]
+    columns = value_columns(table, options, switches)
+    before = (
+        _record(table, columns, (), options, switches, suffix="_before") if options.avro_include_before_value else None
+    )
+    return _record(table, columns, extra, options, switches, before=before)
+
+
+def _record(
+    table: TableInfo,
+    columns: Iterable[Column],
+    extra: Iterable[tuple[str, str, str]],
+    options: CodecConfig,
+    switches: AvroSwitches,
+    *,
+    before: str | None = None,
+    suffix: str = "",
+) -> str:
+    """Return a record's schema. ``before``: the schema of the previous row; ``suffix``: the end of its name."""
+    fields: dict[str, str] = {}
+    try:
+        for column in columns:
+            _add(fields, sanitize(column.name), _field(column, options, switches), column)
+        if before is not None:
+            _add(fields, BEFORE, f'{{"default":null,"name":"{BEFORE}","type":["null",{before}]}}', None)
+        for name, kind, default in extra:
+            _add(fields, name, f'{{"default":{default},"name":"{name}","type":"{kind}"}}', None)
+        if not fields:
+            raise SchemaError("an Avro record has no field", remedy="Keep a column in [sink] column-selectors")
+    except SchemaError as fault:
+        raise SchemaError(fault.message, remedy=fault.remedy, table=table.full_name, **fault.context) from None
+    return '{{"type":"record","name":"{}","namespace":"{}","fields":[{}]}}'.format(
+        sanitize(table.name) + suffix, NAMESPACE + sanitize(table.schema), ",".join(fields.values())
+    )
+
+
+def _add(fields: dict[str, str], name: str, text: str, column: Column | None) -> None:
+    if name in fields:
+        raise SchemaError(
+            f"the Avro schema has two fields {name!r}",
+            remedy="Rename a column: what Avro does not allow in names becomes an underscore",
+            column=name if column is None else column.name,
+        )
+    fields[name] = text
+
+
+def _field(column: Column, options: CodecConfig, switches: AvroSwitches) -> str:
+    kind = avro_type(column, options)
+    name, described, default = sanitize(column.name), _type(column, kind), default_text(column, kind, switches)
+    if column.nullable:
+        union = branches(column, kind)
+        ordered = f'["null",{described}]' if union is not None and union.null == 0 else f'[{described},"null"]'
+        return f'{{"default":{default or "null"},"name":"{name}","type":{ordered}}}'
+    shown = "" if default is None else f'"default":{default},'
+    return f'{{{shown}"name":"{name}","type":{described}}}'
+
+
+def _type(column: Column, kind: AvroType) -> str:
+    parameters = {"tidb_type": _tidb_type(column)}
+    if column.type is MySQLType.BIT:
+        parameters["length"] = str(_flen(column))
+    if column.type in LABEL_TYPES:
+        parameters["allowed"] = ",".join(escaped_label(label) for label in column.elems)
+    printed = ",".join(f'"{name}":{json_text(parameters[name])}' for name in sorted(parameters))
+    logical = (
+        f',"logicalType":"decimal","precision":{_flen(column)},"scale":{_scale(column)}' if kind == "decimal" else ""
+    )
+    return f'{{"type":"{"bytes" if kind == "decimal" else kind}","connect.parameters":{{{printed}}}{logical}}}'
+
+
+def _tidb_type(column: Column) -> str:
+    name = TYPES[column.type].avro_name or ("BLOB" if column.is_binary else "TEXT")
+    return f"{name} UNSIGNED" if column.unsigned and column.type in INTEGER_TYPES else name
+
+
+def _flen(column: Column) -> int:
+    return TYPES[column.type].length if column.flen == UNSPECIFIED_LENGTH else column.flen
+
+
+def _scale(column: Column) -> int:
+    return TYPES[column.type].decimals if column.decimal == UNSPECIFIED_LENGTH else column.decimal
 
 
 _FORM = "avro"
@@ -66,7 +286,7 @@ _CELL = 128  # maximum bytes of a fixed-width value, also as decimal text
 _EXTENSION_BYTES = 128
 _OPERATIONS = {Op.INSERT: b"\x02c", Op.UPDATE: b"\x02u", Op.DELETE: b"\x02d"}
 _NO_BEFORE, _BEFORE = b"\x00", b"\x02"  # the branches of the union
-_DELETE_MARK, _STAMP_BYTES = b"\x03", 8
+_STAMP_BYTES = 8
 
 
 class _Field(NamedTuple):
@@ -80,7 +300,8 @@ class AvroRows:
     """The row encoder of one table version (see ``changes.codec.RegisteredRows``)."""
 
     table: TableInfo
-    options: AvroOptions
+    options: CodecConfig
+    switches: AvroSwitches
     headers: Mapping[str, bytes] = field(default_factory=dict)
     borrowed: frozenset[str] = frozenset()
     refuses_large: ClassVar[bool] = True
@@ -90,21 +311,31 @@ class AvroRows:
     @property
     def reads_old(self) -> bool:
         """Whether messages of updates have the previous row."""
-        return self.options.include_before_value
+        return self.options.avro_include_before_value
+
+    @property
+    def _has_key(self) -> bool:
+        """Whether messages have keys. A key without columns after selectors has no valid schema."""
+        fails = self.switches.empty_keys == "failing" and self.table.whole_primary_key
+        return bool(key_columns(self.table, self.switches) or fails)
+
+    def _has_value(self, op: Op) -> bool:
+        """Return whether messages of this kind have a value of a registered schema."""
+        return op is not Op.DELETE or self.options.avro_include_before_value
 
     @cached_property
     def overhead(self) -> int:
         """Bytes besides the values: labels, lengths and fixed widths, for key and value."""
         cells = sum(_CELL + sum(len(label.encode()) for label in column.elems) for column in self.table.columns)
-        return (3 if self.options.include_before_value else 2) * cells + _EXTENSION_BYTES
+        return (3 if self.options.avro_include_before_value else 2) * cells + _EXTENSION_BYTES
 
     @cached_property
     def _key(self) -> tuple[_Field, ...]:
-        return self._fields(self.options.key_of(self.table))
+        return self._fields(key_columns(self.table, self.switches))
 
     @cached_property
     def _value(self) -> tuple[_Field, ...]:
-        return self._fields(value_columns(self.table, self.options))
+        return self._fields(value_columns(self.table, self.options, self.switches))
 
     def _fields(self, columns: tuple[Column, ...]) -> tuple[_Field, ...]:
         kinds = [avro_type(column, self.options) for column in columns]
@@ -116,15 +347,17 @@ class AvroRows:
         Reading the text of an invalid one raises :class:`~ticdc_emit.errors.SchemaError`.
         """
         texts: dict[str, Callable[[], str]] = {}
-        if self.options.has_key(self.table):
-            texts["key"] = lambda: key_schema(self.table, self.options)
-        if self.options.has_value(op):
-            texts["value"] = lambda: value_schema(self.table, self.options)
+        if self._has_key:
+            texts["key"] = lambda: key_schema(self.table, self.options, self.switches)
+        if self._has_value(op):
+            texts["value"] = lambda: value_schema(self.table, self.options, self.switches)
         return SchemaTexts(texts)
 
     def subject(self, topic: str, part: str) -> str:
-        """Return the subject under which the schema of a part is registered."""
-        return subject(topic, part)
+        """Return the subject under which the schema of a part is registered; without the topic's dots, which have a
+        meaning for connectors.
+        """
+        return f"{topic.replace('.', '_')}-{part}"
 
     def with_headers(self, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> AvroRows:
         """Return the encoder with these additional headers by part, some of them ``borrowed``."""
@@ -135,7 +368,7 @@ class AvroRows:
 
         Raises :class:`InvalidValueError` for the ENUM value 0, and for a TIMESTAMP without a checksum.
         """
-        has_value = self.options.has_value(changes.op)
+        has_value = self._has_value(changes.op)
         if self.options.enable_row_checksum and has_value:
             _ = changes.checksums  # kept for the messages
         if has_value:
@@ -179,15 +412,15 @@ class AvroRows:
             header = changes.constant(lambda encoder: encoder._header(part))
             return join_pieces([header, *(piece for entry in entries for piece in entry)], count)
 
-        keys = record("key", *entries(self._key)) if self.options.has_key(self.table) else None
+        keys = record("key", *entries(self._key)) if self._has_key else None
         extension = self._extension(changes)
-        if self.options.include_before_value:
+        if self.options.avro_include_before_value:
             return Encoded(record("value", *self._with_before(changes, entries(self._value)), extension), keys)
         if changes.op is not Op.DELETE:
             return Encoded(record("value", *entries(self._value), extension), keys)
-        if self.options.marks_deletes:
+        if self.options.avro_enable_watermark and self.switches.delete_mark:
             stamps = PackedField(fixed_values(changes.commit_ts, np.uint64).byteswap(), _STAMP_BYTES)
-            return Encoded(join_pieces([_DELETE_MARK, stamps], count), keys)
+            return Encoded(join_pieces([DELETE_MARK, stamps], count), keys)
         return Encoded(pa.nulls(count, pa.binary()), keys)
 
     def _with_before(self, changes: Changes, shown: list[Sequence[Piece]]) -> list[Sequence[Piece]]:
@@ -236,13 +469,13 @@ class AvroRows:
         if kind == "decimal":
             return decimal_pieces(values, union)
         if column.type is MySQLType.BIT:
-            width = -(-max(column.flen, 1) // 8) if self.options.switches.bit_bytes == "fixed" else None
+            width = -(-max(column.flen, 1) // 8) if self.switches.bit_bytes == "fixed" else None
             return bit_pieces(values, union, width=width)
         return text_pieces(plain_text(column, values), union)
 
     def _extension(self, changes: Changes) -> list[Piece]:
         if not self.options.enable_tidb_extension:
-            return [_OPERATIONS[changes.op]] if self.options.include_before_value else []
+            return [_OPERATIONS[changes.op]] if self.options.avro_include_before_value else []
         laid = [_OPERATIONS[changes.op], *changes.commit_pieces(_FORM, _stamps)]
         return [*laid, *self._checksum(changes)] if self.options.enable_row_checksum else laid
 
@@ -292,9 +525,6 @@ def _refused(image: Image, column: Column, fault: ValueRefused, row: dict[str, o
     )
 
 
-_DDL, _WATERMARK = b"\x01", b"\x02"
-
-
 def ddl_message(event: DdlEvent) -> ControlMessage:
     """Return a DDL's message. The statement is printed as given."""
     members = {
@@ -305,50 +535,40 @@ def ddl_message(event: DdlEvent) -> ControlMessage:
         "commitTs": event.commit_ts,
     }
     text = ",".join(f'"{name}":{value}' for name, value in members.items())
-    return ControlMessage(None, _DDL + f"{{{text}}}".encode(), event.commit_ts)
+    return ControlMessage(None, DDL + f"{{{text}}}".encode(), event.commit_ts)
 
 
 def watermark_message(ts: int) -> ControlMessage:
     """Return the watermark for the TSO ``ts``."""
-    return ControlMessage(None, _WATERMARK + ts.to_bytes(8, "big"), ts)
+    return ControlMessage(None, WATERMARK + ts.to_bytes(8, "big"), ts)
 
 
 @dataclass(frozen=True)
 class Avro:
     """The codec (see ``changes.codec.Codec``)."""
 
-    options: AvroOptions
+    options: CodecConfig
+    switches: AvroSwitches
     ddl_to_all_partitions: bool = True
     compressed_parts: tuple[str, ...] = ()
     refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> AvroRows:
         """Return the row encoder of one table version, without headers."""
-        return AvroRows(table, self.options)
+        return AvroRows(table, self.options, self.switches)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
         """Return the message of a DDL, without a wall-clock time; ``None`` without ``avro-enable-watermark``."""
-        return ddl_message(event) if self.options.enable_watermark else None
+        return ddl_message(event) if self.options.avro_enable_watermark else None
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, without a wall-clock time; ``None`` without ``avro-enable-watermark``."""
-        return watermark_message(ts) if self.options.enable_watermark else None
+        return watermark_message(ts) if self.options.avro_enable_watermark else None
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> None:
         """Return nothing: the protocol has no schema messages."""
 
 
 def make_codec(changefeed: ChangefeedConfig) -> Avro:
-    """Return the codec that a changefeed configures; its modes are validated there."""
-    codec = changefeed.codec
-    return Avro(
-        AvroOptions(
-            enable_tidb_extension=codec.enable_tidb_extension,
-            enable_row_checksum=codec.enable_row_checksum,
-            enable_watermark=codec.avro_enable_watermark,
-            include_before_value=codec.avro_include_before_value,
-            decimal_handling_mode=codec.avro_decimal_handling_mode,
-            bigint_unsigned_handling_mode=codec.avro_bigint_unsigned_handling_mode,
-            switches=changefeed.profile.avro,
-        )
-    )
+    """Return the codec that a changefeed configures."""
+    return Avro(changefeed.codec, changefeed.profile.avro)

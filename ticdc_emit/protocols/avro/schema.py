@@ -1,291 +1,274 @@
-"""Names in Avro messages: namespaces and subjects.
+"""The schemas of TiCDC's Avro messages, which are flat records: their fields, and reading them.
 
-Rule sources: semantics 2.1 "Naming"; reference ``pingcap/tiflow: pkg/sink/codec/avro/avro.go`` (getAvroNamespace,
-sanitizeTopic).
+In: a schema text, as a registry has it. Out: the schema, the schema that fastavro reads by, the columns and the table
+that it describes. A message's schema is foreign input, and Avro schemas can refer to themselves, nest without limit and
+contain lists of zero-size items, so a few bytes can become gigabytes. TiCDC's have fields of plain types, each nullable
+or not, and with ``avro-include-before-value`` one more field: the row before the change, a record of the same kind or
+null. Any other schema is refused before a decoder sees it. Rule sources: semantics 2.1; reference ``pingcap/tiflow:
+pkg/sink/codec/avro/avro.go`` (columnToAvroSchema, getAvroNamespace).
 """
 
 from __future__ import annotations
 
-import base64
+import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from base64 import b64decode
+from collections.abc import Collection, Mapping
+from decimal import Decimal
+from typing import Any
 
-import numpy as np
-
-from ticdc_emit.changes.model import Op
-from ticdc_emit.columnar.avro import Union
-from ticdc_emit.config.lineages import AvroSwitches
-from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.names import escaped_label, sanitize
-from ticdc_emit.protocols.schema_texts import float_text, json_text
+from ticdc_emit.json_depth import parsed
+from ticdc_emit.protocols.canonical_text import Convert, raw_text
+from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError
+from ticdc_emit.protocols.names import sanitize
+from ticdc_emit.protocols.registered_avro import check_field, only_type, plain_type
+from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import (
-    INTEGER_TYPES,
-    LABEL_TYPES,
-    STRING_TYPES,
-    TYPES,
-    UNSPECIFIED_LENGTH,
-    AvroType,
-    MySQLType,
-)
+from ticdc_emit.sql.types import ColumnFlag, MySQLType
 
 __all__ = [
-    "AvroOptions",
-    "avro_type",
-    "branches",
-    "default_text",
-    "key_schema",
-    "namespace",
-    "subject",
-    "value_columns",
-    "value_schema",
+    "BEFORE",
+    "CHECKSUM_FIELDS",
+    "DDL",
+    "DELETE_MARK",
+    "EXTENSION_FIELDS",
+    "NAMESPACE",
+    "WATERMARK",
+    "avro_convert",
+    "avro_default",
+    "avro_names",
+    "avro_table",
+    "avro_virtual",
+    "before_schema",
+    "column_fields",
+    "plain_schema",
+    "read_schema",
 ]
 
 
-_CHANGEFEED_NAMESPACE = "default"
-
-
-def namespace(schema: str) -> str:
-    """Return the namespace of a record: that of the changefeed, then the database."""
-    return f"{_CHANGEFEED_NAMESPACE}.{sanitize(schema)}"
-
-
-def subject(topic: str, part: str) -> str:
-    """Return the subject of a topic's ``key`` or ``value``; without the topic's dots, which have a meaning for
-    connectors.
-    """
-    return f"{topic.replace('.', '_')}-{part}"
-
-
-@dataclass(frozen=True)
-class AvroOptions:
-    """The options of Avro from the sink URI, the changefeed and its profile."""
-
-    enable_tidb_extension: bool = False
-    enable_row_checksum: bool = False
-    enable_watermark: bool = False
-    include_before_value: bool = False
-    decimal_handling_mode: Literal["precise", "string"] = "precise"
-    bigint_unsigned_handling_mode: Literal["long", "string"] = "long"
-    switches: AvroSwitches = AvroSwitches()
-
-    def key_of(self, table: TableInfo) -> tuple[Column, ...]:
-        """Return the columns of a table's keys, in table order."""
-        return table.handle_key if self.switches.key_columns == "handle-key" else table.primary_key
-
-    @property
-    def marks_deletes(self) -> bool:
-        """Whether a delete has a value of nine bytes with only its commit_ts."""
-        return self.enable_watermark and self.switches.delete_mark and not self.include_before_value
-
-    def has_value(self, op: Op) -> bool:
-        """Return whether messages of this kind have a value of a registered schema."""
-        return op is not Op.DELETE or self.include_before_value
-
-    def has_key(self, table: TableInfo) -> bool:
-        """Return whether messages of the table have keys. A key without columns after selectors has no valid schema."""
-        return bool(self.key_of(table) or (self.switches.empty_keys == "failing" and table.whole_primary_key))
-
-
-def avro_type(column: Column, options: AvroOptions) -> AvroType:
-    """Return the Avro type of a column's values; :class:`SchemaError` for a type that no row change carries."""
-    kind = column.type
-    if kind is MySQLType.LONGLONG and column.unsigned and options.bigint_unsigned_handling_mode == "string":
-        return "string"
-    if kind is MySQLType.LONG and column.unsigned:
-        return "long"
-    if kind is MySQLType.NEWDECIMAL and options.decimal_handling_mode != "precise":
-        return "string"
-    if kind in STRING_TYPES and column.is_binary:
-        return "bytes"
-    avro = TYPES[kind].avro
-    if avro is not None:
-        return avro
-    raise SchemaError(
-        f"the type {kind.name} has no Avro type",
-        remedy="Leave the column out with a column selector",
-        column=column.name,
-    )
-
-
-def branches(column: Column, kind: AvroType) -> Union | None:
-    """Return the union of a nullable column: a schema's default belongs to the first branch, and decimals have none."""
-    if not column.nullable:
-        return None
-    return Union.null_at(0 if column.default is None or kind == "decimal" else 1)
-
-
-_INTEGER = re.compile(r"[-+]?[0-9]+", re.ASCII)
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
-_LONG_LIMIT = 1 << 63
-
-
-def default_text(column: Column, kind: AvroType, options: AvroOptions) -> str | None:
-    """Return the default as JSON text; ``None`` if the schema has none; :class:`SchemaError` for an invalid one."""
-    default = column.default
-    if default is None:
-        return None
-    if column.type is MySQLType.VECTOR_FLOAT32 and options.switches.vector_default == "refused":
-        raise _refused(column, "a VECTOR default has no Avro value")
-    if kind == "decimal":
-        _parsed(column, _NUMBER)
-        return None
-    if kind == "bytes":
-        raw = default if isinstance(default, bytes) else default.encode()
-        return json_text(base64.b64encode(raw).decode())
-    if kind == "string":
-        return json_text(default if isinstance(default, str) else default.decode("utf-8", "replace"))
-    if kind in ("float", "double"):
-        return float_text(_float(column, single=kind == "float"))
-    return str(_integer(column, kind))
-
-
-def _parsed(column: Column, form: re.Pattern[str]) -> str:
-    text = column.default
-    if not isinstance(text, str) or not form.fullmatch(text):
-        raise _refused(column, f"the default {text!r} is not a {column.type.name} value")
-    return text
-
-
-def _float(column: Column, *, single: bool) -> float:
-    text = _parsed(column, _NUMBER)
-    with np.errstate(over="ignore"):
-        value = float(np.float32(text)) if single else float(text)
-    if value in (float("inf"), float("-inf")):
-        raise _refused(column, f"the default {text} is out of range")
-    return value
-
-
-def _integer(column: Column, kind: AvroType) -> int:
-    number = int(_parsed(column, _INTEGER))
-    if kind == "int":
-        return number
-    limit = _LONG_LIMIT * 2 if column.unsigned else _LONG_LIMIT
-    if number >= limit:
-        raise _refused(column, f"the default {number} is out of range")
-    wrapped = number - 2 * _LONG_LIMIT if number >= _LONG_LIMIT else number
-    if column.nullable and float(wrapped) >= _LONG_LIMIT:
-        raise _refused(column, f"the default {number} of a nullable column loses its value as a double")
-    return wrapped
-
-
-def _refused(column: Column, why: str) -> SchemaError:
-    return SchemaError(why, remedy="Change the column's DEFAULT", column=column.name)
-
-
-_EXTENSION = (
+NAMESPACE = "default."
+"""The changefeed's part of a record's namespace; the database follows."""
+EXTENSION_FIELDS = (
     ("_tidb_op", "string", '""'),
     ("_tidb_commit_ts", "long", "0"),
     ("_tidb_commit_physical_time", "long", "0"),
 )
-_BEFORE = "_ticdc_before"
-_CHECKSUM = (
+CHECKSUM_FIELDS = (
     ("_tidb_row_level_checksum", "string", '""'),
     ("_tidb_corrupted", "boolean", "false"),
     ("_tidb_checksum_version", "int", "0"),
 )
+"""The fields after the columns: their names, types and defaults."""
+BEFORE = "_ticdc_before"
+"""The field of the row before the change."""
+DDL, WATERMARK, DELETE_MARK = b"\x01", b"\x02", b"\x03"
+"""The first bytes of values without a schema, with ``avro-enable-watermark``. A TSO of eight bytes follows, or a DDL as
+JSON.
+"""
 
 
-def value_columns(table: TableInfo, options: AvroOptions) -> tuple[Column, ...]:
-    """Return the columns of a value in its order: by column id with row checksums, so that readers can verify them."""
-    columns = table.data_columns if options.switches.virtual_columns == "left-out" else table.shown_columns
-    return tuple(sorted(columns, key=lambda column: column.id)) if options.enable_row_checksum else columns
-
-
-def key_schema(table: TableInfo, options: AvroOptions) -> str:
-    """Return the schema of a table's keys; :class:`SchemaError` for one that is not valid."""
-    if not options.key_of(table):
-        raise SchemaError(
-            "a column selector drops the whole primary key, and Avro has no record without fields: TiCDC fails here",
-            remedy="Keep a column of the primary key",
-            table=table.full_name,
-        )
-    return _record(table, options.key_of(table), (), options)
-
-
-def value_schema(table: TableInfo, options: AvroOptions) -> str:
-    """Return the schema of a table's values; :class:`SchemaError` for one that is not valid."""
-    extra: tuple[tuple[str, str, str], ...] = ()
-    if options.enable_tidb_extension:
-        extra = _EXTENSION + _CHECKSUM if options.enable_row_checksum else _EXTENSION
-    elif options.include_before_value:
-        extra = _EXTENSION[:1]
-    columns = value_columns(table, options)
-    before = _record(table, columns, (), options, suffix="_before") if options.include_before_value else None
-    return _record(table, columns, extra, options, before=before)
-
-
-def _record(
-    table: TableInfo,
-    columns: Iterable[Column],
-    extra: Iterable[tuple[str, str, str]],
-    options: AvroOptions,
-    *,
-    before: str | None = None,
-    suffix: str = "",
-) -> str:
-    """Return a record's schema. ``before``: the schema of the previous row; ``suffix``: the end of its name."""
-    fields: dict[str, str] = {}
+def read_schema(text: str) -> dict[str, Any]:
+    """Return a schema of TiCDC's. Raises :class:`DecodeError` for any other text."""
     try:
-        for column in columns:
-            _add(fields, sanitize(column.name), _field(column, options), column)
-        if before is not None:
-            _add(fields, _BEFORE, f'{{"default":null,"name":"{_BEFORE}","type":["null",{before}]}}', None)
-        for name, kind, default in extra:
-            _add(fields, name, f'{{"default":{default},"name":"{name}","type":"{kind}"}}', None)
-        if not fields:
-            raise SchemaError("an Avro record has no field", remedy="Keep a column in [sink] column-selectors")
-    except SchemaError as fault:
-        raise SchemaError(fault.message, remedy=fault.remedy, table=table.full_name, **fault.context) from None
-    return '{{"type":"record","name":"{}","namespace":"{}","fields":[{}]}}'.format(
-        sanitize(table.name) + suffix, namespace(table.schema), ",".join(fields.values())
+        schema = parsed(text.encode())
+        if not isinstance(schema, dict) or schema.get("type") != "record":
+            raise ValueError("it is not a record")
+        if not isinstance(schema.get("name"), str) or not isinstance(schema.get("namespace", ""), str):
+            raise ValueError("it has no name")
+        fields = schema.get("fields")
+        if not isinstance(fields, list):
+            raise ValueError("it has no fields")
+        for field in fields:
+            before = _before(field)
+            for each in [field] if before is None else before["fields"]:
+                check_field(each)
+    except ValueError as fault:
+        raise DecodeError(f"the schema does not describe a table: {fault}", remedy=OTHER_SCHEMAS) from fault
+    return schema
+
+
+def before_schema(schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the schema of the row before the change; ``None`` if messages do not have it."""
+    return next((before for field in schema["fields"] if (before := _before(field)) is not None), None)
+
+
+def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a schema that a decoder needs: names and plain types. Decimals are read as bytes
+    (:func:`decimals`).
+    """
+    fields = [{"name": field["name"], "type": _plain_type(field)} for field in schema["fields"]]
+    return {"type": "record", "name": schema["name"], "namespace": schema.get("namespace", ""), "fields": fields}
+
+
+def _before(field: Any) -> Mapping[str, Any] | None:
+    """Return the record in the field of the previous row. Raises ``ValueError`` for one that is not TiCDC's."""
+    if not isinstance(field, Mapping) or field.get("name") != BEFORE:
+        return None
+    record = only_type(field.get("type"))
+    if not isinstance(record, Mapping) or record.get("type") != "record":
+        return None  # a column may have this name
+    named = isinstance(record.get("name"), str) and isinstance(record.get("namespace", ""), str)
+    if not named or not isinstance(record.get("fields"), list):
+        raise ValueError(f"the field {BEFORE} is not a row")
+    return record
+
+
+def _plain_type(field: Mapping[str, Any]) -> Any:
+    before = _before(field)
+    return plain_type(field["type"]) if before is None else ["null", plain_schema(before)]
+
+
+def column_fields(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the fields of a record's schema that are columns; those of the TiDB extension come after them."""
+    fields: list[Mapping[str, Any]] = schema["fields"]
+    names = [field["name"] for field in fields]
+    if before_schema(schema) is not None:
+        return fields[: names.index(BEFORE)]
+    extension = [name for name, _, _ in EXTENSION_FIELDS]
+    first = next((at for at in range(len(names)) if names[at : at + len(extension)] == extension), len(names))
+    return fields[:first]
+
+
+_LABELS = re.compile(r"(?<!\\),")
+_TYPES = {
+    "INT": (MySQLType.LONG, False),
+    "INT UNSIGNED": (MySQLType.LONG, True),
+    "BIGINT": (MySQLType.LONGLONG, False),
+    "BIGINT UNSIGNED": (MySQLType.LONGLONG, True),
+    "FLOAT": (MySQLType.FLOAT, False),
+    "DOUBLE": (MySQLType.DOUBLE, False),
+    "BIT": (MySQLType.BIT, False),
+    "DECIMAL": (MySQLType.NEWDECIMAL, False),
+    "TEXT": (MySQLType.LONG_BLOB, False),
+    "BLOB": (MySQLType.LONG_BLOB, False),
+    "ENUM": (MySQLType.ENUM, False),
+    "SET": (MySQLType.SET, False),
+    "JSON": (MySQLType.JSON, False),
+    "DATE": (MySQLType.DATE, False),
+    "DATETIME": (MySQLType.DATETIME, False),
+    "TIMESTAMP": (MySQLType.TIMESTAMP, False),
+    "TIME": (MySQLType.DURATION, False),
+    "YEAR": (MySQLType.YEAR, False),
+    "TiDBVECTORFloat32": (MySQLType.VECTOR_FLOAT32, False),
+}
+
+
+def avro_names(table: TableInfo) -> dict[str, str]:
+    """Return a table's column names by their Avro names, where these differ."""
+    return {shown: column.name for column in table.columns if (shown := sanitize(column.name)) != column.name}
+
+
+def avro_virtual(table: TableInfo) -> frozenset[str]:
+    """Return the Avro names of a table's virtual columns."""
+    return frozenset(sanitize(column.name) for column in table.columns if column.is_virtual)
+
+
+def avro_convert(field: Mapping[str, Any]) -> Convert | None:
+    """Return a function that converts a field's values to canonical text. Raises :class:`DecodeError` for a field
+    without type.
+    """
+    kind = _kind(field)
+    tidb_type = _tidb_type(field, kind)
+    if tidb_type == "BIGINT UNSIGNED":
+        return lambda value: value if isinstance(value, str) else str(value & _WORD)
+    if tidb_type in ("FLOAT", "DOUBLE"):
+        single = tidb_type == "FLOAT"
+        return lambda value: float_text(value, single=single)
+    if tidb_type == "DECIMAL" and kind["type"] == "bytes":
+        return _decimal
+    if tidb_type == "BIT":
+        return lambda value: str(int.from_bytes(value, "big"))
+    if kind["type"] == "bytes":
+        return raw_text
+    return None if kind["type"] == "string" else str
+
+
+def avro_default(field: Mapping[str, Any]) -> str | None:
+    """Return the value of a new field in existing rows: its default as text, or its type's zero.
+
+    The schema has no default of a DECIMAL, and only the type of a NOT NULL column without one.
+    """
+    kind = _kind(field)
+    tidb_type = _tidb_type(field, kind)
+    default = field.get("default")
+    if default is None:
+        return None if isinstance(field["type"], list) else _zero(tidb_type, kind)
+    if tidb_type in ("BIT", "BLOB"):
+        return str(default) if tidb_type == "BLOB" else _bit_default(default)
+    convert = avro_convert(field)
+    return default if convert is None else convert(default)
+
+
+def _zero(tidb_type: str, kind: Mapping[str, Any]) -> str | None:
+    if tidb_type in ("TEXT", "BLOB", "SET"):
+        return ""
+    if tidb_type == "DECIMAL" and "scale" in kind:
+        return format(Decimal(0).scaleb(-int(kind["scale"])), "f")
+    if tidb_type == "ENUM":
+        return _labels(kind)[0]
+    if tidb_type == "JSON":
+        return json.dumps(None)
+    return "0" if tidb_type in ("INT", "INT UNSIGNED", "BIGINT", "BIGINT UNSIGNED", "FLOAT", "DOUBLE", "BIT") else None
+
+
+def _bit_default(text: str) -> str:
+    return str(int.from_bytes(b64decode(text), "big"))
+
+
+def avro_table(schema: Mapping[str, Any], key: Collection[str], namespace: str) -> TableInfo:
+    """Return the table that a message's schema describes, for readers without another one; ``key``: the handle key."""
+    fields = column_fields(schema)
+    columns = tuple(_column(number, field, field["name"] in key) for number, field in enumerate(fields, 1))
+    return TableInfo(namespace, schema["name"], 0, columns)
+
+
+def _column(number: int, field: Mapping[str, Any], keyed: bool) -> Column:
+    kind = _kind(field)
+    tidb_type = _tidb_type(field, kind)
+    mysql_type, unsigned = _TYPES.get(tidb_type, (MySQLType.UNSPECIFIED, False))
+    nullable = isinstance(field["type"], list)
+    flags = ColumnFlag.UNSIGNED if unsigned else ColumnFlag.NONE
+    flags |= ColumnFlag.NONE if nullable else ColumnFlag.NOT_NULL
+    flags |= ColumnFlag.PRIMARY_KEY if keyed else ColumnFlag.NONE
+    text = tidb_type == "TEXT"
+    return Column(
+        number,
+        field["name"],
+        mysql_type,
+        int(kind["connect.parameters"].get("length", kind.get("precision", -1))),
+        int(kind.get("scale", -1)),
+        charset="utf8mb4" if text else "binary",
+        collate="utf8mb4_bin" if text else "binary",
+        flags=flags,
+        elems=_labels(kind),
     )
 
 
-def _add(fields: dict[str, str], name: str, text: str, column: Column | None) -> None:
-    if name in fields:
-        raise SchemaError(
-            f"the Avro schema has two fields {name!r}",
-            remedy="Rename a column: what Avro does not allow in names becomes an underscore",
-            column=name if column is None else column.name,
-        )
-    fields[name] = text
+def _kind(field: Mapping[str, Any]) -> Mapping[str, Any]:
+    kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
+    mapping = next((kind for kind in kinds if isinstance(kind, Mapping)), None)
+    if mapping is None:
+        raise DecodeError("the schema does not show the column's type", remedy=OTHER_SCHEMAS, field=field.get("name"))
+    return mapping
 
 
-def _field(column: Column, options: AvroOptions) -> str:
-    kind = avro_type(column, options)
-    name, described, default = sanitize(column.name), _type(column, kind), default_text(column, kind, options)
-    if column.nullable:
-        union = branches(column, kind)
-        ordered = f'["null",{described}]' if union is not None and union.null == 0 else f'[{described},"null"]'
-        return f'{{"default":{default or "null"},"name":"{name}","type":{ordered}}}'
-    shown = "" if default is None else f'"default":{default},'
-    return f'{{{shown}"name":"{name}","type":{described}}}'
+def _tidb_type(field: Mapping[str, Any], kind: Mapping[str, Any]) -> str:
+    try:
+        name: str = kind["connect.parameters"]["tidb_type"]
+    except (LookupError, TypeError):
+        raise DecodeError(
+            "the schema does not show the column's type", remedy=OTHER_SCHEMAS, field=field.get("name")
+        ) from None
+    return name
 
 
-def _type(column: Column, kind: AvroType) -> str:
-    parameters = {"tidb_type": _tidb_type(column)}
-    if column.type is MySQLType.BIT:
-        parameters["length"] = str(_flen(column))
-    if column.type in LABEL_TYPES:
-        parameters["allowed"] = ",".join(escaped_label(label) for label in column.elems)
-    printed = ",".join(f'"{name}":{json_text(parameters[name])}' for name in sorted(parameters))
-    logical = (
-        f',"logicalType":"decimal","precision":{_flen(column)},"scale":{_scale(column)}' if kind == "decimal" else ""
-    )
-    return f'{{"type":"{"bytes" if kind == "decimal" else kind}","connect.parameters":{{{printed}}}{logical}}}'
+def _labels(kind: Mapping[str, Any]) -> tuple[str, ...]:
+    allowed = kind["connect.parameters"].get("allowed")
+    return () if allowed is None else tuple(part.replace("\\,", ",") for part in _LABELS.split(allowed))
 
 
-def _tidb_type(column: Column) -> str:
-    name = TYPES[column.type].avro_name or ("BLOB" if column.is_binary else "TEXT")
-    return f"{name} UNSIGNED" if column.unsigned and column.type in INTEGER_TYPES else name
+def _decimal(value: Decimal) -> str:
+    return format(value, "f")
 
 
-def _flen(column: Column) -> int:
-    return TYPES[column.type].length if column.flen == UNSPECIFIED_LENGTH else column.flen
-
-
-def _scale(column: Column) -> int:
-    return TYPES[column.type].decimals if column.decimal == UNSPECIFIED_LENGTH else column.decimal
+_WORD = (1 << 64) - 1

@@ -17,6 +17,7 @@ from ticdc_emit.protocols.canonical_text import (
     in_zone,
     moment_text,
 )
+from ticdc_emit.protocols.connect.schema import SEMANTIC_TYPES
 from ticdc_emit.protocols.events import (
     DdlEvent,
     Event,
@@ -265,19 +266,6 @@ _DAY_ZERO = dt.date(1970, 1, 1)
 _MILLIS_FSP = 3
 _ZERO_MOMENT = "0000-00-00 00:00:00"
 _BEFORE_ALL = "1970-01-01T00:00:00"  # one second before the first TIMESTAMP
-_SEMANTIC: Mapping[str, tuple[MySQLType, int]] = {
-    "io.debezium.data.Bits": (MySQLType.BIT, 0),
-    "io.debezium.data.Enum": (MySQLType.ENUM, 0),
-    "io.debezium.data.EnumSet": (MySQLType.SET, 0),
-    "io.debezium.data.Json": (MySQLType.JSON, 0),
-    "io.debezium.data.TiDBVectorFloat32": (MySQLType.VECTOR_FLOAT32, 0),
-    "io.debezium.time.Date": (MySQLType.DATE, 0),
-    "io.debezium.time.Timestamp": (MySQLType.DATETIME, _MILLIS_FSP),
-    "io.debezium.time.MicroTimestamp": (MySQLType.DATETIME, 6),
-    "io.debezium.time.ZonedTimestamp": (MySQLType.TIMESTAMP, 6),
-    "io.debezium.time.MicroTime": (MySQLType.DURATION, 6),
-    "io.debezium.time.Year": (MySQLType.YEAR, 0),
-}
 _PLAIN = {
     "boolean": MySQLType.BIT,
     "int16": MySQLType.SHORT,
@@ -318,7 +306,7 @@ def debezium_column(field: DebeziumField) -> Column:
     are known only with ``enable-tidb-extension``.
     """
     known = field.tidb_type or ""
-    kind, decimal = _SEMANTIC.get(field.semantic_type or "", (_PLAIN.get(field.type, MySQLType.UNSPECIFIED), 0))
+    kind, decimal = SEMANTIC_TYPES.get(field.semantic_type or "", (_PLAIN.get(field.type, MySQLType.UNSPECIFIED), 0))
     unsigned = known.endswith("unsigned") or " unsigned" in known
     flags = ColumnFlag.UNSIGNED if unsigned else ColumnFlag.NONE
     flags |= ColumnFlag.NONE if field.optional else ColumnFlag.NOT_NULL

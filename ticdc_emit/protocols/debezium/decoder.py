@@ -27,12 +27,7 @@ from base64 import b64decode
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from ticdc_emit.protocols.canonical_text import (
-    Convert,
-    by_column,
-    converted,
-    per_object,
-)
+from ticdc_emit.protocols.canonical_text import Convert, by_column, converted, per_object
 from ticdc_emit.protocols.connect.decoder import (
     DebeziumField,
     DebeziumMessage,
@@ -46,13 +41,7 @@ from ticdc_emit.protocols.connect.decoder import (
     nullable,
     source_of,
 )
-from ticdc_emit.protocols.decoder import (
-    MAX_DECOMPRESSED_BYTES,
-    EventReader,
-    ReaderInputs,
-    Recognizer,
-    decompressor,
-)
+from ticdc_emit.protocols.decoder import MAX_DECOMPRESSED_BYTES, EventReader, ReaderInputs, Recognizer, decompressor
 from ticdc_emit.protocols.events import (
     DecodeError,
     Event,

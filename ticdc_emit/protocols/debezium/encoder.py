@@ -21,23 +21,31 @@ from ticdc_emit.columnar.assemble import NULL, Fragment, join, reuse_equal
 from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.lineages import DebeziumSwitches
 from ticdc_emit.errors import InvalidValueError, RowError
-from ticdc_emit.protocols.connect.defaults import Json, Reading, json_object, json_string
-from ticdc_emit.protocols.connect.schema_changes import (
-    KEY_SCHEMA,
-    OP,
-    TRANSACTION,
-    TS_MS,
-    change_value_schema,
+from ticdc_emit.protocols.connect.encoder import (
+    Json,
+    change_schema,
     ddl_payloads,
-    leaf,
+    envelope_member,
+    json_object,
+    json_string,
     message,
     source_parts,
     watermark_payloads,
 )
-from ticdc_emit.protocols.connect.types import around, connect_type, content, schema_default
-from ticdc_emit.protocols.connect.types import tidb_type as type_of_tidb
+from ticdc_emit.protocols.connect.schema import (
+    CHANGE_KEY,
+    CHANGE_VALUE,
+    OP,
+    TRANSACTION,
+    TS_MS,
+    DebeziumSettings,
+    Member,
+    connect_type,
+    members_of,
+    tidb_type,
+)
+from ticdc_emit.protocols.connect.values import around, content, schema_default
 from ticdc_emit.protocols.names import sanitize
 from ticdc_emit.protocols.row_images import Members
 from ticdc_emit.schema.events import DdlEvent
@@ -46,7 +54,6 @@ from ticdc_emit.sql.types import MOMENT_TYPES, MySQLType
 
 __all__ = [
     "Debezium",
-    "DebeziumOptions",
     "DebeziumRows",
     "ddl_message",
     "envelope_schema",
@@ -74,68 +81,39 @@ def watermark_prefix(cluster_id: str) -> str:
     return f"{sanitize(cluster_id)}.watermark"
 
 
-@dataclass(frozen=True)
-class DebeziumOptions:
-    """``cluster_id``: TiCDC's own, the first part of every schema's name. ``zone``: the time zone of TIMESTAMP
-    values.
-    """
-
-    cluster_id: str = "default"
-    zone: str = "UTC"
-    enable_tidb_extension: bool = False
-    disable_schema: bool = False
-    output_old_value: bool = True
-    include_start_ts: bool = False
-    switches: DebeziumSwitches = DebeziumSwitches()
-
-    @cached_property
-    def reading(self) -> Reading:
-        """How values are read."""
-        return Reading(self.zone, self.switches)
-
-    @property
-    def extends_source_schema(self) -> bool:
-        """Whether the schema of ``source`` has the fields of the TiDB extension."""
-        return self.enable_tidb_extension and self.switches.source_schema == "extended"
-
-
 _Member: TypeAlias = "tuple[str, Json]"
 
 
-_SOURCE = (
-    leaf("string", False, "version"),
-    leaf("string", False, "connector"),
-    leaf("string", False, "name"),
-    leaf("int64", False, "ts_ms"),
-    json_object(
-        ("type", "string"),
-        ("optional", True),
-        ("name", "io.debezium.data.Enum"),
-        ("version", 1),
-        ("parameters", {"allowed": "true,last,false,incremental"}),
-        ("default", "false"),
-        ("field", "snapshot"),
-    ),
-    leaf("string", False, "db"),
-    leaf("string", True, "sequence"),
-    leaf("string", True, "table"),
-    leaf("int64", False, "server_id"),
-    leaf("string", True, "gtid"),
-    leaf("string", False, "file"),
-    leaf("int64", False, "pos"),
-    leaf("int32", False, "row"),
-    leaf("int64", True, "thread"),
-    leaf("string", True, "query"),
+_SNAPSHOT = json_object(
+    ("type", "string"),
+    ("optional", True),
+    ("name", "io.debezium.data.Enum"),
+    ("version", 1),
+    ("parameters", {"allowed": "true,last,false,incremental"}),
+    ("default", "false"),
+    ("field", "snapshot"),
 )
-_SOURCE_EXTENSION = (leaf("int64", False, "commit_ts"), leaf("string", False, "cluster_id"))
+_SOURCE = (
+    *map(envelope_member, members_of("version:string connector:string name:string ts_ms:int64")),
+    _SNAPSHOT,
+    *map(
+        envelope_member,
+        members_of(
+            "db:string sequence:string? table:string? server_id:int64 gtid:string? file:string pos:int64 row:int32 "
+            "thread:int64? query:string?"
+        ),
+    ),
+)
+_SOURCE_EXTENSION = tuple(map(envelope_member, members_of("commit_ts:int64 cluster_id:string")))
 
 
-def source_schema(options: DebeziumOptions, *, start_ts: bool = False) -> bytes:
+def source_schema(settings: DebeziumSettings, *, start_ts: bool = False) -> bytes:
     """Return the schema of ``source``. ``start_ts``: with that field, as in rows."""
-    extension = _SOURCE_EXTENSION if options.extends_source_schema else ()
+    extended = settings.codec.enable_tidb_extension and settings.switches.source_schema == "extended"
+    extension = _SOURCE_EXTENSION if extended else ()
     return json_object(
         ("type", "struct"),
-        ("fields", [*_SOURCE, *extension, *([leaf("int64", False, "start_ts")] if start_ts else ())]),
+        ("fields", [*_SOURCE, *extension, *([envelope_member(Member("start_ts", "int64"))] if start_ts else ())]),
         ("optional", False),
         ("name", "io.debezium.connector.mysql.Source"),
         ("field", "source"),
@@ -147,35 +125,36 @@ def key_schema(prefix: str, fields: Iterable[bytes]) -> bytes:
     return json_object(("type", "struct"), ("name", f"{prefix}.Key"), ("optional", False), ("fields", list(fields)))
 
 
-def envelope_schema(prefix: str, table: TableInfo, options: DebeziumOptions) -> bytes:
+def envelope_schema(prefix: str, table: TableInfo, settings: DebeziumSettings) -> bytes:
     """Return the schema of row messages, including hidden virtual columns."""
     virtual = [column for column in table.columns if column.is_virtual]
-    first = table.data_columns if options.switches.virtual_columns == "last" else table.shown_columns
-    fields = [field_schema(column, tidb_type=options.enable_tidb_extension) for column in (*first, *virtual)]
+    first = table.data_columns if settings.switches.virtual_columns == "last" else table.shown_columns
+    fields = [field_schema(column, extension=settings.codec.enable_tidb_extension) for column in (*first, *virtual)]
     before, after = (
         json_object(
             ("type", "struct"), ("optional", True), ("name", f"{prefix}.Value"), ("field", image), ("fields", fields)
         )
         for image in ("before", "after")
     )
-    source = source_schema(options, start_ts=options.include_start_ts)
-    return _envelope(prefix, before, after, source, OP, TS_MS, TRANSACTION)
+    source = source_schema(settings, start_ts=settings.codec.debezium_include_start_ts)
+    return _envelope(prefix, before, after, source)
 
 
-def watermark_schema(prefix: str, options: DebeziumOptions) -> bytes:
+def watermark_schema(prefix: str, settings: DebeziumSettings) -> bytes:
     """Return the schema of watermark messages."""
-    return _envelope(prefix, source_schema(options), OP, TS_MS, TRANSACTION)
+    return _envelope(prefix, source_schema(settings))
 
 
-def _envelope(prefix: str, *fields: bytes) -> bytes:
+def _envelope(prefix: str, *first: bytes) -> bytes:
+    fields = (*first, *map(envelope_member, (OP, TS_MS, TRANSACTION)))
     return json_object(
         ("type", "struct"), ("optional", False), ("name", f"{prefix}.Envelope"), ("version", 1), ("fields", fields)
     )
 
 
-def field_schema(column: Column, *, tidb_type: bool) -> bytes:
-    """Return the schema of one column; ``tidb_type``: with the TiDB extension's own member."""
-    members: list[_Member] = [("tidb_type", type_of_tidb(column))] if tidb_type else []
+def field_schema(column: Column, *, extension: bool) -> bytes:
+    """Return the schema of one column; ``extension``: with the TiDB extension's own member."""
+    members: list[_Member] = [("tidb_type", tidb_type(column))] if extension else []
     if column.type is MySQLType.BIT and column.default in ("", b""):
         return json_object(*members)  # TiCDC stops writing the field after a default without bits
     kind = connect_type(column)
@@ -204,13 +183,13 @@ class DebeziumRows:
     """The row encoder of one table version (see ``changes.codec.RowEncoder``)."""
 
     table: TableInfo
-    options: DebeziumOptions
+    settings: DebeziumSettings
     reads_old: bool = True
     refuses_large: ClassVar[bool] = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out derived values: a schema can be larger than its table."""
-        return {"table": self.table, "options": self.options, "reads_old": self.reads_old}
+        return {"table": self.table, "settings": self.settings, "reads_old": self.reads_old}
 
     @cached_property
     def overhead(self) -> int:
@@ -244,7 +223,8 @@ class DebeziumRows:
 
     @cached_property
     def _key_columns(self) -> tuple[Column, ...]:
-        return self.table.handle_key if self.options.switches.key_columns == "selected" else self.table.shown_handle_key
+        selected = self.settings.switches.key_columns == "selected"
+        return self.table.handle_key if selected else self.table.shown_handle_key
 
     def _members(self, columns: tuple[Column, ...]) -> Members:
         names = tuple(json_string(column.name) + b":" for column in columns)
@@ -252,25 +232,25 @@ class DebeziumRows:
 
     @cached_property
     def _prefix(self) -> str:
-        return table_prefix(self.options.cluster_id, self.table)
+        return table_prefix(self.settings.cluster_id, self.table)
 
     @cached_property
     def _source(self) -> tuple[bytes, bytes, bytes]:
-        return source_parts(self.options.cluster_id, self.table.schema, self.table.name)
+        return source_parts(self.settings.cluster_id, self.table.schema, self.table.name)
 
     @cached_property
     def _key_ends(self) -> tuple[bytes, bytes]:
-        if self.options.disable_schema:
+        if self.settings.codec.debezium_disable_schema:
             return b'{"payload":', b"}"
-        tidb_type = self.options.enable_tidb_extension
-        fields = [field_schema(column, tidb_type=tidb_type) for column in self._key_columns]
+        extension = self.settings.codec.enable_tidb_extension
+        fields = [field_schema(column, extension=extension) for column in self._key_columns]
         return b'{"payload":', b',"schema":%s}' % key_schema(self._prefix, fields)
 
     @cached_property
     def _value_end(self) -> bytes:
-        if self.options.disable_schema:
+        if self.settings.codec.debezium_disable_schema:
             return b"}}"
-        return b'},"schema":%s}' % envelope_schema(self._prefix, self.table, self.options)
+        return b'},"schema":%s}' % envelope_schema(self._prefix, self.table, self.settings)
 
     @cached_property
     def _refusable(self) -> tuple[Column, ...]:
@@ -286,7 +266,7 @@ class DebeziumRows:
 
         Raises :class:`~ticdc_emit.errors.InvalidValueError`.
         """
-        if self.options.include_start_ts:
+        if self.settings.codec.debezium_include_start_ts:
             _ = changes.start_tsos  # kept for the messages
         images = [changes.current]
         if changes.op is Op.UPDATE and self.reads_old:
@@ -302,7 +282,7 @@ class DebeziumRows:
         """Return key and value of each change."""
         count = len(changes)
         values, keys = join(self._value(changes), count, NULL), join(self._key(changes), count, NULL)
-        if self.options.disable_schema:
+        if self.settings.codec.debezium_disable_schema:
             return Encoded(values, keys)
         return Encoded(values, keys, ends=changes.long_constant(lambda encoder: encoder._value_end))
 
@@ -320,10 +300,11 @@ class DebeziumRows:
         first, _, third = self._source
         second = changes.constant(lambda encoder: encoder._source[1])
         laid: list[Fragment] = [b'{"payload":', first, changes.commit_ms_text, second, changes.commit_ts_text]
-        if self.options.include_start_ts:
+        if self.settings.codec.debezium_include_start_ts:
             laid += [b',"start_ts":', to_text(changes.start_tsos)]
         laid += [third, changes.build_ms_text, b',"transaction":null,"op":', _IMAGES[changes.op]]
-        return [*laid, *self._images(changes), *([self._value_end] if self.options.disable_schema else ())]
+        end = [self._value_end] if self.settings.codec.debezium_disable_schema else []
+        return [*laid, *self._images(changes), *end]
 
     def _images(self, changes: Changes) -> list[Fragment]:
         shown = self._object.laid(changes.current)
@@ -336,7 +317,7 @@ class DebeziumRows:
         return [b'"before":', *before, b',"after":', *after]
 
     def _content(self, column: Column, values: pa.Array) -> pa.Array:
-        return content(column, values, self.options.reading)
+        return content(column, values, self.settings)
 
     def _refusal(self, column: Column, image: Image) -> RowError:
         """Return the error of a column that was refused, by the row's place in the whole batch."""
@@ -354,23 +335,27 @@ class DebeziumRows:
         raise AssertionError("a value is refused wherever it stands")
 
 
-def ddl_message(event: DdlEvent, build_ts: int, options: DebeziumOptions) -> ControlMessage | None:
+def ddl_message(event: DdlEvent, build_ts: int, settings: DebeziumSettings) -> ControlMessage | None:
     """Return the message of a DDL, ``None`` if its kind is not sent; ``build_ts`` is the wall clock in ms.
 
     Raises :class:`~ticdc_emit.errors.SchemaError` where TiCDC fails at the statement.
     """
-    payloads = ddl_payloads(event, build_ts, options.cluster_id)
+    payloads = ddl_payloads(event, build_ts, settings.cluster_id)
     if payloads is None:
         return None
-    schemas = (None, None) if options.disable_schema else (KEY_SCHEMA, change_value_schema(source_schema(options)))
+    schemas: tuple[bytes | None, bytes | None] = (None, None)
+    if not settings.codec.debezium_disable_schema:
+        schemas = change_schema(CHANGE_KEY), change_schema(CHANGE_VALUE, source_schema(settings))
     return ControlMessage(message(payloads[0], schemas[0]), message(payloads[1], schemas[1]), event.commit_ts)
 
 
-def watermark_message(ts: int, build_ts: int, options: DebeziumOptions) -> ControlMessage:
+def watermark_message(ts: int, build_ts: int, settings: DebeziumSettings) -> ControlMessage:
     """Return the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms."""
-    prefix = watermark_prefix(options.cluster_id)
-    key, value = watermark_payloads(ts, build_ts, options.cluster_id)
-    schemas = (None, None) if options.disable_schema else (key_schema(prefix, []), watermark_schema(prefix, options))
+    key, value = watermark_payloads(ts, build_ts, settings.cluster_id)
+    schemas: tuple[bytes | None, bytes | None] = (None, None)
+    if not settings.codec.debezium_disable_schema:
+        prefix = watermark_prefix(settings.cluster_id)
+        schemas = key_schema(prefix, []), watermark_schema(prefix, settings)
     return ControlMessage(message(key, schemas[0]), message(value, schemas[1]), ts)
 
 
@@ -378,25 +363,25 @@ def watermark_message(ts: int, build_ts: int, options: DebeziumOptions) -> Contr
 class Debezium:
     """The codec (see ``changes.codec.Codec``)."""
 
-    options: DebeziumOptions
+    settings: DebeziumSettings
     ddl_to_all_partitions: bool = True
     compressed_parts: tuple[str, ...] = ("key", "value")
     refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> DebeziumRows:
         """Return the row encoder of one table version."""
-        return DebeziumRows(table, self.options, reads_old=self.options.output_old_value)
+        return DebeziumRows(table, self.settings, reads_old=self.settings.codec.output_old_value)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
         """Return the message of a DDL, ``None`` for the kinds that the protocol does not send.
 
         Raises :class:`~ticdc_emit.errors.SchemaError` for a statement at which TiCDC fails.
         """
-        return ddl_message(event, build_ts, self.options)
+        return ddl_message(event, build_ts, self.settings)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, ``None`` without ``enable-tidb-extension``."""
-        return watermark_message(ts, build_ts, self.options) if self.options.enable_tidb_extension else None
+        return watermark_message(ts, build_ts, self.settings) if self.settings.codec.enable_tidb_extension else None
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> None:
         """Return nothing: rows contain their schema."""
@@ -404,15 +389,4 @@ class Debezium:
 
 def make_codec(changefeed: ChangefeedConfig) -> Debezium:
     """Return the codec that a changefeed configures."""
-    codec = changefeed.codec
-    return Debezium(
-        DebeziumOptions(
-            cluster_id=changefeed.cluster_id,
-            zone=changefeed.time_zone,
-            enable_tidb_extension=codec.enable_tidb_extension,
-            disable_schema=codec.debezium_disable_schema,
-            output_old_value=codec.output_old_value,
-            include_start_ts=codec.debezium_include_start_ts,
-            switches=changefeed.profile.debezium,
-        )
-    )
+    return Debezium(DebeziumSettings.of(changefeed))

@@ -14,12 +14,7 @@ from enum import Enum
 from typing import Any
 
 from ticdc_emit.json_depth import parsed
-from ticdc_emit.protocols.canonical_text import (
-    Convert,
-    converted,
-    decimal_text,
-    raw_text,
-)
+from ticdc_emit.protocols.canonical_text import Convert, converted, decimal_text, raw_text
 from ticdc_emit.protocols.connect.decoder import (
     DebeziumField,
     DebeziumMessage,
@@ -32,27 +27,10 @@ from ticdc_emit.protocols.connect.decoder import (
     event_of,
     source_of,
 )
-from ticdc_emit.protocols.consumer_tables import (
-    Lookup,
-    Outcome,
-    TableName,
-    TableRows,
-    Tables,
-)
-from ticdc_emit.protocols.decoder import (
-    EventReader,
-    ReaderInputs,
-    Recognizer,
-)
-from ticdc_emit.protocols.events import (
-    OTHER_SCHEMAS,
-    DdlEvent,
-    DecodeError,
-    Event,
-    Image,
-    RowEvent,
-    member,
-)
+from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableName, TableRows, Tables
+from ticdc_emit.protocols.debezium_avro.schema import DECIMAL, ENVELOPE, ddl_schemas, watermark_schemas
+from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
+from ticdc_emit.protocols.events import OTHER_SCHEMAS, DdlEvent, DecodeError, Event, Image, RowEvent, member
 from ticdc_emit.protocols.registered_avro import (
     SchemaId,
     SchemaSource,
@@ -85,7 +63,6 @@ __all__ = [
 ]
 
 
-_ENVELOPE = ["before", "after", "source", "op", "ts_ms"]
 _KEY, _VALUE = "Key", "Envelope"
 _CONNECT = {"int": "int32", "long": "int64"}
 
@@ -116,14 +93,14 @@ def read_schema(text: str, part: str) -> RowSchema:
         if part == "key":
             return _made(table, record, _plain_record(record))
         fields = {each["name"]: each for each in record["fields"]}
-        if list(fields) != _ENVELOPE:
+        if tuple(fields) != ENVELOPE:
             raise ValueError("it is not an envelope")
         row, source = _record(only_type(fields["before"]["type"])), _record(fields["source"]["type"])
         if _full_name(row) != table or only_type(fields["after"]["type"]) not in (table, row["name"]):
             raise ValueError("its images belong to another table")
         kinds: list[Any] = [["null", _plain_record(row)], ["null", "row"], _plain_record(source, "source")]
-        kinds += [plain_type(fields[name]["type"]) for name in _ENVELOPE[3:]]
-        members = [{"name": name, "type": kind} for name, kind in zip(_ENVELOPE, kinds, strict=True)]
+        kinds += [plain_type(fields[name]["type"]) for name in ENVELOPE[3:]]
+        members = [{"name": name, "type": kind} for name, kind in zip(ENVELOPE, kinds, strict=True)]
         return _made(table, row, {"type": "record", "name": "envelope", "fields": members})
     except ValueError as fault:
         raise DecodeError(
@@ -186,49 +163,6 @@ _NAMES = {
 """The last parts of record names. For rows, they are Key and Envelope after the table name."""
 
 
-def _members(text: str) -> dict[str, Any]:
-    """Return a record's members by name from ``name:type``; a type with ``?`` is nullable."""
-    pairs = (entry.split(":") for entry in text.split())
-    return {name: ["null", kind.rstrip("?")] if kind.endswith("?") else kind for name, kind in pairs}
-
-
-_CONTROL_SOURCE = _members(
-    "version:string connector:string name:string ts_ms:long snapshot:string? db:string table:string server_id:long "
-    "gtid:string? file:string pos:long row:int thread:long? query:string? commit_ts:long cluster_id:string"
-)
-_TEXTS = ["array", "string"]
-_COLUMN = {
-    **_members(
-        "name:string jdbcType:int nativeType:int? typeName:string typeExpression:string? charsetName:string? "
-        "length:int? scale:int? position:int optional:boolean? autoIncremented:boolean? generated:boolean? "
-        "comment:string? defaultValueExpression:string?"
-    ),
-    "enumValues": ["null", _TEXTS],
-}
-_TABLE = {
-    "defaultCharsetName": ["null", "string"],
-    "primaryKeyColumnNames": ["null", _TEXTS],
-    "columns": ["array", _COLUMN],
-    "comment": ["null", "string"],
-}
-_CHANGE = {**_members("type:string id:string"), "table": ["null", _TABLE]}
-_SHAPES: Mapping[tuple[ControlSchema, str], Any] = {
-    (ControlSchema.DDL, "key"): _members("databaseName:string"),
-    (ControlSchema.DDL, "value"): {
-        "source": _CONTROL_SOURCE,
-        **_members("ts_ms:long databaseName:string? schemaName:string? ddl:string?"),
-        "tableChanges": ["array", _CHANGE],
-    },
-    (ControlSchema.WATERMARK, "key"): {},
-    (ControlSchema.WATERMARK, "value"): {
-        "source": _CONTROL_SOURCE,
-        **_members("op:string ts_ms:long?"),
-        "transaction": ["null", _members("id:string total_order:long data_collection_order:long")],
-    },
-}
-"""A record is a mapping of its members, an array or a union with null a list of two."""
-
-
 def control_schema(text: str, part: str) -> tuple[ControlSchema, Mapping[str, Any]] | None:
     """Return the kind of a control message's schema, and the schema without logical types; ``None`` for a row's schema.
 
@@ -260,6 +194,14 @@ def _shape(given: Any) -> Any:
         return None
     named = [each if isinstance(each, Mapping) else {} for each in fields]
     return {str(each.get("name")): _shape(each.get("type")) for each in named}
+
+
+_SHAPES: Mapping[tuple[ControlSchema, str], Any] = {
+    (kind, part): _shape(record)
+    for kind, records in ((ControlSchema.DDL, ddl_schemas("", "")), (ControlSchema.WATERMARK, watermark_schemas("")))
+    for part, record in zip(("key", "value"), records, strict=True)
+}
+"""A record is a mapping of its members, an array or a union with null a list of two."""
 
 
 def _plain(shape: Any, count: list[int]) -> Any:
@@ -368,7 +310,6 @@ def _source(members: Mapping[str, Any]) -> DebeziumSource:
     return source_of(members, **{name: members.get(name) for name in ("snapshot", "gtid", "thread", "query")})
 
 
-_DECIMAL = "org.apache.kafka.connect.data.Decimal"
 _ALIKE = (INTEGER_TYPES, DATE_TYPES, FLOAT_TYPES)
 
 
@@ -412,7 +353,7 @@ class DebeziumAvroEvents(EventReader):
 
 
 def _convert(field: DebeziumField, own: Column | None, zone: str) -> Convert | None:
-    if field.semantic_type == _DECIMAL:
+    if field.semantic_type == DECIMAL:
         scale = int(field.parameters["scale"])
         return lambda value: decimal_text(value, scale)
     if field.type == "bytes":

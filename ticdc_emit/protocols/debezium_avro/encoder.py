@@ -27,40 +27,18 @@ from ticdc_emit.columnar.packed_fields import Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import InvalidValueError, RegistryError, RowError
-from ticdc_emit.protocols.connect.schema_changes import (
-    CHANGE_FIELDS,
-    CHANGE_KEY,
-    CHANGE_VALUE,
-    KEY_FIELDS,
-    OP,
-    TRANSACTION,
-    TS_MS,
-    ddl_payloads,
-    is_sent,
-    watermark_payloads,
-)
+from ticdc_emit.protocols.connect.encoder import ddl_payloads, is_sent, watermark_payloads
+from ticdc_emit.protocols.connect.schema import CONNECTOR, VERSION, DebeziumSettings
 from ticdc_emit.protocols.debezium_avro.schema import (
-    AVRO,
-    NULL,
-    VALUE,
-    DebeziumAvroOptions,
-    can_fail,
-    field_of,
+    ddl_schemas,
     key_schema,
-    record_of,
-    refuse_beyond_long,
     row_columns,
-    source_field,
-    value_pieces,
     value_schema,
+    watermark_schemas,
 )
-from ticdc_emit.protocols.names import sanitize
+from ticdc_emit.protocols.debezium_avro.values import NULL, VALUE, can_fail, refuse_beyond_long, value_pieces
 from ticdc_emit.protocols.row_images import BinaryImages
-from ticdc_emit.protocols.schema_texts import (
-    SchemaTexts,
-    any_text,
-    header_of,
-)
+from ticdc_emit.protocols.schema_texts import SchemaTexts, any_text, header_of
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
@@ -94,7 +72,7 @@ class DebeziumAvroRows:
     """The row encoder of one table version (see ``changes.codec.RegisteredRows``)."""
 
     table: TableInfo
-    options: DebeziumAvroOptions
+    settings: DebeziumSettings
     reads_old: bool = True
     headers: Mapping[str, bytes] = field(default_factory=dict)
     borrowed: frozenset[str] = frozenset()
@@ -129,7 +107,7 @@ class DebeziumAvroRows:
 
     @cached_property
     def _longs(self) -> tuple[Column, ...]:
-        if self.options.bigint_unsigned_handling_mode == "string":
+        if self.settings.codec.avro_bigint_unsigned_handling_mode == "string":
             return ()
         whole = (*self._columns, *(c for c in self._key_columns if c not in self._columns))
         return tuple(column for column in whole if column.type is MySQLType.LONGLONG and column.unsigned)
@@ -137,10 +115,10 @@ class DebeziumAvroRows:
     @cached_property
     def _source(self) -> tuple[bytes, bytes, bytes]:
         """The parts of ``source`` before the commit time, before the TSO, and after it."""
-        cluster = _text(self.options.cluster_id)
+        cluster = _text(self.settings.cluster_id)
         table = NULL + _text(self.table.schema) + _text(self.table.name)
         rest = zigzag_bytes(0) + NULL + _text("") + zigzag_bytes(0) + zigzag_bytes(0) + NULL + NULL
-        return _text("2.4.0.Final") + _text("TiCDC") + cluster, table + rest, cluster
+        return _text(VERSION) + _text(CONNECTOR) + cluster, table + rest, cluster
 
     def schemas(self, op: Op) -> Mapping[str, str]:
         """Return the schema texts that messages refer to, by part, in the order of registration.
@@ -148,8 +126,8 @@ class DebeziumAvroRows:
         Reading the text of an invalid one raises :class:`~ticdc_emit.errors.SchemaError`.
         """
         made: dict[str, Callable[[], str]] = {
-            "key": lambda: key_schema(self.table, self.options),
-            "value": lambda: value_schema(self.table, self.options),
+            "key": lambda: any_text(key_schema(self.table, self.settings)),
+            "value": lambda: any_text(value_schema(self.table, self.settings)),
         }
         return SchemaTexts(made)
 
@@ -240,7 +218,7 @@ class DebeziumAvroRows:
         return [first, *times, *second, *long_pieces(changes.commit_ts), third + _OPS[changes.op], *built]
 
     def _value(self, column: Column, values: pa.Array) -> list[Piece]:
-        return value_pieces(column, values, self.options)
+        return value_pieces(column, values, self.settings)
 
     def _refusal(self, column: Column, image: Image) -> RowError:
         """Return the error of a column that was refused, by the row's place in the whole batch."""
@@ -264,7 +242,6 @@ class DebeziumAvroRows:
 
 
 Headers = Mapping[str, bytes]
-_WATERMARK = "watermark"
 _LIMIT = 1 << 63
 """From here on, a TSO that Go reads from JSON is a double beyond int64."""
 
@@ -328,39 +305,14 @@ def _message(
 
 @cache
 def _of_watermarks(cluster_id: str) -> tuple[_Schema, _Schema]:
-    space = f"{sanitize(cluster_id)}.{_WATERMARK}"
-    fields = [source_field(space), *map(_field, (OP, TS_MS, TRANSACTION))]
-    envelope = {**record_of(space, "Envelope", fields), "connect.version": 1}
-    return _Schema.of(record_of(space, "Key", [])), _Schema.of(envelope)
+    key, value = watermark_schemas(cluster_id)
+    return _Schema.of(key), _Schema.of(value)
 
 
 @cache
 def _of_ddl(cluster_id: str, database: str) -> tuple[_Schema, _Schema]:
-    source = source_field(f"{sanitize(cluster_id)}.{sanitize(database)}")
-    key, value = _named(CHANGE_KEY, list(map(_field, KEY_FIELDS))), [source, *map(_field, CHANGE_FIELDS)]
-    return _Schema.of(key), _Schema.of(_named(CHANGE_VALUE, value))
-
-
-def _named(name: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
-    space, _, own = name.rpartition(".")
-    return {**record_of(space, own, fields), "connect.version": 1}
-
-
-def _field(schema: bytes) -> dict[str, Any]:
-    return _member(json.loads(schema))
-
-
-def _member(described: Mapping[str, Any]) -> dict[str, Any]:
-    return field_of(described["field"], _kind(described), nullable=described["optional"])
-
-
-def _kind(described: Mapping[str, Any]) -> Any:
-    """Return the Avro type of a Connect schema."""
-    if described["type"] == "struct":
-        return _named(described["name"], list(map(_member, described["fields"])))
-    if described["type"] == "array":
-        return {"type": "array", "items": _kind(described["items"])}
-    return AVRO[described["type"]]
+    key, value = ddl_schemas(cluster_id, database)
+    return _Schema.of(key), _Schema.of(value)
 
 
 def _encoded(kind: Any, value: Any) -> bytes:
@@ -383,7 +335,7 @@ def _encoded(kind: Any, value: Any) -> bytes:
 class DebeziumAvro:
     """The codec (see ``changes.codec.RegisteredControls``)."""
 
-    options: DebeziumAvroOptions
+    settings: DebeziumSettings
     headers: Mapping[str, bytes] = field(default_factory=dict)
     ddl_to_all_partitions: bool = True
     compressed_parts: tuple[str, ...] = ()
@@ -391,11 +343,11 @@ class DebeziumAvro:
 
     def rows(self, table: TableInfo) -> DebeziumAvroRows:
         """Return the row encoder of one table version, without headers."""
-        return DebeziumAvroRows(table, self.options, reads_old=self.options.output_old_value)
+        return DebeziumAvroRows(table, self.settings, reads_old=self.settings.codec.output_old_value)
 
     def control_schemas(self, event: DdlEvent | None) -> Mapping[str, str]:
         """Return the schema texts of a control message by subject; none without ``avro-enable-watermark``."""
-        return control_schemas(event, self.options.cluster_id) if self.options.enable_watermark else {}
+        return control_schemas(event, self.settings.cluster_id) if self.settings.codec.avro_enable_watermark else {}
 
     def with_headers(self, headers: Mapping[str, bytes]) -> DebeziumAvro:
         """Return the codec with these additional headers by schema text."""
@@ -406,30 +358,21 @@ class DebeziumAvro:
 
         Raises :class:`~ticdc_emit.errors.SchemaError` for a statement at which TiCDC fails.
         """
-        own = self.options
-        return ddl_message(event, build_ts, own.cluster_id, self.headers) if own.enable_watermark else None
+        if not self.settings.codec.avro_enable_watermark:
+            return None
+        return ddl_message(event, build_ts, self.settings.cluster_id, self.headers)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, ``None`` without ``avro-enable-watermark``."""
-        own = self.options
-        return watermark_message(ts, build_ts, own.cluster_id, self.headers) if own.enable_watermark else None
+        own = self.settings
+        return (
+            watermark_message(ts, build_ts, own.cluster_id, self.headers) if own.codec.avro_enable_watermark else None
+        )
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> None:
         """Return nothing: the registry has the schemas."""
 
 
 def make_codec(changefeed: ChangefeedConfig) -> DebeziumAvro:
-    """Return the codec that a changefeed configures; its modes are validated there."""
-    codec = changefeed.codec
-    return DebeziumAvro(
-        DebeziumAvroOptions(
-            cluster_id=changefeed.cluster_id,
-            zone=changefeed.time_zone,
-            enable_tidb_extension=codec.enable_tidb_extension,
-            enable_watermark=codec.avro_enable_watermark,
-            output_old_value=codec.output_old_value,
-            decimal_handling_mode=codec.avro_decimal_handling_mode,
-            bigint_unsigned_handling_mode=codec.avro_bigint_unsigned_handling_mode,
-            switches=changefeed.profile.debezium,
-        )
-    )
+    """Return the codec that a changefeed configures."""
+    return DebeziumAvro(DebeziumSettings.of(changefeed))

@@ -1,43 +1,25 @@
-"""Simple Avro. In: bytes of a value. Out: the members of the same message in JSON. fastavro decodes.
+"""Simple, read: records of both encodings as messages, their events, and the tables that they describe.
 
-Values have no header: each is a ``Message`` of ``simple_message.avsc``, a union of all record types. Differences
-between the encodings are removed here: a table schema's database is ``schema``, a BIT's default is a number, numbers
-from 2^63 on are positive, members that are null are left out. Rule source: reference ``pingcap/tiflow:
-pkg/sink/codec/simple/avro.go``.
+In: a record. Out: a row, a DDL, a BOOTSTRAP or a watermark (:class:`SimpleRow` ...), its event, and images in canonical
+text. Values in Avro have no header: each is a ``Message`` of ``simple_message.avsc``, a union of all record types;
+fastavro decodes. :class:`AvroMembers` removes the differences between the encodings: a table schema's database is
+``schema``, a BIT's default is a number, numbers from 2^63 on are positive, members that are null are left out. Rule
+source: reference ``pingcap/tiflow: pkg/sink/codec/simple/avro.go``.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import struct
-from base64 import b64decode
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
-from typing import Any, Literal, TypeVar
-from zlib import crc32
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from ticdc_emit.errors import ConfigError, MissingDependencyError, SchemaError, UnknownTableError
-from ticdc_emit.protocols.canonical_text import (
-    Convert,
-    blob,
-    by_column,
-    converted,
-    double,
-    in_utc,
-    per_object,
-    text,
-    vector,
-    word,
-)
-from ticdc_emit.protocols.consumer_tables import (
-    Lookup,
-    Outcome,
-    TableRows,
-    Tables,
-)
+from ticdc_emit.protocols.canonical_text import Convert, by_column, converted, per_object
+from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableRows, Tables
 from ticdc_emit.protocols.decoder import (
     MAX_DECOMPRESSED_BYTES,
     Claims,
@@ -47,10 +29,8 @@ from ticdc_emit.protocols.decoder import (
     decompressor,
 )
 from ticdc_emit.protocols.events import (
-    OTHER_TABLES,
     PARTITIONS_UNKNOWN,
     BootstrapEvent,
-    ChecksumMismatchError,
     DdlEvent,
     DecodeError,
     Event,
@@ -65,31 +45,94 @@ from ticdc_emit.protocols.events import (
     texts,
     tso,
 )
-from ticdc_emit.protocols.simple.records import (
-    SimpleBootstrap,
-    SimpleChecksum,
+from ticdc_emit.protocols.simple.schema import (
+    DDL_TYPES,
+    VERSION,
     SimpleColumn,
-    SimpleDdl,
     SimpleIndex,
-    SimpleMessage,
-    SimpleRow,
     SimpleTableSchema,
-    SimpleTimestamp,
-    SimpleWatermark,
-    simple_convert,
     simple_table,
 )
+from ticdc_emit.protocols.simple.values import SimpleChecksum, SimpleTimestamp, check_images, simple_convert
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent as SchemaEvent
-from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.nodes.alter import ChangePartitions, ExchangePartition
 from ticdc_emit.sql.nodes.statements import AlterTable
 from ticdc_emit.sql.script import parse_ddl
-from ticdc_emit.sql.types import INTEGER_TYPES, MySQLType
 
-__all__ = ["AvroMembers", "SimpleEvents", "SimpleReader", "SimpleTables", "check_images", "make_reader", "recognizers"]
+__all__ = [
+    "AvroMembers",
+    "SimpleBootstrap",
+    "SimpleDdl",
+    "SimpleEvents",
+    "SimpleMessage",
+    "SimpleReader",
+    "SimpleRow",
+    "SimpleTables",
+    "SimpleWatermark",
+    "make_reader",
+    "recognizers",
+]
 
 
+@dataclass(frozen=True)
+class SimpleRow:
+    """A row change. ``op``: ``INSERT``, ``UPDATE`` or ``DELETE``; ``data`` is the row after it, ``old`` before it.
+
+    Values are those of the encoding; :func:`row_values` reads them by the table's
+    schema. JSON: text, :class:`SimpleTimestamp` or ``None``. Avro: numbers, text, bytes, :class:`SimpleTimestamp` or
+    ``None``.
+
+    ``handle_key_only``: the message was too large and has only the handle key's columns; ``claim_check`` is where the
+    whole one is stored, if it is.
+    """
+
+    database: str
+    table: str
+    table_id: int
+    op: str
+    commit_ts: int
+    build_ts: int
+    schema_version: int
+    checksum: SimpleChecksum | None = None
+    data: Mapping[str, Any] | None = None
+    old: Mapping[str, Any] | None = None
+    handle_key_only: bool = False
+    claim_check: str | None = None
+
+
+@dataclass(frozen=True)
+class SimpleDdl:
+    """A statement. ``type``: ``CREATE``, ``RENAME``, ``CINDEX``, ``DINDEX``, ``ERASE``, ``TRUNCATE``, ``ALTER`` or
+    ``QUERY``. Both schemas are ``None`` for a database's DDL, ``pre_table_schema`` for a table that is new.
+    """
+
+    type: str
+    sql: str
+    commit_ts: int
+    build_ts: int
+    table_schema: SimpleTableSchema | None = None
+    pre_table_schema: SimpleTableSchema | None = None
+
+
+@dataclass(frozen=True)
+class SimpleWatermark:
+    """Everything up to ``commit_ts`` has been sent to this partition."""
+
+    commit_ts: int
+    build_ts: int
+
+
+@dataclass(frozen=True)
+class SimpleBootstrap:
+    """The schema of a table whose rows are being sent."""
+
+    build_ts: int
+    table_schema: SimpleTableSchema
+
+
+SimpleMessage: TypeAlias = "SimpleRow | SimpleDdl | SimpleWatermark | SimpleBootstrap"
 _WORD = (1 << 64) - 1
 _UNSIGNED = ("commitTs", "schemaVersion")
 _NAMESPACE = "com.pingcap.simple.avro."
@@ -201,9 +244,7 @@ def _checked(members: dict[str, Any]) -> dict[str, Any]:
     return members
 
 
-_VERSION = 1
 _ROWS = {"INSERT": ("data",), "UPDATE": ("data", "old"), "DELETE": ("old",)}
-_DDL = ("CREATE", "RENAME", "CINDEX", "DINDEX", "ERASE", "TRUNCATE", "ALTER", "QUERY")
 _T = TypeVar("_T")
 
 
@@ -239,7 +280,7 @@ class SimpleReader:
             raise DecodeError("not a Simple message: it has no value", part="value")
         members = self._members(self._unpacked(value))
         version, kind = member(members, "version", int), member(members, "type", str)
-        if version != _VERSION:
+        if version != VERSION:
             raise DecodeError(
                 f"version {version} of the Simple protocol is unknown",
                 remedy="Use a newer release of ticdc_emit",
@@ -247,7 +288,7 @@ class SimpleReader:
             )
         if kind in _ROWS:
             return _row(kind, members)
-        if kind in _DDL:
+        if kind in DDL_TYPES:
             return _ddl(kind, members)
         if kind == "WATERMARK":
             return SimpleWatermark(tso(members, "commitTs"), member(members, "buildTs", int))
@@ -361,67 +402,7 @@ def _index(members: Mapping[str, Any]) -> SimpleIndex:
     )
 
 
-_NUMBERS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQLType.SET}
-
-
-def check_images(event: RowEvent, stated: SimpleChecksum, table: TableInfo) -> None:
-    """Compare both images of a row with the checksums in the message.
-
-    Raises :class:`ChecksumMismatchError`, and :class:`DecodeError` for values that are not of their columns.
-    """
-    for image, expected in ((event.after, stated.current), (event.before, stated.previous)):
-        if image is None or expected == 0:  # each half of a split update has no checksum: 0
-            continue
-        actual = _row_checksum(table, image)
-        if actual != expected:
-            raise ChecksumMismatchError(
-                f"the row's checksum is {actual}, the message says {expected}",
-                remedy="Compare the row with its source: TiDB computed the checksum from other values",
-                table=table.full_name,
-                expected=expected,
-                actual=actual,
-                corrupted=stated.corrupted,
-            )
-
-
-def _row_checksum(table: TableInfo, image: Mapping[str, Any]) -> int:
-    actual = 0
-    for column in table.columns:
-        value = image.get(column.name)  # virtual columns are in no row, and NULL has no bytes
-        if value is None:
-            continue
-        try:
-            actual = crc32(_bytes(column, value), actual)
-        except (ValueError, TypeError, OverflowError, AttributeError) as fault:
-            raise DecodeError(
-                f"the value cannot be checked: {type(fault).__name__}: {fault}",
-                remedy=OTHER_TABLES,
-                table=table.full_name,
-                field=column.name,
-            ) from fault
-    return actual
-
-
-def _bytes(column: Column, value: Any) -> bytes:
-    kind = column.type
-    if kind in _NUMBERS:
-        return word(int(value))
-    if kind is MySQLType.FLOAT:
-        return double(struct.unpack("<f", struct.pack("<f", float(value)))[0])
-    if kind is MySQLType.DOUBLE:
-        return double(float(value))
-    if kind is MySQLType.TIMESTAMP:
-        moment: SimpleTimestamp = value
-        return text(in_utc(moment.value, moment.location))
-    if kind is MySQLType.VECTOR_FLOAT32:
-        return vector(value)
-    if column.is_binary:
-        return blob(value if isinstance(value, bytes) else b64decode(value))
-    return text(value)
-
-
 _MADE_ANEW = frozenset({"build_ts", "claim_check"})
-
 _OPS: dict[str, RowOp] = {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"}
 
 

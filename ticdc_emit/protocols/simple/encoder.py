@@ -1,40 +1,45 @@
-"""The layout of Simple JSON row messages: which constants, which rendered columns, in which order.
+"""Simple, written: one message per row change, DDL, BOOTSTRAP or watermark, in JSON or in Avro.
 
-In: changes. Out: values. Rule sources: protocol document "DML Event"; semantics 2.2, 3.3; reference ``pingcap/tiflow:
-pkg/sink/codec/simple/message.go`` (newDMLMessage, encodeValue). Key order of a message::
+In: the changes of one table version (:class:`SimpleJsonRows`, :class:`SimpleAvroRows`), DDL, tables and watermarks
+(:class:`Simple`). Out: values; keys are empty. Rule sources: protocol document "DML Event"; semantics 2.2, 2.3, 3.3;
+Avro specification "Binary Encoding"; reference ``pingcap/tiflow: pkg/sink/codec/simple`` (``message.go``,
+``message.json``). Order of a JSON message's members::
 
     version database table tableID type commitTs buildTs schemaVersion [claimCheckLocation] [handleKeyOnly] [checksum]
     [data] [old]
 
-Every value is a JSON string or null, a TIMESTAMP an object of two. ``data`` and ``old`` are Go maps, which print in
-bytewise order of the names.
+Every value in JSON is a string or null, a TIMESTAMP an object of two. ``data`` and ``old`` are Go maps, which print in
+bytewise order of the names. Numbers of branches and symbols in Avro are indexes in ``simple_message.avsc``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
-from typing import ClassVar, Literal, cast
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import ControlMessage, Encoded
 from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, gather, join, reuse_equal
+from ticdc_emit.columnar.avro import Union, float_pieces, long_pieces, number_pieces, text_pieces, zigzag_bytes
 from ticdc_emit.columnar.binary_text import base64_text
 from ticdc_emit.columnar.escape import GO_STD, quoted
-from ticdc_emit.columnar.values import json_content
-from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.protocols.row_images import Members
-from ticdc_emit.protocols.simple.avro_encoder import SimpleAvroRows, bootstrap_avro, ddl_avro, watermark_avro
+from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, share_pieces
+from ticdc_emit.columnar.values import json_content, plain_text
+from ticdc_emit.config import ChangefeedConfig, CodecConfig
+from ticdc_emit.config.lineages import SimpleSwitches
+from ticdc_emit.protocols.row_images import BinaryImages, Members, build_time_pieces, commit_ts_pieces
 from ticdc_emit.protocols.simple.schema import (
-    ENVELOPE_BYTES,
+    DDL_TYPES,
+    DML_TYPES,
     VERSION,
-    ShownIndex,
-    SimpleOptions,
-    constant_of,
+    SimpleIndex,
     ddl_type,
     named_columns,
     shown_columns,
@@ -43,28 +48,78 @@ from ticdc_emit.protocols.simple.schema import (
 )
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import FLOAT_TYPES, MySQLType, type_name
+from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MySQLType, type_name
 
-__all__ = ["Simple", "SimpleJsonRows", "bootstrap_json", "ddl_json", "json_string", "make_codec", "watermark_json"]
+__all__ = [
+    "ENVELOPE_BYTES",
+    "NULL_BRANCH",
+    "VALUE_BRANCH",
+    "Branch",
+    "Kind",
+    "Simple",
+    "SimpleAvroRows",
+    "SimpleJsonRows",
+    "avro_array",
+    "avro_flag",
+    "avro_long",
+    "avro_string",
+    "bootstrap_avro",
+    "bootstrap_json",
+    "constant_of",
+    "ddl_avro",
+    "ddl_json",
+    "envelope",
+    "json_string",
+    "make_codec",
+    "watermark_avro",
+    "watermark_json",
+]
+
+
+ENVELOPE_BYTES = 512
+"""The maximum bytes of a row message besides the table's names and the images: numbers, a checksum."""
+
+
+def constant_of(numbers: pa.Array) -> int | None:
+    """Return the only distinct number in an integer array without nulls; ``None`` if there are several."""
+    bounds = pc.min_max(numbers)
+    least: int | None = bounds["min"].as_py()
+    return least if least == bounds["max"].as_py() else None
 
 
 _FORM = "simple-json"
 _STRING = (b'"', b'"')
 
 
-def _content(column: Column, values: pa.Array) -> pa.Array:
+def _json_content(column: Column, values: pa.Array) -> pa.Array:
     return base64_text(values) if column.is_binary else json_content(column, values, GO_STD)
 
 
 @dataclass(frozen=True)
-class SimpleJsonRows:
-    """The row encoder of one table version (see ``changes.codec.RowEncoder``)."""
+class _SimpleRows:
+    """The row encoder of one table version (see ``changes.codec.RowEncoder``).
+
+    ``location``: the changefeed's time zone, which every TIMESTAMP names.
+    """
 
     table: TableInfo
-    options: SimpleOptions
+    options: CodecConfig
+    location: str
+    switches: SimpleSwitches
     reads_old: ClassVar[bool] = True
     refuses_large: ClassVar[bool] = True
     reduces_by_any_option: ClassVar[bool] = True
+
+    def check(self, changes: Changes) -> None:
+        """Refuse values without a checksum (:class:`~ticdc_emit.errors.InvalidValueError`). Every value has a text and
+        a branch.
+        """
+        if self.options.enable_row_checksum:
+            _ = changes.checksums  # kept for the messages
+
+
+class SimpleJsonRows(_SimpleRows):
+    """Rows in JSON."""
 
     @cached_property
     def overhead(self) -> int:
@@ -82,24 +137,19 @@ class SimpleJsonRows:
     def _members(self, columns: tuple[Column, ...]) -> Members:
         shown = named_columns(columns)
         names = tuple(json_string(column.name) + b":" for column in shown)
-        return Members(shown, names, _FORM, _content, self._around)
+        return Members(shown, names, _FORM, _json_content, self._around)
 
     def _around(self, column: Column) -> tuple[bytes, bytes]:
         return self._located if column.type is MySQLType.TIMESTAMP else _STRING
 
     @cached_property
     def _located(self) -> tuple[bytes, bytes]:
-        return b'{"location":%s,"value":"' % json_string(self.options.location), b'"}'
+        return b'{"location":%s,"value":"' % json_string(self.location), b'"}'
 
     @cached_property
     def _prefix(self) -> bytes:
         names = json_string(self.table.schema), json_string(self.table.name)
         return b'{"version":%d,"database":%s,"table":%s,"tableID":' % (VERSION, *names)
-
-    def check(self, changes: Changes) -> None:
-        """Refuse values without a checksum (:class:`~ticdc_emit.errors.InvalidValueError`); every value has a text."""
-        if self.options.enable_row_checksum:
-            _ = changes.checksums  # kept for the messages
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change; the key of a Simple row is always empty."""
@@ -116,16 +166,16 @@ class SimpleJsonRows:
     def _fragments(self, changes: Changes, members: Members, marks: list[Fragment]) -> list[Fragment]:
         """Lay out messages with ``members``, and with ``marks`` before the checksum."""
         prefix = changes.constant(lambda encoder: encoder._prefix)
-        laid: list[Fragment] = [prefix, _number(changes.physical_table_ids)]
+        laid: list[Fragment] = [prefix, _json_number(changes.physical_table_ids)]
         laid += [b',"type":"', changes.op.value.upper().encode(), b'","commitTs":', changes.commit_ts_text]
         version = changes.constant(lambda encoder: b"%d" % encoder.table.update_ts)
         laid += [b',"buildTs":', changes.build_ms_text, b',"schemaVersion":', version, *marks]
         if self.options.enable_row_checksum:
-            laid += _checksum(changes)
-        return [*laid, *_images(changes, members), b"}"]
+            laid += _json_checksum(changes)
+        return [*laid, *_json_images(changes, members), b"}"]
 
 
-def _images(changes: Changes, members: Members) -> list[Fragment]:
+def _json_images(changes: Changes, members: Members) -> list[Fragment]:
     """Lay out ``data`` and ``old``, or nothing if they would be empty."""
     if not members.columns:
         return []
@@ -139,19 +189,25 @@ def _images(changes: Changes, members: Members) -> list[Fragment]:
     return [b',"data":', *data, b',"old":', *old]
 
 
-def _number(numbers: pa.Array) -> Fragment:
+def _json_number(numbers: pa.Array) -> Fragment:
     constant = constant_of(numbers)
     return numbers.cast(pa.string()) if constant is None else b"%d" % constant
 
 
-def _checksum(changes: Changes) -> list[Fragment]:
+def _json_checksum(changes: Changes) -> list[Fragment]:
     """Lay out ``,"checksum":{...}``, or nothing if a row has none."""
     sums = changes.checksums
     if not sums.present.any():
         return []
-    parts: list[Fragment] = [b',"checksum":{"version":', _number(pa.array(sums.version)), b',"corrupted":']
+    parts: list[Fragment] = [b',"checksum":{"version":', _json_number(pa.array(sums.version)), b',"corrupted":']
     parts += [gather([b"false", b"true"], sums.corrupted.view(np.uint8))]
-    parts += [b',"current":', _number(pa.array(sums.current)), b',"previous":', _number(pa.array(sums.previous)), b"}"]
+    parts += [
+        b',"current":',
+        _json_number(pa.array(sums.current)),
+        b',"previous":',
+        _json_number(pa.array(sums.previous)),
+        b"}",
+    ]
     return parts if sums.present.all() else [blank_where(join(parts, len(changes)), ~sums.present)]
 
 
@@ -162,51 +218,51 @@ def json_string(text: str) -> bytes:
 
 def watermark_json(ts: int, build_ts: int) -> bytes:
     """Return the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms."""
-    return _message("WATERMARK", ts, build_ts)
+    return _json_message("WATERMARK", ts, build_ts)
 
 
-def bootstrap_json(table: TableInfo, build_ts: int, options: SimpleOptions) -> bytes:
+def bootstrap_json(table: TableInfo, build_ts: int, switches: SimpleSwitches) -> bytes:
     """Return the bootstrap message of a table, which has no commit time."""
-    return _message("BOOTSTRAP", 0, build_ts, (b"tableSchema", _table_schema(table, options)))
+    return _json_message("BOOTSTRAP", 0, build_ts, (b"tableSchema", _json_table_schema(table, switches)))
 
 
-def ddl_json(event: DdlEvent, build_ts: int, options: SimpleOptions) -> bytes:
+def ddl_json(event: DdlEvent, build_ts: int, switches: SimpleSwitches) -> bytes:
     """Return a DDL's message. The statement is printed as given; a database's DDL has no schema."""
     schemas = []
-    for name, table in ((b"tableSchema", event.table_info), (b"preTableSchema", shown_pre_table(event, options))):
+    for name, table in ((b"tableSchema", event.table_info), (b"preTableSchema", shown_pre_table(event, switches))):
         if table is not None:
-            schemas.append((name, _table_schema(table, options)))
-    return _message(ddl_type(event, options), event.commit_ts, build_ts, *schemas, sql=event.query)
+            schemas.append((name, _json_table_schema(table, switches)))
+    return _json_message(ddl_type(event, switches), event.commit_ts, build_ts, *schemas, sql=event.query)
 
 
-def _message(kind: str, commit_ts: int, build_ts: int, *schemas: tuple[bytes, bytes], sql: str = "") -> bytes:
+def _json_message(kind: str, commit_ts: int, build_ts: int, *schemas: tuple[bytes, bytes], sql: str = "") -> bytes:
     members = [(b"version", b"%d" % VERSION), (b"type", json_string(kind))]
     if sql:
         members.append((b"sql", json_string(sql)))
-    return _object(*members, (b"commitTs", b"%d" % commit_ts), (b"buildTs", b"%d" % build_ts), *schemas)
+    return _json_object(*members, (b"commitTs", b"%d" % commit_ts), (b"buildTs", b"%d" % build_ts), *schemas)
 
 
-def _table_schema(table: TableInfo, options: SimpleOptions) -> bytes:
-    return _object(
+def _json_table_schema(table: TableInfo, switches: SimpleSwitches) -> bytes:
+    return _json_object(
         (b"schema", json_string(table.schema)),
         (b"table", json_string(table.name)),
         (b"tableID", b"%d" % table.id),
         (b"version", b"%d" % table.update_ts),
-        (b"columns", _array(_column(column) for column in shown_columns(table, options))),
-        (b"indexes", _array(_index(index) for index in shown_indexes(table))),
+        (b"columns", _json_array(_json_column(column) for column in shown_columns(table, switches))),
+        (b"indexes", _json_array(_json_index(index) for index in shown_indexes(table))),
     )
 
 
-def _column(column: Column) -> bytes:
-    return _object(
+def _json_column(column: Column) -> bytes:
+    return _json_object(
         (b"name", json_string(column.name)),
-        (b"dataType", _data_type(column)),
-        (b"nullable", _flag(column.nullable)),
-        (b"default", _default(column)),
+        (b"dataType", _json_data_type(column)),
+        (b"nullable", _json_flag(column.nullable)),
+        (b"default", _json_default(column)),
     )
 
 
-def _data_type(column: Column) -> bytes:
+def _json_data_type(column: Column) -> bytes:
     members = [
         (b"mysqlType", json_string(type_name(column.type, column.charset))),
         (b"charset", json_string(column.charset)),
@@ -217,15 +273,15 @@ def _data_type(column: Column) -> bytes:
     if column.decimal and column.type not in FLOAT_TYPES:
         members.append((b"decimal", b"%d" % column.decimal))
     if column.elems:
-        members.append((b"elements", _array(map(json_string, column.elems))))
+        members.append((b"elements", _json_array(map(json_string, column.elems))))
     if column.unsigned:
         members.append((b"unsigned", b"true"))
     if column.zerofill:
         members.append((b"zerofill", b"true"))
-    return _object(*members)
+    return _json_object(*members)
 
 
-def _default(column: Column) -> bytes:
+def _json_default(column: Column) -> bytes:
     """Return the default as TiDB stores it; the bytes of a BIT as a number."""
     default = column.default
     if default is None:
@@ -237,49 +293,304 @@ def _default(column: Column) -> bytes:
     return json_string(default if isinstance(default, str) else default.decode(errors="replace"))
 
 
-def _index(index: ShownIndex) -> bytes:
-    return _object(
+def _json_index(index: SimpleIndex) -> bytes:
+    return _json_object(
         (b"name", json_string(index.name)),
-        (b"unique", _flag(index.unique)),
-        (b"primary", _flag(index.primary)),
-        (b"nullable", _flag(index.nullable)),
-        (b"columns", _array(map(json_string, index.columns))),
+        (b"unique", _json_flag(index.unique)),
+        (b"primary", _json_flag(index.primary)),
+        (b"nullable", _json_flag(index.nullable)),
+        (b"columns", _json_array(map(json_string, index.columns))),
     )
 
 
-def _flag(value: bool) -> bytes:
+def _json_flag(value: bool) -> bytes:
     return b"true" if value else b"false"
 
 
-def _array(items: Iterable[bytes]) -> bytes:
+def _json_array(items: Iterable[bytes]) -> bytes:
     return b"[" + b",".join(items) + b"]"
 
 
-def _object(*members: tuple[bytes, bytes]) -> bytes:
+def _json_object(*members: tuple[bytes, bytes]) -> bytes:
     return b"{" + b",".join(b'"%s":%s' % member for member in members) + b"}"
+
+
+NULL_BRANCH, VALUE_BRANCH = zigzag_bytes(0), zigzag_bytes(1)
+"""The branches of an optional field."""
+_MESSAGE_BRANCH = 11
+_INT64_END = 1 << 63
+
+
+class Kind(IntEnum):
+    """The kinds of messages; ``Message`` has a kind twice, as its type and as the branch of its payload."""
+
+    WATERMARK = 0
+    BOOTSTRAP = 1
+    DDL = 2
+    DML = 3
+
+
+class Branch(IntEnum):
+    """The branches of a column's value."""
+
+    NULL = 0
+    LONG = 1
+    FLOAT = 2
+    DOUBLE = 3
+    STRING = 4
+    BYTES = 5
+    TIMESTAMP = 6
+    UNSIGNED_BIGINT = 7
+
+
+def envelope(kind: Kind) -> bytes:
+    """Return the beginning of every message of a kind."""
+    return zigzag_bytes(_MESSAGE_BRANCH) + zigzag_bytes(kind) * 2
+
+
+def avro_long(number: int) -> bytes:
+    """Return an ``int``, ``long`` or enum; numbers from 2^63 on wrap, as Go's conversion to int64 does."""
+    return zigzag_bytes(number if number < _INT64_END else number - 2 * _INT64_END)
+
+
+def avro_string(text: str | bytes) -> bytes:
+    """Return a ``string``, which may have any bytes."""
+    raw = text.encode() if isinstance(text, str) else text
+    return zigzag_bytes(len(raw)) + raw
+
+
+def avro_flag(value: bool) -> bytes:
+    """Return a ``boolean``."""
+    return b"\x01" if value else b"\x00"
+
+
+def avro_array(items: Iterable[bytes]) -> bytes:
+    """Return an ``array``: one block of all items; none if it is empty."""
+    made = list(items)
+    return (zigzag_bytes(len(made)) + b"".join(made) if made else b"") + zigzag_bytes(0)
+
+
+_PIECES = "simple-avro pieces"
+_ENTRY_BYTES = 256  # maximum bytes of a fixed-width value, a location, lengths
+_END_OF_MAP = avro_long(0)
+
+
+class SimpleAvroRows(_SimpleRows):
+    """Rows in Avro."""
+
+    @cached_property
+    def overhead(self) -> int:
+        """Bytes besides the values: names, lengths and fixed widths, in data and old."""
+        entries = sum(_ENTRY_BYTES + len(column.name.encode()) for column in self.table.columns)
+        return 2 * entries + len(self._prefix) + ENVELOPE_BYTES
+
+    @cached_property
+    def _columns(self) -> tuple[Column, ...]:
+        return named_columns(self.table.data_columns)
+
+    @cached_property
+    def _handle_key(self) -> tuple[Column, ...]:
+        return named_columns(self.table.handle_key)
+
+    @cached_property
+    def _laid(self) -> BinaryImages:
+        return BinaryImages(
+            _PIECES, self._value, {column.name: avro_string(column.name) for column in self.table.columns}
+        )
+
+    @cached_property
+    def _prefix(self) -> bytes:
+        names = avro_string(self.table.schema) + avro_string(self.table.name)
+        return envelope(Kind.DML) + avro_long(VERSION) + names
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return one message per change; the key of a Simple row is always empty."""
+        return self._messages(changes, self._columns, [NULL_BRANCH, NULL_BRANCH])
+
+    def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
+        """Return messages with only the handle key's columns, and the location of each stored whole message."""
+        stored: list[Piece] = [NULL_BRANCH]
+        if locations is not None:
+            stored = [VALUE_BRANCH, *text_pieces(pa.array(locations, pa.string()))]
+        return self._messages(changes, self._handle_key, [*stored, VALUE_BRANCH + avro_flag(True)])
+
+    def _messages(self, changes: Changes, columns: tuple[Column, ...], told: list[Piece]) -> Encoded:
+        """Return messages that show ``columns``; ``told`` are claimCheckLocation and handleKeyOnly."""
+        prefix = changes.constant(lambda encoder: encoder._prefix)
+        laid: list[Piece] = [prefix, *_avro_number(changes.physical_table_ids)]
+        laid += [avro_long(DML_TYPES.index(changes.op.value.upper())), *commit_ts_pieces(changes)]
+        version = changes.constant(lambda encoder: avro_long(encoder.table.update_ts))
+        laid += [*build_time_pieces(changes), version, *told]
+        laid += _avro_checksum(changes) if self.options.enable_row_checksum else [NULL_BRANCH]
+        data, old = self._images(changes, columns)
+        return Encoded(join_pieces([*laid, *data, *old], len(changes)))
+
+    def _images(self, changes: Changes, columns: tuple[Column, ...]) -> tuple[list[Piece], list[Piece]]:
+        if changes.op is Op.UPDATE:
+            data, old = share_pieces(*self._laid.both(changes, columns), len(changes))
+            return _avro_map(data, len(columns)), _avro_map(old, len(columns))
+        image = changes.current
+        entries = self._laid.entries(columns, image)
+        shown = _avro_map(entries, len(columns))
+        return (shown, [NULL_BRANCH]) if changes.op is Op.INSERT else ([NULL_BRANCH], shown)
+
+    def _value(self, column: Column, values: pa.Array) -> list[Piece]:
+        kind = column.type
+        if kind is MySQLType.LONGLONG and column.unsigned:
+            return long_pieces(values, _avro_union(Branch.UNSIGNED_BIGINT))
+        if kind in LABEL_TYPES:
+            return number_pieces(values, _avro_union(Branch.LONG))
+        if kind in INTEGER_TYPES or kind is MySQLType.YEAR or self._is_long_bit(column):
+            return long_pieces(values, _avro_union(Branch.LONG))
+        if kind in FLOAT_TYPES:
+            return float_pieces(values, _avro_union(Branch.FLOAT if kind is MySQLType.FLOAT else Branch.DOUBLE))
+        if kind is MySQLType.TIMESTAMP:
+            return text_pieces(values, _avro_union(Branch.TIMESTAMP, avro_string(self.location)))
+        branch = Branch.BYTES if column.is_binary else Branch.STRING
+        return text_pieces(plain_text(column, values), _avro_union(branch))
+
+    def _is_long_bit(self, column: Column) -> bool:
+        return column.type is MySQLType.BIT and self.switches.avro_bit == "long"
+
+
+def _avro_map(entries: list[Piece], count: int) -> list[Piece]:
+    """Lay out a map of one block; an empty one has none."""
+    return [VALUE_BRANCH + (avro_long(count) if count else b""), *entries, _END_OF_MAP]
+
+
+def _avro_union(branch: Branch, first: bytes = b"") -> Union:
+    return Union(2 * branch, 2 * Branch.NULL, first)
+
+
+def _avro_number(numbers: pa.Array) -> list[Piece]:
+    constant = constant_of(numbers)
+    return long_pieces(numbers) if constant is None else [avro_long(constant)]
+
+
+def _avro_checksum(changes: Changes) -> list[Piece]:
+    """Lay out the optional ``Checksum``, null if a row has none."""
+    sums = changes.checksums
+    present = sums.present
+    version, current, previous = (
+        pa.array(numbers.astype(np.int64), mask=~present) for numbers in (sums.version, sums.current, sums.previous)
+    )
+    corrupted = PackedField(sums.corrupted.view(np.uint8), 1 if present.all() else present.view(np.uint8))
+    union = Union(value=VALUE_BRANCH[0], null=NULL_BRANCH[0])
+    return [*long_pieces(version, union), corrupted, *long_pieces(current), *long_pieces(previous)]
+
+
+_SIGNED_TYPES = INTEGER_TYPES | {
+    MySQLType.FLOAT,
+    MySQLType.DOUBLE,
+    MySQLType.BIT,
+    MySQLType.YEAR,
+    MySQLType.NEWDECIMAL,
+}
+"""The types with UNSIGNED and ZEROFILL."""
+
+
+def watermark_avro(ts: int, build_ts: int) -> bytes:
+    """Return the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms."""
+    return envelope(Kind.WATERMARK) + avro_long(VERSION) + avro_long(ts) + avro_long(build_ts)
+
+
+def bootstrap_avro(table: TableInfo, build_ts: int, switches: SimpleSwitches) -> bytes:
+    """Return the bootstrap message of a table."""
+    return envelope(Kind.BOOTSTRAP) + avro_long(VERSION) + avro_long(build_ts) + _avro_table_schema(table, switches)
+
+
+def ddl_avro(event: DdlEvent, build_ts: int, switches: SimpleSwitches) -> bytes:
+    """Return a DDL's message. The statement is printed as given; a database's DDL has no schema."""
+    parts = [
+        envelope(Kind.DDL),
+        avro_long(VERSION),
+        avro_long(DDL_TYPES.index(ddl_type(event, switches))),
+        avro_string(event.query),
+        avro_long(event.commit_ts),
+        avro_long(build_ts),
+    ]
+    for table in (event.table_info, shown_pre_table(event, switches)):
+        parts.append(_avro_optional(None if table is None else _avro_table_schema(table, switches)))
+    return b"".join(parts)
+
+
+def _avro_optional(value: bytes | None) -> bytes:
+    """Return a field of the union of null and one type."""
+    return NULL_BRANCH if value is None else VALUE_BRANCH + value
+
+
+def _avro_table_schema(table: TableInfo, switches: SimpleSwitches) -> bytes:
+    parts = [
+        avro_string(table.schema),
+        avro_string(table.name),
+        avro_long(table.id),
+        avro_long(table.update_ts),
+        avro_array(_avro_column(column, switches) for column in shown_columns(table, switches)),
+        avro_array(_avro_index(index) for index in shown_indexes(table)),
+    ]
+    return b"".join(parts)
+
+
+def _avro_column(column: Column, switches: SimpleSwitches) -> bytes:
+    default = None if column.default is None else avro_string(column.default)
+    return b"".join(
+        (
+            avro_string(column.name),
+            _avro_data_type(column, switches),
+            avro_flag(column.nullable),
+            _avro_optional(default),
+        )
+    )
+
+
+def _avro_data_type(column: Column, switches: SimpleSwitches) -> bytes:
+    kind = column.type
+    has_fsp = kind is MySQLType.TIMESTAMP and switches.avro_timestamp_decimal
+    has_decimal = kind is MySQLType.NEWDECIMAL or has_fsp
+    labelled = kind in LABEL_TYPES
+    signed = kind in _SIGNED_TYPES
+    parts = [
+        avro_string(type_name(kind, column.charset)),
+        avro_string(column.charset),
+        avro_string(column.collate),
+        avro_long(column.flen),
+        _avro_optional(avro_long(column.decimal) if has_decimal else None),
+        _avro_optional(avro_array(map(avro_string, column.elems)) if labelled else None),
+        _avro_optional(avro_flag(column.unsigned) if signed else None),
+        _avro_optional(avro_flag(column.zerofill) if signed else None),
+    ]
+    return b"".join(parts)
+
+
+def _avro_index(index: SimpleIndex) -> bytes:
+    flags = map(avro_flag, (index.unique, index.primary, index.nullable))
+    return b"".join((avro_string(index.name), *flags, avro_array(map(avro_string, index.columns))))
 
 
 @dataclass(frozen=True)
 class Simple:
-    """The codec (see ``changes.codec.Codec``)."""
+    """The codec (see ``changes.codec.Codec``). ``location``: the changefeed's time zone."""
 
-    options: SimpleOptions
+    options: CodecConfig
+    location: str
+    switches: SimpleSwitches
     ddl_to_all_partitions: bool = True
     compressed_parts: tuple[str, ...] = ("value",)
     refuses_large_schemas: bool = True
 
     @property
     def _avro(self) -> bool:
-        return self.options.encoding == "avro"
+        return self.options.encoding_format == "avro"
 
     def rows(self, table: TableInfo) -> SimpleAvroRows | SimpleJsonRows:
         """Return the row encoder of one table version."""
-        return SimpleAvroRows(table, self.options) if self._avro else SimpleJsonRows(table, self.options)
+        make = SimpleAvroRows if self._avro else SimpleJsonRows
+        return make(table, self.options, self.location, self.switches)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
         """Return the message of a DDL."""
         make = ddl_avro if self._avro else ddl_json
-        return ControlMessage(None, make(event, build_ts, self.options), event.commit_ts)
+        return ControlMessage(None, make(event, build_ts, self.switches), event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage:
         """Return the watermark message, which Simple always has."""
@@ -289,17 +600,9 @@ class Simple:
     def bootstrap(self, table: TableInfo, build_ts: int) -> ControlMessage:
         """Return the message with a table's schema."""
         make = bootstrap_avro if self._avro else bootstrap_json
-        return ControlMessage(None, make(table, build_ts, self.options), 0)
+        return ControlMessage(None, make(table, build_ts, self.switches), 0)
 
 
 def make_codec(changefeed: ChangefeedConfig) -> Simple:
-    """Return the codec that a changefeed configures; its ``encoding-format`` is validated there."""
-    codec = changefeed.codec
-    return Simple(
-        SimpleOptions(
-            encoding=cast('Literal["json", "avro"]', codec.encoding_format),
-            location=changefeed.time_zone,
-            enable_row_checksum=codec.enable_row_checksum,
-            switches=changefeed.profile.simple,
-        )
-    )
+    """Return the codec that a changefeed configures."""
+    return Simple(changefeed.codec, changefeed.time_zone, changefeed.profile.simple)

@@ -15,9 +15,11 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.changes.model import Op
+from ticdc_emit.config import CodecConfig
+from ticdc_emit.config.lineages import AvroSwitches
+from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.errors import InvalidValueError, RegistryError, SchemaError
 from ticdc_emit.protocols.avro.encoder import Avro, AvroRows
-from ticdc_emit.protocols.avro.schema import AvroOptions
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -182,8 +184,8 @@ def test_an_enum_of_zero_is_refused() -> None:
     assert deleted == [(b"\x00\x00\x00\x00\x01\x02", None)]
 
 
-def rows_of(sql: str, options: AvroOptions | None = None) -> dict[str, AvroRows]:
-    codec = Avro(options or AvroOptions())
+def rows_of(sql: str) -> dict[str, AvroRows]:
+    codec = Avro(CodecConfig(Protocol.AVRO), AvroSwitches())
     return {info.name: codec.rows(info) for info in catalog_from_sql(sql).tables()}
 
 

@@ -9,25 +9,28 @@ from typing import Any
 import pytest
 
 from ticdc_emit.changes.model import Op
+from ticdc_emit.config import CodecConfig
 from ticdc_emit.config.lineages import AvroSwitches
+from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.avro.encoder import Avro
-from ticdc_emit.protocols.avro.schema import AvroOptions, namespace, subject
 from ticdc_emit.protocols.names import sanitize
 from ticdc_emit.protocols.schema_texts import float_text
 from ticdc_emit.schema.catalog import catalog_from_sql
 
-PLAIN = AvroOptions()
-TEXTS = AvroOptions(decimal_handling_mode="string", bigint_unsigned_handling_mode="string")
-EXTENSION = AvroOptions(enable_tidb_extension=True)
+PLAIN = CodecConfig(Protocol.AVRO)
+TEXTS = replace(PLAIN, avro_decimal_handling_mode="string", avro_bigint_unsigned_handling_mode="string")
+EXTENSION = replace(PLAIN, enable_tidb_extension=True)
 
 
-def texts(sql: str, options: AvroOptions = PLAIN, op: Op = Op.INSERT) -> dict[str, str]:
+def texts(
+    sql: str, options: CodecConfig = PLAIN, op: Op = Op.INSERT, switches: AvroSwitches = AvroSwitches()
+) -> dict[str, str]:
     (info,) = catalog_from_sql(sql).tables()
-    return dict(Avro(options).rows(info).schemas(op))
+    return dict(Avro(options, switches).rows(info).schemas(op))
 
 
-def field(definition: str, options: AvroOptions = PLAIN) -> Any:
+def field(definition: str, options: CodecConfig = PLAIN) -> Any:
     """Return the field of the column ``c`` as text, for order counts."""
     text = texts(f"create table test.t (id int primary key, c {definition})", options)["value"]
     begin = text.index('}},{"') + 3
@@ -52,8 +55,10 @@ def test_sanitised_names(name: str, clean: str) -> None:
 
 
 def test_namespaces_and_subjects() -> None:
-    assert namespace("S.x") == "default.S_x"
-    assert subject("a.b.c-d", "value") == "a_b_c-d-value"
+    (info,) = catalog_from_sql("create table `S.x`.t (id int primary key)").tables()
+    rows = Avro(PLAIN, AvroSwitches()).rows(info)
+    assert json.loads(rows.schemas(Op.INSERT)["key"])["namespace"] == "default.S_x"
+    assert rows.subject("a.b.c-d", "value") == "a_b_c-d-value"
 
 
 @pytest.mark.parametrize(
@@ -156,7 +161,7 @@ def test_keys_show_the_handle_key_without_extension() -> None:
     tail = [each["name"] for each in json.loads(made["value"])["fields"][3:]]
     assert tail == ["_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time"]
     assert list(texts(sql, op=Op.DELETE)) == ["key"]
-    assert list(texts(sql, AvroOptions(switches=AvroSwitches(key_columns="primary-key")))) == ["value"]
+    assert list(texts(sql, switches=AvroSwitches(key_columns="primary-key"))) == ["value"]
     assert list(texts("create table test.t (a int)")) == ["value"]
     assert texts("create table test.t (a int)", op=Op.DELETE) == {}
 
@@ -165,7 +170,7 @@ def test_a_default_of_a_vector_may_be_shown() -> None:
     sql = "create table test.t (id int primary key, v vector(1) default (vec_from_text('[1]')))"
     with pytest.raises(SchemaError, match="VECTOR default"):
         texts(sql)["value"]
-    shown = texts(sql, AvroOptions(switches=AvroSwitches(vector_default="shown")))["value"]
+    shown = texts(sql, switches=AvroSwitches(vector_default="shown"))["value"]
     assert json.loads(shown)["fields"][1]["default"].startswith("vec_from_text(")
 
 
@@ -173,15 +178,15 @@ def test_a_key_without_columns_may_be_refused() -> None:
     sql = "create table test.t (a int primary key, b int)"
     (info,) = catalog_from_sql(sql).tables()
     table = replace(info, selected=frozenset("b"))
-    assert list(Avro(PLAIN).rows(table).schemas(Op.INSERT)) == ["value"]
-    made = Avro(AvroOptions(switches=AvroSwitches(empty_keys="failing"))).rows(table).schemas(Op.INSERT)
+    assert list(Avro(PLAIN, AvroSwitches()).rows(table).schemas(Op.INSERT)) == ["value"]
+    made = Avro(PLAIN, AvroSwitches(empty_keys="failing")).rows(table).schemas(Op.INSERT)
     with pytest.raises(SchemaError, match="drops the whole primary key"):
         made["key"]
 
 
 def test_row_checksums_order_values_by_column_id() -> None:
     sql = "create table test.t (id int primary key, z int, y int); alter table test.t add column a int first"
-    options = AvroOptions(enable_tidb_extension=True, enable_row_checksum=True)
+    options = replace(EXTENSION, enable_row_checksum=True)
     made = texts(sql, options)
     names = [each["name"] for each in json.loads(made["value"])["fields"]]
     assert names[:4] == ["id", "z", "y", "a"]
@@ -204,9 +209,9 @@ def test_virtual_columns_are_not_shown() -> None:
         ("c bigint default 9223372036854775296", PLAIN, "c"),
     ],
 )
-def test_schemas_that_are_refused(columns: str, options: AvroOptions, named: str) -> None:
+def test_schemas_that_are_refused(columns: str, options: CodecConfig, named: str) -> None:
     (info,) = catalog_from_sql(f"create table test.t (id int primary key, {columns})").tables()
-    made = Avro(options).rows(info).schemas(Op.INSERT)
+    made = Avro(options, AvroSwitches()).rows(info).schemas(Op.INSERT)
     assert '"name":"id"' in made["key"]  # only the value's is refused
     with pytest.raises(SchemaError) as caught:
         made["value"]

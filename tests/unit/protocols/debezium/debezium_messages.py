@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.config import CodecConfig
+from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.pipeline.chunks import EncodedRows
 from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
-from ticdc_emit.protocols.debezium.encoder import Debezium, DebeziumOptions
+from ticdc_emit.protocols.connect.schema import DebeziumSettings
+from ticdc_emit.protocols.debezium.encoder import Debezium
 from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
@@ -28,12 +31,24 @@ def table_of(sql: str) -> TableInfo:
     return info
 
 
+_OF_CODEC = {
+    "disable_schema": "debezium_disable_schema",
+    "include_start_ts": "debezium_include_start_ts",
+    "enable_tidb_extension": "enable_tidb_extension",
+    "output_old_value": "output_old_value",
+}
+
+
 def codec_of(**options: Any) -> Debezium:
-    return Debezium(DebeziumOptions(**options))
+    """Return the codec with these fields of :class:`DebeziumSettings` and options of its ``codec``."""
+    codec = CodecConfig(
+        Protocol.DEBEZIUM, **{_OF_CODEC[name]: options.pop(name) for name in _OF_CODEC & options.keys()}
+    )
+    return Debezium(DebeziumSettings(codec, **options))
 
 
 def encoded_rows(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], **options: Any) -> EncodedRows:
-    """Return changes encoded as one batch; ``options`` are those of :class:`DebeziumOptions`."""
+    """Return changes encoded as one batch; ``options`` are those of :func:`codec_of`."""
     info = table_of(table) if isinstance(table, str) else table
     codec = codec_of(**options)
     planned = TablePlan(info.schema, info.name, (0,), (codec.rows(info),), "topic", 0)
@@ -41,7 +56,7 @@ def encoded_rows(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], *
         codec,
         {(info.schema, info.name): planned},
         Router("topic", {"topic": 1}),
-        Rendering(codec.options.zone),
+        Rendering(codec.settings.zone),
         LargeMessages(),
         BUILD_TS,
     )

@@ -13,7 +13,8 @@ from debezium_messages import BUILD_TS, COMMIT_TS, codec_of, described, describe
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.debezium.encoder import Debezium, DebeziumOptions, make_codec
+from ticdc_emit.protocols.connect.schema import DebeziumSettings
+from ticdc_emit.protocols.debezium.encoder import make_codec
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import ACTION_CODES, DdlEvent
 
@@ -249,10 +250,16 @@ def test_make_codec_reads_the_changefeed() -> None:
             cluster_id="c",
         )
     )
-    assert codec == Debezium(DebeziumOptions("c", "Asia/Shanghai", True, True, False))
+    own = codec.settings
+    assert (own.cluster_id, own.zone) == ("c", "Asia/Shanghai")
+    assert (own.codec.enable_tidb_extension, own.codec.debezium_disable_schema, own.codec.output_old_value) == (
+        *(True, True),
+        False,
+    )
     assert codec.ddl_to_all_partitions
     assert pickle.loads(pickle.dumps(codec)) == codec
     info = table_of(T)
     assert codec.bootstrap(info, BUILD_TS) is None
     assert not codec.rows(info).reads_old
-    assert make_codec(load_changefeed("memory://x/?protocol=debezium")) == Debezium(DebeziumOptions())
+    plain = make_codec(load_changefeed("memory://x/?protocol=debezium")).settings
+    assert plain == DebeziumSettings(plain.codec)

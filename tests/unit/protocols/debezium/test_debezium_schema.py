@@ -18,7 +18,7 @@ DATA = "io.debezium.data."
 def field(column: str, *, tidb_type: bool = False) -> list[tuple[str, Any]]:
     """Return the members of the schema of column ``v``, in their order."""
     info = table_of(f"create table test.t (v {column})")
-    return list(json.loads(field_schema(info.column("v"), tidb_type=tidb_type)).items())
+    return list(json.loads(field_schema(info.column("v"), extension=tidb_type)).items())
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_parameters() -> None:
 )
 def test_defaults(column: str, default: str | None) -> None:
     info = table_of(f"create table test.t (v {column})")
-    text = field_schema(info.column("v"), tidb_type=False).decode()
+    text = field_schema(info.column("v"), extension=False).decode()
     if default is None:
         assert text.endswith('"field":"v"}')
     else:

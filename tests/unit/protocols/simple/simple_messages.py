@@ -11,14 +11,16 @@ from typing import Any
 import fastavro
 
 from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.config import CodecConfig
+from ticdc_emit.config.lineages import SimpleSwitches
 from ticdc_emit.config.options import Integrity
+from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.pipeline.chunks import EncodedRows
 from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.protocols.simple.encoder import Simple
-from ticdc_emit.protocols.simple.schema import SimpleOptions
 from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
@@ -35,8 +37,11 @@ def table_of(sql: str) -> TableInfo:
     return info
 
 
-def codec_of(encoding: str = "json", **options: Any) -> Simple:
-    return Simple(SimpleOptions(encoding=encoding, **options))  # type: ignore[arg-type]
+def codec_of(
+    encoding: str = "json", location: str = "UTC", switches: SimpleSwitches = SimpleSwitches(), **options: Any
+) -> Simple:
+    """Return the codec with these ``options`` of the changefeed's ``codec``."""
+    return Simple(CodecConfig(Protocol.SIMPLE, encoding_format=encoding, **options), location, switches)  # type: ignore[arg-type]
 
 
 def encoded_rows(
@@ -47,7 +52,7 @@ def encoded_rows(
     build_ts: int | None = BUILD_TS,
     **options: Any,
 ) -> EncodedRows:
-    """Return changes encoded as one batch; ``options`` are those of :class:`SimpleOptions`."""
+    """Return changes encoded as one batch; ``options`` are those of :func:`codec_of`."""
     info = table_of(table) if isinstance(table, str) else table
     codec = codec_of(location=zone, **options)
     planned = TablePlan(info.schema, info.name, (0,), (codec.rows(info),), "topic", 0)

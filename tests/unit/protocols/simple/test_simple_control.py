@@ -198,7 +198,7 @@ def test_a_changefeed_makes_the_codec() -> None:
         integrity=True,
     )
     codec = make_codec(config)
-    assert (codec.options.encoding, codec.options.location) == ("avro", "Asia/Tokyo")
+    assert (codec.options.encoding_format, codec.location) == ("avro", "Asia/Tokyo")
     assert codec.options.enable_row_checksum
     assert codec.refuses_large_schemas
     assert codec.ddl_to_all_partitions

@@ -12,12 +12,7 @@ from simple_messages import MESSAGE_SCHEMA, avro_message
 from vector_files import load_vector, vector_names
 
 from ticdc_emit.protocols.names import ddl_kind
-from ticdc_emit.protocols.simple.avro_encoder import (
-    DDL_TYPES,
-    DML_TYPES,
-    Branch,
-    Kind,
-)
+from ticdc_emit.protocols.simple.encoder import DDL_TYPES, DML_TYPES, Branch, Kind
 
 KINDS = {"ddl": "DDL", "row": "DML", "watermark": "WATERMARK", "bootstrap": "BOOTSTRAP"}
 

@@ -1,20 +1,23 @@
-"""The common part of every Debezium value: the ``source`` block and the time of the message.
+"""The common part of Debezium's messages: the ``source`` block, and the payloads of DDL and watermarks.
 
-Rule sources: protocol document "Payload"; semantics 2.4; reference ``pingcap/tiflow:
-pkg/sink/codec/debezium/codec.go`` (EncodeValue, EncodeDDLEvent, EncodeCheckpointEvent).
+In: a DDL event or a TSO. Out: JSON payloads, which Debezium-Avro encodes by their schemas. Rule sources: protocol
+document "Payload"; semantics 2.4; reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (EncodeValue,
+EncodeDDLEvent, EncodeCheckpointEvent).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from ticdc_emit.columnar.escape import JSONITER
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.connect.defaults import Json, json_object, json_string
-from ticdc_emit.protocols.connect.types import jdbc_type
+from ticdc_emit.protocols.connect.schema import CHANGE_KEY, CONNECTOR, VERSION, Member, Struct, jdbc_type
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
@@ -37,20 +40,15 @@ from ticdc_emit.sql.types import (
 from ticdc_emit.tso import physical_ms
 
 __all__ = [
-    "CHANGE_FIELDS",
-    "CHANGE_KEY",
-    "CHANGE_VALUE",
-    "KEY_FIELDS",
-    "KEY_SCHEMA",
-    "OP",
-    "TRANSACTION",
-    "TS_MS",
-    "change_value_schema",
+    "Json",
+    "change_schema",
     "ddl_payloads",
+    "envelope_member",
     "is_sent",
-    "leaf",
+    "json_content",
+    "json_object",
+    "json_string",
     "message",
-    "opening",
     "redefined_columns",
     "source_parts",
     "table_description",
@@ -58,18 +56,56 @@ __all__ = [
 ]
 
 
+Json: TypeAlias = "str | bytes | bool | int | Sequence[Json] | Mapping[str, Json] | None"
+_ESCAPED = re.compile(rb'["\\\x00-\x1f]')
+
+
+def json_content(text: str | bytes) -> bytes:
+    """Return text as the content of a JSON string."""
+    raw = text.encode() if isinstance(text, str) else text
+    return _ESCAPED.sub(lambda match: JSONITER.replacement(match[0][0]), raw)
+
+
+def json_string(text: str | bytes) -> bytes:
+    """Return text as a JSON string with quotes."""
+    return b'"%s"' % json_content(text)
+
+
+def json_text(value: Json) -> bytes:
+    """Return any value as JSON text."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return json_string(value)
+    if value is None:
+        return b"null"
+    if isinstance(value, bool):
+        return b"true" if value else b"false"
+    if isinstance(value, int):
+        return b"%d" % value
+    if isinstance(value, Mapping):
+        return json_object(*value.items())
+    return b"[" + b",".join(map(json_text, value)) + b"]"
+
+
+def json_object(*members: tuple[str, Json]) -> bytes:
+    """Return an object of members, in this order."""
+    return b"{" + b",".join(json_string(name) + b":" + json_text(value) for name, value in members) + b"}"
+
+
 def source_parts(cluster_id: str, schema: str, table: str) -> tuple[bytes, bytes, bytes]:
     """Return the text before the commit time (ms), before the TSO, and before the message's time (ms)."""
     cluster = json_string(cluster_id)
     return (
-        b'{"source":{"version":"2.4.0.Final","connector":"TiCDC","name":%s,"ts_ms":' % cluster,
+        b'{"source":{"version":%s,"connector":%s,"name":%s,"ts_ms":'
+        % (json_string(VERSION), json_string(CONNECTOR), cluster),
         b',"snapshot":"false","db":%s,"table":%s,"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,'
         b'"query":null,"commit_ts":' % (json_string(schema), json_string(table)),
         b',"cluster_id":%s},"ts_ms":' % cluster,
     )
 
 
-def opening(cluster_id: str, schema: str, table: str, ts: int, build_ts: int) -> bytes:
+def _opening(cluster_id: str, schema: str, table: str, ts: int, build_ts: int) -> bytes:
     """Return the payload of a control message up to its time; ``ts`` is its TSO, ``build_ts`` its time in ms."""
     first, second, third = source_parts(cluster_id, schema, table)
     return first + b"%d" % physical_ms(ts) + second + b"%d" % ts + third + b"%d" % build_ts
@@ -80,117 +116,48 @@ def message(payload: bytes, schema: bytes | None) -> bytes:
     return b'{"payload":%s}' % payload if schema is None else b'{"payload":%s,"schema":%s}' % (payload, schema)
 
 
-CHANGE_KEY = "io.debezium.connector.mysql.SchemaChangeKey"
-CHANGE_VALUE = "io.debezium.connector.mysql.SchemaChangeValue"
-
-
-def leaf(kind: str, optional: bool, name: str) -> bytes:
+def envelope_member(member: Member) -> bytes:
     """Return the schema of a member of ``source``, of an envelope or of a transaction."""
-    return json_object(("type", kind), ("optional", optional), ("field", name))
+    if isinstance(member.type, Struct):
+        return json_object(
+            ("type", "struct"),
+            ("fields", tuple(map(envelope_member, member.type.members))),
+            ("optional", member.optional),
+            ("name", member.type.name),
+            ("version", 1),
+            ("field", member.name),
+        )
+    return json_object(("type", member.type), ("optional", member.optional), ("field", member.name))
 
 
-OP = leaf("string", False, "op")
-TS_MS = leaf("int64", True, "ts_ms")
-TRANSACTION = json_object(
-    ("type", "struct"),
-    (
-        "fields",
-        [
-            leaf("string", False, "id"),
-            leaf("int64", False, "total_order"),
-            leaf("int64", False, "data_collection_order"),
-        ],
-    ),
-    ("optional", True),
-    ("name", "event.block"),
-    ("version", 1),
-    ("field", "transaction"),
-)
-
-
-def _leaf(name: str, optional: bool, kind: str) -> bytes:
-    return json_object(("field", name), ("optional", optional), ("type", kind))
-
-
-def _array(name: str, optional: bool, items: Json) -> bytes:
-    return json_object(("field", name), ("optional", optional), ("type", "array"), ("items", items))
-
-
-def _struct(name: str, *fields: Json) -> bytes:
+def change_schema(change: Struct, *first: bytes) -> bytes:
+    """Return the schema of a schema change's key or value; ``first``: the schemas of members before its own."""
+    fields = (*first, *map(_change_member, change.members))
+    if change is CHANGE_KEY:
+        return json_object(
+            ("type", "struct"), ("name", change.name), ("optional", False), ("version", 1), ("fields", fields)
+        )
     return json_object(
-        ("name", f"io.debezium.connector.schema.{name}"),
-        ("optional", False),
-        ("type", "struct"),
-        ("version", 1),
-        ("fields", fields),
+        ("optional", False), ("type", "struct"), ("version", 1), ("name", change.name), ("fields", fields)
     )
 
 
-_TEXTS: Json = {"type": "string", "optional": False}
-
-_COLUMN = _struct(
-    "Column",
-    _leaf("name", False, "string"),
-    _leaf("jdbcType", False, "int32"),
-    _leaf("nativeType", True, "int32"),
-    _leaf("typeName", False, "string"),
-    _leaf("typeExpression", True, "string"),
-    _leaf("charsetName", True, "string"),
-    _leaf("length", True, "int32"),
-    _leaf("scale", True, "int32"),
-    _leaf("position", False, "int32"),
-    _leaf("optional", True, "boolean"),
-    _leaf("autoIncremented", True, "boolean"),
-    _leaf("generated", True, "boolean"),
-    _leaf("comment", True, "string"),
-    _leaf("defaultValueExpression", True, "string"),
-    _array("enumValues", True, _TEXTS),
-)
-_TABLE = json_object(
-    ("field", "table"),
-    ("optional", True),
-    ("type", "struct"),
-    ("name", "io.debezium.connector.schema.Table"),
-    ("version", 1),
-    (
-        "fields",
-        [
-            _leaf("defaultCharsetName", True, "string"),
-            _array("primaryKeyColumnNames", True, _TEXTS),
-            _array("columns", False, _COLUMN),
-            _leaf("comment", True, "string"),
-        ],
-    ),
-)
-_CHANGE = _struct("Change", _leaf("type", False, "string"), _leaf("id", False, "string"), _TABLE)
-
-KEY_FIELDS = (_leaf("databaseName", False, "string"),)
-KEY_SCHEMA = json_object(
-    ("type", "struct"),
-    ("name", CHANGE_KEY),
-    ("optional", False),
-    ("version", 1),
-    ("fields", KEY_FIELDS),
-)
-CHANGE_FIELDS = (
-    _leaf("ts_ms", False, "int64"),
-    _leaf("databaseName", True, "string"),
-    _leaf("schemaName", True, "string"),
-    _leaf("ddl", True, "string"),
-    _array("tableChanges", False, _CHANGE),
-)
-"""The members of a schema change after ``source``, which comes first."""
+def _change_member(member: Member) -> bytes:
+    kind: Any = member.type
+    more: tuple[tuple[str, Json], ...] = ()
+    if isinstance(kind, list):
+        kind, more = "array", (("items", _items(kind[0])),)
+    elif isinstance(kind, Struct):
+        fields = tuple(map(_change_member, kind.members))
+        kind, more = "struct", (("name", kind.name), ("version", 1), ("fields", fields))
+    return json_object(("field", member.name), ("optional", member.optional), ("type", kind), *more)
 
 
-def change_value_schema(source: bytes) -> bytes:
-    """Return the schema of a schema change's value; ``source``: that of its first member."""
-    return json_object(
-        ("optional", False),
-        ("type", "struct"),
-        ("version", 1),
-        ("name", CHANGE_VALUE),
-        ("fields", [source, *CHANGE_FIELDS]),
-    )
+def _items(kind: str | Struct) -> bytes:
+    if isinstance(kind, str):
+        return json_object(("type", kind), ("optional", False))
+    fields = tuple(map(_change_member, kind.members))
+    return json_object(("name", kind.name), ("optional", False), ("type", "struct"), ("version", 1), ("fields", fields))
 
 
 _REREAD = frozenset({MySQLType.DATETIME, MySQLType.DURATION, MySQLType.TIMESTAMP, MySQLType.YEAR})
@@ -459,7 +426,7 @@ def ddl_payloads(event: DdlEvent, build_ts: int, cluster_id: str) -> tuple[bytes
     if kind is None:
         return None
     database = json_object(("databaseName", event.schema))
-    value = opening(cluster_id, event.schema, event.table, event.commit_ts, build_ts)
+    value = _opening(cluster_id, event.schema, event.table, event.commit_ts, build_ts)
     value += b",%s," % database[1:-1]
     value += b'"schemaName":null,"ddl":%s,"tableChanges":[%s]}' % (json_string(event.query), _change(event, kind))
     return database, value
@@ -467,7 +434,7 @@ def ddl_payloads(event: DdlEvent, build_ts: int, cluster_id: str) -> tuple[bytes
 
 def watermark_payloads(ts: int, build_ts: int, cluster_id: str) -> tuple[bytes, bytes]:
     """Return key and value of the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms."""
-    return b"{}", opening(cluster_id, "", "", ts, build_ts) + b',"transaction":null,"op":"m"}'
+    return b"{}", _opening(cluster_id, "", "", ts, build_ts) + b',"transaction":null,"op":"m"}'
 
 
 def _change(event: DdlEvent, kind: str) -> bytes:

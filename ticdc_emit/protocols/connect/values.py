@@ -1,0 +1,525 @@
+"""Values and defaults in Debezium's messages: one row for each MySQL type.
+
+In: a column and accepted values (``columnar.values``). Out: the content of each member, null for ``null``; the defaults
+that schemas show, and those that replace NULL. Rule sources: protocol document "Data type mapping"; semantics 2.4;
+reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (writeDebeziumFieldValue).
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.binary_text import base64_text, little_endian_base64
+from ticdc_emit.columnar.buffers import FEW, to_text
+from ticdc_emit.columnar.epochs import EARLIEST_ZONED, clock_micros, date_days, datetime_ticks, zoned_text
+from ticdc_emit.columnar.escape import JSONITER, escape_text
+from ticdc_emit.columnar.jsoniter import decimal_as_double, number_text
+from ticdc_emit.columnar.strings import labels_of
+from ticdc_emit.columnar.value_errors import ValueRefused, refuse_any
+from ticdc_emit.columnar.values import text_content
+from ticdc_emit.protocols.connect.encoder import json_content, json_string
+from ticdc_emit.protocols.connect.schema import DebeziumSettings
+from ticdc_emit.schema.defaults import normalise_duration, parse_moment
+from ticdc_emit.schema.model import Column
+from ticdc_emit.sql.types import (
+    DATE_TYPES,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    MOMENT_TYPES,
+    STRING_TYPES,
+    MySQLType,
+)
+
+__all__ = [
+    "NOW",
+    "NUMBER",
+    "Value",
+    "around",
+    "as_it_is",
+    "bit_content",
+    "bit_default",
+    "content",
+    "date_default",
+    "datetime_default",
+    "days",
+    "days_content",
+    "decimal_content",
+    "default_bits",
+    "default_days",
+    "default_moment",
+    "default_text",
+    "duration_default",
+    "flag_content",
+    "float_content",
+    "integer_content",
+    "label_content",
+    "literal_default",
+    "little_endian_content",
+    "micros_content",
+    "null_content",
+    "null_value",
+    "number_default",
+    "printed",
+    "refused_at",
+    "schema_default",
+    "string_content",
+    "ticks",
+    "ticks_content",
+    "timestamp_default",
+    "wrapped_content",
+    "year_default",
+    "zoned",
+    "zoned_content",
+]
+
+
+_BOOLEANS = pa.array(["false", "true"])
+
+
+def as_it_is(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """Text without characters that JSON escapes."""
+    return values
+
+
+def integer_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """Numbers."""
+    return to_text(values)
+
+
+def wrapped_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """Numbers of 64 bits: beyond int64 they wrap."""
+    return to_text(values.view(pa.int64()))
+
+
+def float_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """Floating point numbers."""
+    return number_text(values)
+
+
+def decimal_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """The doubles nearest to decimals."""
+    return decimal_as_double(values)
+
+
+def string_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """Text and JSON; binary data in base64."""
+    return base64_text(values) if column.is_binary else text_content(column, values, JSONITER)
+
+
+def label_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """Labels of an ENUM or SET, made once for each distinct value."""
+    if len(values) <= FEW:
+        return escape_text(pa.array(labels_of(column, values), pa.string()), JSONITER)
+    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    labels = pa.array(labels_of(column, encoded.dictionary), pa.string())
+    return escape_text(labels, JSONITER).take(encoded.indices)
+
+
+def flag_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """BIT(1)."""
+    return _BOOLEANS.take(values)
+
+
+def little_endian_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """Longer BIT columns in base64."""
+    return little_endian_base64(values, column.flen)
+
+
+def days_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """:func:`days` as text."""
+    return to_text(days(column, values, settings))
+
+
+def ticks_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """:func:`ticks` as text."""
+    return to_text(ticks(column, values, settings))
+
+
+def micros_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """TIME in us."""
+    return to_text(clock_micros(values))
+
+
+def zoned_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """TIMESTAMP in UTC, without the final ``Z``."""
+    return zoned_text(column, values, settings.zone)
+
+
+def zoned(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """Return TIMESTAMP in UTC."""
+    return zoned_text(column, values, settings.zone, "Z")
+
+
+def days(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """Return DATE text as days since the epoch, ``int32``; an invalid day is null, or 0 if NOT NULL."""
+    return _filled(column, date_days(values))
+
+
+def ticks(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """Return DATETIME text as ms or us since the epoch, ``int64``; an invalid day as in :func:`days`."""
+    return _filled(column, datetime_ticks(column, values, settings.switches.partly_zero))
+
+
+def _filled(column: Column, numbers: pa.Array) -> pa.Array:
+    return numbers if column.nullable else numbers.fill_null(0)
+
+
+NOW = "CURRENT_TIMESTAMP"
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TURN, _CENTURY = 70, 100  # a YEAR below 70 is of 2000, one below 100 of 1900
+
+
+def literal_default(column: Column) -> bytes:
+    """Return the default of text, labels, JSON and vectors as it is stored."""
+    return json_string(_stored(column))
+
+
+def number_default(column: Column) -> bytes | None:
+    """Return the default of a number, read as a double."""
+    return _double(default_text(column), turn=False)
+
+
+def year_default(column: Column) -> bytes | None:
+    """Return the default of a YEAR, which may have two digits."""
+    return _double(default_text(column), turn=True)
+
+
+def date_default(column: Column) -> bytes | None:
+    """Return the default of a DATE in days."""
+    return default_days(column) or _zero_unless_nullable(column)
+
+
+def datetime_default(column: Column) -> bytes | None:
+    """Return the default of a DATETIME in ms or us; an expression is 0."""
+    moment = default_moment(column)
+    if moment is None:  # CURRENT_TIMESTAMP, and any other expression
+        return b"0"
+    try:
+        return printed(datetime_ticks(column, moment)) or _zero_unless_nullable(column)
+    except ValueRefused:  # partly zero
+        return b"0"
+
+
+def timestamp_default(column: Column) -> bytes | None:
+    """Return the default of a TIMESTAMP in UTC; an expression other than CURRENT_TIMESTAMP is 0."""
+    now = default_text(column) == NOW
+    moment = None if now else default_moment(column)
+    if moment is None and not now:
+        return b"0"
+    zoned = EARLIEST_ZONED if moment is None else zoned_text(column, moment, "UTC")[0].as_py()
+    if zoned == EARLIEST_ZONED and column.nullable:
+        return None
+    return b'"%sZ"' % zoned.encode()
+
+
+def duration_default(column: Column) -> bytes | None:
+    """Return the default of a TIME in us."""
+    try:
+        clock = normalise_duration(default_text(column), max(column.decimal, 0))
+    except ValueError:
+        return None
+    return printed(clock_micros(pa.array([clock], pa.string())))
+
+
+def bit_default(column: Column) -> bytes:
+    """Return the default of a BIT: a flag, or base64."""
+    return bit_content(column) if column.flen == 1 else b'"%s"' % bit_content(column)
+
+
+def default_bits(column: Column) -> int:
+    """Return the default of a BIT as a number."""
+    stored = _stored(column)
+    return int.from_bytes(stored.encode() if isinstance(stored, str) else stored, "big")
+
+
+def bit_content(column: Column) -> bytes:
+    """Return the default of a BIT without quotes."""
+    if column.flen == 1:
+        return b"true" if default_bits(column) else b"false"
+    return printed(little_endian_base64(pa.array([default_bits(column)], pa.uint64()), column.flen)) or b""
+
+
+def default_text(column: Column) -> str:
+    """Return the default as text, with any bytes."""
+    stored = _stored(column)
+    return stored if isinstance(stored, str) else stored.decode("utf-8", "replace")
+
+
+def default_days(column: Column) -> bytes | None:
+    """Return the default of a DATE in days, ``None`` if it is not a day."""
+    text = default_text(column)
+    try:
+        return printed(date_days(pa.array([text], pa.string()))) if _DATE.fullmatch(text) else None
+    except pa.ArrowInvalid:  # not a calendar day
+        return None
+
+
+def default_moment(column: Column) -> pa.Array | None:
+    """Return a stored DATETIME or TIMESTAMP default as one canonical text, ``None`` for an expression."""
+    fsp = max(column.decimal, 0)
+    try:
+        return pa.array([parse_moment(default_text(column), fsp).text(fsp)], pa.string())
+    except ValueError:
+        return None
+
+
+def printed(one: pa.Array) -> bytes | None:
+    """Return the text of an array's one value, ``None`` for null."""
+    value = one.cast(pa.string())[0].as_py()
+    return None if value is None else value.encode()
+
+
+def _stored(column: Column) -> str | bytes:
+    default = column.default
+    assert default is not None
+    return default
+
+
+def _zero_unless_nullable(column: Column) -> bytes | None:
+    return None if column.nullable else b"0"
+
+
+def _double(text: str, *, turn: bool) -> bytes | None:
+    if not NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    if turn and value < _CENTURY:
+        value += 2000 if value < _TURN else 1900
+    return printed(number_text(pa.array([value], pa.float64())))
+
+
+Content: TypeAlias = Callable[[Column, pa.Array, DebeziumSettings], pa.Array]
+Default: TypeAlias = Callable[[Column], "bytes | None"]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """``content``: a member's value; ``quotes``: the bytes before and after it. ``default``: the member of a schema."""
+
+    content: Content
+    default: Default
+    quotes: tuple[bytes, bytes] = (b"", b"")
+
+
+_TEXT, _ZULU = (b'"', b'"'), (b'"', b'Z"')
+_INTEGER_ROW = _Row(integer_content, number_default)
+_CHARACTERS = _Row(string_content, literal_default, _TEXT)
+_DATE_ROW = _Row(days_content, date_default)
+_TYPES = {
+    MySQLType.TINY: _INTEGER_ROW,
+    MySQLType.SHORT: _INTEGER_ROW,
+    MySQLType.INT24: _INTEGER_ROW,
+    MySQLType.LONG: _INTEGER_ROW,
+    MySQLType.LONGLONG: _Row(wrapped_content, number_default),
+    MySQLType.FLOAT: _Row(float_content, number_default),
+    MySQLType.DOUBLE: _Row(float_content, number_default),
+    MySQLType.NEWDECIMAL: _Row(decimal_content, number_default),
+    MySQLType.YEAR: _Row(integer_content, year_default),
+    MySQLType.DATE: _DATE_ROW,
+    MySQLType.NEWDATE: _DATE_ROW,
+    MySQLType.DATETIME: _Row(ticks_content, datetime_default),
+    MySQLType.TIMESTAMP: _Row(zoned_content, timestamp_default, _ZULU),
+    MySQLType.DURATION: _Row(micros_content, duration_default),
+    **dict.fromkeys(STRING_TYPES | {MySQLType.JSON}, _CHARACTERS),
+    MySQLType.ENUM: _Row(label_content, literal_default, _TEXT),
+    MySQLType.SET: _Row(label_content, literal_default, _TEXT),
+    MySQLType.BIT: _Row(little_endian_content, bit_default, _TEXT),
+    MySQLType.VECTOR_FLOAT32: _Row(as_it_is, literal_default, _TEXT),
+}
+_ONE_BIT = replace(_TYPES[MySQLType.BIT], content=flag_content, quotes=(b"", b""))
+
+
+def _row(column: Column) -> _Row:
+    return _ONE_BIT if column.type is MySQLType.BIT and column.flen == 1 else _TYPES[column.type]
+
+
+def around(column: Column) -> tuple[bytes, bytes]:
+    """Return the bytes before and after a value of the column; every TIMESTAMP ends with ``Z``."""
+    return _row(column).quotes
+
+
+def content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
+    """Return the content of each value, null for ``null``; a default replaces NULL.
+
+    Raises :class:`ValueRefused` for a TIMESTAMP that does not exist in the changefeed's time zone, and for a NULL whose
+    default is not a value.
+    """
+    text = _row(column).content(column, values, settings)
+    if values.null_count == 0 or column.default is None:
+        return text
+    nulls = pc.is_null(values)
+    with refused_at(nulls):
+        shown = null_content(column, settings)
+    # binary: a default may not be UTF-8
+    return text if shown is None else pc.if_else(nulls, pa.scalar(shown, pa.binary()), text.cast(pa.binary()))
+
+
+def schema_default(column: Column) -> bytes | None:
+    """Return the ``default`` of a field's schema; ``None`` if it has none."""
+    return None if column.default is None else _row(column).default(column)
+
+
+Value: TypeAlias = "int | float | Decimal | str | bytes | None"
+_INTEGER = re.compile(r"[-+]?[0-9]+", re.ASCII)
+_TEXTS = STRING_TYPES | LABEL_TYPES | {MySQLType.JSON}
+_INT64 = 1 << 63
+_READABLE_BYTES = 2  # length of a binary default; classic panics for longer ones
+
+
+def null_value(column: Column, settings: DebeziumSettings) -> Value:
+    """Return the value that replaces NULL in ``next``; ``None`` is NULL itself.
+
+    A BIT is a number, binary data ``bytes``, labels and text are text as it is stored, a DATETIME is ms or us, a
+    TIMESTAMP is text in UTC without the closing ``Z``. Raises :class:`ValueRefused` (of row 0) for a default that is
+    not a value of the column, such as an expression, and if TiCDC panics.
+    """
+    kind = column.type
+    if column.default is None:
+        return None
+    if kind is MySQLType.BIT:
+        return default_bits(column)
+    if kind in _TEXTS:
+        return _raw(column.default) if column.is_binary else column.default
+    if kind in MOMENT_TYPES:
+        return _moment(column, settings.zone)
+    if kind in DATE_TYPES or kind is MySQLType.VECTOR_FLOAT32:
+        raise _no_value(column)
+    if kind is MySQLType.DURATION:
+        return 0
+    return _number(column, default_text(column))
+
+
+def _number(column: Column, text: str) -> Value:
+    """Return a number; 0 for text that TiDB does not read as one."""
+    if column.type in INTEGER_TYPES or column.type is MySQLType.YEAR:
+        number_default = int(text) if _INTEGER.fullmatch(text) else 0
+        return number_default if -_INT64 <= number_default < _INT64 else 0
+    if not NUMBER.fullmatch(text):
+        return 0
+    return float(text) if column.type in FLOAT_TYPES else Decimal(text)
+
+
+def _moment(column: Column, zone: str) -> int | str | None:
+    if default_text(column) == NOW:
+        return 0 if column.type is MySQLType.DATETIME else None
+    moment = default_moment(column)
+    if moment is None:
+        raise _no_value(column)
+    if column.type is MySQLType.DATETIME:
+        ticks: int | None = datetime_ticks(column, moment)[0].as_py()
+        return ticks
+    zoned: str = zoned_text(column, moment, zone)[0].as_py()
+    return None if zoned == EARLIEST_ZONED else zoned
+
+
+def null_content(column: Column, settings: DebeziumSettings) -> bytes | None:
+    """Return the replacement of NULL in a JSON message, without quotes; ``None`` is ``null``.
+
+    Raises the errors of :func:`null_value`.
+    """
+    if column.default is None:
+        return None
+    if settings.switches.null_default == "value":
+        return _shown_value(column, null_value(column, settings))
+    return _shown_text(column, settings)
+
+
+@contextmanager
+def refused_at(nulls: pa.Array) -> Iterator[None]:
+    """If there is no value to replace NULL, refuse the rows that are NULL (a boolean for each row)."""
+    try:
+        yield
+    except ValueRefused as fault:
+        refuse_any(np.asarray(nulls.to_numpy(zero_copy_only=False)), fault.reason, fault.remedy)
+        raise
+
+
+def _shown_value(column: Column, value: Value) -> bytes | None:
+    if value is None:
+        return None
+    if column.type is MySQLType.BIT:
+        return bit_content(column)
+    if isinstance(value, bytes) and column.is_binary:
+        return base64.b64encode(value)
+    if isinstance(value, str | bytes):
+        return json_content(value)
+    if isinstance(value, int):
+        return b"%d" % value
+    width = pa.float32() if column.type is MySQLType.FLOAT else pa.float64()
+    return printed(number_text(pa.array([float(value)], width)))
+
+
+def _shown_text(column: Column, settings: DebeziumSettings) -> bytes | None:
+    default, kind = column.default, column.type
+    assert default is not None
+    if kind is MySQLType.BIT:
+        if not default:
+            raise _no_value(column)
+        return bit_content(column)
+    if column.is_binary:
+        return _twice(column, _raw(default))
+    if kind is MySQLType.VECTOR_FLOAT32:
+        raise _no_value(column)
+    if kind in _TEXTS:
+        return json_content(default)
+    if kind is MySQLType.YEAR:
+        return json_string(default_text(column))
+    if kind in DATE_TYPES:
+        return default_days(column)
+    if kind in MOMENT_TYPES:
+        moment = _moment(column, settings.zone)
+        return None if moment is None else str(moment).encode()
+    return _shown_number(column)
+
+
+def _shown_number(column: Column) -> bytes:
+    shown: bytes | None
+    if column.type in INTEGER_TYPES:
+        shown = _integer(default_text(column))
+    elif column.type is MySQLType.DURATION:
+        shown = duration_default(column)
+    else:
+        shown = number_default(column)
+    if shown is None:
+        raise _no_value(column)
+    return shown
+
+
+def _integer(text: str) -> bytes | None:
+    if not _INTEGER.fullmatch(text):
+        return None
+    number_default = int(text)
+    return b"%d" % (number_default - 2 * _INT64 if number_default >= _INT64 else number_default)
+
+
+def _twice(column: Column, raw: bytes) -> bytes:
+    """Return ``classic``'s form of binary data: the member twice, first as a value, then as in the schema."""
+    if len(raw) > _READABLE_BYTES:
+        raise _no_value(column)
+    if not column.name:
+        raise TypeError("this default shows its column's name, which columns of one kind do not share")
+    return base64.b64encode(raw) + b'",%s:"%s' % (json_string(column.name), json_content(raw))
+
+
+def _raw(default: str | bytes) -> bytes:
+    return default.encode() if isinstance(default, str) else default
+
+
+def _no_value(column: Column) -> ValueRefused:
+    return ValueRefused(
+        0,
+        f"Debezium messages show the default in place of NULL, and {column.default!r} is not a value",
+        "Give the column a literal default, or no NULL",
+    )

@@ -1,0 +1,211 @@
+"""Values of Simple's messages, as a reader gets them from either encoding.
+
+In: a column and a value (JSON: text, :class:`SimpleTimestamp`; Avro: numbers, text, bytes, :class:`SimpleTimestamp`).
+Out: Python values, canonical text, and the comparison of a row with its checksums. Rule sources: protocol document "DML
+Event"; semantics 3.3.
+"""
+
+from __future__ import annotations
+
+import struct
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from zlib import crc32
+
+from ticdc_emit.protocols.canonical_text import (
+    BINARY_TYPES,
+    Convert,
+    blob,
+    double,
+    enum_label,
+    in_utc,
+    in_zone,
+    raw_text,
+    set_labels,
+    text,
+    vector,
+    word,
+)
+from ticdc_emit.protocols.events import OTHER_TABLES, ChecksumMismatchError, DecodeError, RowEvent
+from ticdc_emit.protocols.simple.schema import SimpleColumn, SimpleTableSchema
+from ticdc_emit.schema.defaults import float_text
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
+
+__all__ = ["SimpleChecksum", "SimpleTimestamp", "check_images", "row_values", "simple_convert"]
+
+
+@dataclass(frozen=True)
+class SimpleTimestamp:
+    """A TIMESTAMP: its text in the time zone ``location``."""
+
+    location: str
+    value: str
+
+
+@dataclass(frozen=True)
+class SimpleChecksum:
+    """The CRC32 of a row: ``current`` of its data, ``previous`` of its old values, 0 where there are none."""
+
+    version: int
+    corrupted: bool
+    current: int
+    previous: int
+
+
+_INTEGERS = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint", "year", "bit"})
+_TEXTS = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext"})
+_PRINTED = frozenset({"json", "vector", "date", "time", "datetime"})
+_WORD = (1 << 64) - 1
+
+
+def row_values(schema: SimpleTableSchema, image: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an image's values. Raises :class:`DecodeError` for a column or value that does not fit the schema."""
+    columns = {column.name: column for column in schema.columns}
+    values = {}
+    for name, value in image.items():
+        column = columns.get(name) or schema.column(name)
+        try:
+            values[name] = None if value is None else _value(column, value)
+        except (ValueError, TypeError, LookupError, InvalidOperation, OverflowError) as fault:
+            raise DecodeError(
+                f"{value!r:.100} is not a value of a column of type {column.mysql_type}: {fault}",
+                remedy="Give the schema of the version that the row names",
+                table=f"{schema.schema}.{schema.table}",
+                field=name,
+            ) from fault
+    return values
+
+
+def _value(column: SimpleColumn, value: Any) -> Any:
+    kind = column.mysql_type
+    if kind in _INTEGERS:
+        return int(value) & _WORD if column.unsigned else int(value)
+    if kind in _TEXTS or kind in _PRINTED:
+        return _of(str, value)
+    if kind in BINARY_TYPES:
+        return value if isinstance(value, bytes) else b64decode(_of(str, value), validate=True)
+    return _READ[kind](column, value)
+
+
+def _of(kind: type, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"a {type(value).__name__}")
+    return value
+
+
+def _single(column: SimpleColumn, value: Any) -> float:
+    return float(struct.unpack("<f", struct.pack("<f", float(value)))[0])
+
+
+def _label(column: SimpleColumn, value: Any) -> str:
+    """Number 0 is the empty text of an invalid value."""
+    number = int(value)
+    if number < 0:
+        raise ValueError("a negative number")
+    return column.elements[number - 1] if number else ""
+
+
+def _labels(column: SimpleColumn, value: Any) -> str:
+    mask = int(value) & _WORD
+    if mask >> len(column.elements):
+        raise ValueError("a bit without label")
+    return ",".join(label for place, label in enumerate(column.elements) if mask >> place & 1)
+
+
+_READ: Mapping[str, Callable[[SimpleColumn, Any], Any]] = {
+    "float": _single,
+    "double": lambda column, value: float(value),
+    "decimal": lambda column, value: Decimal(_of(str, value)),
+    "enum": _label,
+    "set": _labels,
+    "timestamp": lambda column, value: _of(SimpleTimestamp, value),
+}
+
+
+def simple_convert(column: Column, zone: str) -> Convert | None:
+    """Return a function that converts a column's values to canonical text. ``zone``: the changefeed's."""
+    kind = column.type
+    if kind in INTEGER_TYPES or kind in (MySQLType.YEAR, MySQLType.BIT):
+        unsigned = column.unsigned or kind is MySQLType.BIT
+        return lambda value: value if type(value) is str else str(value & _WORD if unsigned else value)
+    if kind in FLOAT_TYPES:
+        single = kind is MySQLType.FLOAT
+        return lambda value: float_text(float(value), single=single)
+    if kind is MySQLType.ENUM:
+        return enum_label(column)
+    if kind is MySQLType.SET:
+        return set_labels(column)
+    if kind is MySQLType.TIMESTAMP:
+        return lambda value: _timestamp(value, zone)
+    return _binary if column.is_binary else None
+
+
+def _timestamp(value: SimpleTimestamp, zone: str) -> str:
+    return in_zone(value.value, value.location, zone)
+
+
+def _binary(value: Any) -> str:
+    return value if isinstance(value, str) else raw_text(value)
+
+
+_NUMBERS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQLType.SET}
+
+
+def check_images(event: RowEvent, stated: SimpleChecksum, table: TableInfo) -> None:
+    """Compare both images of a row with the checksums in the message.
+
+    Raises :class:`ChecksumMismatchError`, and :class:`DecodeError` for values that are not of their columns.
+    """
+    for image, expected in ((event.after, stated.current), (event.before, stated.previous)):
+        if image is None or expected == 0:  # each half of a split update has no checksum: 0
+            continue
+        actual = _row_checksum(table, image)
+        if actual != expected:
+            raise ChecksumMismatchError(
+                f"the row's checksum is {actual}, the message says {expected}",
+                remedy="Compare the row with its source: TiDB computed the checksum from other values",
+                table=table.full_name,
+                expected=expected,
+                actual=actual,
+                corrupted=stated.corrupted,
+            )
+
+
+def _row_checksum(table: TableInfo, image: Mapping[str, Any]) -> int:
+    actual = 0
+    for column in table.columns:
+        value = image.get(column.name)  # virtual columns are in no row, and NULL has no bytes
+        if value is None:
+            continue
+        try:
+            actual = crc32(_bytes(column, value), actual)
+        except (ValueError, TypeError, OverflowError, AttributeError) as fault:
+            raise DecodeError(
+                f"the value cannot be checked: {type(fault).__name__}: {fault}",
+                remedy=OTHER_TABLES,
+                table=table.full_name,
+                field=column.name,
+            ) from fault
+    return actual
+
+
+def _bytes(column: Column, value: Any) -> bytes:
+    kind = column.type
+    if kind in _NUMBERS:
+        return word(int(value))
+    if kind is MySQLType.FLOAT:
+        return double(struct.unpack("<f", struct.pack("<f", float(value)))[0])
+    if kind is MySQLType.DOUBLE:
+        return double(float(value))
+    if kind is MySQLType.TIMESTAMP:
+        moment: SimpleTimestamp = value
+        return text(in_utc(moment.value, moment.location))
+    if kind is MySQLType.VECTOR_FLOAT32:
+        return vector(value)
+    if column.is_binary:
+        return blob(value if isinstance(value, bytes) else b64decode(value))
+    return text(value)
