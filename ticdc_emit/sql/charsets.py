@@ -1,6 +1,8 @@
-"""Names of collations that TiDB's parser knows, many more than TiDB supports, and their canonical form.
+"""Character sets and collations of TiDB: their canonical names, defaults, and which pair a definition results in.
 
-Rule source: pingcap/tidb ``pkg/parser/charset/charset.go`` (``collations``, ``GetCollationByName``).
+TiDB's parser knows many more collations than TiDB supports, so there are two checks: :func:`collation_name` for what is
+written, :func:`resolve` for what a table gets. Rule source: pingcap/tidb ``pkg/parser/charset/charset.go``
+(``collations``, ``GetCollationByName``).
 """
 
 from __future__ import annotations

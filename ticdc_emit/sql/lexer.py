@@ -1,6 +1,7 @@
-"""The values of quoted strings and names, hex and bit literals in SQL.
+"""SQL text to tokens, under an SQL mode. Comments with code are read: ``/*! */``, and ``/*T! */`` of a known feature.
 
-Rule source: pingcap/tidb ``pkg/parser/lexer.go`` (``scanString``, ``handleEscape``).
+Also the values of quoted strings and names, of hex and bit literals, and the SQL modes by name. Rule source:
+pingcap/tidb ``pkg/parser/lexer.go`` (``scanString``, ``handleEscape``), ``pkg/parser/mysql/const.go`` (SQL modes).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The changes of ALTER TABLE, and how they print: changes of the schema first, then those that leave it as it is.
+"""The changes of ALTER TABLE, and how they print: those of the schema first, then those that leave it as it is.
 
 A change of one fixed form states that form (:mod:`.forms`), which the parser reads and the printer prints. Changes that
 differ in nothing else are rows of :data:`MINOR_CHANGES`. Rule source: pingcap/tidb ``pkg/parser/ast/ddl.go``

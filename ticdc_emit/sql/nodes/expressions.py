@@ -1,7 +1,8 @@
-"""Constants in a syntax tree, and how they print. Values in, TiDB's canonical text out.
+"""Expressions: constants, operators, calls, windows, and what the catalog keeps of them; how they print.
 
-Rule source: pingcap/tidb ``pkg/types/parser_driver/value_expr.go`` (``ValueExpr.Restore``, the driver that production
-links), ``pkg/types/binary_literal.go``, ``pkg/types/mydecimal.go`` (``FromString``).
+Rule source: pingcap/tidb ``pkg/parser/ast`` (``expressions.go``, ``functions.go``), and for constants
+``pkg/types/parser_driver/value_expr.go`` (``ValueExpr.Restore``, the driver that production links),
+``pkg/types/binary_literal.go``, ``pkg/types/mydecimal.go`` (``FromString``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Optimizer hints, and how they print.
+"""Queries: optimizer hints, tables after FROM, SELECT, TABLE, VALUES, set operations; how they print.
 
-Rule source: pingcap/tidb ``pkg/parser/ast/misc.go`` (``TableOptimizerHint``).
+Rule source: pingcap/tidb ``pkg/parser/ast`` (``dml.go``, and ``TableOptimizerHint`` of ``misc.go``).
 """
 
 from __future__ import annotations

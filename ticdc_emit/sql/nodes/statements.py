@@ -1,6 +1,7 @@
-"""DDL statements about databases, and how they print.
+"""Whole statements, and how they print: those of databases and tables, and those about other objects.
 
-Rule source: pingcap/tidb ``pkg/parser/ast/ddl.go`` (the ``Restore`` methods of the statements).
+A statement of one fixed form states that form (:mod:`.forms`). Rule source: pingcap/tidb ``pkg/parser/ast/ddl.go`` (the
+``Restore`` methods of the statements).
 """
 
 from __future__ import annotations

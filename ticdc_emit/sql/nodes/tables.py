@@ -1,6 +1,7 @@
 """Parts of a table's definition: types, columns, keys, partitions and options, and how they print.
 
-Names keep the case in which they were written; lengths that were not written are -1. Rule source: pingcap/tidb
+Names keep the case in which they were written; lengths that were not written are -1. Options of the form
+``KEYWORD = value`` are rows of :data:`TABLE_OPTIONS`, which the parser reads too. Rule source: pingcap/tidb
 ``pkg/parser/types/field_type.go`` (``FieldType.Restore``), ``pkg/parser/ast/ddl.go`` (``ColumnDef``, ``ColumnOption``,
 ``Constraint``, ``PartitionOptions``, ``TableOption``).
 """
@@ -520,13 +521,13 @@ class Partitioning:
 
 
 class OptionRow(NamedTuple):
-    """How one table option is read and printed. ``reads``: the value after the keyword; "rule": by a rule of its own.
+    """How one table option is read and printed. ``reads``: the kind of its value, which the parser knows.
 
     ``prints``: "plain" as it is, "string" and "name" in quotes, "word" in the style's case. ``feature``: that of the
     comment around an option that only TiDB has ("" if it names none); None for options that MySQL has too.
     """
 
-    reads: Choice["number", "number or default", "string", "name or string", "rule"]
+    reads: str
     prints: Choice["plain", "string", "name", "word"] = "plain"
     feature: str | None = None
 
@@ -542,42 +543,42 @@ TABLE_OPTIONS = {
     "comment": OptionRow("string", "string"),
     "compression": OptionRow("string", "string"),
     "connection": OptionRow("string", "string"),
-    "data_directory": OptionRow("rule", "string"),
+    "data_directory": OptionRow("string", "string"),
     "delay_key_write": OptionRow("number"),
-    "encryption": OptionRow("rule", "string"),
+    "encryption": OptionRow("'Y' or 'N'", "string"),
     "engine": OptionRow("name or string"),
     "engine_attribute": OptionRow("name or string"),
     "ietf_quotes": OptionRow("name or string"),
-    "index_directory": OptionRow("rule", "string"),
+    "index_directory": OptionRow("string", "string"),
     "insert_method": OptionRow("name or string", "word"),
     "key_block_size": OptionRow("number"),
     "max_rows": OptionRow("number"),
     "min_rows": OptionRow("number"),
     "nodegroup": OptionRow("number"),
-    "pack_keys": OptionRow("number or default"),
+    "pack_keys": OptionRow("number or DEFAULT"),
     "page_checksum": OptionRow("number"),
     "page_compressed": OptionRow("number"),
     "page_compression_level": OptionRow("number"),
     "password": OptionRow("string", "string"),
     "pre_split_regions": OptionRow("number", "plain", ""),
-    "row_format": OptionRow("rule", "word"),
-    "secondary_engine": OptionRow("rule", "string"),
+    "row_format": OptionRow("row format", "word"),
+    "secondary_engine": OptionRow("engine or NULL", "string"),
     "secondary_engine_attribute": OptionRow("string", "string"),
     "sequence": OptionRow("number"),
     "shard_row_id_bits": OptionRow("number", "plain", ""),
-    "stats_auto_recalc": OptionRow("number or default"),
+    "stats_auto_recalc": OptionRow("0, 1 or DEFAULT"),
     "stats_buckets": OptionRow("number"),
     "stats_col_choice": OptionRow("string", "string"),
     "stats_col_list": OptionRow("string", "string"),
-    "stats_persistent": OptionRow("number or default"),
-    "stats_sample_pages": OptionRow("number or default"),
-    "stats_sample_rate": OptionRow("rule"),
+    "stats_persistent": OptionRow("number or DEFAULT"),
+    "stats_sample_pages": OptionRow("number or DEFAULT"),
+    "stats_sample_rate": OptionRow("rate"),
     "stats_topn": OptionRow("number"),
     "table_checksum": OptionRow("number"),
-    "tablespace": OptionRow("rule", "name"),
+    "tablespace": OptionRow("tablespace", "name"),
     "transactional": OptionRow("number"),
-    "ttl_enable": OptionRow("rule", "string", "ttl"),
-    "ttl_job_interval": OptionRow("string", "string", "ttl"),
+    "ttl_enable": OptionRow("'ON' or 'OFF'", "string", "ttl"),
+    "ttl_job_interval": OptionRow("duration", "string", "ttl"),
 }
 """Options of the form ``KEYWORD = value`` by their keyword in lower case; the parser and the printer read them here."""
 _NOT_SUPPORTED = {"stats_persistent": "TableOptionStatsPersistent", "pack_keys": "TableOptionPackKeys"}

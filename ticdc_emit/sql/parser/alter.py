@@ -8,46 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from ticdc_emit.sql.nodes.alter import (
-    FORCE,
-    MINOR_CHANGES,
-    PARTITION_ATTRIBUTES,
-    PARTITION_FORMS,
-    WORK,
-    AddColumn,
-    AddColumns,
-    AddConstraint,
-    AddPartitions,
-    AlterOptions,
-    AlterSpec,
-    ChangeColumn,
-    ChangePartitions,
-    DropColumn,
-    DropForeignKey,
-    DropIndex,
-    ExchangePartition,
-    IntervalChange,
-    MaskingRule,
-    MaskingSetting,
-    MinorChange,
-    MinorForm,
-    PartitionOptions,
-    PartitionsChange,
-    Position,
-    RemoveTtl,
-    RenameColumn,
-    RenameIndex,
-    RenameTo,
-    SetColumnDefault,
-    SetIndexVisibility,
-    SplitRegions,
-)
-from ticdc_emit.sql.nodes.base import Node, TableName
-from ticdc_emit.sql.nodes.expressions import Constant, DefaultExpression, Literal, Unary
-from ticdc_emit.sql.nodes.forms import NAMES, NUMBERS, Clause, Form
-from ticdc_emit.sql.nodes.queries import OrderItem
-from ticdc_emit.sql.nodes.statements import AlterTable
-from ticdc_emit.sql.nodes.tables import TableOption
+from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.base import Lead, rules_by_word
 from ticdc_emit.sql.parser.columns import datum_of
 from ticdc_emit.sql.parser.tables import TableGrammar
@@ -55,7 +16,7 @@ from ticdc_emit.sql.parser.tables import TableGrammar
 __all__ = ["AlterGrammar", "form_rule"]
 
 
-_C = TypeVar("_C", bound=Clause)
+_C = TypeVar("_C", bound=nodes.Clause)
 _RESTRICTED = ("INSERT_INTO_SELECT", "UPDATE_SELECT", "DELETE_SELECT", "CTAS")
 _LAST_WORDS = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 
@@ -69,7 +30,7 @@ class AlterGrammar(TableGrammar):
         """Consume a node that is its form."""
         return node(**dict(zip(node.form.fields, self._values(node.form), strict=True)))
 
-    def _values(self, form: Form) -> tuple[Any, ...]:
+    def _values(self, form: nodes.Form) -> tuple[Any, ...]:
         """Consume what the form reads; return its values in order."""
         values: list[Any] = []
         for step in form.steps:
@@ -89,13 +50,13 @@ class AlterGrammar(TableGrammar):
         return tuple(values)
 
     def _value(self, kind: str) -> Any:
-        if kind in NAMES:
-            return self._name(NAMES[kind])
-        return self._integer(NUMBERS[kind]) if kind in NUMBERS else self._KINDS[kind](self)
+        if kind in nodes.NAMES:
+            return self._name(nodes.NAMES[kind])
+        return self._integer(nodes.NUMBERS[kind]) if kind in nodes.NUMBERS else self._KINDS[kind](self)
 
-    def _ordered_column(self) -> OrderItem:
+    def _ordered_column(self) -> nodes.OrderItem:
         column = self._column()
-        return OrderItem(column, self._descending())
+        return nodes.OrderItem(column, self._descending())
 
     def _location_labels(self) -> tuple[str, ...]:
         return self._list(self._string) if self._accept("LOCATION", "LABELS") else ()
@@ -112,18 +73,18 @@ class AlterGrammar(TableGrammar):
         self._accept("WITH", "VALIDATION")
         return True
 
-    def _masking_rule(self) -> MaskingRule:
+    def _masking_rule(self) -> nodes.MaskingRule:
         column = self._in_parentheses(lambda: self._name("a column name"))
         self._expect("AS")
         expression, restricted = self._expression(), self._restricted()
-        return MaskingRule(column, expression, restricted, self._accept_any("ENABLE", "DISABLE"))
+        return nodes.MaskingRule(column, expression, restricted, self._accept_any("ENABLE", "DISABLE"))
 
-    def _masking_setting(self) -> MaskingSetting:
+    def _masking_setting(self) -> nodes.MaskingSetting:
         if self._at_words("RESTRICT"):
-            return MaskingSetting(None, self._restricted())
+            return nodes.MaskingSetting(None, self._restricted())
         self._expect("EXPRESSION")
         self._expect_symbol("=")
-        return MaskingSetting(self._expression())
+        return nodes.MaskingSetting(self._expression())
 
     def _restricted(self) -> tuple[str, ...]:
         """Consume RESTRICT ON with its operations, which print in an order of their own, each once."""
@@ -155,92 +116,92 @@ class AlterGrammar(TableGrammar):
     def _algorithm_and_lock(self) -> tuple[str, str]:
         given = {"ALGORITHM": "", "LOCK": ""}
         while (word := self._word_at()) in given and not given[word]:
-            (given[word],) = self._values(WORK[word])
+            (given[word],) = self._values(nodes.WORK[word])
         return given["ALGORITHM"], given["LOCK"]
 
     # -- ALTER TABLE -----------------------------------------------------------------------------------------
 
-    def _altered_table(self) -> TableName:
+    def _altered_table(self) -> nodes.TableName:
         """Consume ALTER [IGNORE] TABLE and the table's name."""
         self._expect("ALTER")
         self._accept("IGNORE")
         self._expect("TABLE")
         return self._table_name()
 
-    def _changes(self, table: TableName) -> AlterTable:
+    def _changes(self, table: nodes.TableName) -> nodes.AlterTable:
         """Consume the changes of a table, after its name."""
-        clauses: list[AlterSpec] = []
+        clauses: list[nodes.AlterSpec] = []
         if not self._at_end and self._word_at() not in _LAST_WORDS:
             clauses += self._list(self._alter_spec)
         if not self._at_end:
             clauses.append(self._last_change())
-        return AlterTable(table, tuple(clauses))
+        return nodes.AlterTable(table, tuple(clauses))
 
-    def _alter_spec(self) -> AlterSpec:
+    def _alter_spec(self) -> nodes.AlterSpec:
         if rule := self._rule_of(_CHANGES):
-            change: AlterSpec = rule(self)
+            change: nodes.AlterSpec = rule(self)
             return change
         if self._accept("CONVERT", "TO"):
             return self._convert_to()
         options = self._table_options(commas=False)
         if options:
-            return AlterOptions(options)
+            return nodes.AlterOptions(options)
         if not self._accept("FORCE"):
             self._fail("expected a change of the table")
-        return MinorChange(FORCE)
+        return nodes.MinorChange(nodes.FORCE)
 
     # -- columns and indexes ---------------------------------------------------------------------------------
 
-    def _alter_add(self) -> AlterSpec:
+    def _alter_add(self) -> nodes.AlterSpec:
         self._expect("ADD")
         if self._accept("PARTITION"):
             return self._add_partitions()
         constraint = self._constraint()
         if constraint is not None:
-            return AddConstraint(constraint)
+            return nodes.AddConstraint(constraint)
         self._accept("COLUMN")
         if_not_exists = self._if_not_exists()
         if self._symbol_at("("):
-            return AddColumns(*self._table_elements(), if_not_exists)
-        return AddColumn(self._column_def(), self._position(), if_not_exists)
+            return nodes.AddColumns(*self._table_elements(), if_not_exists)
+        return nodes.AddColumn(self._column_def(), self._position(), if_not_exists)
 
-    def _position(self) -> Position | None:
+    def _position(self) -> nodes.Position | None:
         if self._accept("FIRST"):
-            return Position()
+            return nodes.Position()
         if not self._accept("AFTER"):
             return None
         *qualifier, name = self._column().parts
-        return Position(name, tuple(qualifier))
+        return nodes.Position(name, tuple(qualifier))
 
-    def _alter_drop(self) -> AlterSpec:
+    def _alter_drop(self) -> nodes.AlterSpec:
         self._expect("DROP")
         if self._accept("PRIMARY", "KEY"):
-            return DropIndex("PRIMARY", is_primary=True)
+            return nodes.DropIndex("PRIMARY", is_primary=True)
         self._accept("COLUMN")
         if_exists = self._if_exists()
         *qualifier, name = self._column().parts
         self._accept_any("RESTRICT", "CASCADE")
-        return DropColumn(name, if_exists, tuple(qualifier))
+        return nodes.DropColumn(name, if_exists, tuple(qualifier))
 
-    def _alter_change(self) -> AlterSpec:
+    def _alter_change(self) -> nodes.AlterSpec:
         word = self._accept_any("MODIFY", "CHANGE")
         self._accept("COLUMN")
         if_exists = self._if_exists()
         old = self._column() if word == "CHANGE" else None
         column = self._column_def()
-        return ChangeColumn(old.name if old else column.name, column, self._position(), if_exists, old)
+        return nodes.ChangeColumn(old.name if old else column.name, column, self._position(), if_exists, old)
 
-    def _alter_default(self) -> AlterSpec:
+    def _alter_default(self) -> nodes.AlterSpec:
         self._expect("ALTER")
         self._accept("COLUMN")
         *qualifier, name = self._column().parts
         if self._accept("DROP", "DEFAULT"):
-            return SetColumnDefault(name, None, None, tuple(qualifier))
+            return nodes.SetColumnDefault(name, None, None, tuple(qualifier))
         self._expect("SET", "DEFAULT")
         default, node = self._new_default()
-        return SetColumnDefault(name, default, node, tuple(qualifier))
+        return nodes.SetColumnDefault(name, default, node, tuple(qualifier))
 
-    def _new_default(self) -> tuple[Literal | DefaultExpression, Node]:
+    def _new_default(self) -> tuple[nodes.Literal | nodes.DefaultExpression, nodes.Node]:
         if not self._symbol_at("("):
             literal = self._signed_literal()
             if literal is None:
@@ -248,102 +209,112 @@ class AlterGrammar(TableGrammar):
             return datum_of(literal), literal
         expression = self._parenthesised()
         node = expression.node
-        signed = isinstance(node, Unary) and node.operator in "+-" and isinstance(node.operand, Constant)
-        if isinstance(node, Constant) or signed:
+        signed = isinstance(node, nodes.Unary) and node.operator in "+-" and isinstance(node.operand, nodes.Constant)
+        if isinstance(node, nodes.Constant) or signed:
             return datum_of(node), node
         return self._as_default(expression), node
 
-    def _rename_to(self) -> AlterSpec:
+    def _rename_to(self) -> nodes.AlterSpec:
         self._expect("RENAME")
         _ = self._accept_any("TO", "AS") or self._accept_symbol("=")
-        return RenameTo(self._table_name())
+        return nodes.RenameTo(self._table_name())
 
-    def _convert_to(self) -> AlterOptions:
+    def _convert_to(self) -> nodes.AlterOptions:
         if not self._charset_keyword():
             self._fail("expected CHARACTER SET")
         charset = None if self._accept("DEFAULT") else self._charset_name()
-        options = [TableOption("charset", charset, convert=True)]
+        options = [nodes.TableOption("charset", charset, convert=True)]
         if self._accept("COLLATE"):
-            options.append(TableOption("collate", self._collation_name()))
-        return AlterOptions(tuple(options), convert=True)
+            options.append(nodes.TableOption("collate", self._collation_name()))
+        return nodes.AlterOptions(tuple(options), convert=True)
 
     # -- partitions ------------------------------------------------------------------------------------------
 
     def _no_binlog(self) -> bool:
         return bool(self._accept_any("NO_WRITE_TO_BINLOG", "LOCAL"))
 
-    def _add_partitions(self) -> AddPartitions:
+    def _add_partitions(self) -> nodes.AddPartitions:
         if_not_exists = self._if_not_exists()
         no_binlog = self._no_binlog()
         if self._accept("PARTITIONS"):
             count = self._integer("a number of partitions")
-            return AddPartitions(count=count, if_not_exists=if_not_exists, no_binlog=no_binlog)
+            return nodes.AddPartitions(count=count, if_not_exists=if_not_exists, no_binlog=no_binlog)
         definitions = self._partition_definitions() if self._symbol_at("(") else ()
-        return AddPartitions(definitions, 0, if_not_exists, no_binlog)
+        return nodes.AddPartitions(definitions, 0, if_not_exists, no_binlog)
 
-    def _change_partitions(self, kind: PartitionsChange) -> ChangePartitions:
-        form = PARTITION_FORMS[kind]
-        return ChangePartitions(kind, **dict(zip(form.fields, self._values(form), strict=True)))
+    def _change_partitions(self, kind: nodes.PartitionsChange) -> nodes.ChangePartitions:
+        form = nodes.PARTITION_FORMS[kind]
+        return nodes.ChangePartitions(kind, **dict(zip(form.fields, self._values(form), strict=True)))
 
-    def _interval_change(self) -> IntervalChange:
+    def _interval_change(self) -> nodes.IntervalChange:
         start = self._curr.start
         word = self._expect_any("FIRST", "LAST")
         bound = self._less_than()
         if word == "FIRST":
             self._if_exists()
         no_binlog = word == "LAST" and self._no_binlog()
-        return IntervalChange(word, bound, no_binlog, start, self._prev.end)
+        return nodes.IntervalChange(word, bound, no_binlog, start, self._prev.end)
 
-    def _last_change(self) -> AlterSpec:
+    def _last_change(self) -> nodes.AlterSpec:
         """A change that TiDB accepts once, after all other changes and without a comma."""
         start = self._curr.start
         if self._accept("PARTITION", "BY"):
-            return ChangePartitions("partition by", by=self._partition_by())
+            return nodes.ChangePartitions("partition by", by=self._partition_by())
         if self._accept("REMOVE", "TTL"):
-            return RemoveTtl()
+            return nodes.RemoveTtl()
         if self._at_words("REMOVE", "PARTITIONING"):
             return self._change_partitions("remove")
         if self._accept("REORGANIZE", "PARTITION"):
             return self._reorganize()
         if self._accept("SPLIT", "MAXVALUE"):
-            return IntervalChange("SPLIT MAXVALUE", self._less_than(), False, start, self._prev.end)
+            return nodes.IntervalChange("SPLIT MAXVALUE", self._less_than(), False, start, self._prev.end)
         if self._accept("SPLIT"):
-            return SplitRegions(*self._split_index())
+            return nodes.SplitRegions(*self._split_index())
         if self._accept("MERGE"):
             self._expect("FIRST")
-            return IntervalChange("MERGE FIRST", self._less_than(), False, start, self._prev.end)
+            return nodes.IntervalChange("MERGE FIRST", self._less_than(), False, start, self._prev.end)
         if not self._accept("PARTITION"):
             self._fail("expected a change of the table")
         name = self._name("a partition")
         if self._at_words("ATTRIBUTES"):
-            return MinorChange(PARTITION_ATTRIBUTES, self._values(PARTITION_ATTRIBUTES.form))
-        return PartitionOptions(name, self._partition_options())
+            return nodes.MinorChange(nodes.PARTITION_ATTRIBUTES, self._values(nodes.PARTITION_ATTRIBUTES.form))
+        return nodes.PartitionOptions(name, self._partition_options())
 
-    def _reorganize(self) -> ChangePartitions:
+    def _reorganize(self) -> nodes.ChangePartitions:
         no_binlog = self._no_binlog()
         if self._at_end:
-            return ChangePartitions("reorganize", no_binlog=no_binlog)
+            return nodes.ChangePartitions("reorganize", no_binlog=no_binlog)
         names = self._partition_names()
         self._expect("INTO")
-        return ChangePartitions("reorganize", names, self._partition_definitions(), no_binlog=no_binlog)
+        return nodes.ChangePartitions("reorganize", names, self._partition_definitions(), no_binlog=no_binlog)
 
 
-def form_rule(node: type[Clause]) -> tuple[Lead, Callable[[AlterGrammar], Any]]:
+def form_rule(node: type[nodes.Clause]) -> tuple[Lead, Callable[[AlterGrammar], Any]]:
     return node.form.lead, lambda grammar: grammar._read(node)
 
 
-def _minor_rule(row: MinorForm) -> tuple[Lead, Callable[[AlterGrammar], AlterSpec]]:
-    return row.form.lead, lambda grammar: MinorChange(row, grammar._values(row.form))
+def _minor_rule(row: nodes.MinorForm) -> tuple[Lead, Callable[[AlterGrammar], nodes.AlterSpec]]:
+    return row.form.lead, lambda grammar: nodes.MinorChange(row, grammar._values(row.form))
 
 
-def _partition_rule(kind: PartitionsChange) -> tuple[Lead, Callable[[AlterGrammar], AlterSpec]]:
-    return PARTITION_FORMS[kind].lead, lambda grammar: grammar._change_partitions(kind)
+def _partition_rule(kind: nodes.PartitionsChange) -> tuple[Lead, Callable[[AlterGrammar], nodes.AlterSpec]]:
+    return nodes.PARTITION_FORMS[kind].lead, lambda grammar: grammar._change_partitions(kind)
 
 
 _CHANGES = rules_by_word(
-    *map(_minor_rule, MINOR_CHANGES),
-    *(_partition_rule(kind) for kind in PARTITION_FORMS if kind != "remove"),
-    *map(form_rule, (DropForeignKey, DropIndex, ExchangePartition, RenameColumn, RenameIndex, SetIndexVisibility)),
+    *map(_minor_rule, nodes.MINOR_CHANGES),
+    *(_partition_rule(kind) for kind in nodes.PARTITION_FORMS if kind != "remove"),
+    *map(
+        form_rule,
+        (
+            nodes.DropForeignKey,
+            nodes.DropIndex,
+            nodes.ExchangePartition,
+            nodes.RenameColumn,
+            nodes.RenameIndex,
+            nodes.SetIndexVisibility,
+        ),
+    ),
     ((("FIRST", "LAST"), ("PARTITION",)), AlterGrammar._interval_change),
     ((("ADD",),), AlterGrammar._alter_add),
     ((("DROP",),), AlterGrammar._alter_drop),

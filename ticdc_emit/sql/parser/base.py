@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn, TypeAlias, TypeVar
 
 from ticdc_emit.errors import DdlError, SchemaError
+from ticdc_emit.sql import nodes
 from ticdc_emit.sql.charsets import charset_name, collation_name
 from ticdc_emit.sql.lexer import SqlMode, Token, decode_bits, decode_hex
-from ticdc_emit.sql.nodes.base import TableName
-from ticdc_emit.sql.nodes.expressions import ColumnName, Subquery
 from ticdc_emit.sql.words import RESERVED_WORDS, UNRESERVED_WORDS
 
 __all__ = ["Lead", "TokenCursor", "rules_by_word"]
@@ -60,7 +59,7 @@ class TokenCursor:
         self._mode = mode
         self._session_charset = charset
         self._depth = 0
-        self._subselects: dict[int, tuple[Subquery, int] | None] = {}
+        self._subselects: dict[int, tuple[nodes.Subquery, int] | None] = {}
         self._doubled: set[int] = set()
 
     # -- the cursor ------------------------------------------------------------------------------------------
@@ -189,9 +188,6 @@ class TokenCursor:
         if not self._accept_symbol(symbol):
             self._fail(f"expected {symbol!r}")
 
-    def _not(self) -> bool:
-        return self._accept("NOT")
-
     def _list(self, rule: Callable[[], _T]) -> tuple[_T, ...]:
         """The results of a rule, one or more, separated by commas."""
         members = [rule()]
@@ -233,22 +229,22 @@ class TokenCursor:
         self._advance()
         return name
 
-    def _table_name(self) -> TableName:
+    def _table_name(self) -> nodes.TableName:
         first = self._name("a table name")
         if self._accept_symbol("."):
             if not first or first.endswith(" "):
                 self._fail("a database's name must not be empty or end in a blank", self._prev)
-            return TableName(first, self._name("a table name"))
-        return TableName("", first)
+            return nodes.TableName(first, self._name("a table name"))
+        return nodes.TableName("", first)
 
-    def _column(self) -> ColumnName:
+    def _column(self) -> nodes.ColumnName:
         """A column name, perhaps qualified by table and schema."""
         parts = [self._name("a column name")]
         while len(parts) <= _MAX_QUALIFIERS and self._accept_symbol("."):
             parts.append(self._name("a column name"))
-        return ColumnName(tuple(parts))
+        return nodes.ColumnName(tuple(parts))
 
-    def _columns(self) -> tuple[ColumnName, ...]:
+    def _columns(self) -> tuple[nodes.ColumnName, ...]:
         return self._in_parentheses(lambda: self._list(self._column))
 
     def _names(self, what: str) -> tuple[str, ...]:

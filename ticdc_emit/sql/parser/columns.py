@@ -6,46 +6,19 @@ Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``DefaultValueExpr``, ``Signe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any, TypeAlias, TypeVar
 
-from ticdc_emit.sql.nodes.base import Node, string
-from ticdc_emit.sql.nodes.expressions import (
-    Call,
-    ColumnName,
-    Constant,
-    DefaultExpression,
-    Expression,
-    Literal,
-    Unary,
-    negated,
-)
-from ticdc_emit.sql.nodes.tables import (
-    AutoRandom,
-    CheckOption,
-    ClauseOption,
-    CollateOption,
-    ColumnDef,
-    ColumnOption,
-    CommentOption,
-    ComputedOption,
-    Constraint,
-    ConstraintKind,
-    GeneratedOption,
-    IndexOptions,
-    KeyOption,
-    KeyPart,
-    Reference,
-    ReferenceOption,
-    Split,
-    TypeSpec,
-)
+from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.queries import QueryGrammar
 from ticdc_emit.sql.types import MySQLType
 
 __all__ = ["ColumnGrammar"]
 
 
+_T = TypeVar("_T")
 _NOW_WORDS = ("CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP")
 _INTEGERS = {
     "TINYINT": MySQLType.TINY,
@@ -88,17 +61,9 @@ _TIMES = {
 _VARCHARS = ("VARCHAR", "VARCHARACTER")
 _FLOAT_PRECISION, _DOUBLE_PRECISION = 24, 53
 _EMPTY_LENGTH = -1
-_OPTION_WORDS = frozenset(
-    {
-        *("NOT", "NULL", "AUTO_INCREMENT", "AUTO_RANDOM", "PRIMARY", "KEY", "UNIQUE", "DEFAULT", "COMMENT", "SERIAL"),
-        *("ON", "COLLATE", "GENERATED", "AS", "CONSTRAINT", "CHECK", "REFERENCES", "COLUMN_FORMAT", "STORAGE"),
-        "SECONDARY_ENGINE_ATTRIBUTE",
-    }
-)
-_NOT_NULL = (ColumnOption("not null"),)
-_PLAIN_OPTIONS = {"NULL": (ColumnOption("null"),), "AUTO_INCREMENT": (ColumnOption("auto_increment"),)}
+_NOT_NULL = (nodes.ColumnOption("not null"),)
 _FORMATS, _STORAGES = ("DEFAULT", "FIXED", "DYNAMIC"), ("DEFAULT", "DISK", "MEMORY")
-_SERIAL = (ColumnOption("not null"), ColumnOption("auto_increment"), KeyOption("unique"))
+_SERIAL = (nodes.ColumnOption("not null"), nodes.ColumnOption("auto_increment"), nodes.KeyOption("unique"))
 _NOT_WITH_GENERATED = {
     "auto_increment": "AUTO_INCREMENT",
     "on update": "ON UPDATE",
@@ -115,7 +80,7 @@ class ColumnGrammar(QueryGrammar):
 
     # -- defaults --------------------------------------------------------------------------------------------
 
-    def _default(self) -> ComputedOption:
+    def _default(self) -> nodes.ComputedOption:
         """DEFAULT has been consumed."""
         start = self._curr
         opened = 0
@@ -127,134 +92,136 @@ class ColumnGrammar(QueryGrammar):
             self._expect_symbol(")")
         if value is None:
             self._fail("expected a default value", start)
-        in_parentheses = (isinstance(node, Call) and node.name != "CURRENT_TIMESTAMP") or isinstance(node, ColumnName)
-        return ComputedOption("default", value, node, in_parentheses)
+        in_parentheses = (isinstance(node, nodes.Call) and node.name != "CURRENT_TIMESTAMP") or isinstance(
+            node, nodes.ColumnName
+        )
+        return nodes.ComputedOption("default", value, node, in_parentheses)
 
-    def _default_value(self, opened: int) -> tuple[Literal | DefaultExpression | None, Node]:
+    def _default_value(self, opened: int) -> tuple[nodes.Literal | nodes.DefaultExpression | None, nodes.Node]:
         moment = self._moment()
         if moment is not None:
             return moment
         start = self._curr
         if self._at_words("NEXT", "VALUE", "FOR") or (self._at_words("NEXTVAL") and self._symbol_at("(", 1)):
             node = self._next_value()
-            return DefaultExpression("call", text=self._text_from(start.start)), node
+            return nodes.DefaultExpression("call", text=self._text_from(start.start)), node
         if self._symbol_at("(", 1) and (self._at_plain_name() or self._at_words("REPLACE")):
             node = self._plain_call()
-            return DefaultExpression("call", text=self._text_from(start.start)), node
+            return nodes.DefaultExpression("call", text=self._text_from(start.start)), node
         signed = self._signed_literal() if opened <= 1 else None
         if signed is not None:
             return datum_of(signed), signed
         if opened != 1:
             self._fail("expected a default value")
         name = self._name("a default value")
-        return DefaultExpression("call", text=name), ColumnName((name,))
+        return nodes.DefaultExpression("call", text=name), nodes.ColumnName((name,))
 
-    def _as_default(self, expression: Expression) -> DefaultExpression:
+    def _as_default(self, expression: nodes.Expression) -> nodes.DefaultExpression:
         """The value of an expression that ALTER COLUMN sets as the default."""
         node = expression.node
-        if isinstance(node, Call) and node.name.upper() in ("CURRENT_TIMESTAMP", "NOW", *_NOW_WORDS):
+        if isinstance(node, nodes.Call) and node.name.upper() in ("CURRENT_TIMESTAMP", "NOW", *_NOW_WORDS):
             fsp = node.arguments[0] if node.arguments else None
-            return DefaultExpression("now", int(str(fsp.value)) if isinstance(fsp, Constant) else 0)
-        if isinstance(node, Call) and node.name.upper() in ("CURRENT_DATE", "CURDATE"):
-            return DefaultExpression("today")
-        return DefaultExpression("call", text=expression.text)
+            return nodes.DefaultExpression("now", int(str(fsp.value)) if isinstance(fsp, nodes.Constant) else 0)
+        if isinstance(node, nodes.Call) and node.name.upper() in ("CURRENT_DATE", "CURDATE"):
+            return nodes.DefaultExpression("today")
+        return nodes.DefaultExpression("call", text=expression.text)
 
-    def _moment(self) -> tuple[DefaultExpression, Call] | None:
+    def _moment(self) -> tuple[nodes.DefaultExpression, nodes.Call] | None:
         """Consume CURRENT_TIMESTAMP, CURRENT_DATE or a synonym if one follows."""
         word = self._word_at()
         if word in _NOW_WORDS or self._call_at("NOW"):
             self._advance()
             if not self._accept_symbol("("):
-                return DefaultExpression("now"), Call("CURRENT_TIMESTAMP")
-            arguments: tuple[Node, ...] = ()
+                return nodes.DefaultExpression("now"), nodes.Call("CURRENT_TIMESTAMP")
+            arguments: tuple[nodes.Node, ...] = ()
             fsp = 0
             if not self._symbol_at(")"):
                 fsp = self._integer("fractional seconds")
-                arguments = (Constant("integer", str(fsp)),)
+                arguments = (nodes.Constant("integer", str(fsp)),)
             self._expect_symbol(")")
-            return DefaultExpression("now", fsp), Call("CURRENT_TIMESTAMP", arguments)
+            return nodes.DefaultExpression("now", fsp), nodes.Call("CURRENT_TIMESTAMP", arguments)
         if word == "CURRENT_DATE" or self._call_at("CURDATE"):
             self._advance()
             if self._accept_symbol("("):
                 self._expect_symbol(")")
-            return DefaultExpression("today"), Call("CURRENT_DATE")
+            return nodes.DefaultExpression("today"), nodes.Call("CURRENT_DATE")
         return None
 
-    def _on_update(self) -> ComputedOption:
+    def _on_update(self) -> nodes.ComputedOption:
         moment = self._moment()
         if moment is None:
             self._fail("expected CURRENT_TIMESTAMP")
-        return ComputedOption("on update", *moment)
+        return nodes.ComputedOption("on update", *moment)
 
     # -- constants -------------------------------------------------------------------------------------------
 
-    def _signed_literal(self) -> Node | None:
+    def _signed_literal(self) -> nodes.Node | None:
         for sign in ("-", "+"):
             if self._accept_symbol(sign):
                 number = self._number()
                 if number is None:
                     self._fail("expected a number")
-                return Unary(sign, number)
+                return nodes.Unary(sign, number)
         return self._literal()
 
-    def _with_text(self) -> Expression:
+    def _with_text(self) -> nodes.Expression:
         """An expression with its source text."""
         start = self._curr.start
         node = self._expression()
-        return Expression(self._text_from(start), node)
+        return nodes.Expression(self._text_from(start), node)
 
-    def _bit_with_text(self) -> Expression:
+    def _bit_with_text(self) -> nodes.Expression:
         start = self._curr.start
         node = self._bit_expression()
-        return Expression(self._text_from(start), node)
+        return nodes.Expression(self._text_from(start), node)
 
-    def _parenthesised(self) -> Expression:
+    def _parenthesised(self) -> nodes.Expression:
         return self._in_parentheses(self._with_text)
 
     # -- types ----------------------------------------------------------------------------------------------------
 
-    def _type(self) -> TypeSpec:
+    def _type(self) -> nodes.TypeSpec:
         start = self._index
         word = self._any_word("a column type")
         if word in _INTEGERS:
-            return self._signed(TypeSpec(_INTEGERS[word], self._length()))
+            return self._signed(nodes.TypeSpec(_INTEGERS[word], self._length()))
         if word in ("BOOL", "BOOLEAN"):
-            return self._signed(TypeSpec(MySQLType.TINY, 1))
+            return self._signed(nodes.TypeSpec(MySQLType.TINY, 1))
         if word in ("DECIMAL", "DEC", "NUMERIC", "FIXED"):
-            return self._signed(TypeSpec(MySQLType.NEWDECIMAL, *self._precision()))
+            return self._signed(nodes.TypeSpec(MySQLType.NEWDECIMAL, *self._precision()))
         if word in _FLOATS:
             return self._float_type(_FLOATS[word], word)
         if word == "BIT":
             length = self._length()
-            return TypeSpec(MySQLType.BIT, 1 if length == _EMPTY_LENGTH else length)
+            return nodes.TypeSpec(MySQLType.BIT, 1 if length == _EMPTY_LENGTH else length)
         if word in _TIMES:
             return self._time_type(*_TIMES[word])
         if word == "DATE":
-            return TypeSpec(MySQLType.DATE)
+            return nodes.TypeSpec(MySQLType.DATE)
         if word in ("YEAR", "SQL_TSI_YEAR"):
             return self._year_type()
         if word == "JSON":
-            return TypeSpec(MySQLType.JSON, charset="binary")
+            return nodes.TypeSpec(MySQLType.JSON, charset="binary")
         if word == "VECTOR":
             self._vector_element()
-            return TypeSpec(MySQLType.VECTOR_FLOAT32, self._length(), charset="")
+            return nodes.TypeSpec(MySQLType.VECTOR_FLOAT32, self._length(), charset="")
         spec = self._string_type(word)
         if spec is None:
             self._retreat(start)
             self._fail("expected a column type")
         return spec
 
-    def _string_type(self, word: str) -> TypeSpec | None:
+    def _string_type(self, word: str) -> nodes.TypeSpec | None:
         if word in ("ENUM", "SET"):
             return self._labels_type(MySQLType.ENUM if word == "ENUM" else MySQLType.SET)
         if word in _TEXTS:
             return self._with_charset(_TEXTS[word], self._length() if word == "TEXT" else -1, shorthand=True)
         if word in _BLOBS:
-            return TypeSpec(_BLOBS[word], self._length() if word == "BLOB" else -1, charset="binary", binary=True)
+            return nodes.TypeSpec(_BLOBS[word], self._length() if word == "BLOB" else -1, charset="binary", binary=True)
         if word == "BINARY":
-            return TypeSpec(MySQLType.STRING, self._length(), charset="binary", binary=True)
+            return nodes.TypeSpec(MySQLType.STRING, self._length(), charset="binary", binary=True)
         if word == "VARBINARY":
-            return TypeSpec(MySQLType.VARCHAR, self._required_length(), charset="binary", binary=True)
+            return nodes.TypeSpec(MySQLType.VARCHAR, self._required_length(), charset="binary", binary=True)
         if word == "LONG":
             return self._long_type()
         national = word == "NATIONAL"
@@ -269,9 +236,9 @@ class ColumnGrammar(QueryGrammar):
             return self._with_charset(MySQLType.VARCHAR, self._required_length())
         return None
 
-    def _long_type(self) -> TypeSpec:
+    def _long_type(self) -> nodes.TypeSpec:
         if self._accept("VARBINARY"):
-            return TypeSpec(MySQLType.MEDIUM_BLOB, charset="binary", binary=True)
+            return nodes.TypeSpec(MySQLType.MEDIUM_BLOB, charset="binary", binary=True)
         if not (self._accept_any(*_VARCHARS) or self._accept("CHAR", "VARYING")):
             self._accept("CHARACTER", "VARYING")
         return self._with_charset(MySQLType.MEDIUM_BLOB, -1, shorthand=True)
@@ -289,14 +256,14 @@ class ColumnGrammar(QueryGrammar):
         numbers = (*self._numbers(2), _EMPTY_LENGTH, _EMPTY_LENGTH)
         return numbers[0], numbers[1]
 
-    def _signed(self, spec: TypeSpec) -> TypeSpec:
+    def _signed(self, spec: nodes.TypeSpec) -> nodes.TypeSpec:
         unsigned = zerofill = False
         while word := self._accept_any("UNSIGNED", "SIGNED", "ZEROFILL"):
             unsigned = unsigned or word != "SIGNED"
             zerofill = zerofill or word == "ZEROFILL"
-        return TypeSpec(spec.type, spec.flen, spec.decimal, unsigned, zerofill)
+        return nodes.TypeSpec(spec.type, spec.flen, spec.decimal, unsigned, zerofill)
 
-    def _float_type(self, kind: MySQLType, word: str) -> TypeSpec:
+    def _float_type(self, kind: MySQLType, word: str) -> nodes.TypeSpec:
         if word == "DOUBLE":
             self._accept("PRECISION")
         elif word == "REAL" and self._mode.real_as_float:
@@ -309,54 +276,54 @@ class ColumnGrammar(QueryGrammar):
             if length <= _DOUBLE_PRECISION:
                 kind = MySQLType.DOUBLE if length > _FLOAT_PRECISION else kind
                 length = _EMPTY_LENGTH
-        return self._signed(TypeSpec(kind, length, scale))
+        return self._signed(nodes.TypeSpec(kind, length, scale))
 
-    def _time_type(self, kind: MySQLType, width: int) -> TypeSpec:
+    def _time_type(self, kind: MySQLType, width: int) -> nodes.TypeSpec:
         fsp = self._length()
-        return TypeSpec(kind, width + 1 + fsp if fsp > 0 else width, fsp)
+        return nodes.TypeSpec(kind, width + 1 + fsp if fsp > 0 else width, fsp)
 
-    def _year_type(self) -> TypeSpec:
+    def _year_type(self) -> nodes.TypeSpec:
         opening = self._curr
         length = self._length()
         if length not in (_EMPTY_LENGTH, 4):
             self._fail("YEAR takes no length but 4", opening)
-        self._signed(TypeSpec(MySQLType.YEAR))
-        return TypeSpec(MySQLType.YEAR, length)
+        self._signed(nodes.TypeSpec(MySQLType.YEAR))
+        return nodes.TypeSpec(MySQLType.YEAR, length)
 
-    def _labels_type(self, kind: MySQLType) -> TypeSpec:
+    def _labels_type(self, kind: MySQLType) -> nodes.TypeSpec:
         labels = self._in_parentheses(lambda: self._list(self._label))
         widths = [len(label if isinstance(label, bytes) else label.encode()) for label in labels]
         flen = max(widths) if kind is MySQLType.ENUM else sum(widths) + len(widths) - 1
         spec = self._with_charset(kind, flen, shorthand=True)
-        return TypeSpec(kind, flen, charset=spec.charset, binary=spec.binary, elems=labels)
+        return nodes.TypeSpec(kind, flen, charset=spec.charset, binary=spec.binary, elems=labels)
 
     def _label(self) -> str | bytes:
         binary = self._binary_literal()
         return binary.rstrip(b" ") if binary is not None else self._string("a label").rstrip(" ")
 
-    def _with_charset(self, kind: MySQLType, flen: int, *, shorthand: bool = False) -> TypeSpec:
+    def _with_charset(self, kind: MySQLType, flen: int, *, shorthand: bool = False) -> nodes.TypeSpec:
         """BINARY [CHARSET x] | CHARSET x [BINARY]; some types also take ASCII and BYTE for a charset."""
         if shorthand and (word := self._accept_any("ASCII", "BYTE")):
-            return TypeSpec(kind, flen, charset="latin1" if word == "ASCII" else "binary")
+            return nodes.TypeSpec(kind, flen, charset="latin1" if word == "ASCII" else "binary")
         binary, charset = self._binary_and_charset()
-        return TypeSpec(kind, flen, charset=charset, binary=binary)
+        return nodes.TypeSpec(kind, flen, charset=charset, binary=binary)
 
     # -- columns and their options --------------------------------------------------------------------------------
 
-    def _column_def(self) -> ColumnDef:
+    def _column_def(self) -> nodes.ColumnDef:
         offset = self._curr.start
         *qualifier, name = self._column().parts
         if self._accept("SERIAL"):
-            spec, options = TypeSpec(MySQLType.LONGLONG, unsigned=True), _SERIAL + self._column_options()
+            spec, options = nodes.TypeSpec(MySQLType.LONGLONG, unsigned=True), _SERIAL + self._column_options()
         else:
             spec, options = self._type(), self._column_options()
-        return ColumnDef(name, spec, options, offset, tuple(qualifier))
+        return nodes.ColumnDef(name, spec, options, offset, tuple(qualifier))
 
-    def _column_options(self) -> tuple[ColumnOption, ...]:
+    def _column_options(self) -> tuple[nodes.ColumnOption, ...]:
         start = self._curr
-        options: list[ColumnOption] = []
-        while (option := self._column_option()) is not None:
-            options.extend(option)
+        options: list[nodes.ColumnOption] = []
+        while option := self._column_option():
+            options += option
         kinds = [option.kind for option in options]
         if any(kind.startswith("generated") for kind in kinds):
             for kind in kinds:
@@ -364,71 +331,51 @@ class ColumnGrammar(QueryGrammar):
                     self._fail(f"a generated column takes no {_NOT_WITH_GENERATED[kind]}", start)
         return tuple(options)
 
-    def _column_option(self) -> tuple[ColumnOption, ...] | None:
-        """Consume one option; None if none follows."""
-        word = self._word_at()
-        if word not in _OPTION_WORDS:
-            return None
-        if word == "NOT":
-            self._advance()
-            self._expect("NULL")
-            return _NOT_NULL
-        if plain := _PLAIN_OPTIONS.get(word):
-            self._advance()
-            return plain
-        if self._accept("AUTO_RANDOM"):
-            return (AutoRandom("auto_random", *self._precision()),)
-        if self._accept("PRIMARY", "KEY") or self._accept("KEY"):
-            return (KeyOption("primary key", self._clustered(), self._global()),)
-        if self._accept("UNIQUE"):
-            self._accept("KEY")
-            return (KeyOption("unique", None, self._global()),)
-        if self._accept("DEFAULT"):
-            return (self._default(),)
-        if self._accept("COMMENT"):
-            return (CommentOption("comment", self._string("a comment")),)
-        if self._accept("SERIAL", "DEFAULT", "VALUE"):
-            return _SERIAL
-        if self._accept("ON", "UPDATE"):
-            return (self._on_update(),)
-        if self._accept("COLLATE"):
-            return (CollateOption("collate", self._collation_name()),)
-        return self._rare_column_option(word)
+    def _column_option(self) -> tuple[nodes.ColumnOption, ...]:
+        """Consume one option; () if none follows."""
+        option = _OPTIONS_BY_WORD.get(self._word_at())
+        if option is None or not self._accept(*option[0]):
+            return ()
+        return option[1](self)
 
-    def _rare_column_option(self, word: str) -> tuple[ColumnOption, ...] | None:
-        if self._accept("GENERATED", "ALWAYS", "AS") or self._accept("AS"):
-            expression = self._parenthesised()
-            stored = self._accept_any("VIRTUAL", "STORED") == "STORED"
-            return (GeneratedOption("generated stored" if stored else "generated virtual", expression),)
-        if word in ("CONSTRAINT", "CHECK"):
-            return self._check_option()
-        if self._accept("REFERENCES"):
-            return (ReferenceOption("references", None, self._reference()),)
-        if self._accept("COLUMN_FORMAT"):
-            return (ClauseOption("clause", None, "COLUMN_FORMAT " + self._expect_any(*_FORMATS)),)
-        if self._accept("STORAGE"):
-            return (ClauseOption("clause", None, "STORAGE " + self._expect_any(*_STORAGES)),)
-        if self._accept("SECONDARY_ENGINE_ATTRIBUTE"):
-            self._equals()
-            return (ClauseOption("clause", None, "SECONDARY_ENGINE_ATTRIBUTE = " + string(self._string())),)
-        return None
+    def _not_null(self) -> tuple[nodes.ColumnOption, ...]:
+        self._expect("NULL")
+        return _NOT_NULL
 
-    def _check_option(self) -> tuple[ColumnOption, ...]:
-        name = ""
-        if self._accept("CONSTRAINT") and self._word_at() != "CHECK":
-            name = self._name("a constraint name")
-        self._expect("CHECK")
-        expression = self._parenthesised()
-        if self._accept("NOT", "NULL"):
-            return CheckOption("check", expression, name), ColumnOption("not null")
-        return (CheckOption("check", expression, name, self._enforced()),)
-
-    def _clustered(self) -> bool | None:
+    def _primary_key_option(self) -> tuple[nodes.ColumnOption, ...]:
         word = self._accept_any("CLUSTERED", "NONCLUSTERED")
-        return None if not word else word == "CLUSTERED"
+        return (nodes.KeyOption("primary key", word == "CLUSTERED" if word else None, self._global()),)
+
+    def _unique_option(self) -> tuple[nodes.ColumnOption, ...]:
+        self._accept("KEY")
+        return (nodes.KeyOption("unique", None, self._global()),)
 
     def _global(self) -> bool:
         return self._accept_any("GLOBAL", "LOCAL") == "GLOBAL"
+
+    def _generated_option(self) -> tuple[nodes.ColumnOption, ...]:
+        expression = self._parenthesised()
+        stored = self._accept_any("VIRTUAL", "STORED") == "STORED"
+        return (nodes.GeneratedOption("generated stored" if stored else "generated virtual", expression),)
+
+    def _clause_option(self, word: str, choices: tuple[str, ...]) -> tuple[nodes.ColumnOption, ...]:
+        return (nodes.ClauseOption("clause", None, f"{word} {self._expect_any(*choices)}"),)
+
+    def _engine_attribute_option(self) -> tuple[nodes.ColumnOption, ...]:
+        self._equals()
+        text = nodes.string(self._string())
+        return (nodes.ClauseOption("clause", None, "SECONDARY_ENGINE_ATTRIBUTE = " + text),)
+
+    def _named_check_option(self) -> tuple[nodes.ColumnOption, ...]:
+        name = "" if self._word_at() == "CHECK" else self._name("a constraint name")
+        self._expect("CHECK")
+        return self._check_option(name)
+
+    def _check_option(self, name: str = "") -> tuple[nodes.ColumnOption, ...]:
+        expression = self._parenthesised()
+        if self._accept("NOT", "NULL"):
+            return nodes.CheckOption("check", expression, name), *_NOT_NULL
+        return (nodes.CheckOption("check", expression, name, self._enforced()),)
 
     def _enforced(self) -> bool:
         if self._accept("NOT", "ENFORCED"):
@@ -436,7 +383,7 @@ class ColumnGrammar(QueryGrammar):
         self._accept("ENFORCED")
         return True
 
-    def _reference(self) -> Reference:
+    def _reference(self) -> nodes.Reference:
         """REFERENCES has been consumed."""
         table = self._table_name()
         parts = self._key_parts() if self._symbol_at("(") else None
@@ -446,7 +393,7 @@ class ColumnGrammar(QueryGrammar):
             event = self._word_at(1)
             self._advance(2)
             actions[event] = self._referential_action()
-        return Reference(table, parts, match, actions["DELETE"], actions["UPDATE"])
+        return nodes.Reference(table, parts, match, actions["DELETE"], actions["UPDATE"])
 
     def _referential_action(self) -> str:
         if word := self._accept_any("RESTRICT", "CASCADE"):
@@ -459,16 +406,16 @@ class ColumnGrammar(QueryGrammar):
 
     # -- the columns of a key --------------------------------------------------------------------------------
 
-    def _key_parts(self) -> tuple[KeyPart, ...]:
+    def _key_parts(self) -> tuple[nodes.KeyPart, ...]:
         return self._in_parentheses(lambda: self._list(self._key_part))
 
-    def _key_part(self) -> KeyPart:
+    def _key_part(self) -> nodes.KeyPart:
         if self._symbol_at("("):
             expression = self._parenthesised()
-            return KeyPart(expression=expression, descending=self._descending())
+            return nodes.KeyPart(expression=expression, descending=self._descending())
         *qualifier, name = self._column().parts
         length = self._length()
-        return KeyPart(name, length, None, self._descending(), tuple(qualifier))
+        return nodes.KeyPart(name, length, None, self._descending(), tuple(qualifier))
 
     def _descending(self) -> bool:
         return self._accept_any("ASC", "DESC") == "DESC"
@@ -481,14 +428,14 @@ class ColumnGrammar(QueryGrammar):
     def _if_exists(self) -> bool:
         return self._accept("IF", "EXISTS")
 
-    def _constraint(self) -> Constraint | None:
+    def _constraint(self) -> nodes.Constraint | None:
         """Consume a constraint or index definition if one starts here."""
         if self._word_at() not in _FIRST_WORDS:
             return None
         offset = self._curr.start
         symbol: str | None = None
         constrained = self._accept("CONSTRAINT")
-        if constrained and not self._constraint_word():
+        if constrained and self._word_at() not in (*_CONSTRAINT_WORDS, "KEY", "INDEX", "FULLTEXT"):
             symbol = self._name("a constraint name")
         constraint = self._constraint_body(offset)
         if constraint is None:
@@ -499,10 +446,7 @@ class ColumnGrammar(QueryGrammar):
             constraint = replace(constraint, name=symbol, has_empty_name=not symbol)
         return constraint
 
-    def _constraint_word(self) -> bool:
-        return self._word_at() in (*_CONSTRAINT_WORDS, "KEY", "INDEX", "FULLTEXT")
-
-    def _constraint_body(self, offset: int) -> Constraint | None:
+    def _constraint_body(self, offset: int) -> nodes.Constraint | None:
         if self._accept("PRIMARY", "KEY"):
             return self._index_definition("primary", offset)
         if self._accept("UNIQUE"):
@@ -512,7 +456,7 @@ class ColumnGrammar(QueryGrammar):
             return self._foreign_key(offset)
         if self._accept("CHECK"):
             check = self._parenthesised()
-            return Constraint("check", check=check, enforced=self._enforced(), offset=offset)
+            return nodes.Constraint("check", check=check, enforced=self._enforced(), offset=offset)
         if self._accept_any("KEY", "INDEX"):
             return self._index_definition("index", offset)
         if self._accept("FULLTEXT"):
@@ -523,7 +467,7 @@ class ColumnGrammar(QueryGrammar):
             return replace(self._index_definition("columnar", offset), word=word)
         return None
 
-    def _index_definition(self, kind: ConstraintKind, offset: int) -> Constraint:
+    def _index_definition(self, kind: nodes.ConstraintKind, offset: int) -> nodes.Constraint:
         if_not_exists = kind in ("index", "columnar") and self._if_not_exists()
         name: str | None = None
         using = ""
@@ -535,74 +479,80 @@ class ColumnGrammar(QueryGrammar):
         options = self._index_options()
         if using:
             options = replace(options, using=using)
-        return Constraint(
+        return nodes.Constraint(
             kind, name or "", keys, options, if_not_exists, has_empty_name=name is not None and not name, offset=offset
         )
 
-    def _foreign_key(self, offset: int) -> Constraint:
+    def _foreign_key(self, offset: int) -> nodes.Constraint:
         if_not_exists = self._if_not_exists()
         name = "" if self._symbol_at("(") else self._name("an index name")
         keys = self._key_parts()
         self._expect("REFERENCES")
         reference = self._reference()
-        return Constraint("foreign", name, keys, if_not_exists=if_not_exists, reference=reference, offset=offset)
+        return nodes.Constraint("foreign", name, keys, if_not_exists=if_not_exists, reference=reference, offset=offset)
 
     def _index_type(self) -> str:
         """Consume USING or TYPE and the type."""
         self._advance()
         return self._expect_any(*_INDEX_TYPES)
 
-    def _index_options(self) -> IndexOptions:
-        options = IndexOptions()
+    def _index_options(self) -> nodes.IndexOptions:
+        options = nodes.IndexOptions()
         while (option := self._index_option()) is not None:
-            options = replace(options, **option)  # type: ignore[arg-type]
+            options = replace(options, **option) if option else options
         return options
 
-    def _index_option(self) -> dict[str, object] | None:
-        """Consume one option; {} for one without effect, None if none follows."""
+    def _index_option(self) -> dict[str, Any] | None:
+        """Consume one option; None if none follows. An empty option does not override an earlier one."""
         word = self._word_at()
-        if word in ("CLUSTERED", "NONCLUSTERED"):
-            return {"clustered": self._clustered()}
-        if self._accept_any("VISIBLE", "INVISIBLE"):
-            return {"visible": word == "VISIBLE"}
-        if self._accept("COMMENT"):
-            return _said("comment", self._string("a comment"))
-        if word in ("USING", "TYPE"):
-            return {"using": self._index_type()}
-        if self._accept("WITH", "PARSER"):
-            return _said("parser", self._name("a parser"))
-        if self._accept("KEY_BLOCK_SIZE"):
-            self._equals()
-            return _said("key_block_size", self._integer())
-        if self._accept("PRE_SPLIT_REGIONS"):
-            self._equals()
-            is_rule = self._symbol_at("(")
-            return {"pre_split": self._in_parentheses(self._split) if is_rule else Split(regions=self._integer())}
-        if self._accept("SECONDARY_ENGINE_ATTRIBUTE"):
-            self._equals()
-            return _said("engine_attribute", self._string())
-        if self._accept("ADD_COLUMNAR_REPLICA_ON_DEMAND"):
-            return {"columnar_on_demand": True}
-        if self._accept_any("GLOBAL", "LOCAL"):
-            return _said("is_global", word == "GLOBAL")
-        return {"where": self._with_text()} if self._accept("WHERE") else None
+        if word in _INDEX_FLAGS:
+            self._advance()
+            return _INDEX_FLAGS[word]
+        if word not in _INDEX_VALUES or (word == "WITH" and self._word_at(1) != "PARSER"):
+            return None
+        field, rule = _INDEX_VALUES[word]
+        value = rule(self)
+        return {field: value} if value else {}
+
+    def _assigned(self, rule: Callable[[], _T]) -> _T:
+        """Consume a keyword, perhaps "=", and the value."""
+        self._advance()
+        self._equals()
+        return rule()
+
+    def _index_comment(self) -> str:
+        self._advance()
+        return self._string("a comment")
+
+    def _index_parser(self) -> str:
+        self._expect("WITH", "PARSER")
+        return self._name("a parser")
+
+    def _pre_split(self) -> nodes.Split:
+        if self._symbol_at("("):
+            return self._in_parentheses(self._split)
+        return nodes.Split(regions=self._integer())
+
+    def _index_condition(self) -> nodes.Expression:
+        self._expect("WHERE")
+        return self._with_text()
 
     # -- splitting regions -----------------------------------------------------------------------------------
 
-    def _split(self) -> Split:
+    def _split(self) -> nodes.Split:
         if self._accept("BY"):
-            return Split(rows=self._list(self._row_value))
+            return nodes.Split(rows=self._list(self._row_value))
         return self._split_between()
 
-    def _split_between(self) -> Split:
+    def _split_between(self) -> nodes.Split:
         self._expect("BETWEEN")
         low = self._row_value()
         self._expect("AND")
         high = self._row_value()
         self._expect("REGIONS")
-        return Split(low, high, self._integer("a number of regions"))
+        return nodes.Split(low, high, self._integer("a number of regions"))
 
-    def _row_value(self) -> tuple[Node, ...]:
+    def _row_value(self) -> tuple[nodes.Node, ...]:
         self._expect_symbol("(")
         if self._accept_symbol(")"):
             return ()
@@ -610,7 +560,7 @@ class ColumnGrammar(QueryGrammar):
         self._expect_symbol(")")
         return members
 
-    def _split_index(self) -> tuple[str | None, Split]:
+    def _split_index(self) -> tuple[str | None, nodes.Split]:
         """SPLIT has been consumed: the index ("" for the primary key, None for the table), and where."""
         if self._accept("PRIMARY", "KEY"):
             return "", self._split_between()
@@ -619,31 +569,73 @@ class ColumnGrammar(QueryGrammar):
         return None, self._split_between()
 
 
-def datum_of(node: Node) -> Literal:
+def datum_of(node: nodes.Node) -> nodes.Literal:
     """Return the constant of a signed literal."""
-    if isinstance(node, Unary):
-        assert isinstance(node.operand, Constant)
+    if isinstance(node, nodes.Unary):
+        assert isinstance(node.operand, nodes.Constant)
         datum = datum_of(node.operand)
         if node.operator == "+":
             return datum
         assert isinstance(datum.value, (int, float, Decimal))
-        return Literal(datum.kind, negated(datum.value))
-    assert isinstance(node, Constant)
+        return nodes.Literal(datum.kind, nodes.negated(datum.value))
+    assert isinstance(node, nodes.Constant)
     kind, value = node.kind, node.value
     if kind == "null":
-        return Literal("null", None)
+        return nodes.Literal("null", None)
     if kind in ("true", "false"):
-        return Literal("integer", int(kind == "true"))
+        return nodes.Literal("integer", int(kind == "true"))
     if isinstance(value, bytes):
-        return Literal("bits", value)
+        return nodes.Literal("bits", value)
     if isinstance(value, float):
-        return Literal("float", value)
+        return nodes.Literal("float", value)
     assert isinstance(value, str)
     if kind == "integer":
-        return Literal("integer", int(value))
-    return Literal("decimal", Decimal(value)) if kind == "decimal" else Literal("string", value)
+        return nodes.Literal("integer", int(value))
+    return nodes.Literal("decimal", Decimal(value)) if kind == "decimal" else nodes.Literal("string", value)
 
 
-def _said(name: str, value: object) -> dict[str, object]:
-    """An empty option does not override an earlier one."""
-    return {name: value} if value else {}
+_ColumnOptions: TypeAlias = tuple[nodes.ColumnOption, ...]
+_COLUMN_OPTIONS: dict[str, Callable[[ColumnGrammar], _ColumnOptions]] = {
+    "AS": ColumnGrammar._generated_option,
+    "AUTO_INCREMENT": lambda grammar: (nodes.ColumnOption("auto_increment"),),
+    "AUTO_RANDOM": lambda grammar: (nodes.AutoRandom("auto_random", *grammar._precision()),),
+    "CHECK": ColumnGrammar._check_option,
+    "COLLATE": lambda grammar: (nodes.CollateOption("collate", grammar._collation_name()),),
+    "COLUMN_FORMAT": lambda grammar: grammar._clause_option("COLUMN_FORMAT", _FORMATS),
+    "COMMENT": lambda grammar: (nodes.CommentOption("comment", grammar._string("a comment")),),
+    "CONSTRAINT": ColumnGrammar._named_check_option,
+    "DEFAULT": lambda grammar: (grammar._default(),),
+    "GENERATED ALWAYS AS": ColumnGrammar._generated_option,
+    "KEY": ColumnGrammar._primary_key_option,
+    "NOT": ColumnGrammar._not_null,
+    "NULL": lambda grammar: (nodes.ColumnOption("null"),),
+    "ON UPDATE": lambda grammar: (grammar._on_update(),),
+    "PRIMARY KEY": ColumnGrammar._primary_key_option,
+    "REFERENCES": lambda grammar: (nodes.ReferenceOption("references", None, grammar._reference()),),
+    "SECONDARY_ENGINE_ATTRIBUTE": ColumnGrammar._engine_attribute_option,
+    "SERIAL DEFAULT VALUE": lambda grammar: _SERIAL,
+    "STORAGE": lambda grammar: grammar._clause_option("STORAGE", _STORAGES),
+    "UNIQUE": ColumnGrammar._unique_option,
+}
+"""Column options: the words that begin an option, and the rule for what follows."""
+_OPTIONS_BY_WORD = {words.split()[0]: (words.split(), rule) for words, rule in _COLUMN_OPTIONS.items()}
+_INDEX_FLAGS: dict[str, dict[str, Any]] = {
+    "ADD_COLUMNAR_REPLICA_ON_DEMAND": {"columnar_on_demand": True},
+    "CLUSTERED": {"clustered": True},
+    "GLOBAL": {"is_global": True},
+    "INVISIBLE": {"visible": False},
+    "LOCAL": {},
+    "NONCLUSTERED": {"clustered": False},
+    "VISIBLE": {"visible": True},
+}
+_INDEX_VALUES: dict[str, tuple[str, Callable[[ColumnGrammar], object]]] = {
+    "COMMENT": ("comment", ColumnGrammar._index_comment),
+    "KEY_BLOCK_SIZE": ("key_block_size", lambda grammar: grammar._assigned(grammar._integer)),
+    "PRE_SPLIT_REGIONS": ("pre_split", lambda grammar: grammar._assigned(grammar._pre_split)),
+    "SECONDARY_ENGINE_ATTRIBUTE": ("engine_attribute", lambda grammar: grammar._assigned(grammar._string)),
+    "TYPE": ("using", ColumnGrammar._index_type),
+    "USING": ("using", ColumnGrammar._index_type),
+    "WHERE": ("where", ColumnGrammar._index_condition),
+    "WITH": ("parser", ColumnGrammar._index_parser),
+}
+"""Index options by their first word: the field of :class:`~ticdc_emit.sql.nodes.tables.IndexOptions`, and its rule."""

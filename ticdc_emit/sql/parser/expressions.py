@@ -6,18 +6,7 @@ Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``Expression``, ``BoolPri``, 
 
 from __future__ import annotations
 
-from ticdc_emit.sql.nodes import expressions as nodes
-from ticdc_emit.sql.nodes.base import Node
-from ticdc_emit.sql.nodes.expressions import (
-    Call,
-    Cast,
-    CastType,
-    Constant,
-    DateArithmetic,
-    MemberOf,
-    TemporalLiteral,
-    decimal_digits,
-)
+from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.base import TokenCursor
 
 __all__ = ["ExpressionGrammar"]
@@ -51,10 +40,10 @@ class ExpressionGrammar(TokenCursor):
 
     # -- constants ------------------------------------------------------------------------------------------------
 
-    def _constant_string(self, value: str) -> Constant:
-        return Constant("string", value, self._session_charset)
+    def _constant_string(self, value: str) -> nodes.Constant:
+        return nodes.Constant("string", value, self._session_charset)
 
-    def _literal(self) -> Constant | None:
+    def _literal(self) -> nodes.Constant | None:
         token = self._curr
         if token.kind == "string":
             parts = []
@@ -70,67 +59,67 @@ class ExpressionGrammar(TokenCursor):
                 self._fail("not a character set for an introducer")
             self._advance()
             if self._curr.kind == "string":
-                return Constant("string", self._string(), token.value)
+                return nodes.Constant("string", self._string(), token.value)
             return self._binary_constant(token.value)
         if token.kind in ("hex", "bits"):
             return self._binary_constant()
         return self._number()
 
-    def _binary_constant(self, introducer: str = "") -> Constant:
+    def _binary_constant(self, introducer: str = "") -> nodes.Constant:
         kind = self._curr.kind
-        return Constant("hex" if kind == "hex" else "bits", self._binary_literal(), introducer)
+        return nodes.Constant("hex" if kind == "hex" else "bits", self._binary_literal(), introducer)
 
-    def _word_literal(self) -> Constant | None:
+    def _word_literal(self) -> nodes.Constant | None:
         word = self._curr.text
         if word not in ("NULL", "TRUE", "FALSE"):
             return None
         self._advance()
-        return Constant("null" if word == "NULL" else "true" if word == "TRUE" else "false")
+        return nodes.Constant("null" if word == "NULL" else "true" if word == "TRUE" else "false")
 
-    def _number(self) -> Constant | None:
+    def _number(self) -> nodes.Constant | None:
         """Consume an unsigned number if one follows."""
         token = self._curr
         if token.kind == "integer":
             digits = token.value.lstrip("0") or "0"
             self._advance()
             if len(digits) <= _MAX_INTEGER_DIGITS and int(digits) < 1 << 64:
-                return Constant("integer", digits)
-            return Constant("decimal", decimal_digits(digits))
+                return nodes.Constant("integer", digits)
+            return nodes.Constant("decimal", nodes.decimal_digits(digits))
         if token.kind == "decimal":
             self._advance()
-            return Constant("decimal", decimal_digits(token.value))
+            return nodes.Constant("decimal", nodes.decimal_digits(token.value))
         if token.kind == "float":
             number = float(token.value)
             if number == float("inf"):
                 self._fail("a number is too big")
             self._advance()
-            return Constant("float", number)
+            return nodes.Constant("float", number)
         return None
 
     # -- operators, loosest first ---------------------------------------------------------------------------------
 
-    def _expression(self) -> Node:
+    def _expression(self) -> nodes.Node:
         self._enter()
         if self._curr.kind == "variable" and self._symbol_at(":=", 1):
             name = self._curr.value
             self._advance(2)
-            node: Node = nodes.Assignment(name, self._expression())
+            node: nodes.Node = nodes.Assignment(name, self._expression())
         else:
             node = self._logic(0)
         self._leave()
         return node
 
-    def _expressions(self) -> tuple[Node, ...]:
+    def _expressions(self) -> tuple[nodes.Node, ...]:
         return self._list(self._expression)
 
-    def _parenthesised_expressions(self) -> tuple[Node, ...]:
+    def _parenthesised_expressions(self) -> tuple[nodes.Node, ...]:
         return self._in_parentheses(self._expressions)
 
-    def _logic(self, level: int) -> Node:
+    def _logic(self, level: int) -> nodes.Node:
         if level == len(_LOGIC):
             return self._negation()
         first = self._logic(level + 1)
-        rest: list[tuple[str, Node]] = []
+        rest: list[tuple[str, nodes.Node]] = []
         while (operator := self._operator(_LOGIC[level])) and not (
             self._symbol_at("||") and self._mode.pipes_as_concat
         ):
@@ -141,17 +130,17 @@ class ExpressionGrammar(TokenCursor):
     def _operator(self, table: dict[str, str]) -> str:
         return table.get(self._curr.text, "") if self._curr.kind in ("symbol", "word") else ""
 
-    def _negation(self) -> Node:
+    def _negation(self) -> nodes.Node:
         if self._word_at() == "NOT" and not self._mode.high_not_precedence:
             self._enter()
             self._advance()
-            node: Node = nodes.Unary("NOT", self._negation())
+            node: nodes.Node = nodes.Unary("NOT", self._negation())
             self._leave()
             return node
         if self._at_words("MATCH") and self._symbol_at("(", 1):
             return self._match_against()
         node = self._predicate()
-        rest: list[tuple[str, Node]] = []
+        rest: list[tuple[str, nodes.Node]] = []
         length = 0
         while True:
             if operator := self._operator(_COMPARISONS):
@@ -165,7 +154,7 @@ class ExpressionGrammar(TokenCursor):
                 node, rest = nodes.Comparison(operator, left, quantifier == "ALL", self._subselect()), []
             elif self._accept("IS"):
                 node, rest = nodes.chained(node, rest), []
-                negated = self._not()
+                negated = self._accept("NOT")
                 word = self._expect_any("NULL", "UNKNOWN", "TRUE", "FALSE")
                 if word != "NULL":
                     is_null = word == "UNKNOWN"
@@ -176,14 +165,14 @@ class ExpressionGrammar(TokenCursor):
             length += 1
             self._check_chain(length)
 
-    def _compared(self) -> Node:
+    def _compared(self) -> nodes.Node:
         if self._curr.kind == "variable" and self._symbol_at(":=", 1):
             name = self._curr.value
             self._advance(2)
             return nodes.Assignment(name, self._predicate())
         return self._predicate()
 
-    def _match_against(self) -> Node:
+    def _match_against(self) -> nodes.Node:
         self._advance()
         columns = self._columns()
         self._expect("AGAINST")
@@ -202,7 +191,7 @@ class ExpressionGrammar(TokenCursor):
         self._expect_symbol(")")
         return nodes.MatchAgainst(columns, against, modifier)
 
-    def _predicate(self) -> Node:
+    def _predicate(self) -> nodes.Node:
         node = self._bit_expression()
         negated = self._word_at() == "NOT" and self._word_at(1) in ("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE")
         if negated:
@@ -225,33 +214,33 @@ class ExpressionGrammar(TokenCursor):
             return nodes.Regexp(node, self._simple(), negated)
         if word == "MEMBER":
             self._expect("OF")
-            return MemberOf(node, self._in_parentheses(self._simple))
+            return nodes.MemberOf(node, self._in_parentheses(self._simple))
         return node
 
-    def _bit_expression(self, level: int = 0) -> Node:
+    def _bit_expression(self, level: int = 0) -> nodes.Node:
         if level == len(_BINARY):
             return self._simple()
         if level == _SUM and self._word_at() == "INTERVAL" and not self._symbol_at("(", 1):
             amount, unit = self._interval()
             self._expect_symbol("+")
-            return self._sums(DateArithmetic("DATE_ADD", self._bit_expression(level + 1), amount, unit), level)
+            return self._sums(nodes.DateArithmetic("DATE_ADD", self._bit_expression(level + 1), amount, unit), level)
         return self._sums(self._bit_expression(level + 1), level)
 
-    def _sums(self, node: Node, level: int) -> Node:
-        rest: list[tuple[str, Node]] = []
+    def _sums(self, node: nodes.Node, level: int) -> nodes.Node:
+        rest: list[tuple[str, nodes.Node]] = []
         length = 0
         while operator := self._operator(_BINARY[level]):
             self._advance()
             if level == _SUM and self._word_at() == "INTERVAL" and not self._is_interval_call():
                 name = "DATE_ADD" if operator == "+" else "DATE_SUB"
-                node, rest = DateArithmetic(name, nodes.chained(node, rest), *self._interval()), []
+                node, rest = nodes.DateArithmetic(name, nodes.chained(node, rest), *self._interval()), []
                 length += 1
                 self._check_chain(length)
             else:
                 rest.append((operator, self._bit_expression(level + 1)))
         return nodes.chained(node, rest)
 
-    def _interval(self) -> tuple[Node, str]:
+    def _interval(self) -> tuple[nodes.Node, str]:
         self._expect("INTERVAL")
         return self._expression(), self._time_unit()
 
@@ -279,26 +268,26 @@ class ExpressionGrammar(TokenCursor):
 
     # -- simple expressions ----------------------------------------------------------------------------------
 
-    def _simple(self) -> Node:
+    def _simple(self) -> nodes.Node:
         node = self._prefixed()
         length = 0
         while self._mode.pipes_as_concat and self._accept_symbol("||"):
-            node = Call("CONCAT", (node, self._prefixed()))
+            node = nodes.Call("CONCAT", (node, self._prefixed()))
             length += 1
             self._check_chain(length)
         return node
 
-    def _prefixed(self) -> Node:
+    def _prefixed(self) -> nodes.Node:
         self._enter()
         if self._curr.kind == "symbol" and (operator := _PREFIXES.get(self._curr.text, "")):
             self._advance()
-            node: Node = nodes.Unary(operator, self._prefixed())
+            node: nodes.Node = nodes.Unary(operator, self._prefixed())
         elif self._word_at() == "NOT" and self._mode.high_not_precedence:
             self._advance()
             node = nodes.Unary("!", self._prefixed())
         elif self._word_at() == "BINARY":
             self._advance()
-            node = Cast("BINARY", self._prefixed(), CastType("BINARY"))
+            node = nodes.Cast("BINARY", self._prefixed(), nodes.CastType("BINARY"))
         else:
             node = self._primary()
             length = 0
@@ -309,7 +298,7 @@ class ExpressionGrammar(TokenCursor):
         self._leave()
         return node
 
-    def _primary(self) -> Node:
+    def _primary(self) -> nodes.Node:
         if self._symbol_at("("):
             return self._parenthesis()
         literal = self._literal()
@@ -325,7 +314,7 @@ class ExpressionGrammar(TokenCursor):
         call = self._call()
         return call if call is not None else self._column_or_path()
 
-    def _parenthesis(self) -> Node:
+    def _parenthesis(self) -> nodes.Node:
         query = self._try_scalar_subselect()
         if query is not None:
             return query
@@ -340,7 +329,7 @@ class ExpressionGrammar(TokenCursor):
         self._expect_symbol(")")
         return nodes.Parenthesised(first)
 
-    def _odbc(self) -> Node:
+    def _odbc(self) -> nodes.Node:
         """``{d '2020-01-01'}``; the brace has been consumed."""
         name = self._name("d, t or ts")
         value = self._expression()
@@ -348,11 +337,11 @@ class ExpressionGrammar(TokenCursor):
         word = {"d": "DATE", "t": "TIME", "ts": "TIMESTAMP"}.get(name)
         if word is None:
             return value
-        if isinstance(value, Constant):
-            value = Constant(value.kind, value.value)
-        return TemporalLiteral(word, value)
+        if isinstance(value, nodes.Constant):
+            value = nodes.Constant(value.kind, value.value)
+        return nodes.TemporalLiteral(word, value)
 
-    def _variable(self) -> Node:
+    def _variable(self) -> nodes.Node:
         token = self._curr
         self._advance()
         if token.kind == "variable":
@@ -364,20 +353,20 @@ class ExpressionGrammar(TokenCursor):
                 return nodes.SystemVariable(name[len(scope) + 1 :], shown)
         return nodes.SystemVariable(name)
 
-    def _column_or_path(self) -> Node:
+    def _column_or_path(self) -> nodes.Node:
         if not self._at_name():
             self._fail("expected a column, a literal or a function")
         column = self._column()
         for symbol in ("->", "->>"):
             if self._symbol_at(symbol) and self._peek().kind == "string":
                 self._advance()
-                extract = Call("JSON_EXTRACT", (column, self._constant_string(self._string())))
-                return extract if symbol == "->" else Call("JSON_UNQUOTE", (extract,))
+                extract = nodes.Call("JSON_EXTRACT", (column, self._constant_string(self._string())))
+                return extract if symbol == "->" else nodes.Call("JSON_UNQUOTE", (extract,))
         return column
 
     # -- the layers above ------------------------------------------------------------------------------------
 
-    def _call(self) -> Node | None:
+    def _call(self) -> nodes.Node | None:
         raise NotImplementedError
 
     def _subselect(self) -> nodes.Subquery:

@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from ticdc_emit.sql.nodes import expressions
-from ticdc_emit.sql.nodes.base import Node
-from ticdc_emit.sql.nodes.expressions import Aggregate, Constant, Frame, FrameBound, Window, WindowCall
-from ticdc_emit.sql.nodes.queries import OrderBy, OrderItem
+from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.expressions import ExpressionGrammar
 from ticdc_emit.sql.words import RESERVED_WORDS, UNRESERVED_WORDS
 
@@ -55,7 +52,7 @@ class CallGrammar(ExpressionGrammar):
 
     # -- aggregates and window functions --------------------------------------------------------------------------
 
-    def _aggregate(self) -> Node | None:
+    def _aggregate(self) -> nodes.Node | None:
         """Consume an aggregate or window function if one follows; its parenthesis is the next token."""
         name = self._curr.text
         if self._curr.kind != "call" and name not in _KEYWORDS_AS_CALLS:
@@ -65,7 +62,7 @@ class CallGrammar(ExpressionGrammar):
         shown = self._curr.value
         if name in ("APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE"):
             self._advance()
-            return Aggregate(shown, self._parenthesised_expressions())
+            return nodes.Aggregate(shown, self._parenthesised_expressions())
         if name in _WITH_DISTINCT:
             self._advance(2)
             distinct = self._distinct()
@@ -93,40 +90,40 @@ class CallGrammar(ExpressionGrammar):
         self._accept("ALL")
         return False
 
-    def _summed(self, name: str, arguments: tuple[Node, ...], *, distinct: bool = False) -> Node:
+    def _summed(self, name: str, arguments: tuple[nodes.Node, ...], *, distinct: bool = False) -> nodes.Node:
         self._expect_symbol(")")
         if self._word_at() == "OVER":
-            return WindowCall(name, arguments, self._over(), distinct)
-        return Aggregate(name, arguments, distinct)
+            return nodes.WindowCall(name, arguments, self._over(), distinct)
+        return nodes.Aggregate(name, arguments, distinct)
 
-    def _count(self, shown: str) -> Node:
+    def _count(self, shown: str) -> nodes.Node:
         self._advance(2)
         if self._accept_any("DISTINCT", "DISTINCTROW"):
             arguments = self._expressions()
             self._expect_symbol(")")
-            return Aggregate(shown, arguments, distinct=True)
+            return nodes.Aggregate(shown, arguments, distinct=True)
         if self._accept_symbol("*"):
-            return self._summed(shown, (Constant("integer", "1"),))
+            return self._summed(shown, (nodes.Constant("integer", "1"),))
         self._accept("ALL")
         return self._summed(shown, (self._expression(),))
 
-    def _group_concat(self, shown: str) -> Node:
+    def _group_concat(self, shown: str) -> nodes.Node:
         self._advance(2)
         distinct = self._distinct()
         arguments = self._expressions()
         order = self._order_by()
-        separator = Constant("string", self._string() if self._accept("SEPARATOR") else ",")
+        separator = nodes.Constant("string", self._string() if self._accept("SEPARATOR") else ",")
         self._expect_symbol(")")
         if self._word_at() == "OVER":
-            return WindowCall(shown, (*arguments, separator), self._over(), distinct)
-        return Aggregate(shown, arguments, distinct, order, separator)
+            return nodes.WindowCall(shown, (*arguments, separator), self._over(), distinct)
+        return nodes.Aggregate(shown, arguments, distinct, order, separator)
 
     # -- windows ---------------------------------------------------------------------------------------------
 
-    def _window_function(self, name: str) -> Node:
+    def _window_function(self, name: str) -> nodes.Node:
         shown = self._curr.value
         self._advance(2)
-        arguments: tuple[Node, ...] = ()
+        arguments: tuple[nodes.Node, ...] = ()
         if name == "NTILE":
             arguments = (self._simple(),)
         elif name not in _NO_ARGUMENT:
@@ -146,58 +143,58 @@ class CallGrammar(ExpressionGrammar):
             ignore_nulls = self._accept("IGNORE", "NULLS")
             if not ignore_nulls:
                 self._accept("RESPECT", "NULLS")
-        return WindowCall(shown, arguments, self._over(), False, from_last, ignore_nulls)
+        return nodes.WindowCall(shown, arguments, self._over(), False, from_last, ignore_nulls)
 
-    def _over(self) -> Window:
+    def _over(self) -> nodes.Window:
         self._expect("OVER")
         if self._symbol_at("("):
             return self._window("")
-        return Window(self._name("a window"), only_name=True)
+        return nodes.Window(self._name("a window"), only_name=True)
 
-    def _window(self, name: str) -> Window:
+    def _window(self, name: str) -> nodes.Window:
         self._expect_symbol("(")
         based_on = ""
         if not self._at_words("PARTITION") and self._at_name() and self._word_at() not in ("ROWS", "RANGE", "GROUPS"):
             based_on = self._name()
-        partition_by: tuple[OrderItem, ...] = ()
+        partition_by: tuple[nodes.OrderItem, ...] = ()
         if self._accept("PARTITION", "BY"):
             partition_by = self._list(self._order_item)
         order = self._order_by()
         frame = self._frame()
         self._expect_symbol(")")
-        return Window(name, False, based_on, partition_by, order, frame)
+        return nodes.Window(name, False, based_on, partition_by, order, frame)
 
-    def _frame(self) -> Frame | None:
+    def _frame(self) -> nodes.Frame | None:
         unit = self._accept_any("ROWS", "RANGE")
         if not unit:
             return None
         if self._accept("BETWEEN"):
             start = self._frame_bound()
             self._expect("AND")
-            return Frame(unit, start, self._frame_bound())
-        return Frame(unit, self._frame_bound(), FrameBound("CURRENT ROW"))
+            return nodes.Frame(unit, start, self._frame_bound())
+        return nodes.Frame(unit, self._frame_bound(), nodes.FrameBound("CURRENT ROW"))
 
-    def _frame_bound(self) -> FrameBound:
+    def _frame_bound(self) -> nodes.FrameBound:
         if self._accept("CURRENT", "ROW"):
-            return FrameBound("CURRENT ROW")
+            return nodes.FrameBound("CURRENT ROW")
         if self._accept("UNBOUNDED"):
-            return FrameBound("UNBOUNDED " + self._expect_any("PRECEDING", "FOLLOWING"))
+            return nodes.FrameBound("UNBOUNDED " + self._expect_any("PRECEDING", "FOLLOWING"))
         if self._word_at() == "INTERVAL":
             amount, unit = self._interval()
-            return FrameBound(self._expect_any("PRECEDING", "FOLLOWING"), amount, unit)
+            return nodes.FrameBound(self._expect_any("PRECEDING", "FOLLOWING"), amount, unit)
         amount_or_none = self._number()
         if amount_or_none is None:
             self._fail("expected the bound of a window's frame")
-        return FrameBound(self._expect_any("PRECEDING", "FOLLOWING"), amount_or_none)
+        return nodes.FrameBound(self._expect_any("PRECEDING", "FOLLOWING"), amount_or_none)
 
     # -- the order, of windows and of queries ----------------------------------------------------------------
 
-    def _order_by(self) -> OrderBy | None:
-        return OrderBy(self._list(self._order_item)) if self._accept("ORDER", "BY") else None
+    def _order_by(self) -> nodes.OrderBy | None:
+        return nodes.OrderBy(self._list(self._order_item)) if self._accept("ORDER", "BY") else None
 
-    def _order_item(self) -> OrderItem:
+    def _order_item(self) -> nodes.OrderItem:
         value = self._expression()
-        return OrderItem(value, self._accept_any("ASC", "DESC") == "DESC")
+        return nodes.OrderItem(value, self._accept_any("ASC", "DESC") == "DESC")
 
     # -- casts ----------------------------------------------------------------------------------------------------
 
@@ -208,65 +205,65 @@ class CallGrammar(ExpressionGrammar):
         self._expect_symbol("(")
         return name
 
-    def _closed(self, name: str, *pieces: Node) -> Node:
+    def _closed(self, name: str, *pieces: nodes.Node) -> nodes.Node:
         self._expect_symbol(")")
-        return expressions.KeywordCall(name, pieces)
+        return nodes.KeywordCall(name, pieces)
 
-    def _cast(self) -> Node:
+    def _cast(self) -> nodes.Node:
         form = self._opened().upper()
         operand = self._expression()
         self._expect("AS")
         kind = self._cast_type()
         if form == "JSON_SUM_CRC32":
             self._expect("ARRAY")
-            kind = expressions.CastType(kind.word, kind.precision, kind.charset, array=True)
+            kind = nodes.CastType(kind.word, kind.precision, kind.charset, array=True)
         elif self._accept("ARRAY"):
-            kind = expressions.CastType(kind.word, kind.precision, kind.charset, array=True)
+            kind = nodes.CastType(kind.word, kind.precision, kind.charset, array=True)
         self._expect_symbol(")")
-        return expressions.Cast(form, operand, kind)
+        return nodes.Cast(form, operand, kind)
 
-    def _convert(self) -> Node:
+    def _convert(self) -> nodes.Node:
         name = self._opened()
         operand = self._expression()
         if self._accept("USING"):
-            return self._closed(name, operand, expressions.Word("USING"), Constant("string", self._charset_name()))
+            return self._closed(name, operand, nodes.Word("USING"), nodes.Constant("string", self._charset_name()))
         self._expect_symbol(",")
         kind = self._cast_type()
         self._expect_symbol(")")
-        return expressions.Cast("CONVERT", operand, kind)
+        return nodes.Cast("CONVERT", operand, kind)
 
-    def _cast_type(self) -> expressions.CastType:
+    def _cast_type(self) -> nodes.CastType:
         word = self._any_word("a type to cast to")
         if word == "BINARY":
-            return expressions.CastType("BINARY", self._numbers(1))
+            return nodes.CastType("BINARY", self._numbers(1))
         if word in ("CHAR", "CHARACTER"):
             precision = self._numbers(1)
             binary, charset = self._binary_and_charset()
-            return expressions.CastType("CHAR", precision, "binary" if binary else charset)
+            return nodes.CastType("CHAR", precision, "binary" if binary else charset)
         if word in ("DATE", "YEAR", "JSON", "DOUBLE"):
-            return expressions.CastType(word)
+            return nodes.CastType(word)
         if word in ("DATETIME", "TIME"):
-            return expressions.CastType(word, tuple(number for number in self._numbers(1) if number))
+            return nodes.CastType(word, tuple(number for number in self._numbers(1) if number))
         if word in ("DECIMAL", "DEC"):
-            return expressions.CastType("DECIMAL", _decimal_precision(self._numbers(2)))
+            return nodes.CastType("DECIMAL", _decimal_precision(self._numbers(2)))
         if word in ("SIGNED", "UNSIGNED"):
             self._accept_any("INTEGER", "INT")
-            return expressions.CastType(word)
+            return nodes.CastType(word)
         if word == "FLOAT":
             return self._cast_float(self._numbers(2))
         if word == "REAL":
-            return expressions.CastType("FLOAT" if self._mode.real_as_float else "DOUBLE")
+            return nodes.CastType("FLOAT" if self._mode.real_as_float else "DOUBLE")
         if word != "VECTOR":
             self._fail("expected a type to cast to", self._prev)
         self._vector_element()
         self._numbers(1)
-        return expressions.CastType(word)
+        return nodes.CastType(word)
 
-    def _cast_float(self, precision: tuple[int, ...]) -> expressions.CastType:
+    def _cast_float(self, precision: tuple[int, ...]) -> nodes.CastType:
         width = precision[0] if precision else 0
         if width > _MAX_DOUBLE_PRECISION:
             self._fail(f"a precision is at most {_MAX_DOUBLE_PRECISION}", self._prev)
-        return expressions.CastType("DOUBLE" if width > _MAX_FLOAT_PRECISION else "FLOAT")
+        return nodes.CastType("DOUBLE" if width > _MAX_FLOAT_PRECISION else "FLOAT")
 
     def _numbers(self, most: int) -> tuple[int, ...]:
         """``(n)`` or ``(n, m)`` if it follows."""
@@ -294,15 +291,15 @@ class CallGrammar(ExpressionGrammar):
 
     # -- functions of time ----------------------------------------------------------------------------------------
 
-    def _precise_time(self) -> Node:
+    def _precise_time(self) -> nodes.Node:
         name = self._opened()
-        arguments: tuple[Node, ...] = ()
+        arguments: tuple[nodes.Node, ...] = ()
         if self._curr.kind == "integer":
-            arguments = (Constant("integer", str(self._integer())),)
+            arguments = (nodes.Constant("integer", str(self._integer())),)
         self._expect_symbol(")")
-        return expressions.Call(name, arguments)
+        return nodes.Call(name, arguments)
 
-    def _date_arithmetic(self) -> Node:
+    def _date_arithmetic(self) -> nodes.Node:
         several_forms = self._word_at() in ("ADDDATE", "SUBDATE")
         name = self._opened()
         moment = self._expression()
@@ -314,24 +311,24 @@ class CallGrammar(ExpressionGrammar):
         else:
             self._fail("expected INTERVAL")
         self._expect_symbol(")")
-        return expressions.DateArithmetic(name, moment, amount, unit)
+        return nodes.DateArithmetic(name, moment, amount, unit)
 
-    def _extract(self) -> Node:
+    def _extract(self) -> nodes.Node:
         name = self._opened()
-        unit = expressions.Word(self._time_unit())
+        unit = nodes.Word(self._time_unit())
         self._expect("FROM")
-        return self._closed(name, unit, expressions.Word("FROM"), self._expression())
+        return self._closed(name, unit, nodes.Word("FROM"), self._expression())
 
-    def _get_format(self) -> Node:
+    def _get_format(self) -> nodes.Node:
         name = self._opened()
         word = self._expect_any("DATE", "DATETIME", "TIME", "TIMESTAMP")
         self._expect_symbol(",")
-        kind = expressions.Word("DATETIME" if word == "TIMESTAMP" else word)
+        kind = nodes.Word("DATETIME" if word == "TIMESTAMP" else word)
         arguments = (kind, self._expression())
         self._expect_symbol(")")
-        return expressions.Call(name, arguments)
+        return nodes.Call(name, arguments)
 
-    def _timestamp_call(self) -> Node:
+    def _timestamp_call(self) -> nodes.Node:
         name = self._opened()
         unit = self._time_unit()
         if unit not in _SIMPLE_UNITS:
@@ -341,11 +338,11 @@ class CallGrammar(ExpressionGrammar):
         if len(arguments) != 2:
             self._fail("expected two arguments after the unit", self._prev)
         self._expect_symbol(")")
-        return expressions.Call(name, (expressions.Word(unit), *arguments))
+        return nodes.Call(name, (nodes.Word(unit), *arguments))
 
     # -- calls ----------------------------------------------------------------------------------------------------
 
-    def _call(self) -> Node | None:
+    def _call(self) -> nodes.Node | None:
         """Consume a call, or a keyword that is one without parentheses, if one follows."""
         if self._curr.kind == "call":
             aggregate = self._aggregate()
@@ -367,15 +364,15 @@ class CallGrammar(ExpressionGrammar):
             return self._bare_call(precision=True)
         if word in ("DATE", "TIME", "TIMESTAMP") and self._peek().kind == "string":
             self._advance()
-            return expressions.TemporalLiteral(word, Constant("string", self._string()))
+            return nodes.TemporalLiteral(word, nodes.Constant("string", self._string()))
         return self._odd_call(word)
 
-    def _odd_call(self, word: str) -> Node | None:
+    def _odd_call(self, word: str) -> nodes.Node | None:
         if word == "CASE":
             return self._case()
         if word == "EXISTS":
             self._advance()
-            return expressions.Exists(self._subselect())
+            return nodes.Exists(self._subselect())
         if word == "NEXT" and self._word_at(1) == "VALUE" and self._word_at(2) == "FOR":
             return self._next_value()
         if self._curr.kind == "name" and self._symbol_at(".", 1) and self._symbol_at("(", 3):
@@ -383,10 +380,10 @@ class CallGrammar(ExpressionGrammar):
             self._advance()
             name = self._name("a function")
             is_word = name.upper() in RESERVED_WORDS or name.upper() in UNRESERVED_WORDS
-            return expressions.QualifiedCall(schema, name, is_word, self._arguments())
+            return nodes.QualifiedCall(schema, name, is_word, self._arguments())
         return None
 
-    def _arguments(self) -> tuple[Node, ...]:
+    def _arguments(self) -> tuple[nodes.Node, ...]:
         self._expect_symbol("(")
         if self._accept_symbol(")"):
             return ()
@@ -394,54 +391,51 @@ class CallGrammar(ExpressionGrammar):
         self._expect_symbol(")")
         return arguments
 
-    def _plain_call(self, name: str = "") -> Node:
+    def _plain_call(self, name: str = "") -> nodes.Node:
         name = name or self._curr.value
         self._advance()
         arguments = self._arguments()
         if name.upper() == "JSON_MEMBEROF" and len(arguments) == 2:  # TiDB's name for the operator
-            return expressions.MemberOf(*arguments)
-        return expressions.Call(name, arguments)
+            return nodes.MemberOf(*arguments)
+        return nodes.Call(name, arguments)
 
-    def _bare_call(self, *, precision: bool) -> Node:
+    def _bare_call(self, *, precision: bool) -> nodes.Node:
         name = self._curr.value
         self._advance()
         if not self._accept_symbol("("):
-            return expressions.Call(name)
-        arguments: tuple[Node, ...] = ()
+            return nodes.Call(name)
+        arguments: tuple[nodes.Node, ...] = ()
         if precision and not self._symbol_at(")"):
-            arguments = (Constant("integer", str(self._integer("a precision"))),)
+            arguments = (nodes.Constant("integer", str(self._integer("a precision"))),)
         self._expect_symbol(")")
-        return expressions.Call(name, arguments)
+        return nodes.Call(name, arguments)
 
-    def _next_value(self) -> Node:
+    def _next_value(self) -> nodes.Node:
         if self._accept("NEXT", "VALUE", "FOR"):
-            return expressions.Call("NEXTVAL", (self._table_name(),))
+            return nodes.Call("NEXTVAL", (self._table_name(),))
         self._advance()
-        return expressions.Call("NEXTVAL", (self._in_parentheses(self._table_name),))
+        return nodes.Call("NEXTVAL", (self._in_parentheses(self._table_name),))
 
     # -- calls that have a grammar ---------------------------------------------------------------------------
 
-    def _call_rule(self) -> Node:
+    def _call_rule(self) -> nodes.Node:
         rule = self._RULES.get(self._curr.text)
         if rule is None:
             self._fail("expected an expression")
         return rule(self)
 
-    def _now_call(self) -> Node:
-        return self._plain_call()
-
-    def _no_arguments(self) -> Node:
+    def _no_arguments(self) -> nodes.Node:
         name = self._opened()
         self._expect_symbol(")")
-        return expressions.Call(name)
+        return nodes.Call(name)
 
-    def _position_call(self) -> Node:
+    def _position_call(self) -> nodes.Node:
         name = self._opened()
         needle = self._bit_expression()
         self._expect("IN")
-        return self._closed(name, needle, expressions.Word("IN"), self._expression())
+        return self._closed(name, needle, nodes.Word("IN"), self._expression())
 
-    def _substring(self) -> Node:
+    def _substring(self) -> nodes.Node:
         name = self._opened()
         arguments = [self._expression()]
         word = "FOR" if self._accept("FROM") else ""
@@ -451,93 +445,88 @@ class CallGrammar(ExpressionGrammar):
         if self._accept(word) if word else self._accept_symbol(","):
             arguments.append(self._expression())
         self._expect_symbol(")")
-        return expressions.Call(name, tuple(arguments))
+        return nodes.Call(name, tuple(arguments))
 
-    def _trim(self) -> Node:
+    def _trim(self) -> nodes.Node:
         name = self._opened()
-        pieces: list[Node] = []
+        pieces: list[nodes.Node] = []
         if direction := self._accept_any("BOTH", "LEADING", "TRAILING"):
-            pieces.append(expressions.Word(direction))
+            pieces.append(nodes.Word(direction))
             pieces.append(self._constant_string(" ") if self._word_at() == "FROM" else self._expression())
             self._expect("FROM")
-            pieces += [expressions.Word("FROM"), self._expression()]
+            pieces += [nodes.Word("FROM"), self._expression()]
         else:
             pieces.append(self._expression())
             if self._accept("FROM"):
-                pieces += [expressions.Word("FROM"), self._expression()]
+                pieces += [nodes.Word("FROM"), self._expression()]
         return self._closed(name, *pieces)
 
-    def _translate(self) -> Node:
-        return self._counted_call(3)
-
-    def _counted_call(self, count: int) -> Node:
+    def _translate(self) -> nodes.Node:
         node = self._plain_call()
-        assert isinstance(node, expressions.Call)
-        if len(node.arguments) != count:
-            self._fail(f"expected {count} arguments", self._prev)
+        assert isinstance(node, nodes.Call)
+        if len(node.arguments) != 3:
+            self._fail("expected 3 arguments", self._prev)
         return node
 
-    def _modulo(self) -> Node:
+    def _modulo(self) -> nodes.Node:
         self._opened()
         left = self._expression()
         self._expect_symbol(",")
         right = self._expression()
         self._expect_symbol(")")
-        return expressions.Binary(left, (("%", right),))
+        return nodes.Binary(left, (("%", right),))
 
-    def _char(self) -> Node:
+    def _char(self) -> nodes.Node:
         self._opened()
         arguments = self._expressions()
-        last = Constant("null")
+        last = nodes.Constant("null")
         if self._accept("USING"):
-            last = Constant("string", self._charset_name())
+            last = nodes.Constant("string", self._charset_name())
         self._expect_symbol(")")
-        return expressions.Call("CHAR_FUNC", (*arguments, last))
+        return nodes.Call("CHAR_FUNC", (*arguments, last))
 
-    def _weight_string(self) -> Node:
+    def _weight_string(self) -> nodes.Node:
         name = self._opened()
         value = self._expression()
         if not self._accept("AS"):
             return self._closed(name, value)
         word = self._expect_any("CHAR", "CHARACTER", "BINARY")
         length = self._in_parentheses(self._integer)
-        kind = expressions.CastType("BINARY" if word == "BINARY" else "CHAR", (length,))
-        return self._closed(name, value, expressions.Word("AS"), kind)
+        kind = nodes.CastType("BINARY" if word == "BINARY" else "CHAR", (length,))
+        return self._closed(name, value, nodes.Word("AS"), kind)
 
-    def _sequence_call(self) -> Node:
+    def _sequence_call(self) -> nodes.Node:
         if self._word_at() == "NEXTVAL":
             return self._next_value()
         is_set = self._word_at() == "SETVAL"
         name = self._opened()
-        arguments: tuple[Node, ...] = (self._table_name(),)
+        arguments: tuple[nodes.Node, ...] = (self._table_name(),)
         if is_set:
             self._expect_symbol(",")
             sign = "-" if self._accept_symbol("-") else ""
             if not sign:
                 self._accept_symbol("+")
-            arguments += (Constant("integer", sign + str(self._integer())),)
+            arguments += (nodes.Constant("integer", sign + str(self._integer())),)
         self._expect_symbol(")")
-        return expressions.Call("SETVAL" if is_set else name, arguments)
+        return nodes.Call("SETVAL" if is_set else name, arguments)
 
-    def _default_call(self) -> Node:
+    def _column_call(self) -> nodes.Node:
+        """DEFAULT or VALUES of a column."""
+        node = nodes.Default if self._word_at() == "DEFAULT" else nodes.Values
         self._advance()
-        return expressions.Default(self._in_parentheses(self._column))
+        return node(self._in_parentheses(self._column))
 
-    def _values_call(self) -> Node:
-        self._advance()
-        return expressions.Values(self._in_parentheses(self._column))
-
-    def _row_call(self) -> Node:
+    def _row_call(self) -> nodes.Node:
         self._advance()
         members = self._parenthesised_expressions()
         if len(members) == 1:
             self._fail("a row has two columns or more", self._prev)
-        return expressions.Row(members)
+        return nodes.Row(members)
 
-    def _case(self) -> Node:
+    def _case(self) -> nodes.Node:
         self._advance()
         operand = None if self._word_at() == "WHEN" else self._expression()
-        whens: list[tuple[Node, Node]] = []
+        whens: list[tuple[nodes.Node, nodes.Node]] = []
         while self._accept("WHEN"):
             condition = self._expression()
             self._expect("THEN")
@@ -546,9 +535,9 @@ class CallGrammar(ExpressionGrammar):
             self._fail("expected WHEN")
         otherwise = self._expression() if self._accept("ELSE") else None
         self._expect("END")
-        return expressions.Case(operand, tuple(whens), otherwise)
+        return nodes.Case(operand, tuple(whens), otherwise)
 
-    _RULES: ClassVar[dict[str, Callable[[CallGrammar], Node]]] = {
+    _RULES: ClassVar[dict[str, Callable[[CallGrammar], nodes.Node]]] = {
         "ADDDATE": _date_arithmetic,
         "CAST": _cast,
         "CHAR": _char,
@@ -557,7 +546,7 @@ class CallGrammar(ExpressionGrammar):
         "CURTIME": _precise_time,
         "DATE_ADD": _date_arithmetic,
         "DATE_SUB": _date_arithmetic,
-        "DEFAULT": _default_call,
+        "DEFAULT": _column_call,
         "EXTRACT": _extract,
         "GET_FORMAT": _get_format,
         "JSON_SUM_CRC32": _cast,
@@ -565,7 +554,7 @@ class CallGrammar(ExpressionGrammar):
         "MID": _substring,
         "MOD": _modulo,
         "NEXTVAL": _sequence_call,
-        "NOW": _now_call,
+        "NOW": lambda self: self._plain_call(),
         "POSITION": _position_call,
         "ROW": _row_call,
         "SETVAL": _sequence_call,
@@ -577,7 +566,7 @@ class CallGrammar(ExpressionGrammar):
         "TIMESTAMPDIFF": _timestamp_call,
         "TRANSLATE": _translate,
         "TRIM": _trim,
-        "VALUES": _values_call,
+        "VALUES": _column_call,
         "WEIGHT_STRING": _weight_string,
     }
 

@@ -12,33 +12,8 @@ from dataclasses import replace
 from itertools import count
 
 from ticdc_emit.errors import DdlError
+from ticdc_emit.sql import nodes
 from ticdc_emit.sql.lexer import SqlMode, Token, scan
-from ticdc_emit.sql.nodes.base import Node
-from ticdc_emit.sql.nodes.expressions import Constant, Default, Row, Subquery, Window
-from ticdc_emit.sql.nodes.queries import (
-    CommonTable,
-    Field,
-    Hint,
-    HintTable,
-    IndexHint,
-    Join,
-    Limit,
-    Lock,
-    OrderItem,
-    Query,
-    Sample,
-    Select,
-    SetClause,
-    SetOperation,
-    Source,
-    TableFactor,
-    TableQuery,
-    Tail,
-    ValuesQuery,
-    WildCard,
-    With,
-    cross_join,
-)
 from ticdc_emit.sql.parser.base import TokenCursor
 from ticdc_emit.sql.parser.functions import CallGrammar
 
@@ -73,7 +48,7 @@ _DISTINCT = {"DISTINCT": "DISTINCT", "DISTINCTROW": "DISTINCT", "ALL": "ALL"}
 _QUERY_WORDS = ("SELECT", "TABLE", "VALUES", "WITH")
 
 
-def read_hints(token: Token, sql: str) -> tuple[Hint, ...]:
+def _read_hints(token: Token, sql: str) -> tuple[nodes.Hint, ...]:
     """Return the hints of one comment; ``DdlError`` with its place in the statement if one is not understood."""
     text = token.value
     try:
@@ -83,32 +58,32 @@ def read_hints(token: Token, sql: str) -> tuple[Hint, ...]:
 
 
 class _HintGrammar(TokenCursor):
-    def hints(self) -> tuple[Hint, ...]:
-        hints: list[Hint] = []
+    def hints(self) -> tuple[nodes.Hint, ...]:
+        hints: list[nodes.Hint] = []
         while not self._at_end:
             hints.append(self._hint())
             self._accept_symbol(",")
         return tuple(hints)
 
-    def _hint(self) -> Hint:
+    def _hint(self) -> nodes.Hint:
         name = self._curr.value
         word = self._any_word("a hint")
         self._expect_symbol("(")
         if word == "QB_NAME":
-            hint = Hint(name, block=self._name(), bare_block=True)
+            hint = nodes.Hint(name, block=self._name(), bare_block=True)
         else:
             block = self._block()
             if word in _OF_TABLES:
-                hint = Hint(name, block, () if self._symbol_at(")") else self._list(self._table))
+                hint = nodes.Hint(name, block, () if self._symbol_at(")") else self._list(self._table))
             elif word in _OF_INDEXES:
                 table = self._table()
                 self._accept_symbol(",")
                 indexes = () if self._symbol_at(")") else self._names("an index")
-                hint = Hint(name, block, (table,), indexes, has_indexes=True)
+                hint = nodes.Hint(name, block, (table,), indexes, has_indexes=True)
             elif word == "MAX_EXECUTION_TIME":
-                hint = Hint(name, block, number=self._integer())
+                hint = nodes.Hint(name, block, number=self._integer())
             elif word in _OF_NOTHING:
-                hint = Hint(name, block, without_arguments=True)
+                hint = nodes.Hint(name, block, without_arguments=True)
             else:
                 self._fail("this optimizer hint is not understood", self._tokens[self._index - 2])
         self._expect_symbol(")")
@@ -121,13 +96,13 @@ class _HintGrammar(TokenCursor):
         self._advance()
         return name
 
-    def _table(self) -> HintTable:
+    def _table(self) -> nodes.HintTable:
         table = self._table_name()
         block = self._block()
         partitions: tuple[str, ...] = ()
         if self._accept("PARTITION"):
             partitions = self._in_parentheses(lambda: self._names("a partition"))
-        return HintTable(table, block, partitions)
+        return nodes.HintTable(table, block, partitions)
 
 
 class QueryGrammar(CallGrammar):
@@ -135,20 +110,17 @@ class QueryGrammar(CallGrammar):
 
     # -- tables after FROM ----------------------------------------------------------------------------------------
 
-    def _hints(self, token: Token) -> tuple[Node, ...]:
-        return read_hints(token, self.sql)
-
-    def _table_references(self) -> TableFactor:
+    def _table_references(self) -> nodes.TableFactor:
         first = self._escaped_reference()
-        tables: Join = first if isinstance(first, Join) else Join(first)
+        tables: nodes.Join = first if isinstance(first, nodes.Join) else nodes.Join(first)
         length = 0
         while self._accept_symbol(","):
-            tables = Join(tables, self._escaped_reference())
+            tables = nodes.Join(tables, self._escaped_reference())
             length += 1
             self._check_chain(length)
         return tables
 
-    def _escaped_reference(self) -> TableFactor:
+    def _escaped_reference(self) -> nodes.TableFactor:
         if not self._accept_symbol("{"):
             return self._table_reference()
         self._name("OJ")
@@ -156,25 +128,25 @@ class QueryGrammar(CallGrammar):
         self._expect_symbol("}")
         return reference
 
-    def _table_reference(self) -> TableFactor:
+    def _table_reference(self) -> nodes.TableFactor:
         self._enter()
         left = self._table_factor()
         for length in count():
             self._check_chain(length)
             if self._accept("JOIN") or self._accept("CROSS", "JOIN") or self._accept("INNER", "JOIN"):
                 right = self._table_reference()
-                joined = self._conditioned(Join(left, right))
-                left = joined if joined is not None else cross_join(left, right)
+                joined = self._conditioned(nodes.Join(left, right))
+                left = joined if joined is not None else nodes.cross_join(left, right)
             elif self._accept("STRAIGHT_JOIN"):
-                join = Join(left, self._table_factor(), straight=True)
+                join = nodes.Join(left, self._table_factor(), straight=True)
                 left = self._conditioned(join) or join
             elif self._accept("NATURAL"):
                 kind = self._outer()
                 self._expect("JOIN")
-                left = Join(left, self._table_factor(), kind, natural=True)
+                left = nodes.Join(left, self._table_factor(), kind, natural=True)
             elif kind := self._outer():
                 self._expect("JOIN")
-                outer = self._conditioned(Join(left, self._table_reference(), kind))
+                outer = self._conditioned(nodes.Join(left, self._table_reference(), kind))
                 if outer is None:
                     self._fail("expected ON or USING")
                 left = outer
@@ -189,30 +161,30 @@ class QueryGrammar(CallGrammar):
             self._accept("OUTER")
         return kind
 
-    def _conditioned(self, join: Join) -> Join | None:
+    def _conditioned(self, join: nodes.Join) -> nodes.Join | None:
         if self._accept("ON"):
             return replace(join, on=self._expression())
         return replace(join, using=self._columns()) if self._accept("USING") else None
 
-    def _table_factor(self) -> TableFactor:
+    def _table_factor(self) -> nodes.TableFactor:
         if self._accept("LATERAL"):
             origin = self._subselect()
             alias = self._alias()
             if not alias:
                 self._fail("expected the alias of a LATERAL table")
             columns = self._in_parentheses(lambda: self._names("a column name")) if self._symbol_at("(") else ()
-            return Source(origin, alias, lateral=True, columns=columns)
+            return nodes.Source(origin, alias, lateral=True, columns=columns)
         subquery = self._try_subselect()
         if subquery is not None:
-            return Source(subquery, self._alias())
+            return nodes.Source(subquery, self._alias())
         if self._accept_symbol("("):
             tables = self._table_references()
             self._expect_symbol(")")
-            assert isinstance(tables, Join)
+            assert isinstance(tables, nodes.Join)
             return replace(tables, in_parentheses=True)
         return self._named_source()
 
-    def _named_source(self) -> Source:
+    def _named_source(self) -> nodes.Source:
         table = self._table_name()
         partitions: tuple[str, ...] = ()
         if self._accept("PARTITION"):
@@ -222,18 +194,18 @@ class QueryGrammar(CallGrammar):
         if self._accept("AS", "OF"):
             self._expect("TIMESTAMP")
             as_of = self._expression()
-        hints: list[IndexHint] = []
+        hints: list[nodes.IndexHint] = []
         while (hint := self._index_hint()) is not None:
             hints.append(hint)
         sample = self._sample() if self._accept("TABLESAMPLE") else None
-        return Source(table, alias, partitions, as_of, tuple(hints), sample)
+        return nodes.Source(table, alias, partitions, as_of, tuple(hints), sample)
 
     def _alias(self) -> str:
         if self._accept("AS") or self._at_name():
             return self._name("an alias")
         return ""
 
-    def _index_hint(self) -> IndexHint | None:
+    def _index_hint(self) -> nodes.IndexHint | None:
         if self._word_at(1) not in ("INDEX", "KEY"):
             return None
         word = self._accept_any("USE", "IGNORE", "FORCE")
@@ -249,7 +221,7 @@ class QueryGrammar(CallGrammar):
         self._expect_symbol("(")
         names = () if self._symbol_at(")") else self._list(self._index_name)
         self._expect_symbol(")")
-        return IndexHint(word, scope, names)
+        return nodes.IndexHint(word, scope, names)
 
     def _index_name(self) -> str:
         if self._at_words("PRIMARY"):
@@ -258,7 +230,7 @@ class QueryGrammar(CallGrammar):
             return name
         return self._name("an index")
 
-    def _sample(self) -> Sample:
+    def _sample(self) -> nodes.Sample:
         method = self._accept_any("SYSTEM", "BERNOULLI", "REGIONS")
         self._expect_symbol("(")
         size, unit = None, ""
@@ -267,54 +239,54 @@ class QueryGrammar(CallGrammar):
             unit = self._accept_any("ROWS", "PERCENT")
         self._expect_symbol(")")
         seed = self._in_parentheses(self._expression) if self._accept("REPEATABLE") else None
-        return Sample("REGION" if method == "REGIONS" else method, size, unit, seed)
+        return nodes.Sample("REGION" if method == "REGIONS" else method, size, unit, seed)
 
-    def _default_or(self, rule: Callable[[], Node]) -> Node:
+    def _default_or(self, rule: Callable[[], nodes.Node]) -> nodes.Node:
         if self._at_words("DEFAULT") and not self._symbol_at("(", 1):
             self._advance()
-            return Default()
+            return nodes.Default()
         return rule()
 
     # -- SELECT, TABLE and VALUES ---------------------------------------------------------------------------------
 
-    def _simple_query(self) -> Query:
+    def _simple_query(self) -> nodes.Query:
         if self._accept("TABLE"):
             table = self._table_name()
-            return TableQuery(self._tail(), table=table)
+            return nodes.TableQuery(self._tail(), table=table)
         if self._accept("VALUES"):
             rows = self._list(self._values_row)
-            return ValuesQuery(self._tail(), rows=rows)
+            return nodes.ValuesQuery(self._tail(), rows=rows)
         if not self._accept("SELECT"):
             self._fail("expected SELECT")
         return self._select()
 
-    def _values_row(self) -> Row:
+    def _values_row(self) -> nodes.Row:
         self._expect("ROW")
         self._expect_symbol("(")
         if self._accept_symbol(")"):
-            return Row(())
+            return nodes.Row(())
         members = self._list(lambda: self._default_or(self._expression))
         self._expect_symbol(")")
-        return Row(members)
+        return nodes.Row(members)
 
-    def _select(self) -> Query:
+    def _select(self) -> nodes.Query:
         """SELECT has been consumed."""
         options, hints, modifiers = self._select_options()
         fields = self._list(self._field)
         having = self._expression() if self._accept("HAVING") else None
-        tables = self._table_references() if self._accept_from() else None
+        tables = self._table_references() if self._accept("FROM") and not self._accept("DUAL") else None
         where = self._expression() if self._accept("WHERE") else None
-        group_by: tuple[OrderItem, ...] = ()
+        group_by: tuple[nodes.OrderItem, ...] = ()
         rollup = False
         if self._accept("GROUP", "BY"):
             group_by = self._list(self._order_item)
             rollup = self._accept("WITH", "ROLLUP")
         if having is None and tables is not None and self._accept("HAVING"):
             having = self._expression()
-        windows: tuple[Window, ...] = ()
+        windows: tuple[nodes.Window, ...] = ()
         if tables is not None and self._accept("WINDOW"):
             windows = self._list(self._window_definition)
-        return Select(
+        return nodes.Select(
             self._tail(),
             fields=fields,
             options=options,
@@ -328,23 +300,17 @@ class QueryGrammar(CallGrammar):
             windows=windows,
         )
 
-    def _accept_from(self) -> bool:
-        """Consume FROM; the table DUAL means no table."""
-        if not self._accept("FROM"):
-            return False
-        return not self._accept("DUAL")
-
-    def _window_definition(self) -> Window:
+    def _window_definition(self) -> nodes.Window:
         name = self._name("a window")
         self._expect("AS")
         return self._window(name)
 
-    def _select_options(self) -> tuple[tuple[str, ...], tuple[Node, ...], tuple[str, ...]]:
+    def _select_options(self) -> tuple[tuple[str, ...], tuple[nodes.Node, ...], tuple[str, ...]]:
         words: set[str] = set()
-        hints: tuple[Node, ...] = ()
+        hints: tuple[nodes.Node, ...] = ()
         while True:
             if self._curr.kind == "hint":
-                hints = self._hints(self._curr)
+                hints = _read_hints(self._curr, self.sql)
                 self._advance()
             elif word := self._accept_any(*_OPTIONS, *_DISTINCT, "STRAIGHT_JOIN", "SQL_CACHE"):
                 words.add(_DISTINCT.get(word, word))
@@ -355,70 +321,72 @@ class QueryGrammar(CallGrammar):
         options = tuple(option for option in _OPTIONS if option in words)
         return options, hints, tuple(word for word in ("DISTINCT", "ALL", "STRAIGHT_JOIN") if word in words)
 
-    def _field(self) -> Field:
+    def _field(self) -> nodes.Field:
         start = self._curr.start
         if self._accept_symbol("*"):
-            return Field(WildCard(), "", start, self._prev.end)
+            return nodes.Field(nodes.WildCard(), "", start, self._prev.end)
         for parts in (1, 2):
             if self._symbol_at("*", 2 * parts) and all(self._symbol_at(".", 2 * n + 1) for n in range(parts)):
                 qualifier = [self._name()]
                 while self._accept_symbol(".") and not self._accept_symbol("*"):
                     qualifier.append(self._name())
-                return Field(WildCard(tuple(qualifier)), "", start, self._prev.end)
+                return nodes.Field(nodes.WildCard(tuple(qualifier)), "", start, self._prev.end)
         value = self._expression()
         end = self._prev.end
         alias = ""
         if self._accept("AS") or self._curr.kind == "string" or self._at_name():
             alias = self._name_or_string("an alias")
-        return Field(value, alias, start, end)
+        return nodes.Field(value, alias, start, end)
 
     # -- what ends a query -----------------------------------------------------------------------------------
 
-    def _order_and_limit(self) -> Tail:
-        return Tail(self._order_by(), self._limit())
+    def _order_and_limit(self) -> nodes.Tail:
+        return nodes.Tail(self._order_by(), self._limit())
 
-    def _tail(self) -> Tail:
-        tail = Tail(self._order_by(), self._limit(), self._lock())
+    def _tail(self) -> nodes.Tail:
+        tail = nodes.Tail(self._order_by(), self._limit(), self._lock())
         if self._word_at() == "INTO":
             self._fail("INTO is not understood")
         return tail
 
-    def _limit(self) -> Limit | None:
+    def _limit(self) -> nodes.Limit | None:
         if self._accept("LIMIT"):
             first = self._limit_number()
             if self._accept_symbol(","):
-                return Limit(self._limit_number(), first)
-            return Limit(first, self._limit_number()) if self._accept("OFFSET") else Limit(first)
+                return nodes.Limit(self._limit_number(), first)
+            return nodes.Limit(first, self._limit_number()) if self._accept("OFFSET") else nodes.Limit(first)
         if self._accept("FETCH"):
             self._expect_any("FIRST", "NEXT")
-            count: Node = Constant("integer", "1") if self._word_at() in ("ROW", "ROWS") else self._limit_number()
+            count: nodes.Node = (
+                nodes.Constant("integer", "1") if self._word_at() in ("ROW", "ROWS") else self._limit_number()
+            )
             self._expect_any("ROW", "ROWS")
             self._expect("ONLY")
-            return Limit(count)
+            return nodes.Limit(count)
         return None
 
-    def _limit_number(self) -> Node:
-        return Constant("integer", str(self._integer("a number of rows")))
+    def _limit_number(self) -> nodes.Node:
+        return nodes.Constant("integer", str(self._integer("a number of rows")))
 
-    def _lock(self) -> Lock | None:
+    def _lock(self) -> nodes.Lock | None:
         if self._accept("LOCK", "IN", "SHARE", "MODE"):
-            return Lock("FOR SHARE")
+            return nodes.Lock("FOR SHARE")
         if not self._accept("FOR"):
             return None
         word = self._expect_any("UPDATE", "SHARE")
         tables = self._list(self._table_name) if self._accept("OF") else ()
         if self._accept("NOWAIT"):
-            return Lock(f"FOR {word}", tables, "NOWAIT")
+            return nodes.Lock(f"FOR {word}", tables, "NOWAIT")
         if self._accept("SKIP"):
             self._expect("LOCKED")
-            return Lock(f"FOR {word}", tables, "SKIP LOCKED")
+            return nodes.Lock(f"FOR {word}", tables, "SKIP LOCKED")
         if word == "UPDATE" and self._accept("WAIT"):
-            return Lock(f"FOR {word}", tables, f"WAIT {self._integer()}")
-        return Lock(f"FOR {word}", tables)
+            return nodes.Lock(f"FOR {word}", tables, f"WAIT {self._integer()}")
+        return nodes.Lock(f"FOR {word}", tables)
 
     # -- set operations, WITH, parentheses ------------------------------------------------------------------------
 
-    def _query(self) -> Query:
+    def _query(self) -> nodes.Query:
         """A query of a statement, perhaps in parentheses as a whole."""
         start = self._index
         subquery = self._try_subselect() if self._symbol_at("(") else None
@@ -429,37 +397,37 @@ class QueryGrammar(CallGrammar):
             return self._bare_query()
         return replace(_query_of(subquery), in_parentheses=True)
 
-    def _bare_query(self) -> Query:
+    def _bare_query(self) -> nodes.Query:
         common = self._with()
         if not self._symbol_at("("):
-            first: Query | Subquery = self._simple_query()
+            first: nodes.Query | nodes.Subquery = self._simple_query()
         else:
             first = self._subselect()
-        if isinstance(first, Query) and not self._set_operator_at():
+        if isinstance(first, nodes.Query) and not self._set_operator_at():
             return replace(first, common=common) if common is not None else first
-        if isinstance(first, Subquery) and not self._set_operator_at():
+        if isinstance(first, nodes.Subquery) and not self._set_operator_at():
             tail = self._order_and_limit()
             query = _query_of(first)
-            if tail == Tail():
-                inside = isinstance(query, SetOperation)
+            if tail == nodes.Tail():
+                inside = isinstance(query, nodes.SetOperation)
                 return replace(query, common=common, in_parentheses=True, common_inside=inside)
-            return SetOperation(tail, common, clauses=(_clause(first, "", last=True),))
+            return nodes.SetOperation(tail, common, clauses=(_clause(first, "", last=True),))
         return self._set_operation(first, common)
 
-    def _set_operation(self, first: Query | Subquery, common: With | None) -> Query:
-        clauses: list[SetClause] = []
-        current, operator, tail = first, "", Tail()
+    def _set_operation(self, first: nodes.Query | nodes.Subquery, common: nodes.With | None) -> nodes.Query:
+        clauses: list[nodes.SetClause] = []
+        current, operator, tail = first, "", nodes.Tail()
         while following := self._set_operator():
             clauses.append(_clause(current, operator, last=False))
             current = self._subselect() if self._symbol_at("(") else self._simple_query()
             operator = following
-        if isinstance(current, Query):
-            tail = Tail(current.tail.order, current.tail.limit)
-            current = replace(current, tail=Tail(lock=current.tail.lock))
+        if isinstance(current, nodes.Query):
+            tail = nodes.Tail(current.tail.order, current.tail.limit)
+            current = replace(current, tail=nodes.Tail(lock=current.tail.lock))
         else:
             tail = self._order_and_limit()
         clauses.append(_clause(current, operator, last=True))
-        return SetOperation(tail, common, clauses=tuple(clauses))
+        return nodes.SetOperation(tail, common, clauses=tuple(clauses))
 
     def _set_operator_at(self) -> bool:
         return self._word_at() in ("UNION", "EXCEPT", "INTERSECT")
@@ -470,27 +438,27 @@ class QueryGrammar(CallGrammar):
             return word + " ALL"
         return word
 
-    def _with(self) -> With | None:
+    def _with(self) -> nodes.With | None:
         if not self._accept("WITH"):
             return None
         recursive = self._accept("RECURSIVE")
-        return With(self._list(self._common_table), recursive)
+        return nodes.With(self._list(self._common_table), recursive)
 
-    def _common_table(self) -> CommonTable:
+    def _common_table(self) -> nodes.CommonTable:
         name = self._name("a name")
         columns = self._in_parentheses(lambda: self._names("a column name")) if self._symbol_at("(") else ()
         self._expect("AS")
-        return CommonTable(name, columns, self._subselect())
+        return nodes.CommonTable(name, columns, self._subselect())
 
     # -- subqueries ------------------------------------------------------------------------------------------
 
-    def _subselect(self) -> Subquery:
+    def _subselect(self) -> nodes.Subquery:
         query = self._try_subselect()
         if query is None:
             self._fail("expected (SELECT")
         return query
 
-    def _try_scalar_subselect(self) -> Subquery | None:
+    def _try_scalar_subselect(self) -> nodes.Subquery | None:
         """Like ``_try_subselect``, where an expression is possible too; there, parentheses around a subquery are
         kept.
         """
@@ -501,7 +469,7 @@ class QueryGrammar(CallGrammar):
             return None
         return query
 
-    def _try_subselect(self) -> Subquery | None:
+    def _try_subselect(self) -> nodes.Subquery | None:
         """Consume a query in parentheses if there is one here. Each position is parsed once, however deeply it is
         nested.
         """
@@ -521,14 +489,14 @@ class QueryGrammar(CallGrammar):
             self._retreat(start)
         return subquery
 
-    def _read_subselect(self) -> Subquery | None:
+    def _read_subselect(self) -> nodes.Subquery | None:
         outer = self._index
         self._advance()
         word = self._word_at()
         if word in _QUERY_WORDS and not (word == "VALUES" and self._symbol_at("(", 1)):
             query = self._bare_query()
             self._expect_symbol(")")
-            return Subquery(query)
+            return nodes.Subquery(query)
         start = self._index
         inner = self._try_subselect()
         if inner is None:
@@ -541,18 +509,18 @@ class QueryGrammar(CallGrammar):
         self._retreat(start)
         query = self._bare_query()
         self._expect_symbol(")")
-        return Subquery(query)
+        return nodes.Subquery(query)
 
 
-def _query_of(subquery: Subquery) -> Query:
-    assert isinstance(subquery.query, Query)
+def _query_of(subquery: nodes.Subquery) -> nodes.Query:
+    assert isinstance(subquery.query, nodes.Query)
     return subquery.query
 
 
-def _clause(query: Query | Subquery, operator: str, *, last: bool) -> SetClause:
-    if isinstance(query, Query):
-        return SetClause((query,), operator)
+def _clause(query: nodes.Query | nodes.Subquery, operator: str, *, last: bool) -> nodes.SetClause:
+    if isinstance(query, nodes.Query):
+        return nodes.SetClause((query,), operator)
     inner = _query_of(query)
-    if isinstance(inner, SetOperation):
-        return SetClause(inner.clauses, operator, True, inner.common, inner.tail)
-    return SetClause((inner,), operator, True, inner.common if last else None)
+    if isinstance(inner, nodes.SetOperation):
+        return nodes.SetClause(inner.clauses, operator, True, inner.common, inner.tail)
+    return nodes.SetClause((inner,), operator, True, inner.common if last else None)

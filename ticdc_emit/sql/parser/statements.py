@@ -12,39 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ticdc_emit.sql.nodes.alter import AddConstraint, DropIndex
-from ticdc_emit.sql.nodes.base import CURRENT_USER, Node, TableName, User
-from ticdc_emit.sql.nodes.statements import (
-    AlterDatabase,
-    AlterTable,
-    Analyze,
-    Compact,
-    CreateDatabase,
-    CreateIndex,
-    CreateMaskingPolicy,
-    CreateTable,
-    CreateTableLike,
-    CreateView,
-    DatabaseOption,
-    DropDatabase,
-    DropIndexOn,
-    DropSequences,
-    DropTables,
-    Flashback,
-    LockTables,
-    OptimizeTables,
-    OtherStatement,
-    PlacementPolicy,
-    Recover,
-    RenameTables,
-    RepairTable,
-    ResourceGroup,
-    Sequence,
-    Statement,
-    TruncateTable,
-    UseDatabase,
-)
-from ticdc_emit.sql.nodes.tables import Constraint, ConstraintKind
+from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.alter import AlterGrammar, form_rule
 from ticdc_emit.sql.parser.base import Lead, rules_by_word
 
@@ -54,7 +22,7 @@ __all__ = ["Parser"]
 _STATEMENTS = "a DDL statement: CREATE, ALTER, DROP, RENAME, TRUNCATE or USE"
 _CREATED = "TABLE, INDEX, VIEW or DATABASE"
 _INDEX_KINDS = ("UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR", "COLUMNAR")
-_CONSTRAINT_KINDS: dict[str, ConstraintKind] = {
+_CONSTRAINT_KINDS: dict[str, nodes.ConstraintKind] = {
     "": "index",
     "UNIQUE": "unique",
     "FULLTEXT": "fulltext",
@@ -80,7 +48,7 @@ _SEQUENCE_WORDS = {
 class Parser(AlterGrammar):
     """The parser of one statement or expression: every rule of the modules of this package."""
 
-    def whole_expression(self) -> Node:
+    def whole_expression(self) -> nodes.Node:
         """Consume an expression that ends the text."""
         self._what, self._subject = "expression", "the expression"
         if self._at_end:
@@ -89,39 +57,39 @@ class Parser(AlterGrammar):
         self._expect_end("the end of the expression")
         return node
 
-    def job_statement(self) -> Statement | OtherStatement:
+    def job_statement(self) -> nodes.Statement | nodes.OtherStatement:
         """Consume one whole statement that the catalog can run."""
         rule = self._rule_of(_JOBS)
         if rule is None:
             self._fail(f"expected {_STATEMENTS}")
-        statement: Statement | OtherStatement = rule(self)
+        statement: nodes.Statement | nodes.OtherStatement = rule(self)
         self._expect_end()
         return statement
 
-    def any_statement(self) -> Node:
+    def any_statement(self) -> nodes.Node:
         """Consume one whole statement, DDL or not."""
         rule = Parser._query if self._symbol_at("(") else self._rule_of(_OTHERS)
         if rule is None:
             return self.job_statement()
-        statement: Node = rule(self)
+        statement: nodes.Node = rule(self)
         self._expect_end()
         return statement
 
     # -- databases -------------------------------------------------------------------------------------------
 
-    def _create_database(self) -> CreateDatabase:
+    def _create_database(self) -> nodes.CreateDatabase:
         self._advance(2)
         if_not_exists = self._if_not_exists()
         name = self._name("a database")
-        return CreateDatabase(name, self._database_options(), if_not_exists)
+        return nodes.CreateDatabase(name, self._database_options(), if_not_exists)
 
-    def _alter_database(self) -> AlterDatabase:
+    def _alter_database(self) -> nodes.AlterDatabase:
         self._advance(2)
         name = None if self._is_database_option() else self._name("a database")
         options = self._database_options()
         if not options:
             self._fail("expected a database option")
-        return AlterDatabase(name, options)
+        return nodes.AlterDatabase(name, options)
 
     def _is_database_option(self) -> bool:
         word, following = self._word_at(), self._word_at(1)
@@ -129,34 +97,34 @@ class Parser(AlterGrammar):
             return following == "POLICY"
         return word in ("DEFAULT", "CHARACTER", "CHAR", "COLLATE", "SET")
 
-    def _database_options(self) -> tuple[DatabaseOption, ...]:
-        options: list[DatabaseOption] = []
+    def _database_options(self) -> tuple[nodes.DatabaseOption, ...]:
+        options: list[nodes.DatabaseOption] = []
         while not self._at_end:
             options.append(self._database_option())
         return tuple(options)
 
-    def _database_option(self) -> DatabaseOption:
+    def _database_option(self) -> nodes.DatabaseOption:
         if self._accept("SET"):
             self._expect("TIFLASH", "REPLICA")
             count = self._integer("a number of replicas")
-            return DatabaseOption("tiflash_replica", str(count), self._location_labels())
+            return nodes.DatabaseOption("tiflash_replica", str(count), self._location_labels())
         self._accept("DEFAULT")
         if self._charset_keyword():
             self._equals()
-            return DatabaseOption("charset", self._charset_name())
+            return nodes.DatabaseOption("charset", self._charset_name())
         if self._accept("COLLATE"):
             self._equals()
-            return DatabaseOption("collate", self._collation_name())
+            return nodes.DatabaseOption("collate", self._collation_name())
         if self._accept("ENCRYPTION"):
             self._equals()
-            return DatabaseOption("encryption", self._encryption_value())
+            return nodes.DatabaseOption("encryption", self._yes_or_no())
         if not self._accept("PLACEMENT", "POLICY"):
             self._fail("not a database option")
-        return DatabaseOption("placement_policy", self._policy())
+        return nodes.DatabaseOption("placement_policy", self._policy())
 
     # -- tables ----------------------------------------------------------------------------------------------
 
-    def _create_table_statement(self) -> CreateTable | CreateTableLike:
+    def _create_table_statement(self) -> nodes.CreateTable | nodes.CreateTableLike:
         self._expect("CREATE")
         temporary = self._temporary()
         self._expect("TABLE")
@@ -165,10 +133,10 @@ class Parser(AlterGrammar):
     def _temporary(self) -> str:
         return "GLOBAL TEMPORARY" if self._accept("GLOBAL", "TEMPORARY") else self._accept_any("TEMPORARY")
 
-    def _alter_table(self) -> AlterTable:
+    def _alter_table(self) -> nodes.AlterTable:
         return self._changes(self._altered_table())
 
-    def _drop_tables(self) -> DropTables:
+    def _drop_tables(self) -> nodes.DropTables:
         self._expect("DROP")
         self._accept("HYPO")
         view = self._accept("VIEW")
@@ -178,21 +146,21 @@ class Parser(AlterGrammar):
         if_exists = self._if_exists()
         tables = self._list(self._table_name)
         self._accept_any("RESTRICT", "CASCADE")
-        return DropTables(tables, if_exists, view, temporary)
+        return nodes.DropTables(tables, if_exists, view, temporary)
 
-    def _rename_tables(self) -> RenameTables:
+    def _rename_tables(self) -> nodes.RenameTables:
         self._expect("RENAME")
         self._expect("TABLE")
-        return RenameTables(self._list(self._renaming))
+        return nodes.RenameTables(self._list(self._renaming))
 
-    def _renaming(self) -> tuple[TableName, TableName]:
+    def _renaming(self) -> tuple[nodes.TableName, nodes.TableName]:
         old = self._table_name()
         self._expect("TO")
         return old, self._table_name()
 
     # -- indexes ---------------------------------------------------------------------------------------------
 
-    def _create_index(self) -> CreateIndex:
+    def _create_index(self) -> nodes.CreateIndex:
         self._expect("CREATE")
         start = self._curr.start
         if self._word_at() not in ("INDEX", *_INDEX_KINDS):
@@ -208,7 +176,7 @@ class Parser(AlterGrammar):
         options = self._index_options()
         if using and not options.using:
             options = replace(options, using=using)
-        constraint = Constraint(
+        constraint = nodes.Constraint(
             _CONSTRAINT_KINDS[kind],
             name,
             keys,
@@ -218,9 +186,9 @@ class Parser(AlterGrammar):
             has_empty_name=not name,
             offset=start,
         )
-        return CreateIndex(table, (AddConstraint(constraint),), kind, *self._algorithm_and_lock())
+        return nodes.CreateIndex(table, (nodes.AddConstraint(constraint),), kind, *self._algorithm_and_lock())
 
-    def _drop_index(self) -> DropIndexOn:
+    def _drop_index(self) -> nodes.DropIndexOn:
         self._expect("DROP")
         hypothetical = self._accept("HYPO")
         self._expect("INDEX")
@@ -229,14 +197,14 @@ class Parser(AlterGrammar):
         self._expect("ON")
         table = self._table_name()
         work = ("", "") if hypothetical else self._algorithm_and_lock()
-        return DropIndexOn(table, (DropIndex(name, if_exists),), *work)
+        return nodes.DropIndexOn(table, (nodes.DropIndex(name, if_exists),), *work)
 
     # -- views -----------------------------------------------------------------------------------------------
 
-    def _create_view(self) -> CreateView:
+    def _create_view(self) -> nodes.CreateView:
         self._expect("CREATE")
         or_replace = self._accept("OR", "REPLACE")
-        algorithm, definer, security = "UNDEFINED", CURRENT_USER, "DEFINER"
+        algorithm, definer, security = "UNDEFINED", nodes.CURRENT_USER, "DEFINER"
         if self._accept("ALGORITHM"):
             self._expect_symbol("=")
             algorithm = self._expect_any("UNDEFINED", "MERGE", "TEMPTABLE")
@@ -258,75 +226,75 @@ class Parser(AlterGrammar):
         if self._accept("WITH"):
             check_option = self._expect_any("CASCADED", "LOCAL")
             self._expect("CHECK", "OPTION")
-        return CreateView(table, columns, select, query, or_replace, algorithm, definer, security, check_option)
+        return nodes.CreateView(table, columns, select, query, or_replace, algorithm, definer, security, check_option)
 
-    def _user(self) -> User:
+    def _user(self) -> nodes.User:
         if self._accept("CURRENT_USER"):
             if self._accept_symbol("("):
                 self._expect_symbol(")")
-            return CURRENT_USER
+            return nodes.CURRENT_USER
         name = self._name_or_string("a user")
         if self._curr.kind == "variable":
             host = self._curr.value
             self._advance()
             if not host and (self._curr.kind == "string" or self._at_name()):
                 host = self._name_or_string("a host")
-            return User(name, host.lower())
-        return User(name, "%")
+            return nodes.User(name, host.lower())
+        return nodes.User(name, "%")
 
     # -- what brings back, locks and repairs tables ----------------------------------------------------------
 
-    def _recover(self) -> Recover:
+    def _recover(self) -> nodes.Recover:
         self._expect("RECOVER", "TABLE")
         if self._accept("BY", "JOB"):
-            return Recover(None, self._integer("a job"))
+            return nodes.Recover(None, self._integer("a job"))
         table = self._table_name()
-        return Recover(table, 0 if self._at_end else self._integer("a number"))
+        return nodes.Recover(table, 0 if self._at_end else self._integer("a number"))
 
-    def _flashback(self) -> Flashback:
+    def _flashback(self) -> nodes.Flashback:
         self._expect("FLASHBACK")
         if self._accept("CLUSTER"):
             return self._flashed_back("CLUSTER", ())
         if self._accept_any("DATABASE", "SCHEMA"):
-            names = (TableName("", self._name("a database")),)
+            names = (nodes.TableName("", self._name("a database")),)
             return self._flashed_back("DATABASE", names)
         self._expect("TABLE")
         return self._flashed_back("TABLE", self._list(self._table_name))
 
-    def _flashed_back(self, what: str, names: tuple[TableName, ...]) -> Flashback:
+    def _flashed_back(self, what: str, names: tuple[nodes.TableName, ...]) -> nodes.Flashback:
         if self._at_words("TO", "TIMESTAMP") and self._peek(2).kind == "string":
             self._advance(2)
-            return Flashback(what, names, timestamp=self._string())
+            return nodes.Flashback(what, names, timestamp=self._string())
         if self._at_words("TO", "TSO") and self._peek(2).kind == "integer":
             self._advance(2)
-            return Flashback(what, names, tso=self._integer())
+            return nodes.Flashback(what, names, tso=self._integer())
         if len(names) != 1:
             self._fail("expected TO TIMESTAMP or TO TSO")
-        return Flashback(what, names, self._name("a name") if self._accept("TO") else "")
+        return nodes.Flashback(what, names, self._name("a name") if self._accept("TO") else "")
 
-    def _lock_tables(self) -> LockTables:
+    def _lock_tables(self) -> nodes.LockTables:
         is_lock = self._expect_any("LOCK", "UNLOCK") == "LOCK"
         self._expect_any("TABLE", "TABLES")
-        return LockTables(self._list(self._table_lock) if is_lock else ())
+        return nodes.LockTables(self._list(self._table_lock) if is_lock else ())
 
-    def _table_lock(self) -> tuple[TableName, str]:
+    def _table_lock(self) -> tuple[nodes.TableName, str]:
         table = self._table_name()
         word = self._expect_any("READ", "WRITE")
         return table, f"{word} LOCAL" if self._accept("LOCAL") else word
 
-    def _repair(self) -> RepairTable:
+    def _repair(self) -> nodes.RepairTable:
         self._expect("ADMIN", "REPAIR", "TABLE")
         table = self._table_name()
         self._expect("CREATE", "TABLE")
         definition = self._create_table(temporary="")
-        if not isinstance(definition, CreateTable):
+        if not isinstance(definition, nodes.CreateTable):
             self._fail("expected a table's definition", self._prev)
-        return RepairTable(table, definition)
+        return nodes.RepairTable(table, definition)
 
     # -- sequences, policies, resource groups ----------------------------------------------------------------
 
-    def _sequence(self) -> Sequence:
-        sequence = self._read(Sequence)
+    def _sequence(self) -> nodes.Sequence:
+        sequence = self._read(nodes.Sequence)
         options: list[str] = []
         while option := self._sequence_option():
             options.append(option)
@@ -358,8 +326,8 @@ class Parser(AlterGrammar):
         value = self._integer()
         return -value if is_negative else value
 
-    def _placement_policy(self) -> PlacementPolicy:
-        policy = self._read(PlacementPolicy)
+    def _placement_policy(self) -> nodes.PlacementPolicy:
+        policy = self._read(nodes.PlacementPolicy)
         options = 0
         while not self._at_end:
             if self._accept_any(*_POLICY_NUMBERS):
@@ -374,17 +342,17 @@ class Parser(AlterGrammar):
             self._accept_symbol(",")
         return replace(policy, options=options)
 
-    def _create_masking_policy(self) -> CreateMaskingPolicy:
+    def _create_masking_policy(self) -> nodes.CreateMaskingPolicy:
         self._expect("CREATE")
         or_replace = self._accept("OR", "REPLACE")
         self._expect("MASKING", "POLICY")
         if_not_exists = not or_replace and self._if_not_exists()
         name = self._name("a policy")
         self._expect("ON")
-        return CreateMaskingPolicy(name, self._table_name(), self._masking_rule(), or_replace, if_not_exists)
+        return nodes.CreateMaskingPolicy(name, self._table_name(), self._masking_rule(), or_replace, if_not_exists)
 
-    def _resource_group(self) -> ResourceGroup:
-        group = self._read(ResourceGroup)
+    def _resource_group(self) -> nodes.ResourceGroup:
+        group = self._read(nodes.ResourceGroup)
         if self._at_end:
             return group
         if group.verb == "DROP":
@@ -395,27 +363,27 @@ class Parser(AlterGrammar):
 
     # -- statements that are not jobs ------------------------------------------------------------------------
 
-    def _analyze(self) -> Analyze:
+    def _analyze(self) -> nodes.Analyze:
         self._expect("ANALYZE")
         no_binlog = self._no_binlog()
         self._expect("TABLE")
-        return Analyze(self._list(self._table_name), no_binlog=no_binlog)
+        return nodes.Analyze(self._list(self._table_name), no_binlog=no_binlog)
 
-    def _alter_or_maintain_table(self) -> Node:
+    def _alter_or_maintain_table(self) -> nodes.Node:
         """ALTER TABLE, of which ANALYZE PARTITION and COMPACT are statements of their own."""
         table = self._altered_table()
         if self._accept("ANALYZE", "PARTITION"):
             partitions, indexes = self._partition_names(), None
             if self._accept("INDEX"):
                 indexes = () if self._at_end else self._list(self._index_name)
-            return Analyze((table,), partitions, indexes)
+            return nodes.Analyze((table,), partitions, indexes)
         if self._accept("COMPACT"):
             partitions = self._partition_names() if self._accept("PARTITION") else ()
-            return Compact(table, partitions, self._accept("TIFLASH", "REPLICA"))
+            return nodes.Compact(table, partitions, self._accept("TIFLASH", "REPLICA"))
         return self._changes(table)
 
 
-def _row(words: str, rule: Callable[[Parser], Node]) -> tuple[Lead, Callable[[Parser], Any]]:
+def _row(words: str, rule: Callable[[Parser], nodes.Node]) -> tuple[Lead, Callable[[Parser], Any]]:
     """A rule and the first words of its statements; ``A|B``: either word."""
     return tuple(tuple(word.split("|")) for word in words.split()), rule
 
@@ -424,13 +392,13 @@ _JOBS = rules_by_word(
     _row("CREATE|ALTER|DROP PLACEMENT", Parser._placement_policy),
     _row("CREATE|ALTER|DROP RESOURCE", Parser._resource_group),
     _row("CREATE|ALTER SEQUENCE", Parser._sequence),
-    form_rule(DropSequences),
+    form_rule(nodes.DropSequences),
     _row("CREATE MASKING", Parser._create_masking_policy),
     _row("CREATE OR REPLACE MASKING", Parser._create_masking_policy),
     _row("CREATE DATABASE|SCHEMA", Parser._create_database),
     _row("ALTER DATABASE|SCHEMA", Parser._alter_database),
-    form_rule(DropDatabase),
-    form_rule(UseDatabase),
+    form_rule(nodes.DropDatabase),
+    form_rule(nodes.UseDatabase),
     _row("CREATE OR REPLACE", Parser._create_view),
     _row("CREATE ALGORITHM|DEFINER|SQL|VIEW", Parser._create_view),
     _row("CREATE TABLE|TEMPORARY", Parser._create_table_statement),
@@ -441,7 +409,7 @@ _JOBS = rules_by_word(
     _row("DROP HYPO INDEX", Parser._drop_index),
     _row("DROP", Parser._drop_tables),
     _row("RENAME", Parser._rename_tables),
-    form_rule(TruncateTable),
+    form_rule(nodes.TruncateTable),
     _row("RECOVER TABLE", Parser._recover),
     _row("FLASHBACK", Parser._flashback),
     _row("LOCK|UNLOCK", Parser._lock_tables),
@@ -451,7 +419,7 @@ _JOBS = rules_by_word(
 _OTHERS = rules_by_word(
     _row("SELECT|WITH|TABLE|VALUES", Parser._query),
     _row("ANALYZE", Parser._analyze),
-    form_rule(OptimizeTables),
+    form_rule(nodes.OptimizeTables),
     _row("ALTER TABLE", Parser._alter_or_maintain_table),
     _row("ALTER IGNORE TABLE", Parser._alter_or_maintain_table),
 )
