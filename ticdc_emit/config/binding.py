@@ -13,7 +13,7 @@ from dataclasses import field, fields
 from typing import Any, NamedTuple, TypeVar
 
 from ticdc_emit.config.document import GoSyntaxError, Section, bind_refused, hinted, parse_bool, parse_int
-from ticdc_emit.config.secrets import MASK, Secret, shown_names
+from ticdc_emit.config.secrets import KNOWN_PARAMETERS, MASK, Secret, shown_names
 from ticdc_emit.config.uri import SinkUri
 
 __all__ = ["CODEC_TABLE", "KAFKA_TABLE", "UriParameters", "declare", "merge", "read_options"]
@@ -104,6 +104,8 @@ def declare(
     (signed, of that many ``bits``), ``str``, ``tuple`` (an array of texts) or ``Secret``; by default the type of the
     default. ``parse``: checks or converts what was given. An empty text counts as not given.
     """
+    if in_uri:
+        KNOWN_PARAMETERS.add(key)
     declared = _Option(key, table, in_uri, kind or type(default), bits, parse)
     return field(default=default, metadata={"option": declared})
 

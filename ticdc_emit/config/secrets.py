@@ -24,6 +24,7 @@ from ticdc_emit.errors import TicdcEmitError
 __all__ = [
     "AWS_LOGGERS",
     "HTTP_LOGGERS",
+    "KNOWN_PARAMETERS",
     "MASK",
     "Secret",
     "foreign_text",
@@ -178,21 +179,16 @@ _SENSITIVE_WORDS = (
 )
 _SENSITIVE_NAMES = frozenset({"sig"})
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
-# parameter names of sink URIs and storage URIs; any other name may be the rest of an unescaped secret
 _PARAMETER_NAMES = """
-auto-create-topic avro-bigint-unsigned-handling-mode avro-decimal-handling-mode avro-enable-watermark
-avro-include-before-value ca cert compression content-compatible debezium-disable-schema debezium-include-start-ts
-dial-timeout enable-tidb-extension enable-tls encoding-format insecure-skip-verify kafka-client-id kafka-version key
-max-batch-size max-message-bytes max-retry only-output-updated-columns output-row-key partition-num protocol
-read-timeout replication-factor required-acks sasl-gssapi-auth-type sasl-gssapi-disable-pafxfast
-sasl-gssapi-kerberos-config-path sasl-gssapi-keytab-path sasl-gssapi-password sasl-gssapi-realm
-sasl-gssapi-service-name sasl-gssapi-user sasl-mechanism sasl-password sasl-user schema-registry topic
-transaction-atomicity write-timeout
+protocol topic transaction-atomicity
 access-key access-tier account-key account-name acl credentials-file encryption-key encryption-scope endpoint
 external-id force-path-style predefined-acl profile provider region role-arn sas-token secret-access-key session-token
 sse sse-kms-key-id storage-class use-accelerate-endpoint
 """
-_PARAMETERS = frozenset(_PARAMETER_NAMES.split())
+KNOWN_PARAMETERS = set(_PARAMETER_NAMES.split())
+"""Names in sink URIs and storage URIs, and those of all declared options (``binding.declare`` adds them). Any other
+name may be the rest of an unescaped secret.
+"""
 _CLIENT = ("client", "kafka-client")
 """Sensitive to TiCDC, but not a secret that people paste."""
 _DEEPEST_URI = 4
@@ -321,7 +317,7 @@ def shown_names(names: Iterable[str]) -> list[str]:
     """
     shown, behind_secret = [], False
     for name in names:
-        if _plain_name(name) in _PARAMETERS or not behind_secret:
+        if not behind_secret or _plain_name(name) in KNOWN_PARAMETERS:
             behind_secret = is_sensitive_name(name) and not name.lower().startswith(_CLIENT)
             shown.append(name)
         else:
