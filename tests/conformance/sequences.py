@@ -38,7 +38,7 @@ from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, replicated_tables, topics_of, verify_tables
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.row_reader import change_form
-from ticdc_emit.routing.ddl_verdicts import Verdict
+from ticdc_emit.routing.filter_rules import Verdict
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent

@@ -2,7 +2,7 @@
 
 In: SQL text, or statements with their commit_ts. Out: a catalog, statements in the form of :data:`DdlStatement`, and
 for the events that a statement makes, whether TiCDC sends them and with which text (:class:`SentDdl`). Where the
-messages go, ``pipeline.control_events`` knows. Rule sources: see ``schema.ddl_texts`` and ``routing.ddl_verdicts``.
+messages go, ``pipeline.control_events`` knows. Rule sources: see ``schema.ddl_texts`` and ``routing.filter_rules``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from ticdc_emit.config import ChangefeedConfig, Profile
 from ticdc_emit.errors import ConfigError, DdlError, UnprintableDdlError
-from ticdc_emit.routing.ddl_verdicts import Verdict
+from ticdc_emit.routing.filter_rules import Verdict
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.ddl_texts import DdlTexts
@@ -82,7 +82,7 @@ class SentDdl:
         ``bdr_role``: the cluster's when the statement ran, by default the configuration's.
         """
         role = self._bdr_role if bdr_role is None else bdr_role
-        return tuple(replication.judge([self._texts.seen(event) for event in events], commit_ts, role))
+        return tuple(replication.verdicts([self._texts.seen(event) for event in events], commit_ts, role))
 
     def to_send(self, verdicts: Iterable[Verdict]) -> list[DdlEvent]:
         """Return the events that go out, with the text on the wire.

@@ -33,7 +33,7 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.pipeline.large_messages import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
-from ticdc_emit.routing.ddl_verdicts import KEYLESS, EventFilters
+from ticdc_emit.routing.filter_rules import KEYLESS, EventFilters
 from ticdc_emit.routing.partitions import PartitionRule, partition_of, table_hash
 from ticdc_emit.routing.replication import (
     LeftOut,

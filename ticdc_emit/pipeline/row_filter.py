@@ -26,7 +26,7 @@ from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_reader import read_image
 from ticdc_emit.pipeline.transactions import DELETED, INSERTED, UPDATED, kind_ranks, split_updates, values_differ
-from ticdc_emit.routing.ddl_verdicts import START_TS as BY_START_TS
+from ticdc_emit.routing.filter_rules import START_TS as BY_START_TS
 from ticdc_emit.routing.row_filters import RowFilter
 
 __all__ = ["drop_unreplicated", "split_and_filter"]

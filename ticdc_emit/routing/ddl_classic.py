@@ -1,6 +1,6 @@
 """Which DDL TiCDC's classic lineage sends: the rules check a job, it is applied to a snapshot, and then filtered.
 
-In: the events of each statement in order. Out: a :class:`~ticdc_emit.routing.ddl_verdicts.Verdict` on each. A job that
+In: the events of each statement in order. Out: a :class:`~ticdc_emit.routing.filter_rules.Verdict` on each. A job that
 the rules (or ``ignore-txn-start-ts``) discard is never applied: its tables stay unknown, and a later statement about
 them fails the changefeed.
 
@@ -11,54 +11,53 @@ Rule source: ``cdc/puller/ddl_puller.go`` (handleJob, handleRenameTables, checkI
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.routing.ddl_verdicts import (
+from ticdc_emit.routing.filter_rules import (
     KEYLESS,
     KIND,
     RULES,
     START_TS,
-    Guards,
-    Snapshot,
-    UnknownObjectError,
+    FilterRules,
     Verdict,
     failure,
     is_rename_of_many,
+    is_replicated_kind,
     renamed_into,
-    with_before,
 )
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.words import to_lower
 
-__all__ = ["SnapshotJudge"]
+__all__ = ["SnapshotDdlFilter"]
 
 
 _UNKNOWN_REMEDY = "Do not filter out the statement that makes it, or leave this one out too"
 
 
-class SnapshotJudge:
-    """Judges DDL in order. ``schemas`` and ``tables``: those that exist at the start."""
+class SnapshotDdlFilter:
+    """Gives verdicts on DDL in order. ``schemas`` and ``tables``: those that exist at the start."""
 
-    def __init__(self, guards: Guards, schemas: Iterable[str], tables: Iterable[TableInfo]) -> None:
-        self._guards = guards
-        known = [name for name in schemas if guards.rules.has_schema(name)]
-        self._snapshot = Snapshot(known, (info for info in tables if guards.has(info)))
+    def __init__(self, rules: FilterRules, schemas: Iterable[str], tables: Iterable[TableInfo]) -> None:
+        self._rules = rules
+        known = [name for name in schemas if rules.has_schema(name)]
+        self._snapshot = _Snapshot(known, (info for info in tables if rules.has(info)))
 
     def knows(self, info: TableInfo) -> bool:
         """Return whether the statement that created a table was applied."""
         return self._snapshot.table(info.id) is not None
 
-    def taken_for(self, info: TableInfo) -> TableInfo | None:
+    def table_of_rows(self, info: TableInfo) -> TableInfo | None:
         """Return the table to which rows with this physical id belong for TiCDC; ``None`` for no table."""
         return self._snapshot.physical(info.id)
 
-    def judge(self, events: Sequence[DdlEvent], start_ts: int, bdr_role: str) -> list[Verdict]:
+    def verdicts(self, events: Sequence[DdlEvent], start_ts: int, bdr_role: str) -> list[Verdict]:
         """Return the verdicts on one statement's events.
 
         Raises :class:`~ticdc_emit.errors.DdlError` where the changefeed fails.
         """
-        ignored = start_ts in self._guards.start_ts
+        ignored = start_ts in self._rules.start_ts
         judged = []
         if is_rename_of_many(events):
             judged = self._renames(events, ignored=ignored)
@@ -71,13 +70,13 @@ class SnapshotJudge:
             return verdict
         event = verdict.event
         info = event.pre_table_info if event.action == "rename table" else event.table_info
-        rule = self._guards.ignored_by(event, info)
-        if rule is None and self._guards.bdr_mode and bdr_role != "primary":
+        rule = self._rules.ignored_by(event, info)
+        if rule is None and self._rules.bdr_mode and bdr_role != "primary":
             rule = "bdr-mode"
         return verdict if rule is None else Verdict.ignored(event, rule)
 
     def _one(self, event: DdlEvent, *, ignored: bool) -> Verdict:
-        if not self._guards.is_replicated_kind(event):
+        if not is_replicated_kind(event):
             return Verdict.discarded(event, KIND)
         try:
             if event.table_info is None:
@@ -85,10 +84,10 @@ class SnapshotJudge:
             if event.action == "rename table":
                 return self._rename(event, event.table_info, ignored=ignored)
             return self._of_table(event, event.table_info, ignored=ignored)
-        except UnknownObjectError as fault:
+        except _UnknownObjectError as fault:
             raise self._unknown(event, fault) from None
 
-    def _unknown(self, event: DdlEvent, fault: UnknownObjectError) -> DdlError:
+    def _unknown(self, event: DdlEvent, fault: _UnknownObjectError) -> DdlError:
         message = f"the changefeed does not know the {fault}, whose creation it discarded: TiCDC fails here"
         return failure(event, message, "ErrHandleDDLFailed", _UNKNOWN_REMEDY)
 
@@ -96,7 +95,7 @@ class SnapshotJudge:
         name = event.schema
         if event.action not in ("create schema", "drop schema") and not self._snapshot.has_schema(name):
             name = to_lower(name)
-        if ignored or not self._guards.rules.has_schema(name):
+        if ignored or not self._rules.has_schema(name):
             return Verdict.discarded(event, START_TS if ignored else RULES)
         self._snapshot.apply_schema(event)
         return Verdict.sent(event)
@@ -111,28 +110,28 @@ class SnapshotJudge:
         if not is_known:
             # the job of several tables names none of them, and has its database in lower case
             schema, name = to_lower(schema), "" if event.action == "create tables" else to_lower(job.name)
-        if ignored or not self._guards.rules.has_table(schema, name):
+        if ignored or not self._rules.has_table(schema, name):
             return Verdict.discarded(event, START_TS if ignored else RULES)
         if not is_known:
-            raise UnknownObjectError(f"database {job.schema}")
+            raise _UnknownObjectError(f"database {job.schema}")
         old = self._snapshot.table(job.id if is_exchange or before is None else before.id)
         if is_exchange:
             self._snapshot.exchange(info)
         else:
             self._snapshot.apply(event)
         if event.action == "create tables":
-            return Verdict.sent(event) if self._guards.keys.allows(info) else Verdict.discarded(event, KEYLESS)
-        return self._eligible(with_before(event, old), old, info)
+            return Verdict.sent(event) if self._rules.allows_key(info) else Verdict.discarded(event, KEYLESS)
+        return self._eligible(_with_before(event, old), old, info)
 
     def _rename(self, event: DdlEvent, info: TableInfo, *, ignored: bool) -> Verdict:
         old = self._snapshot.table(info.id)
-        is_out = ignored or not self._guards.has(info)
-        if old is None or ignored or not self._guards.has(old):
+        is_out = ignored or not self._rules.has(info)
+        if old is None or ignored or not self._rules.has(old):
             if not is_out:
                 raise renamed_into(event)
             return Verdict.discarded(event, START_TS if ignored else RULES)
         self._snapshot.rename(info)
-        return self._eligible(with_before(event, old), old, info)
+        return self._eligible(_with_before(event, old), old, info)
 
     def _renames(self, events: Sequence[DdlEvent], *, ignored: bool) -> list[Verdict]:
         verdicts: list[Verdict] = []
@@ -142,20 +141,20 @@ class SnapshotJudge:
         for event in events:
             info = _info(event)
             old = self._snapshot.table(info.id)
-            old_is_out = old is None or ignored or not self._guards.has(old)
-            new_is_out = ignored or not self._snapshot.has_schema(info.schema) or not self._guards.has(info)
+            old_is_out = old is None or ignored or not self._rules.has(old)
+            new_is_out = ignored or not self._snapshot.has_schema(info.schema) or not self._rules.has(info)
             if old_is_out and not new_is_out:
                 raise renamed_into(event)
             if old_is_out:
                 verdicts.append(Verdict.discarded(event, START_TS if ignored else RULES))
             else:
-                verdicts.append(Verdict.sent(with_before(event, old)))
+                verdicts.append(Verdict.sent(_with_before(event, old)))
                 renamed.append(info)
         if not renamed:
             return verdicts
         try:
             self._snapshot.rename_all(renamed)
-        except UnknownObjectError as fault:
+        except _UnknownObjectError as fault:
             raise self._unknown(first, fault) from None
         # for all of them, TiCDC checks the first table before the job and the last one after it
         whole = self._eligible(last, before_first, _info(last))
@@ -164,9 +163,9 @@ class SnapshotJudge:
     def _eligible(self, event: DdlEvent, old: TableInfo | None, info: TableInfo) -> Verdict:
         """Decide by the table's key before and after the job, which is applied."""
         after = self._snapshot.table(info.id)
-        if after is None or self._guards.keys.allows(after):
+        if after is None or self._rules.allows_key(after):
             return Verdict.sent(event)
-        if old is None or not self._guards.keys.allows(old):
+        if old is None or not self._rules.allows_key(old):
             return Verdict.discarded(event, KEYLESS)
         raise failure(
             event,
@@ -179,3 +178,99 @@ class SnapshotJudge:
 def _info(event: DdlEvent) -> TableInfo:
     assert event.table_info is not None
     return event.table_info
+
+
+def _with_before(event: DdlEvent, before: TableInfo | None) -> DdlEvent:
+    """Return the event with the previous version that the changefeed knows."""
+    return event if before is event.pre_table_info else replace(event, pre_table_info=before)
+
+
+_CREATES = ("create table", "create tables", "create view", "recover table")
+_DROPS = ("drop table", "drop view")
+_NEW_IDS = ("truncate table", "alter table partition by", "alter table remove partitioning")
+
+
+class _UnknownObjectError(LookupError):
+    """A statement is about a table or database that the changefeed does not know; ``str()`` names it."""
+
+
+class _Snapshot:
+    """Tables by id, databases by name in lower case."""
+
+    def __init__(self, schemas: Iterable[str], tables: Iterable[TableInfo]) -> None:
+        self._schemas = {to_lower(name) for name in schemas}
+        self._tables = {info.id: info for info in tables}
+
+    def has_schema(self, name: str) -> bool:
+        return to_lower(name) in self._schemas
+
+    def table(self, table_id: int) -> TableInfo | None:
+        """Return a table as it was last applied."""
+        return self._tables.get(table_id)
+
+    def physical(self, table_id: int) -> TableInfo | None:
+        """Return the table whose rows have this id: its own or that of a partition."""
+        table = self._tables.get(table_id)
+        if table is not None:
+            return table
+        return next((info for info in self._tables.values() if any(p.id == table_id for p in info.partitions)), None)
+
+    def apply_schema(self, event: DdlEvent) -> None:
+        """Apply the DDL of a database."""
+        name = to_lower(event.schema)
+        if event.action == "create schema":
+            self._schemas.add(name)
+            return
+        if name not in self._schemas:
+            raise _UnknownObjectError(f"database {event.schema}")
+        if event.action == "drop schema":
+            self._schemas.remove(name)
+            self._tables = {key: info for key, info in self._tables.items() if to_lower(info.schema) != name}
+
+    def apply(self, event: DdlEvent) -> None:
+        """Apply the DDL of one table, except RENAME and EXCHANGE PARTITION."""
+        info, before = event.table_info, event.pre_table_info
+        assert info is not None
+        if event.action in _CREATES:
+            self._tables[info.id] = info
+            return
+        old_id = before.id if before is not None and event.action in (*_DROPS, *_NEW_IDS) else info.id
+        self._known(old_id, info)
+        if event.action in (*_DROPS, *_NEW_IDS):
+            del self._tables[old_id]
+        if event.action not in _DROPS:
+            self._tables[info.id] = info
+
+    def rename(self, info: TableInfo) -> None:
+        """Rename one table; a table that moves to an unknown database is forgotten."""
+        self._known(info.id, info)
+        del self._tables[info.id]
+        if self.has_schema(info.schema):
+            self._tables[info.id] = info
+
+    def rename_all(self, infos: Iterable[TableInfo]) -> None:
+        """Rename the tables of one statement at once; each must move to a known database."""
+        renamed = list(infos)
+        for info in renamed:
+            self._known(info.id, info)
+            del self._tables[info.id]
+        for info in renamed:
+            if not self.has_schema(info.schema):
+                raise _UnknownObjectError(f"database {info.schema}")
+            self._tables[info.id] = info
+
+    def exchange(self, partitioned: TableInfo) -> None:
+        """Exchange a table with a partition; ``partitioned`` is the partitioned table afterwards."""
+        old = self._known(partitioned.id, partitioned)
+        left, joined = ({each.id for each in info.partitions} for info in (old, partitioned))
+        (normal_id,) = joined - left
+        (partition_id,) = left - joined
+        normal = self._known(normal_id, partitioned)
+        self._tables[partitioned.id] = partitioned
+        del self._tables[normal_id]
+        self._tables[partition_id] = replace(normal, id=partition_id, version=partitioned.version)
+
+    def _known(self, table_id: int, info: TableInfo) -> TableInfo:
+        if table_id not in self._tables:
+            raise _UnknownObjectError(f"table {info.full_name}")
+        return self._tables[table_id]

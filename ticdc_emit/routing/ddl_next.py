@@ -1,7 +1,7 @@
 """Which DDL TiCDC's new architecture sends: a store applies every job, and each changefeed filters what it reads from
 the store.
 
-In: the events of each statement in order. Out: a :class:`~ticdc_emit.routing.ddl_verdicts.Verdict` on each. A table
+In: the events of each statement in order. Out: a :class:`~ticdc_emit.routing.filter_rules.Verdict` on each. A table
 without a handle key at its creation has no dispatcher, so its rows and most of its DDL are left out even when it gets a
 key. The DDL that the changefeed reads for all tables is then sent, and where it makes the table anew (TRUNCATE), the
 table is replicated from there on.
@@ -15,22 +15,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ticdc_emit.routing.ddl_verdicts import (
+from ticdc_emit.routing.filter_rules import (
     KEYLESS,
     KIND,
     RULES,
     START_TS,
-    Guards,
+    FilterRules,
     Verdict,
     failure,
     is_rename_of_many,
+    is_replicated_kind,
     renamed_into,
 )
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.words import to_lower
 
-__all__ = ["StoreJudge"]
+__all__ = ["StoreDdlFilter"]
 
 
 _OF_ALL_TABLES = frozenset(
@@ -53,28 +54,28 @@ _OF_ALL_TABLES = frozenset(
 """The kinds that a changefeed reads even of tables without a dispatcher, beside RENAME and EXCHANGE PARTITION."""
 
 
-class StoreJudge:
-    """Judges DDL in order. ``tables``: those that exist at the start."""
+class StoreDdlFilter:
+    """Gives verdicts on DDL in order. ``tables``: those that exist at the start."""
 
-    def __init__(self, guards: Guards, tables: Iterable[TableInfo]) -> None:
-        self._guards = guards
-        self._unseen = {info.id for info in tables if not guards.keys.allows(info)}
+    def __init__(self, rules: FilterRules, tables: Iterable[TableInfo]) -> None:
+        self._rules = rules
+        self._unseen = {info.id for info in tables if not rules.allows_key(info)}
         self._unknown: set[str] = set()
 
     def knows(self, info: TableInfo) -> bool:
         """Return whether a table had a key when it was created."""
         return info.id not in self._unseen
 
-    def taken_for(self, info: TableInfo) -> TableInfo | None:
+    def table_of_rows(self, info: TableInfo) -> TableInfo | None:
         """Return the table itself: the store applies every job."""
         return info
 
-    def judge(self, events: Sequence[DdlEvent], start_ts: int, bdr_role: str) -> list[Verdict]:
+    def verdicts(self, events: Sequence[DdlEvent], start_ts: int, bdr_role: str) -> list[Verdict]:
         """Return the verdicts on one statement's events; ``bdr_role`` has no effect on Kafka sinks here.
 
         Raises :class:`~ticdc_emit.errors.DdlError` where the changefeed fails.
         """
-        ignored = START_TS if start_ts in self._guards.start_ts else None
+        ignored = START_TS if start_ts in self._rules.start_ts else None
         for event in events:
             self._check_known(event)
             self._follow(event)
@@ -88,7 +89,7 @@ class StoreJudge:
         if info is None:
             return
         is_new = before is None or before.id != info.id
-        allowed = self._guards.keys.allows(info)
+        allowed = self._rules.allows_key(info)
         if is_new and not allowed:
             self._unseen.add(info.id)
         elif allowed and (
@@ -105,7 +106,7 @@ class StoreJudge:
         if info is None or info.id not in self._unseen or event.action == "exchange partition":
             return False
         new, old = ({each.id for each in table.partitions} for table in (info, before))
-        if not new - old or not self._guards.has(info):
+        if not new - old or not self._rules.has(info):
             return False
         if new & old:
             message = "TiCDC replicates only the new partitions of this table, which had no handle key at its creation"
@@ -118,7 +119,7 @@ class StoreJudge:
         """
         if event.action == "flashback schema":
             self._unknown.add(to_lower(event.schema))
-        elif self._unknown and self._guards.is_replicated_kind(event):
+        elif self._unknown and is_replicated_kind(event):
             before = event.pre_table_info
             for schema in (event.schema, before.schema if before is not None else event.schema):
                 if to_lower(schema) in self._unknown:
@@ -126,33 +127,33 @@ class StoreJudge:
                     raise failure(event, message, "ErrSnapshotSchemaNotFound", "Leave out what is done in it")
 
     def _one(self, event: DdlEvent, ignored: str | None) -> Verdict:
-        if not self._guards.is_replicated_kind(event):
+        if not is_replicated_kind(event):
             return Verdict.discarded(event, KIND)
         info = event.table_info
         if info is None:
-            if not self._guards.rules.has_schema(event.schema):
+            if not self._rules.has_schema(event.schema):
                 return Verdict.discarded(event, RULES)
-            return _judged(event, ignored or self._guards.ignored_by(event, None))
+            return _judged(event, ignored or self._rules.ignored_by(event, None))
         if event.action == "rename table":
             return self._rename(event, ignored)
         if event.action == "exchange partition":
             return self._exchange(event, info, ignored)
         if event.action in ("create view", "drop view"):
             info = replace(info, name=to_lower(info.name))  # the name in the job
-        if not self._guards.has(info):
+        if not self._rules.has(info):
             return Verdict.discarded(event, RULES)
-        if not self._guards.keys.allows(info) or not (self.knows(info) or event.action in _OF_ALL_TABLES):
+        if not self._rules.allows_key(info) or not (self.knows(info) or event.action in _OF_ALL_TABLES):
             return Verdict.discarded(event, KEYLESS)
-        return _judged(event, ignored or self._guards.ignored_by(event, info))
+        return _judged(event, ignored or self._rules.ignored_by(event, info))
 
     def _exchange(self, event: DdlEvent, info: TableInfo, ignored: str | None) -> Verdict:
         normal = event.pre_table_info
         assert normal is not None
-        if not self._guards.keys.allows(info):
+        if not self._rules.allows_key(info):
             return Verdict.discarded(event, KEYLESS)
-        if self._guards.has(info):  # the event filters check only the partitioned table
-            return _judged(event, ignored or self._guards.ignored_by(event, info))
-        return Verdict.sent(event) if self._guards.has(normal) else Verdict.discarded(event, RULES)
+        if self._rules.has(info):  # the event filters check only the partitioned table
+            return _judged(event, ignored or self._rules.ignored_by(event, info))
+        return Verdict.sent(event) if self._rules.has(normal) else Verdict.discarded(event, RULES)
 
     def _rename(self, event: DdlEvent, ignored: str | None) -> Verdict:
         info, old = event.table_info, event.pre_table_info
@@ -163,15 +164,15 @@ class StoreJudge:
             raise failure(
                 event, message, "ErrSchemaStorageTableMiss", "Drop the view, and create it under its new name"
             )
-        if not self._guards.keys.allows(info):
+        if not self._rules.allows_key(info):
             return Verdict.discarded(event, KEYLESS)
         if event.given is not None:  # rules may be case-sensitive, and the store takes the old name from the statement
             old = replace(old, schema=event.given.renamed_as[0], name=event.given.renamed_as[1])
-        if not self._guards.has(old):
-            if self._guards.has(info):
+        if not self._rules.has(old):
+            if self._rules.has(info):
                 raise renamed_into(event)
             return Verdict.discarded(event, RULES)
-        return _judged(event, ignored or self._guards.ignored_by(event, old))
+        return _judged(event, ignored or self._rules.ignored_by(event, old))
 
 
 def _judged(event: DdlEvent, ignored: str | None) -> Verdict:

@@ -13,9 +13,9 @@ from typing import NamedTuple, TypeAlias
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import DdlError
-from ticdc_emit.routing.ddl_classic import SnapshotJudge
-from ticdc_emit.routing.ddl_next import StoreJudge
-from ticdc_emit.routing.ddl_verdicts import KEYLESS, KIND, RULES, START_TS, Guards, Verdict
+from ticdc_emit.routing.ddl_classic import SnapshotDdlFilter
+from ticdc_emit.routing.ddl_next import StoreDdlFilter
+from ticdc_emit.routing.filter_rules import KEYLESS, KIND, RULES, START_TS, FilterRules, Verdict
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
@@ -50,13 +50,13 @@ class Replication:
     """Follows a changefeed's DDL. ``filtered_ddl`` counts the DDL that is not sent, by reason."""
 
     def __init__(self, config: ChangefeedConfig, schemas: Iterable[str], tables: Iterable[TableInfo]) -> None:
-        self._guards = Guards.of(config)
+        self._rules = FilterRules.of(config)
         self._keyless_is_final = config.profile.filtering.keyless_tables == "unseen"
-        self._judge: SnapshotJudge | StoreJudge
+        self._ddl_filter: SnapshotDdlFilter | StoreDdlFilter
         if config.profile.filtering.judged_ddl == "by-snapshot":
-            self._judge = SnapshotJudge(self._guards, schemas, tables)
+            self._ddl_filter = SnapshotDdlFilter(self._rules, schemas, tables)
         else:
-            self._judge = StoreJudge(self._guards, tables)
+            self._ddl_filter = StoreDdlFilter(self._rules, tables)
         self._accepted: dict[tuple[str, str], bool] = {}  # by name: one table may have thousands of versions
         self._fates: dict[tuple[int, int, str], str] = {}
         self._instead: dict[tuple[int, int, str], TableInfo] = {}
@@ -71,18 +71,18 @@ class Replication:
         """
         return cls(config, catalog.databases(), catalog.tables())
 
-    def judge(self, events: Sequence[DdlEvent], commit_ts: int, bdr_role: str = "") -> list[Verdict]:
+    def verdicts(self, events: Sequence[DdlEvent], commit_ts: int, bdr_role: str = "") -> list[Verdict]:
         """Return the verdicts on the events of the next statement.
 
         The transaction of a statement begins one tick before its ``commit_ts``; ``bdr_role`` is that of the cluster
         (``primary``, ``secondary`` or ""). Raises :class:`~ticdc_emit.errors.DdlError` if TiCDC's changefeed fails.
         """
-        verdicts = self._judge.judge(events, commit_ts - 1, bdr_role)
-        for verdict in verdicts:
+        found = self._ddl_filter.verdicts(events, commit_ts - 1, bdr_role)
+        for verdict in found:
             if not verdict.is_sent:
                 self.filtered_ddl[verdict.reason] += 1
             self._remember(verdict)
-        return verdicts
+        return found
 
     def _remember(self, verdict: Verdict) -> None:
         if verdict.result == "discarded":
@@ -108,7 +108,7 @@ class Replication:
             self._fates[_version(info)] = _SKIPPED if same else verdict.reason
         elif verdict.event.action == "exchange partition" and verdict.reason == RULES:
             self._keep_partitions(verdict, info)
-        elif not self._judge.knows(info) and self._guards.has(info):
+        elif not self._ddl_filter.knows(info) and self._rules.has(info):
             self._fates[_version(info)] = KEYLESS if self._keyless_is_final else RULES
 
     def _keep_partitions(self, verdict: Verdict, info: TableInfo) -> None:
@@ -120,10 +120,10 @@ class Replication:
         DDL.
         """
         before = verdict.event.pre_table_info
-        if before is None or not (self._judge.knows(info) and self._guards.has(info)):
+        if before is None or not (self._ddl_filter.knows(info) and self._rules.has(info)):
             return
         self._fates[_version(info)] = _SKIPPED
-        known = self._judge.taken_for(before)
+        known = self._ddl_filter.table_of_rows(before)
         shown = "" if known is None else known.full_name
         since, ids = verdict.event.commit_ts, frozenset([before.id])
         self._exchanged.append((info.id, LeftOut(since, None, verdict.reason, physical=ids, shown_as=shown)))
@@ -132,7 +132,7 @@ class Replication:
         """Replace a version that a job made by the one that the changefeed knows under its id, if it did not apply the
         job.
         """
-        known = None if reason == KIND else self._judge.taken_for(info)
+        known = None if reason == KIND else self._ddl_filter.table_of_rows(info)
         if known is None:
             self._fates[_version(info)] = reason
         elif known is not info:
@@ -147,8 +147,8 @@ class Replication:
         replicated: dict[tuple[str, str], TableHistory] = {}
         left_out: dict[tuple[str, str], tuple[LeftOut, ...]] = {}
         for key, history in histories.items():
-            as_replicated = [(since, self._taken(info)) for since, info in history]
-            versions = [(since, info, self._fate(info)) for since, info in as_replicated]
+            replicated_as = [(since, self._as_replicated(info)) for since, info in history]
+            versions = [(since, info, self._fate(info)) for since, info in replicated_as]
             unused = _columns(info for _, info, fate in versions if fate == _SKIPPED)
             versions = [each for each in versions if each[2] != _SKIPPED]
             unused -= _columns(info for _, info, _ in versions)
@@ -167,7 +167,7 @@ class Replication:
                 left_out[key] = spans
         return replicated, left_out
 
-    def _taken(self, info: TableInfo | None) -> TableInfo | None:
+    def _as_replicated(self, info: TableInfo | None) -> TableInfo | None:
         return None if info is None else self._instead.get(_version(info), info)
 
     def _fate(self, info: TableInfo | None) -> str | None:
@@ -179,14 +179,14 @@ class Replication:
             return special
         name = info.schema, info.name
         if name not in self._accepted:
-            self._accepted[name] = self._guards.has(info)
+            self._accepted[name] = self._rules.has(info)
         if not self._accepted[name]:
             return RULES
         if info.is_view:
             return None
         if self._keyless_is_final:
-            return None if self._judge.knows(info) else KEYLESS
-        return None if self._guards.keys.allows(info) else KEYLESS
+            return None if self._ddl_filter.knows(info) else KEYLESS
+        return None if self._rules.allows_key(info) else KEYLESS
 
 
 def _ended(exchanged: tuple[int, LeftOut], event: DdlEvent) -> tuple[int, LeftOut]:

@@ -25,7 +25,7 @@ from ticdc_emit.columnar.expressions import ColumnValues
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, RowError, SchemaError, TicdcEmitError, shortened
-from ticdc_emit.routing.ddl_verdicts import EventFilters, EventRule
+from ticdc_emit.routing.filter_rules import EventFilters, EventRule
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.call_tree import Reference, parse_call_tree
 from ticdc_emit.sql.evaluation.texts import is_object

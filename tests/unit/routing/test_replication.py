@@ -32,7 +32,7 @@ class Feed:
         for statement in statements:
             self.ts += 10
             events = self.catalog.apply(statement, schema="test", commit_ts=self.ts)
-            found += [each.result for each in self.replication.judge(events, self.ts, bdr_role)]
+            found += [each.result for each in self.replication.verdicts(events, self.ts, bdr_role)]
         return found
 
     def left_out(self, table: str) -> list[tuple[int, int | None, str]]:

@@ -1,0 +1,283 @@
+"""What a changefeed's filter accepts: tables by name and handle key, events by kind and text; and verdicts on DDL.
+
+In: ``[filter]``, ``case-sensitive`` and ``force-replicate`` of the changefeed. Out: :class:`FilterRules` and
+:class:`EventFilters`, which the DDL filters (``ddl_classic.py``, ``ddl_next.py``) and the row filters ask. A DDL filter
+gives a :class:`Verdict` on each event: it is sent, ignored (applied, but not sent), or discarded.
+
+Rule source: ``pkg/filter/{filter,sql_event_filter}.go`` and ``cdc/model/schema_storage.go`` (IsEligible, IsIndexUnique)
+of pingcap/tiflow; ``pkg/common/table_info.go`` of pingcap/ticdc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ticdc_emit.changes.model import Op
+from ticdc_emit.config import ChangefeedConfig, EventFilter
+from ticdc_emit.config.document import refused, warn_of_option
+from ticdc_emit.config.filters import EVENT_TYPES
+from ticdc_emit.config.lineages import FilterSwitches
+from ticdc_emit.errors import ConfigError, DdlError
+from ticdc_emit.regexp import GoRegexp, GoRegexpError, compile_regexp
+from ticdc_emit.routing.table_filter import TableFilter
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.words import to_lower
+
+__all__ = [
+    "KEYLESS",
+    "KIND",
+    "RULES",
+    "START_TS",
+    "EventFilters",
+    "EventRule",
+    "FilterRules",
+    "Result",
+    "Verdict",
+    "failure",
+    "is_rename_of_many",
+    "is_replicated_kind",
+    "renamed_into",
+]
+
+
+_EVERYTHING = ("*.*",)
+_SYSTEM = frozenset(
+    {
+        *("mysql", "sys", "information_schema", "performance_schema", "metrics_schema", "inspection_schema"),
+        *("dm_heartbeat", "tidb_cdc", "lightning_task_info", "workload_schema"),
+    }
+)
+
+
+_OPTION = "filter.event-filters"
+_ALIASES = {"create schema": "create database", "drop schema": "drop database"}
+# the jobs that "alter table" covers: not those that create, truncate or drop a table, nor foreign keys
+_ALTERS = frozenset(EVENT_TYPES) - {
+    *("create schema", "drop schema", "modify schema charset and collate", "create table", "create tables"),
+    *("drop table", "truncate table", "recover table", "create view", "drop view"),
+    *("add foreign key", "drop foreign key"),
+}
+
+
+@dataclass(frozen=True)
+class EventRule:
+    """One event filter. ``name``: its name in reports and errors; ``text``: what ``ignore-sql`` searches for."""
+
+    name: str
+    tables: TableFilter
+    types: frozenset[str]
+    text: GoRegexp | None
+    config: EventFilter
+
+    def ignored_by(self, action: str, query: str) -> str | None:
+        """Return the option that ignores a DDL job of a matching table; ``None`` if it is not ignored."""
+        event = EVENT_TYPES[action]
+        if event in self.types or "all ddl" in self.types or ("alter table" in self.types and action in _ALTERS):
+            return f"{self.name}.ignore-event"
+        if self.text is not None and query and self.text.search(query):
+            return f"{self.name}.ignore-sql"
+        return None
+
+
+@dataclass(frozen=True)
+class EventFilters:
+    """All event filters of a changefeed, in order."""
+
+    rules: tuple[EventRule, ...]
+    switches: FilterSwitches
+
+    @classmethod
+    def of(cls, config: ChangefeedConfig) -> EventFilters:
+        """Read the event filters; :class:`~ticdc_emit.errors.ConfigError` for what TiCDC refuses at start."""
+        sensitive = config.profile.filtering.event_matchers == "sensitive" or config.case_sensitive
+        rules = []
+        for index, entry in enumerate(config.filter.event_filters):
+            name = f"event-filters[{index}]"
+            tables = TableFilter.parse(entry.matcher, case_sensitive=sensitive, option=f"{_OPTION}[{index}].matcher")
+            types = frozenset(_ALIASES.get(event, event) for event in entry.ignore_event)
+            try:
+                text = _pattern(entry.ignore_sql)
+            except GoRegexpError as fault:
+                if config.profile.filtering.bad_ignore_sql == "refused":
+                    raise _bad_pattern(entry, index, fault) from None
+                # TiCDC logs it and continues without the rule's types and texts
+                warn_of_option(f"{_OPTION}[{index}] has no effect on event types and DDL texts, as in TiCDC: {fault}")
+                types, text = frozenset(), None
+            rules.append(EventRule(name, tables, types, text, entry))
+        return cls(tuple(rules), config.profile.filtering)
+
+    def ignored_by(self, schema: str, table: str, action: str, query: str) -> str | None:
+        """Return the name of the filter that ignores a DDL of a table ("" for a database); ``None`` if it is sent.
+
+        Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC fails: a foreign key of a table that a filter matches.
+        """
+        for rule in self.rules:
+            matches = rule.tables.matches(schema, table) if table else rule.tables.matches_schema(schema)
+            if not matches:
+                continue
+            if self.switches.foreign_key_events == "failing" and EVENT_TYPES[action].endswith("foreign key"):
+                raise DdlError(
+                    "an event filter matches the table, and TiCDC's new architecture fails at its foreign keys",
+                    remedy=f"Leave {schema}.{table} out of the matcher of {_OPTION}",
+                    statement=query,
+                    table=f"{schema}.{table}",
+                )
+            rule_name = rule.ignored_by(action, query)
+            if rule_name is not None:
+                return rule_name
+        return None
+
+    def ignored_kinds(self, schema: str, table: str) -> dict[Op, str]:
+        """Return the kinds of a table's row changes that are ignored whatever their values, with the name of the filter
+        for each.
+        """
+        rules: dict[Op, str] = {}
+        for rule in self.rules:
+            if rule.tables.matches(schema, table):
+                for op in Op:
+                    if op.value in rule.types or "all dml" in rule.types:
+                        rules.setdefault(op, f"{rule.name}.ignore-event")
+        return rules
+
+
+def _pattern(patterns: tuple[str, ...]) -> GoRegexp | None:
+    """Return one expression for all patterns, joined without groups, as in TiCDC."""
+    return compile_regexp("|".join(patterns), ignore_case=True) if patterns else None
+
+
+def _bad_pattern(entry: EventFilter, index: int, fault: GoRegexpError) -> ConfigError:
+    return refused(
+        "ErrFilterRuleInvalid",
+        "filter rule is invalid failed to create binlog event filter: "
+        f"compile regular expression [{' '.join(entry.ignore_sql)}]: {fault}",
+        option=f"{_OPTION}[{index}].ignore-sql",
+        remedy="Give a Go regular expression",
+    )
+
+
+@dataclass(frozen=True)
+class FilterRules:
+    """All rules of a changefeed: for tables, events and transactions (``start_ts``).
+
+    ``forced``: tables without a handle key are replicated. ``virtual_keys``: whether a unique key over virtual columns
+    is a handle key.
+    """
+
+    tables: TableFilter
+    events: EventFilters
+    start_ts: frozenset[int]
+    forced: bool
+    virtual_keys: bool
+    bdr_mode: bool
+
+    @classmethod
+    def of(cls, config: ChangefeedConfig) -> FilterRules:
+        """Raises :class:`~ticdc_emit.errors.ConfigError` for rules that TiCDC refuses at start
+        (CDC:ErrFilterRuleInvalid).
+        """
+        patterns = config.filter.rules or _EVERYTHING
+        return cls(
+            TableFilter.parse(patterns, case_sensitive=config.case_sensitive, option="filter.rules"),
+            EventFilters.of(config),
+            frozenset(config.filter.ignore_txn_start_ts),
+            config.force_replicate,
+            config.profile.filtering.virtual_keys == "accepted",
+            config.bdr_mode,
+        )
+
+    def has_table(self, schema: str, table: str) -> bool:
+        """Return whether the rules accept a table (or view)."""
+        return to_lower(schema) not in _SYSTEM and self.tables.matches(schema, table)
+
+    def has_schema(self, schema: str) -> bool:
+        """Return whether the DDL of a database is replicated."""
+        return to_lower(schema) not in _SYSTEM and self.tables.matches_schema(schema)
+
+    def has(self, info: TableInfo) -> bool:
+        """Return whether the rules accept a table."""
+        return self.has_table(info.schema, info.name)
+
+    def allows_key(self, info: TableInfo) -> bool:
+        """Return whether this version of a table has a handle key, or needs none, as views do.
+
+        That is a primary key, or a unique key over columns that are NOT NULL.
+        """
+        if self.forced or info.is_view or info.whole_handle_key:
+            return True
+        return self.virtual_keys and _has_virtual_key(info)
+
+    def ignored_by(self, event: DdlEvent, info: TableInfo | None) -> str | None:
+        """Return the event filter that ignores the event, by the name of ``info`` (``None``: of its database)."""
+        text = event.filter_text or event.query
+        if info is None:
+            return self.events.ignored_by(event.schema, "", event.action, text)
+        return self.events.ignored_by(info.schema, info.name, event.action, text)
+
+
+def _has_virtual_key(info: TableInfo) -> bool:
+    """Return whether a unique key has only declared columns that are NOT NULL; an expression's column is hidden."""
+    filled = {column.name for column in info.columns if not column.nullable and not column.hidden}
+    return any(index.unique and filled.issuperset(index.columns) for index in info.indexes)
+
+
+def is_replicated_kind(event: DdlEvent) -> bool:
+    """Return whether TiCDC replicates this kind of DDL at all."""
+    return event.action in EVENT_TYPES
+
+
+Result = Literal["sent", "ignored", "discarded"]
+
+RULES = "rules"
+START_TS = "ignore-txn-start-ts"
+KEYLESS = "no handle key"
+KIND = "not a replicated kind of DDL"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on one event. ``reason``: the option or rule that kept it from being sent; "" if it is sent."""
+
+    event: DdlEvent
+    result: Result
+    reason: str = ""
+
+    @classmethod
+    def sent(cls, event: DdlEvent) -> Verdict:
+        return cls(event, "sent")
+
+    @classmethod
+    def ignored(cls, event: DdlEvent, reason: str) -> Verdict:
+        return cls(event, "ignored", reason)
+
+    @classmethod
+    def discarded(cls, event: DdlEvent, reason: str) -> Verdict:
+        return cls(event, "discarded", reason)
+
+    @property
+    def is_sent(self) -> bool:
+        return self.result == "sent"
+
+
+def is_rename_of_many(events: Sequence[DdlEvent]) -> bool:
+    """Return whether the events of a statement are those of a RENAME of several tables, which is one job."""
+    return len(events) > 1 and all(event.action == "rename table" for event in events)
+
+
+def failure(event: DdlEvent, message: str, code: str, remedy: str) -> DdlError:
+    """Return the error for a DDL at which TiCDC's changefeed fails; the caller raises it."""
+    table = f"{event.schema}.{event.table}" if event.table else None
+    schema = None if event.table else event.schema
+    return DdlError(message, remedy=remedy, statement=event.query, table=table, schema=schema, code=f"CDC:{code}")
+
+
+def renamed_into(event: DdlEvent) -> DdlError:
+    """Return the error for a RENAME from a name that the rules refuse to one that they accept."""
+    return failure(
+        event,
+        "filter.rules include the table's new name, but not its old name: TiCDC's changefeed fails here",
+        "ErrSyncRenameTableFailed",
+        "Add the old name to filter.rules",
+    )
