@@ -1,22 +1,20 @@
-"""The rows of a history in Spark's cache, cut into slices, and the record by which a later run continues.
+"""The rows of a history, in Spark's cache and cut into slices.
 
-In: row changes by source, with their commit_ts, and the width of a slice. Out: for each slice a batch that a changefeed
-encodes. The rows of one slice and source are kept as **packs**: Arrow IPC bodies in rows of :data:`PACK_SCHEMA`, few
-and large whatever the tables' columns are. So a slice is found by one column, and its rows are converted from Java to
-Arrow once. The record on disk tells how the history is cut, and the fingerprint of its rows, so that a run that
-continues recognises it. :class:`PackTask` and :class:`UnpackTask` run in Spark's workers, all else on the driver.
+In: row changes by source, and the width of a slice. Out: for each slice a batch that a changefeed encodes, and the
+history's bounds and fingerprint. The rows of one slice and source are cached as **packs**: Arrow IPC bodies in rows of
+:data:`PACK_SCHEMA`, few and large whatever the tables' columns are. So a slice is found by one column, and its rows are
+converted from Java to Arrow once. :class:`PackTask` and :class:`UnpackTask` run in Spark's workers, all else on the
+driver.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +22,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.arrow_input import GENERIC_NAMES, is_ddl, is_generic
 from ticdc_emit.changes.model import rows_within
-from ticdc_emit.config import Secret
-from ticdc_emit.config.secrets import foreign_text
-from ticdc_emit.errors import InvalidValueError, MissingColumnError, StateError
+from ticdc_emit.errors import InvalidValueError, MissingColumnError
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.batch import ArrowBatch, Batch, typed_table
 from ticdc_emit.pipeline.chunks import from_ipc, to_ipc
@@ -34,7 +30,6 @@ from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.state import GREATEST, damaged, object_of
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import SparkBatch, check_changes, planned_at_once, spark_columns
@@ -42,7 +37,7 @@ from ticdc_emit.spark.frames import change_columns, commit_ts_column
 from ticdc_emit.spark.worker import Step, in_worker
 from ticdc_emit.sql.words import split_name
 from ticdc_emit.traffic.history import History
-from ticdc_emit.traffic.replay.rows import comparable, keep_transactions, named
+from ticdc_emit.traffic.replay.rows import column_named, comparable, keep_transactions
 from ticdc_emit.traffic.replay.slices import Slice
 from ticdc_emit.tso import LOGICAL_BITS, physical_ms
 
@@ -55,14 +50,11 @@ __all__ = [
     "ROWS_PER_PACK",
     "ROW_HASH",
     "Bounds",
-    "Kept",
+    "CachedHistory",
     "PackTask",
-    "ReplayRecord",
-    "Staged",
     "UnpackTask",
     "slice_name",
     "tables_in",
-    "tables_text",
 ]
 
 
@@ -196,43 +188,63 @@ class Bounds(NamedTuple):
     fingerprint: int | None = None
 
 
-class Kept:
-    """Packs the rows and lets Spark cache them (memory, then disk).
+class CachedHistory:
+    """The row changes of a history: as they come, or in Spark's cache (memory, then disk) after :meth:`cache`.
 
-    ``frames``: row changes with ``commit_ts``, by ``schema.name`` of their table; "" for rows that name their table, or
-    of the only table. ``width_ms``: of a slice; ``None``: all rows are in one. ``fingerprint``: whether to sum a hash
-    of each row, in any order. Raises :class:`InvalidValueError` for a row without a time.
+    ``source``: one DataFrame in either public form, or the typed changes of each table by ``schema.name``. ``table``:
+    the table of a single typed DataFrame, unless the source names it. Raises :class:`MissingColumnError` for typed rows
+    that lack a column of their table.
     """
 
-    def __init__(self, frames: Mapping[str, DataFrame], width_ms: int | None, *, fingerprint: bool) -> None:
+    def __init__(self, source: DataFrame | Mapping[str, DataFrame], plan: Plan, table: str | None = None) -> None:
+        named_frames = dict(source) if isinstance(source, Mapping) else {"": source}
+        frames = {name or table or "": df for name, df in named_frames.items()}
+        for name, df in frames.items():
+            if not is_generic(df.columns) and "query" not in df.columns:  # DDL rows may change the table
+                _require_columns(df, _versions(plan, name or None))
+                check_changes(df.schema, typed_table(df.columns, name or None, plan), plan)
+        stamped = {name: df.withColumn("commit_ts", commit_ts_column(df)) for name, df in frames.items()}
+        self._frames = keep_transactions({name: df.drop("commit_time") for name, df in stamped.items()})
+        self._width_ms: int | None = None
+        self._packs: DataFrame | None = None
+        self._ddl: list[DdlStatement] | None = None
+
+    def cache(self, width_ms: int | None, *, fingerprint: bool) -> Bounds:
+        """Let Spark cache the rows as packs, in slices of this width (``None``: all rows are in one).
+
+        ``fingerprint``: whether to sum a hash of each row, in any order. Raises :class:`InvalidValueError` for a row
+        without a time.
+        """
         from pyspark.sql import functions as F  # noqa: N812
 
-        self._frames = frames
-        self._width_ms = width_ms
-        self._ddl: list[DdlStatement] | None = None
-        session = next(iter(frames.values())).sparkSession
+        session = next(iter(self._frames.values())).sparkSession
         lanes = int(session.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         packs = reduce(
             lambda one, other: one.union(other),
-            (_packs(df, PackTask(name, width_ms, lanes), fingerprint=fingerprint) for name, df in frames.items()),
+            (_packs(df, PackTask(name, width_ms, lanes), fingerprint=fingerprint) for name, df in self._frames.items()),
         )
         # sorted, so that Spark skips rows of other slices
         self._packs = packs.repartitionById(lanes, "lane").sortWithinPartitions("slice", "source").persist()
+        self._width_ms = width_ms
         sums = [F.sum(name).alias(name) for name in ("rows", "untimed", "hash")]
         times = [F.min("first_ts").alias("first_ts"), F.max("last_ts").alias("last_ts")]
         groups = self._packs.groupBy("slice", "source", "tables").agg(*times, *sums).toArrow()
         self._groups = groups.append_column("number", groups.column("slice").cast(pa.int64())).sort_by("number")
-        self.bounds = _bounds(self._groups, fingerprint=fingerprint)
+        self._bounds = _bounds(self._groups, fingerprint=fingerprint)
+        return self._bounds
 
     def release(self) -> None:
         """Remove the rows from Spark's cache."""
-        self._packs.unpersist()
+        if self._packs is not None:
+            self._packs.unpersist()
 
     def batch(self, part: Slice) -> Batch:
-        """Return the rows of a slice."""
+        """Return the rows of a slice; all rows if they are not cached."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        first_ts, width_ms = self.bounds.first_ts, self._width_ms
+        if self._packs is None:
+            return SparkBatch(self.by_table, None)
+        first_ts, width_ms = self._bounds.first_ts, self._width_ms
         number = part.number + (0 if first_ts is None or width_ms is None else physical_ms(first_ts) // width_ms)
         start, end = np.searchsorted(self._groups.column("number").to_numpy(), [number, number + 1]).tolist()
         if start == end:
@@ -240,7 +252,7 @@ class Kept:
         groups = self._groups.slice(start, end - start)
         tasks = min(self._slots, -(-pc.sum(groups.column("rows")).as_py() // ROWS_PER_PACK))
         packs = self._packs.filter(F.col("slice") == slice_name(number)).select("source", "body").coalesce(tasks)
-        return _KeptBatch(self, part, packs, groups.select(["source", "tables"]).to_pylist())
+        return _CachedBatch(self, part, packs, groups.select(["source", "tables"]).to_pylist())
 
     def ddl(self, database: str) -> list[DdlStatement]:
         """Return the DDL among the rows, collected once, because a changefeed has one current database."""
@@ -262,28 +274,29 @@ class Kept:
         """The number of concurrent tasks, if this kind of Spark session knows it."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        tasks = self._packs.sparkSession.range(_MANY).select(F.spark_partition_id().alias("task"))
+        session = next(iter(self._frames.values())).sparkSession
+        tasks = session.range(_MANY).select(F.spark_partition_id().alias("task"))
         found = tasks.agg(F.max("task")).first()
         return 1 if found is None else int(found[0]) + 1
 
 
-class _KeptBatch(SparkBatch):
+class _CachedBatch(SparkBatch):
     """The rows of one slice. ``names``: the sources of its packs, and the tables named by generic rows."""
 
-    def __init__(self, kept: Kept, part: Slice, packs: DataFrame, names: list[dict[str, str]]) -> None:
-        super().__init__(kept.by_table, None)
-        self._kept = kept
+    def __init__(self, history: CachedHistory, part: Slice, packs: DataFrame, names: list[dict[str, str]]) -> None:
+        super().__init__(history.by_table, None)
+        self._history = history
         self._part = part
         self._packs = packs
         self._names = names
 
     def ddl_rows(self, database: str, *, names_tables: bool = False) -> list[DdlStatement]:
         """Return the slice's DDL."""
-        return [each for each in self._kept.ddl(database) if self._part.holds(each[0])]
+        return [each for each in self._history.ddl(database) if self._part.holds(each[0])]
 
     def tables(self, plan: Plan) -> list[tuple[str, str]]:
         """Return the tables of the slice's rows; no Spark job."""
-        known = self._kept.tables(plan)
+        known = self._history.tables(plan)
         found = ((known[each["source"]], tables_in(each["tables"])) for each in self._names)
         return sorted({key for table, named in found for key in ([table] if table is not None else named)})
 
@@ -293,7 +306,7 @@ class _KeptBatch(SparkBatch):
             return super().run(encode, deliver)
 
     def _mapped(self, task: EncodeTask, schema: pa.Schema, *after: Step, checks_length: bool = False) -> DataFrame:
-        unpack = UnpackTask(task, self._kept.tables(task.plan))
+        unpack = UnpackTask(task, self._history.tables(task.plan))
         return self._packs.mapInArrow(in_worker(unpack, *after), spark_columns(schema))
 
     def _are_short(self, plan: Plan) -> bool:
@@ -333,7 +346,7 @@ def _row_hash(df: DataFrame) -> Column:
     """Return a hash of a row's values below 2**31, so that the sum of 2**32 of them fits a long."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    values = [part for name in sorted(df.columns) for part in _hashed(named(name), df.schema[name].dataType)]
+    values = [part for name in sorted(df.columns) for part in _hashed(column_named(name), df.schema[name].dataType)]
     return F.xxhash64(*values) % F.lit(1 << 31)
 
 
@@ -350,147 +363,6 @@ def _hashed(value: Column, kind: DataType) -> Iterator[Column]:
         yield F.to_json(comparable(value, kind), {"ignoreNullFields": "false"})
     else:
         yield comparable(value, kind)
-
-
-_NAME = "replay.json"
-_WHAT = {"slice_ms": "slice", "tables": "schema or other DDL"}
-
-
-def tables_text(plan: Plan, ddl: Sequence[DdlStatement]) -> str:
-    """Return a hash of the tables' columns and indexes, in all their versions, and of the DDL."""
-    hashed = hashlib.sha256(repr(list(ddl)).encode("utf-8", "surrogatepass"))
-    for name, table in sorted(plan.tables.items()):
-        for since, encoder in zip(table.since, table.encoders, strict=True):
-            shape = None if encoder is None else (encoder.table.columns, encoder.table.indexes)
-            hashed.update(repr((name, since, shape)).encode("utf-8", "surrogatepass"))
-    return hashed.hexdigest()[:32]
-
-
-@dataclass(frozen=True)
-class ReplayRecord:
-    """The record of a replay besides those of its batches, kept from its first message on (a ``Journal`` of a
-    changefeed).
-
-    ``cut``: how the history is cut. ``first_batch``: the batch id of its first slice. ``is_kept``: whether an earlier
-    run has saved it.
-    """
-
-    state_uri: Secret[str] | None
-    cut: dict[str, Any]
-    first_batch: int
-    is_kept: bool
-
-    @classmethod
-    def find(cls, state_uri: Secret[str] | None, cut: dict[str, Any], first_batch: int) -> ReplayRecord:
-        """Compare a history with that of an earlier run; nothing is written.
-
-        ``first_batch``: that of a replay that begins now. Raises :class:`StateError` if the history or its slices
-        differ, or the storage fails.
-        """
-        known = None if state_uri is None else _load(state_uri)
-        if known is None:
-            return cls(state_uri, cut, first_batch, is_kept=state_uri is None)
-        differing = [name for name in cut if known.get(name) != cut[name]]
-        if differing:
-            sides = (("then", known), ("now", cut))
-            what = _WHAT.get(differing[0], "history") if len(differing) == 1 else "history"
-            raise StateError(
-                f"the replay began with another {what}",
-                remedy="Continue with the same source and options, or start again with another state_uri",
-                **{f"{side}_{name}": values.get(name) for name in differing for side, values in sides},
-            )
-        return cls(state_uri, cut, int(known["first_batch"]), is_kept=True)
-
-    def begin(self) -> None:
-        """Save the record, unless it is saved already."""
-        if self.is_kept:
-            return
-        storage, path = _located(self.state_uri)
-        with _usable():
-            storage.makedirs(path.rpartition("/")[0], exist_ok=True)
-            storage.pipe_file(f"{path}.tmp", json.dumps({**self.cut, "first_batch": self.first_batch}).encode())
-            storage.mv(f"{path}.tmp", path)
-
-    def undo(self) -> None:
-        """Remove the record, if this run has saved it."""
-        if self.is_kept:
-            return
-        storage, path = _located(self.state_uri)
-        with _usable():
-            storage.rm(path)
-
-
-def _load(state_uri: Secret[str]) -> dict[str, Any] | None:
-    storage, path = _located(state_uri)
-    with _usable():
-        try:
-            content = storage.cat_file(path)
-        except FileNotFoundError:
-            return None
-    known = object_of(content, _NAME)
-    first_batch = known.get("first_batch")
-    if isinstance(first_batch, bool) or not isinstance(first_batch, int) or not 0 <= first_batch <= GREATEST:
-        raise damaged(_NAME, f"its field first_batch is {first_batch!r:.60}")
-    return known
-
-
-def _located(state_uri: Secret[str] | None) -> tuple[Any, str]:
-    import fsspec  # the changefeed's own store has reported whether it exists
-
-    assert state_uri is not None
-    with _usable():
-        storage, root = fsspec.core.url_to_fs(state_uri.reveal())
-        return storage, f"{root}/{_NAME}"
-
-
-@contextmanager
-def _usable() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # the storage's client may raise any type
-        raise StateError(
-            f"the record of the replay cannot be used: {type(error).__name__}: {foreign_text(str(error))}",
-            remedy="Check that the folder of state_uri is there and may be used",
-        ) from None
-
-
-class Staged:
-    """``source``: one DataFrame in either public form, or the typed changes of each table by ``schema.name``.
-
-    ``table``: the table of a single typed DataFrame, unless the source names it. Raises :class:`MissingColumnError` for
-    typed rows that lack a column of their table.
-    """
-
-    def __init__(self, source: DataFrame | Mapping[str, DataFrame], plan: Plan, table: str | None = None) -> None:
-        named = dict(source) if isinstance(source, Mapping) else {table or "": source}
-        tables = {name or table or "": df for name, df in named.items()}
-        for name, df in tables.items():
-            if not is_generic(df.columns) and "query" not in df.columns:  # DDL rows may change the table
-                _require_columns(df, _versions(plan, name or None))
-                check_changes(df.schema, typed_table(df.columns, name or None, plan), plan)
-        self._frames = keep_transactions({name: _with_commit_ts(df) for name, df in tables.items()})
-        self._kept: Kept | None = None
-
-    def keep(self, width_ms: int | None, *, fingerprint: bool) -> Bounds:
-        """Let Spark cache the rows in slices of this width (:class:`Kept`); return their bounds."""
-        self._kept = Kept(self._frames, width_ms, fingerprint=fingerprint)
-        return self._kept.bounds
-
-    def release(self) -> None:
-        """Remove the rows from Spark's cache."""
-        if self._kept is not None:
-            self._kept.release()
-
-    def batch(self, part: Slice) -> Batch:
-        """Return the rows of a slice; all rows if they are not cached."""
-        if self._kept is not None:
-            return self._kept.batch(part)
-        return SparkBatch({name or None: df for name, df in self._frames.items()}, None)
-
-
-def _with_commit_ts(df: DataFrame) -> DataFrame:
-    stamped = df.withColumn("commit_ts", commit_ts_column(df))
-    return stamped.drop("commit_time")
 
 
 def _versions(plan: Plan, table: str | None) -> list[TableInfo]:

@@ -27,7 +27,7 @@ from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.script import split_statements
 from ticdc_emit.sql.words import split_name
 from ticdc_emit.traffic.expected_tables import value_of_old_rows
-from ticdc_emit.traffic.replay.rows import Moment, TimeUnit, commit_ts_of, named
+from ticdc_emit.traffic.replay.rows import Moment, TimeUnit, column_named, commit_ts_of
 from ticdc_emit.tso import MAX_LONG_TSO, tso_from_datetime
 
 if TYPE_CHECKING:
@@ -159,10 +159,12 @@ def backfilled(
             same_name = any(other.name == column.name for other in before.row_columns)
             if old is None and same_name:  # MODIFY COLUMN may give a new id
                 continue
-            value = named(old.name) if old is not None else _default(df, column, zone)
+            value = column_named(old.name) if old is not None else _default(df, column, zone)
             if column.name in df.columns:
                 kind = df.schema[column.name].dataType
-                columns[column.name] = F.when(stamp <= F.lit(since), value.cast(kind)).otherwise(named(column.name))
+                columns[column.name] = F.when(stamp <= F.lit(since), value.cast(kind)).otherwise(
+                    column_named(column.name)
+                )
             elif old is not None:
                 columns[column.name] = value
             else:
@@ -179,7 +181,7 @@ def _default(df: DataFrame, column: TableColumn, zone: str) -> Column:
         value = F.lit(value_of_old_rows(column, zone))
     except SchemaError as error:
         if column.name in df.columns:  # the source may have the value that only TiDB knows
-            return named(column.name)
+            return column_named(column.name)
         raise error
     kind = df.schema[column.name].dataType if column.name in df.columns else None
     return F.unbase64(value) if isinstance(kind, BinaryType) and column.is_binary else value

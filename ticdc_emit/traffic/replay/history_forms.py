@@ -18,18 +18,19 @@ from ticdc_emit.spark.frames import balanced_reduce
 from ticdc_emit.traffic.replay.rows import (
     Moment,
     TimeUnit,
-    change,
+    change_struct,
+    column_named,
     commit_ts_of,
     differs,
+    duplicate_key,
     end_ts_of,
     explode_changes,
     image,
     image_columns,
-    named,
+    image_type,
     refusing_rows,
-    require,
+    require_columns,
     tso_of,
-    twice,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ __all__ = [
     "operation_of",
     "snapshot_diff",
     "snapshot_inserts",
-    "unknown_operations",
 ]
 
 
@@ -79,24 +79,21 @@ def snapshot_diff(
     ``after`` has a time for the deletes; and the errors of :func:`snapshot_inserts`.
     """
     from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import StructType
 
-    keys = names_of(keys)
-    if not keys:
-        raise ConfigError("a difference needs keys", remedy="Name the columns that identify a row", option="keys")
-    require(before, keys)
-    require(after, keys)
+    keys = _required_keys(keys, "a difference needs keys")
+    require_columns(before, keys)
+    require_columns(after, keys)
     about = [at] if isinstance(at, str) and at not in before.columns else []
     names = image_columns(after, None, about)
     kinds = {name: after.schema[name].dataType for name in names}
     old_values = [
-        (named(name) if name in before.columns else F.lit(None)).cast(kind).alias(name) for name, kind in kinds.items()
+        (column_named(name) if name in before.columns else F.lit(None)).cast(kind).alias(name)
+        for name, kind in kinds.items()
     ]
     stamp = commit_ts_of(after, at, unit)
     old = before.select(F.struct(*old_values).alias("before"))
     new = after.select(image(names).alias("after"), stamp.alias("_ts"))
-    kind = new.schema["after"].dataType
-    assert isinstance(kind, StructType)
+    kind = image_type(new, "after")
     same_key = reduce(
         lambda one, other: one & other,
         (F.col("before")[key].eqNullSafe(F.col("after")[key]) for key in keys),
@@ -108,7 +105,7 @@ def snapshot_diff(
         .when(differs(F.col("before"), F.col("after"), kind), "u")
     )
     return joined.select(
-        op.alias("op"), _with_last(before, after, at, stamp).alias("commit_ts"), F.col("before"), F.col("after")
+        op.alias("op"), _diff_commit_ts(before, after, at, stamp).alias("commit_ts"), F.col("before"), F.col("after")
     ).filter(F.col("op").isNotNull())
 
 
@@ -137,15 +134,12 @@ def from_snapshots(
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import StructType
 
-    keys = names_of(keys)
-    if not keys:
-        raise ConfigError("snapshots need keys", remedy="Name the columns that identify a row", option="keys")
+    keys = _required_keys(keys, "snapshots need keys")
     if isinstance(snapshots, Mapping):
-        whole, stamp, known = _of_each(snapshots, keys, at)
+        whole, stamp, known = _frames_by_time(snapshots, keys, at)
     else:
-        whole, stamp, known = _of_one(snapshots, keys, at, unit)
+        whole, stamp, known = _one_frame(snapshots, keys, at, unit)
     stamps = sorted(known | {tso_of(moment) for moment in versions})
     names = image_columns(whole, columns, [at, _VERSION])
     numbers = whole.sparkSession.createDataFrame(
@@ -154,11 +148,10 @@ def from_snapshots(
     )
     rows = whole.select(
         stamp.alias("_ts"),
-        *(named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
+        *(column_named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
         image(names).alias("_image"),
     ).join(F.broadcast(numbers), "_ts")
-    kind = rows.schema["_image"].dataType
-    assert isinstance(kind, StructType)
+    kind = image_type(rows, "_image")
     key_columns = [F.col(f"_key{place}") for place in range(len(keys))]
     by_key = Window.partitionBy(*key_columns).orderBy("_number")
     seen = rows.select(
@@ -169,16 +162,25 @@ def from_snapshots(
     )
     earlier, current, number = F.col("_earlier_image"), F.col("_image"), F.col("_number")
     goes_on = F.col("_earlier").isNotNull() & (F.col("_earlier") == number - 1)
-    op = F.when(F.col("_earlier") == number, twice(key_columns, F.col("_ts"))).when(goes_on, "u").otherwise("c")
+    op = F.when(F.col("_earlier") == number, duplicate_key(key_columns, F.col("_ts"))).when(goes_on, "u").otherwise("c")
     ends = F.col("_later_ts").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > number + 1))
     return explode_changes(
         seen,
-        F.when(~goes_on | differs(earlier, current, kind), change(op, "_ts", F.when(goes_on, earlier), current)),
-        F.when(ends, change(F.lit("d"), "_later_ts", current, F.lit(None).cast(kind))),
+        F.when(~goes_on | differs(earlier, current, kind), change_struct(op, "_ts", F.when(goes_on, earlier), current)),
+        F.when(ends, change_struct(F.lit("d"), "_later_ts", current, F.lit(None).cast(kind))),
     )
 
 
-def _of_one(rows: DataFrame, keys: Sequence[str], at: str | None, unit: TimeUnit) -> tuple[DataFrame, Column, set[int]]:
+def _required_keys(keys: str | Iterable[str], refusal: str) -> tuple[str, ...]:
+    names = names_of(keys)
+    if not names:
+        raise ConfigError(refusal, remedy="Name the columns that identify a row", option="keys")
+    return names
+
+
+def _one_frame(
+    rows: DataFrame, keys: Sequence[str], at: str | None, unit: TimeUnit
+) -> tuple[DataFrame, Column, set[int]]:
     """Return the rows of all snapshots, the column of their TSO, and all TSO."""
     if not isinstance(at, str):
         raise ConfigError(
@@ -186,7 +188,7 @@ def _of_one(rows: DataFrame, keys: Sequence[str], at: str | None, unit: TimeUnit
             remedy="Give at=, the name of the column with it, or a DataFrame by its time",
             option="at",
         )
-    require(rows, [*keys, at])
+    require_columns(rows, [*keys, at])
     stamp = commit_ts_of(rows, at, unit)
     with refusing_rows():
         found = [ts for (ts,) in rows.select(stamp).distinct().limit(_MOST_VERSIONS + 1).collect()]
@@ -203,7 +205,7 @@ def _of_one(rows: DataFrame, keys: Sequence[str], at: str | None, unit: TimeUnit
     return rows, stamp, set(found)
 
 
-def _of_each(
+def _frames_by_time(
     snapshots: Mapping[dt.datetime | int, DataFrame], keys: Sequence[str], at: str | None
 ) -> tuple[DataFrame, Column, set[int]]:
     """Return the rows of all snapshots, the column of their TSO, and all TSO."""
@@ -216,13 +218,13 @@ def _of_each(
         cause = "two snapshots have one time" if by_ts else "there is no snapshot"
         raise ConfigError(cause, remedy="Give each snapshot by its own time", option="snapshots")
     for rows in by_ts.values():
-        require(rows, keys)
+        require_columns(rows, keys)
     stamped = [rows.withColumn(_VERSION, F.lit(ts).cast("long")) for ts, rows in sorted(by_ts.items())]
     whole = balanced_reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), stamped)
     return whole, F.col(_VERSION), set(by_ts)
 
 
-def _with_last(before: DataFrame, after: DataFrame, at: Moment, stamp: Column) -> Column:
+def _diff_commit_ts(before: DataFrame, after: DataFrame, at: Moment, stamp: Column) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     if not isinstance(at, str):
@@ -259,20 +261,16 @@ def from_validity(
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import StructType
 
-    keys = names_of(keys)
-    if not keys:
-        raise ConfigError("versions need keys", remedy="Name the columns that identify a row", option="keys")
-    require(df, [*keys, valid_from, valid_to])
+    keys = _required_keys(keys, "versions need keys")
+    require_columns(df, [*keys, valid_from, valid_to])
     versions = df.select(
-        *(named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
+        *(column_named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
         commit_ts_of(df, valid_from, unit).alias("_from"),
         end_ts_of(df, valid_to, unit, step).alias("_to"),
         image(image_columns(df, columns, [valid_from, valid_to])).alias("_image"),
     ).filter(F.col("_to").isNull() | F.col("_from").isNull() | (F.col("_to") > F.col("_from")))
-    kind = versions.schema["_image"].dataType
-    assert isinstance(kind, StructType)
+    kind = image_type(versions, "_image")
     window = Window.partitionBy(*(f"_key{place}" for place in range(len(keys)))).orderBy("_from")
     seen = versions.select(
         "*",
@@ -285,8 +283,8 @@ def from_validity(
     goes_on = F.col("_earlier").isNotNull() & (F.col("_earlier_to").isNull() | (F.col("_earlier_to") >= F.col("_from")))
     changed = ~goes_on | differs(earlier, current, kind)
     ends = F.col("_to").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > F.col("_to")))
-    begin = change(F.when(goes_on, "u").otherwise("c"), "_from", F.when(goes_on, earlier), current)
-    end = change(F.lit("d"), "_to", current, F.lit(None).cast(kind))
+    begin = change_struct(F.when(goes_on, "u").otherwise("c"), "_from", F.when(goes_on, earlier), current)
+    end = change_struct(F.lit("d"), "_to", current, F.lit(None).cast(kind))
     return explode_changes(seen, F.when(changed, begin), F.when(ends, end))
 
 
@@ -317,11 +315,6 @@ def operation_of(text: str | None, more: Mapping[str, str] | None = None) -> str
     return OPERATIONS.get(word)
 
 
-def unknown_operations(texts: Iterable[str | None], more: Mapping[str, str] | None = None) -> list[str | None]:
-    """Return the texts that are not operations."""
-    return [text for text in texts if operation_of(text, more) is None]
-
-
 def from_operations(
     df: DataFrame,
     keys: str | Iterable[str],
@@ -350,29 +343,25 @@ def from_operations(
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import StructType
 
-    keys, order_by = names_of(keys), names_of(order_by)
-    if not keys:
-        raise ConfigError("changes need keys", remedy="Name the columns that identify a row", option="keys")
-    require(df, [*keys, op, *([transaction] if transaction is not None else [])])
+    keys, order_by = _required_keys(keys, "changes need keys"), names_of(order_by)
+    require_columns(df, [*keys, op, *([transaction] if transaction is not None else [])])
     times = [*order_by, *([at] if isinstance(at, str) else [])]
     about = [op, transaction, *(name for name in times if base is None or name not in base.columns)]
     names = image_columns(df, columns, about)
     order = [f"_order{place}" for place in range(len(order_by))]
     rows = df.select(
-        *(named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
+        *(column_named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
         commit_ts_of(df, at, unit).alias("commit_ts"),
-        _meaning(df, op, operations).alias("_op"),
+        _operations(df, op, operations).alias("_op"),
         image(names).alias("_image"),
         *(_ordering(df, each).alias(name) for each, name in zip(order_by, order, strict=True)),
-        *([named(transaction).cast("string").alias("transaction")] if transaction is not None else []),
+        *([column_named(transaction).cast("string").alias("transaction")] if transaction is not None else []),
         F.lit(False).alias("_base"),
     )
-    kind = rows.schema["_image"].dataType
-    assert isinstance(kind, StructType)
+    kind = image_type(rows, "_image")
     if base is not None:
-        rows = rows.unionByName(_of_base(base, keys, names, rows), allowMissingColumns=True)
+        rows = rows.unionByName(_base_rows(base, keys, names, rows), allowMissingColumns=True)
     by_key = Window.partitionBy(*(f"_key{place}" for place in range(len(keys)))).orderBy(
         F.col("_base").desc(), "commit_ts", *order, F.when(F.col("_op") == _BEFORE, 0).otherwise(1)
     )
@@ -395,13 +384,13 @@ def from_operations(
     return changes.filter(F.col("op").isNotNull())
 
 
-def _meaning(df: DataFrame, op: str, more: Mapping[str, str] | None) -> Column:
+def _operations(df: DataFrame, op: str, more: Mapping[str, str] | None) -> Column:
     """Return the meaning of each row; the table's distinct words are checked here, before anything is sent."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    text = named(op).cast("string")
+    text = column_named(op).cast("string")
     words = [word for (word,) in df.select(text).distinct().limit(1_000).collect()]
-    unknown = unknown_operations(words, more)
+    unknown = [word for word in words if operation_of(word, more) is None]
     if unknown:
         raise InvalidValueError(
             f"{unknown[0]!r} is not an operation",
@@ -421,9 +410,9 @@ def _ordering(df: DataFrame, column: str) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     if column in df.columns:
-        return named(column)
+        return column_named(column)
     if column.isidentifier():
-        require(df, [column])
+        require_columns(df, [column])
     ordering = F.expr(column)
     try:
         df.select(ordering).schema  # noqa: B018 - Spark Connect looks at an expression no earlier
@@ -436,20 +425,19 @@ def _ordering(df: DataFrame, column: str) -> Column:
     return ordering
 
 
-def _of_base(base: DataFrame, keys: Sequence[str], names: Sequence[str], rows: DataFrame) -> DataFrame:
+def _base_rows(base: DataFrame, keys: Sequence[str], names: Sequence[str], rows: DataFrame) -> DataFrame:
     """Return the rows of a snapshot as rows before all changes; missing columns are NULL."""
     from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import StructType
 
-    require(base, list(keys))
-    kind = rows.schema["_image"].dataType
-    assert isinstance(kind, StructType)
+    require_columns(base, list(keys))
+    kind = image_type(rows, "_image")
     values = [
-        (named(name) if name in base.columns else F.lit(None)).cast(kind[name].dataType).alias(name) for name in names
+        (column_named(name) if name in base.columns else F.lit(None)).cast(kind[name].dataType).alias(name)
+        for name in names
     ]
     return base.select(
         *(
-            named(key).cast(rows.schema[f"_key{place}"].dataType).alias(f"_key{place}")
+            column_named(key).cast(rows.schema[f"_key{place}"].dataType).alias(f"_key{place}")
             for place, key in enumerate(keys)
         ),
         F.lit(_PUT).alias("_op"),

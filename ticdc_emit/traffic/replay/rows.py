@@ -33,20 +33,21 @@ __all__ = [
     "TRANSACTION",
     "Moment",
     "TimeUnit",
-    "change",
+    "change_struct",
+    "column_named",
     "commit_ts_of",
     "comparable",
     "differs",
+    "duplicate_key",
     "end_ts_of",
     "explode_changes",
     "image",
     "image_columns",
+    "image_type",
     "keep_transactions",
-    "named",
     "refusing_rows",
-    "require",
+    "require_columns",
     "tso_of",
-    "twice",
 ]
 
 
@@ -54,7 +55,7 @@ def image_columns(df: DataFrame, columns: str | Iterable[str] | None, but: Colle
     """Return the names of the table's columns: the given ones, else all of ``df`` except ``but``."""
     if columns is not None:
         columns = list(names_of(columns))
-        require(df, columns)
+        require_columns(df, columns)
         return columns
     names = [name for name in df.columns if name not in but]
     if not names:
@@ -66,10 +67,19 @@ def image(columns: Sequence[str]) -> Column:
     """Return a row's image: a struct of these columns."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    return F.struct(*(named(name).alias(name) for name in columns))
+    return F.struct(*(column_named(name).alias(name) for name in columns))
 
 
-def change(op: Column, stamp: str, before: Column, after: Column) -> Column:
+def image_type(rows: DataFrame, column: str) -> StructType:
+    """Return the type of a column of images."""
+    from pyspark.sql.types import StructType
+
+    kind = rows.schema[column].dataType
+    assert isinstance(kind, StructType)
+    return kind
+
+
+def change_struct(op: Column, stamp: str, before: Column, after: Column) -> Column:
     """Return a row change as a struct; ``stamp``: the column with its commit_ts."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -128,7 +138,7 @@ def keep_transactions(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
         .agg(F.max("commit_ts").alias("_commit"))
     )
 
-    def kept(df: DataFrame) -> DataFrame:
+    def with_commits(df: DataFrame) -> DataFrame:
         inside = [F.col("_own").asc(), *([F.col("seq").asc_nulls_first()] if "seq" in df.columns else [])]
         joined = df.withColumn(TRANSACTION, F.col(TRANSACTION).cast("string")).join(commits, TRANSACTION, "left")
         joined = joined.withColumn("_own", F.col("commit_ts"))
@@ -136,7 +146,7 @@ def keep_transactions(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
         ranked = F.rank().over(Window.partitionBy("commit_ts").orderBy(*inside)).cast("long")
         return joined.withColumn("seq", ranked).drop(TRANSACTION, "_commit", "_own")
 
-    return {name: kept(df) if name in marked else df for name, df in tables.items()}
+    return {name: with_commits(df) if name in marked else df for name, df in tables.items()}
 
 
 Moment: TypeAlias = "dt.datetime | int | str"
@@ -193,7 +203,7 @@ def end_ts_of(df: DataFrame, column: str, unit: TimeUnit, step: dt.timedelta) ->
 @contextmanager
 def refusing_rows() -> Iterator[None]:
     """Turn Spark's error for a value that is not a moment into :class:`InvalidValueError` with value and column, and
-    its error for a key twice in a version (:func:`twice`) into :class:`DuplicateChangeError`.
+    its error for a key twice in a version (:func:`duplicate_key`) into :class:`DuplicateChangeError`.
     """
     try:
         yield
@@ -216,14 +226,14 @@ def refusing_rows() -> Iterator[None]:
         ) from None
 
 
-def named(column: str) -> Column:
+def column_named(column: str) -> Column:
     """Return the column of exactly this name, with any characters."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.col(quoted(column))
 
 
-def twice(keys: Sequence[Column], commit_ts: Column) -> Column:
+def duplicate_key(keys: Sequence[Column], commit_ts: Column) -> Column:
     """Return a column that raises: two rows of the version of ``commit_ts`` have these keys."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -231,7 +241,7 @@ def twice(keys: Sequence[Column], commit_ts: Column) -> Column:
     return F.raise_error(F.concat(F.lit("the key '"), shown, F.lit(_AGAIN), commit_ts.cast("string")))
 
 
-def require(df: DataFrame, columns: Iterable[str]) -> None:
+def require_columns(df: DataFrame, columns: Iterable[str]) -> None:
     """Raise :class:`MissingColumnError` for the first of the columns that ``df`` lacks."""
     held = df.columns
     for column in columns:
@@ -248,8 +258,8 @@ def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_ms: int | None) -> Co
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import DateType, IntegralType, StringType, TimestampNTZType, TimestampType
 
-    require(df, [name])
-    column, kind = named(name), df.schema[name].dataType
+    require_columns(df, [name])
+    column, kind = column_named(name), df.schema[name].dataType
 
     def of_clock(clock: Column) -> Column:
         micros = F.unix_micros(clock.try_cast("timestamp"))

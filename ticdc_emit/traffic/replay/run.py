@@ -24,7 +24,8 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.session import warm_up
 from ticdc_emit.spark.sink import ReplayOptions, TicdcSink
-from ticdc_emit.traffic.replay.cached_history import ReplayRecord, Staged, tables_text
+from ticdc_emit.traffic.replay.cached_history import CachedHistory
+from ticdc_emit.traffic.replay.record import ReplayRecord, tables_hash
 from ticdc_emit.traffic.replay.rows import refusing_rows
 from ticdc_emit.traffic.replay.slices import Pace, Slice, Slices, slice_ms
 from ticdc_emit.traffic.replay.sources import read_source
@@ -170,14 +171,14 @@ def replay(
     tables = _read(spark, source)
     emitter = _emitter(sink, schema, tables, options)
     feed = emitter.changefeed
-    plan, kept = feed.outline, feed.options.state_uri is not None
-    staged = Staged(tables, plan, emitter.table)
+    plan, continues = feed.outline, feed.options.state_uri is not None
+    history = CachedHistory(tables, plan, emitter.table)
     slice_callbacks = (on_slice,) if callable(on_slice) else tuple(on_slice)
     try:
         with refusing_rows():
-            slices, shape = _cut(staged, width, kept=kept)
-        if kept:
-            shape["tables"] = tables_text(plan, feed.ddl)
+            slices, shape = _cut(history, width, continues=continues)
+        if continues:
+            shape["tables"] = tables_hash(plan, feed.ddl)
         next_batch = feed.next_batch_id()
         record = ReplayRecord.find(feed.options.state_uri, shape, next_batch)
         first_batch = record.first_batch
@@ -185,15 +186,15 @@ def replay(
         begin = number = next_batch - first_batch
         if speed is not None and slices is not None and number < count:
             first = slices[number]
-            if isinstance(staged.batch(first), SparkBatch):
-                warm_up(lambda: feed.rehearse(staged.batch(first)))
+            if isinstance(history.batch(first), SparkBatch):
+                warm_up(lambda: feed.rehearse(history.batch(first)))
         reports: list[RunReport] = []
         lags: list[float] = []
         ready = time.monotonic()
         while number < count:
             part = Slice(0) if slices is None else slices[number]
             with refusing_rows():
-                rows = staged.batch(part)  # Spark plans it before it is due
+                rows = history.batch(part)  # Spark plans it before it is due
             if not pace.wait(part.offset_ms, stop):
                 break
             final, hooks = number == count - 1, record if number == begin else None
@@ -216,7 +217,7 @@ def replay(
             max_lag_seconds=max(lags, default=None),
         )
     finally:
-        staged.release()
+        history.release()
 
 
 def _read(
@@ -250,14 +251,14 @@ def _emitter(
     return TicdcSink(sink, schema, **options)
 
 
-def _cut(staged: Staged, width: int | None, *, kept: bool) -> tuple[Slices | None, dict[str, Any]]:
+def _cut(history: CachedHistory, width: int | None, *, continues: bool) -> tuple[Slices | None, dict[str, Any]]:
     """Return the slices (``None``: the whole history in one, even if empty), and the history's fingerprint.
 
-    ``kept``: whether a later run may continue, and must recognise the history.
+    ``continues``: whether a later run may continue, and must recognise the history.
     """
-    if width is None and not kept:
+    if width is None and not continues:
         return None, {}
-    bounds = staged.keep(width, fingerprint=kept)
+    bounds = history.cache(width, fingerprint=continues)
     shape = {"slice_ms": width, **bounds._asdict()}
     if width is None or bounds.first_ts is None or bounds.last_ts is None:
         return None, shape
