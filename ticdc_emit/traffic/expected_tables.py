@@ -35,7 +35,7 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import BLOB_TYPES, FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
 
-__all__ = ["Row", "Rows", "TableFold", "Tables", "fold_tables", "rows_after_ddl", "shown_tables", "value_of_old_rows"]
+__all__ = ["Row", "Rows", "TableFold", "Tables", "rows_after_ddl", "shown_tables", "value_of_old_rows"]
 
 
 Row: TypeAlias = "dict[str, str | None]"
@@ -233,15 +233,6 @@ _LOSES_ROWS = frozenset({"drop partition", "truncate partition", "exchange parti
 _FIRST_INSERT = "Insert the row first, or give begins_empty=False if it was there before the history"
 _OTHER_KEY = "Use another key, or delete the row first"
 _EMPTIES = frozenset({"create table", "truncate table"})
-
-
-def fold_tables(catalog: Catalog, rows: Iterable[_Change], ddl: Iterable[tuple[int, str]], time_zone: str) -> Tables:
-    """Return the tables after the last row and statement. The catalog is then at the version after the last statement.
-
-    Raises :class:`SchemaError` for a statement whose effect on rows does not follow from the history, and the family of
-    :class:`~ticdc_emit.errors.RowError` for a change that lacks an image or a column.
-    """
-    return TableFold(catalog, time_zone).follow(rows, ddl)
 
 
 class TableFold:

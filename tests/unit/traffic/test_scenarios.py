@@ -21,7 +21,7 @@ from ticdc_emit.testing import MemoryTopics
 from ticdc_emit.traffic.expected_tables import Tables
 from ticdc_emit.traffic.scenarios import FEEDS, Difference, Scenario, ScenarioKind, scenario, scenarios
 from ticdc_emit.traffic.scenarios.comparison import differences
-from ticdc_emit.traffic.scenarios.model import RecordingRegistry
+from ticdc_emit.traffic.scenarios.library import RecordingRegistry
 
 CASES = [(kind.name, protocol) for kind in scenarios() for protocol in kind.protocols]
 IN_NEXT = [(*case, "next") for case in CASES if parse_protocol_name(case[1])[0].profiles[0] != "next"]

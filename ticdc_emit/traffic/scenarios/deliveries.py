@@ -1,131 +1,26 @@
 """Scenarios of legal deliveries: repeated, late, and mixed between partitions.
 
-Their histories are small: orders that are placed, paid, shipped and sometimes cancelled, at seconds from the beginning.
 In: a seeded source of chance. Out: a :class:`Script` for each: a history, and the order in which its messages arrive.
-:class:`Story` writes the histories of the other scenarios, too.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any
 
 from ticdc_emit.protocols.events import RowEvent, WatermarkEvent
-from ticdc_emit.traffic.expected_tables import Row
-from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.delivery_order import (
-    Sent,
-    by_place,
+    SentMessage,
+    by_partition,
     interleave,
     merge_by_commit_ts,
     redeliver,
     rows_between_watermarks,
 )
 from ticdc_emit.traffic.scenarios.model import FEEDS, WITH_DDL, ScenarioKind, Script
-from ticdc_emit.tso import compose
+from ticdc_emit.traffic.scenarios.order_history import ORDERS, HistoryBuilder, add_orders, new_order
 
-__all__ = ["DELIVERIES", "ORDERS", "Story", "order", "order_lives", "tso_at"]
-
-
-_START_MS = 1_750_000_000_000
-_STATES = ("placed", "paid", "packed", "shipped")
-
-ORDERS = """create table shop.orders (
-  id bigint unsigned primary key,
-  customer varchar(40) not null,
-  state varchar(12) not null,
-  amount decimal(10,2) not null,
-  placed_at datetime(3) not null
-)"""
-
-
-def tso_at(second: float) -> int:
-    """Return the TSO of a second of the story."""
-    return compose(_START_MS + round(second * 1000))
-
-
-class Story:
-    """Collects changes and statements. ``database`` is that of the tables."""
-
-    def __init__(self, schema: str, time_zone: str = "UTC", database: str = "shop") -> None:
-        self._schema = schema
-        self._zone = time_zone
-        self._database = database
-        self._rows: list[dict[str, Any]] = []
-        self._ddl: list[tuple[int, str]] = []
-
-    def insert(self, second: float, table: str, row: Row, **attributes: Any) -> None:
-        """Add an insert."""
-        self._change("insert", second, table, None, row, attributes)
-
-    def update(self, second: float, table: str, before: Row, after: Row, **attributes: Any) -> None:
-        """Add an update."""
-        self._change("update", second, table, before, after, attributes)
-
-    def delete(self, second: float, table: str, row: Row, **attributes: Any) -> None:
-        """Add a delete."""
-        self._change("delete", second, table, row, None, attributes)
-
-    def ddl(self, second: float, statement: str) -> None:
-        """Add a statement."""
-        self._ddl.append((tso_at(second), statement))
-
-    def history(self) -> History:
-        """Return the history."""
-        return History(self._schema, tuple(self._rows), tuple(self._ddl), time_zone=self._zone)
-
-    def _change(
-        self, op: str, second: float, table: str, before: Row | None, after: Row | None, attributes: dict[str, Any]
-    ) -> None:
-        place = {"schema": self._database, "table": table, "op": op, "commit_ts": tso_at(second)}
-        self._rows.append({**place, "before": before, "after": after, **attributes})
-
-
-def order(chance: random.Random, number: int, **values: str | None) -> Row:
-    """Return a row of :data:`ORDERS`."""
-    cents = chance.randrange(100, 1_000_000)
-    clock = f"{chance.randrange(24):02d}:{chance.randrange(60):02d}:00.{chance.randrange(1000):03d}"
-    row: Row = {
-        "id": str(number),
-        "customer": f"customer {chance.randrange(1000, 10_000)}",
-        "state": _STATES[0],
-        "amount": f"{cents // 100}.{cents % 100:02d}",
-        "placed_at": f"2025-06-15 {clock}",
-    }
-    return {**row, **values}
-
-
-def order_lives(
-    story: Story,
-    chance: random.Random,
-    *,
-    orders: int,
-    first: int = 1,
-    start: float = 1.0,
-    seconds: float = 6.0,
-    cancelled: float = 0.2,
-    table: str = "orders",
-) -> dict[str, Row]:
-    """Add the lives of some orders between two times; return the remaining rows by id.
-
-    ``cancelled``: the share of deleted orders; the first order stays.
-    """
-    step = seconds / (orders + 4)
-    left: dict[str, Row] = {}
-    for number in range(first, first + orders):
-        begin = start + (number - first) * step + chance.random() * step / 2
-        row = order(chance, number)
-        story.insert(begin, table, row)
-        for at, state in enumerate(_STATES[1 : chance.randrange(2, len(_STATES) + 1)], 1):
-            after = {**row, "state": state}
-            story.update(begin + at * step, table, row, after)
-            row = after
-        if number > first and chance.random() < cancelled:
-            story.delete(begin + len(_STATES) * step, table, row)
-        else:
-            left[str(number)] = row
-    return left
+__all__ = ["DELIVERIES"]
 
 
 _BY_KEY = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "index-value"}]}}
@@ -134,52 +29,56 @@ _REGIONS = ("africa", "america", "asia", "australia", "europe", "north", "south"
 
 
 def _redelivery(chance: random.Random) -> Script:
-    story = Story(ORDERS)
-    left = order_lives(story, chance, orders=10)
+    builder = HistoryBuilder(ORDERS)
+    left = add_orders(builder, chance, orders=10)
 
-    def deliver(sent: Sequence[Sent]) -> list[Sent]:
+    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
         queues = []
-        for messages in by_place(sent).values():
-            inserts = [at for at, each in enumerate(messages) if _is_insert(each) and _id_of(each) in left]
+        for messages in by_partition(sent).values():
+            inserts = [
+                at
+                for at, each in enumerate(messages)
+                if isinstance(each.event, RowEvent) and each.event.op == "insert" and _id_of(each) in left
+            ]
             start = chance.choice(inserts or [0])
             queues.append(redeliver(messages, start, chance.randrange(start, len(messages)) + 1))
         return interleave(chance, queues)
 
-    return Script(story.history(), deliver, partitions=2, changefeed=_BY_KEY)
+    return Script(builder.history(), deliver, partitions=2, changefeed=_BY_KEY)
 
 
 def _b_a_b(chance: random.Random) -> Script:
-    story = Story(ORDERS)
-    order_lives(story, chance, orders=4)
-    first = [order(chance, 100 + number) for number in range(chance.randrange(1, 4))]
-    then = [order(chance, 200 + number) for number in range(chance.randrange(1, 4))]
+    builder = HistoryBuilder(ORDERS)
+    add_orders(builder, chance, orders=4)
+    first = [new_order(chance, 100 + number) for number in range(chance.randrange(1, 4))]
+    then = [new_order(chance, 200 + number) for number in range(chance.randrange(1, 4))]
     for number, row in enumerate([*first, *then]):
-        story.insert(9.1 + number / 100, "orders", row)
+        builder.insert(9.1 + number / 100, "orders", row)
     overtaken = {row["id"] for row in first}
 
-    def deliver(sent: Sequence[Sent]) -> list[Sent]:
+    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
         late = [at for at, each in enumerate(sent) if _id_of(each) in overtaken]
         last = max(at for at, each in enumerate(sent) if isinstance(each.event, RowEvent))
         return [*sent[: late[0]], *sent[late[-1] + 1 : last + 1], *sent[late[0] :]]
 
-    return Script(story.history(), deliver)
+    return Script(builder.history(), deliver)
 
 
 def _partition_interleave(chance: random.Random) -> Script:
-    story = Story(
+    builder = HistoryBuilder(
         "create table shop.events (id int not null, bucket int not null, note varchar(40), primary key (id, bucket)) "
         "partition by range (bucket) (partition p0 values less than (100), partition p1 values less than (200))"
     )
-    physical = [partition.id for partition in story.history().catalog().table("shop", "events").partitions]
+    physical = [partition.id for partition in builder.history().catalog().table("shop", "events").partitions]
     for number in range(1, 17):
         part = chance.randrange(2) if number > 2 else number % 2
         row: dict[str, str | None] = {"id": str(number), "bucket": str(100 * part + number), "note": "new"}
-        story.insert(number / 4, "events", row, physical_table_id=physical[part])
+        builder.insert(number / 4, "events", row, physical_table_id=physical[part])
         if chance.random() < 0.5:
             after = {**row, "note": f"seen by {chance.randrange(1000)}"}
-            story.update(number / 4 + 0.1, "events", row, after, physical_table_id=physical[part])
+            builder.update(number / 4 + 0.1, "events", row, after, physical_table_id=physical[part])
 
-    def deliver(sent: Sequence[Sent]) -> list[Sent]:
+    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
         delivered = list(sent)
         for places in rows_between_watermarks(sent):
             rows = [sent[at] for at in places]
@@ -188,72 +87,67 @@ def _partition_interleave(chance: random.Random) -> Script:
                 delivered[at] = each
         return delivered
 
-    return Script(story.history(), deliver)
+    return Script(builder.history(), deliver)
 
 
 def _repeated_watermark(chance: random.Random) -> Script:
-    story = Story(ORDERS)
-    order_lives(story, chance, orders=8, seconds=8)
+    builder = HistoryBuilder(ORDERS)
+    add_orders(builder, chance, orders=8, seconds=8)
 
-    def deliver(sent: Sequence[Sent]) -> list[Sent]:
+    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
         queues = []
-        for messages in by_place(sent).values():
+        for messages in by_partition(sent).values():
             marks = [at for at, each in enumerate(messages) if isinstance(each.event, WatermarkEvent)]
             at = chance.randrange(1, len(marks))
             queues.append(redeliver(messages, marks[chance.randrange(at)], marks[at] + 1))
         return interleave(chance, queues)
 
-    return Script(story.history(), deliver, partitions=2, changefeed=_BY_KEY)
+    return Script(builder.history(), deliver, partitions=2, changefeed=_BY_KEY)
 
 
 def _slow_partition(chance: random.Random) -> Script:
-    story = Story(ORDERS)
-    order_lives(story, chance, orders=18)
+    builder = HistoryBuilder(ORDERS)
+    add_orders(builder, chance, orders=18)
 
-    def deliver(sent: Sequence[Sent]) -> list[Sent]:
-        queues = by_place(sent)
+    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
+        queues = by_partition(sent)
         filled = [place for place, queue in queues.items() if any(isinstance(each.event, RowEvent) for each in queue)]
         slow = queues.pop(chance.choice(filled))
         return [*merge_by_commit_ts(queues.values()), *slow]
 
-    return Script(story.history(), deliver, partitions=3, changefeed=_BY_KEY)
+    return Script(builder.history(), deliver, partitions=3, changefeed=_BY_KEY)
 
 
 def _wandering_key(chance: random.Random) -> Script:
-    story = Story("create table shop.parcels (id int primary key, region varchar(20) not null, scans int not null)")
+    builder = HistoryBuilder(
+        "create table shop.parcels (id int primary key, region varchar(20) not null, scans int not null)"
+    )
     for number in range(1, 9):
         regions = chance.sample(_REGIONS, 4)
         row: dict[str, str | None] = {"id": str(number), "region": regions[0], "scans": "0"}
-        story.insert(number / 10, "parcels", row)
+        builder.insert(number / 10, "parcels", row)
         for scans, region in enumerate(regions[1:], 1):
             after = {**row, "region": region, "scans": str(scans)}
-            story.update(number / 10 + scans, "parcels", row, after)
+            builder.update(number / 10 + scans, "parcels", row, after)
             row = after
 
-    def deliver(sent: Sequence[Sent]) -> list[Sent]:
-        queues = by_place(sent)
-        newest = max(sent, key=_commit_of_row)  # the key was in other partitions before
+    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
+        queues = by_partition(sent)
+        rows = (each for each in sent if isinstance(each.event, RowEvent))
+        newest = max(rows, key=lambda each: each.event.commit_ts or 0)  # the key was in other partitions before
         ahead = queues.pop(newest.place)
         return [*ahead, *interleave(chance, queues.values())]
 
-    return Script(story.history(), deliver, partitions=4, changefeed=_BY_REGION)
+    return Script(builder.history(), deliver, partitions=4, changefeed=_BY_REGION)
 
 
-def _commit_of_row(sent: Sent) -> int:
-    return (sent.event.commit_ts or 0) if isinstance(sent.event, RowEvent) else -1
-
-
-def _is_insert(sent: Sent) -> bool:
-    return isinstance(sent.event, RowEvent) and sent.event.op == "insert"
-
-
-def _is_second(sent: Sent) -> bool:
+def _is_second(sent: SentMessage) -> bool:
     """Return whether a row is of the second physical partition."""
     event = sent.event
     return isinstance(event, RowEvent) and event.after is not None and int(event.after["bucket"]) >= 100
 
 
-def _id_of(sent: Sent) -> str | None:
+def _id_of(sent: SentMessage) -> str | None:
     event = sent.event
     if not isinstance(event, RowEvent):
         return None

@@ -1,8 +1,8 @@
 """Orders in which messages legally arrive: repeated, mixed between partitions, late.
 
-In: the messages of a changefeed with their events (:class:`Sent`). Out: messages in order of arrival, with new offsets.
-Delivery is at least once: first deliveries are in the producer's order, and after a restart everything after some
-checkpoint may come again.
+In: the messages of a changefeed with their events (:class:`SentMessage`). Out: messages in order of arrival, with new
+offsets. Delivery is at least once: first deliveries are in the producer's order, and after a restart everything after
+some checkpoint may come again.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ticdc_emit.protocols.events import (
 
 __all__ = [
     "Deliver",
-    "Sent",
-    "by_place",
-    "in_order",
+    "SentMessage",
+    "as_sent",
+    "by_partition",
     "interleave",
     "merge_by_commit_ts",
     "redeliver",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-class Sent(NamedTuple):
+class SentMessage(NamedTuple):
     """A message and its event."""
 
     message: Message
@@ -44,28 +44,28 @@ class Sent(NamedTuple):
         return self.message.topic, self.message.partition
 
 
-Deliver = Callable[[Sequence[Sent]], "list[Sent]"]
+Deliver = Callable[[Sequence[SentMessage]], "list[SentMessage]"]
 
 
-def by_place(sent: Iterable[Sent]) -> dict[Place, list[Sent]]:
+def by_partition(sent: Iterable[SentMessage]) -> dict[Place, list[SentMessage]]:
     """Return the messages of each partition."""
-    messages_by_place: dict[Place, list[Sent]] = {}
+    messages_by_partition: dict[Place, list[SentMessage]] = {}
     for each in sent:
-        messages_by_place.setdefault(each.place, []).append(each)
-    return messages_by_place
+        messages_by_partition.setdefault(each.place, []).append(each)
+    return messages_by_partition
 
 
-def in_order(sent: Sequence[Sent]) -> list[Sent]:
+def as_sent(sent: Sequence[SentMessage]) -> list[SentMessage]:
     """Return the messages as they were sent, partition after partition."""
     return list(sent)
 
 
-def merge_by_commit_ts(queues: Iterable[Sequence[Sent]]) -> list[Sent]:
+def merge_by_commit_ts(queues: Iterable[Sequence[SentMessage]]) -> list[SentMessage]:
     """Return all messages as a consumer sees them if it reads all partitions at the same pace."""
     return [each for _, _, each in merge(*map(_stamped, queues), key=lambda entry: entry[:2])]
 
 
-def _stamped(messages: Sequence[Sent]) -> list[tuple[int, bool, Sent]]:
+def _stamped(messages: Sequence[SentMessage]) -> list[tuple[int, bool, SentMessage]]:
     stamped, newest = [], 0
     for each in messages:
         newest = max(newest, each.event.commit_ts or 0)
@@ -73,10 +73,10 @@ def _stamped(messages: Sequence[Sent]) -> list[tuple[int, bool, Sent]]:
     return stamped
 
 
-def interleave(chance: random.Random, queues: Iterable[Sequence[Sent]]) -> list[Sent]:
+def interleave(chance: random.Random, queues: Iterable[Sequence[SentMessage]]) -> list[SentMessage]:
     """Return all messages in some order between partitions, keeping the order within each partition."""
     waiting = [list(reversed(queue)) for queue in queues if queue]
-    messages: list[Sent] = []
+    messages: list[SentMessage] = []
     while waiting:
         queue = chance.choice(waiting)
         messages += [queue.pop() for _ in range(min(len(queue), chance.choice((1, 1, 2, 5))))]
@@ -84,12 +84,12 @@ def interleave(chance: random.Random, queues: Iterable[Sequence[Sent]]) -> list[
     return messages
 
 
-def redeliver(messages: Sequence[Sent], start: int, stop: int) -> list[Sent]:
+def redeliver(messages: Sequence[SentMessage], start: int, stop: int) -> list[SentMessage]:
     """Return a partition whose producer restarts after message ``stop`` and goes back to ``start``: 1 2 3 2 3 4."""
     return [*messages[:stop], *messages[start:]]
 
 
-def rows_between_watermarks(messages: Sequence[Sent]) -> list[list[int]]:
+def rows_between_watermarks(messages: Sequence[SentMessage]) -> list[list[int]]:
     """Return the positions of rows, grouped by the watermarks around them."""
     runs: list[list[int]] = [[]]
     for at, each in enumerate(messages):
@@ -100,7 +100,7 @@ def rows_between_watermarks(messages: Sequence[Sent]) -> list[list[int]]:
     return [places for places in runs if places]
 
 
-def renumber(sent: Iterable[Sent]) -> list[Message]:
+def renumber(sent: Iterable[SentMessage]) -> list[Message]:
     """Return the messages with the offsets that they get in this order."""
     counts: dict[Place, int] = {}
     messages = []

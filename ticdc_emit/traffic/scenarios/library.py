@@ -1,37 +1,38 @@
-"""All scenarios by name, and making one.
+"""All scenarios by name, and making one for a protocol and a seed.
 
 In: a name, a protocol, a seed. Out: a :class:`~ticdc_emit.traffic.scenarios.model.Scenario`: the messages in order of
-arrival, and the tables that a correct consumer has in the end.
+arrival, and the tables that a correct consumer has in the end. The messages are a changefeed's, with registries that
+record schemas, or enforce BACKWARD compatibility as a consumer's registry may.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
 
-from ticdc_emit.config import Profile
+from ticdc_emit.config import ChangefeedConfig, Profile, load_changefeed
+from ticdc_emit.config.protocols import form_of, parse_protocol_name, protocol_parameters
 from ticdc_emit.consume.readers import reader_for
-from ticdc_emit.errors import ConfigError, IncompatibleSchemaError
+from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.registry.base import MemoryRegistry, SchemaRegistry
-from ticdc_emit.traffic.expected_tables import Tables, fold_tables
+from ticdc_emit.registry.base import MemoryRegistry, RegisteredSchema, SchemaRegistry, confluent_schema
+from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
+from ticdc_emit.traffic.expected_tables import TableFold, Tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.deliveries import DELIVERIES
-from ticdc_emit.traffic.scenarios.delivery_order import Sent, renumber
-from ticdc_emit.traffic.scenarios.model import (
-    BackwardRegistry,
-    RecordingRegistry,
-    Scenario,
-    ScenarioKind,
-    feed_name,
-    load_feed,
-)
+from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
+from ticdc_emit.traffic.scenarios.model import Scenario, ScenarioKind
 from ticdc_emit.traffic.scenarios.statements import STATEMENTS
 from ticdc_emit.traffic.scenarios.values import VALUES
 
-__all__ = ["scenario", "scenarios"]
+__all__ = ["BackwardRegistry", "RecordingRegistry", "scenario", "scenarios"]
 
+_INCOMPATIBLE = 409
 _TOPIC = "ticdc-scenario"
 _WATERMARK_EVERY_S = 1.0
+_REGISTRY = "http://127.0.0.1:8081"  # never used: scenarios come with their schemas
 _KINDS = {kind.name: kind for kind in (*DELIVERIES, *STATEMENTS, *VALUES)}
 
 
@@ -67,7 +68,7 @@ def scenario(
             remedy=f"{did_you_mean(name, _KINDS)}Use one of {', '.join(_KINDS)}",
             option="scenario",
         )
-    chosen = kind.protocols[0] if protocol is None else feed_name(protocol)
+    chosen = kind.protocols[0] if protocol is None else form_of(*parse_protocol_name(protocol))
     if chosen not in kind.protocols:
         raise ConfigError(
             f"the scenario {name} does not exist for {chosen}",
@@ -76,7 +77,7 @@ def scenario(
         )
     script = kind.make(random.Random(f"{name} {seed}"))
     history = script.history
-    uri, config = load_feed(
+    uri, config = _load_feed(
         chosen,
         topic,
         script.partitions,
@@ -102,8 +103,8 @@ def scenario(
                 option="schema-registry",
             )
     reader = reader_for(config, schemas=recorded.schemas)
-    delivered = script.deliver([Sent(each, reader.read(each.key, each.value)) for each in messages])
-    expected, keys = _truth(sent)
+    delivered = script.deliver([SentMessage(each, reader.read(each.key, each.value)) for each in messages])
+    expected, keys = _expected_tables(sent)
     return Scenario(
         kind=kind,
         protocol=chosen,
@@ -122,9 +123,76 @@ def scenario(
     )
 
 
-def _truth(history: History) -> tuple[Tables, dict[tuple[str, str], tuple[str, ...]]]:
+def _load_feed(
+    feed: str,
+    topic: str,
+    partitions: int,
+    changefeed: Mapping[str, Any],
+    *,
+    profile: str | Profile | None,
+    time_zone: str,
+    schema_registry: str | None,
+) -> tuple[str, ChangefeedConfig]:
+    """Return the sink URI and configuration of a feed. ``changefeed``: the changefeed file, as a mapping.
+
+    ``profile``: default the first one that has the protocol.
+    """
+    protocol, _ = parse_protocol_name(feed)
+    spec = protocol.spec
+    parameters = {**protocol_parameters(feed), **dict(spec.lossless), "partition-num": str(partitions)}
+    if spec.extension:
+        parameters["enable-tidb-extension"] = "true"
+    if spec.packs_rows:
+        parameters["max-batch-size"] = "1"
+    uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"
+    registry = (schema_registry or _REGISTRY) if spec.registers_schemas else None
+    return uri, load_changefeed(
+        uri, changefeed, profile=profile or protocol.profiles[0], time_zone=time_zone, schema_registry=registry
+    )
+
+
+class RecordingRegistry:
+    """Forwards to another registry. ``schemas``: the registered texts by id."""
+
+    def __init__(self, registry: SchemaRegistry) -> None:
+        self._registry = registry
+        self.schemas: dict[int | str, str] = {}
+
+    def register(self, subject: str, schema: str) -> RegisteredSchema:
+        """Register with the other registry, and record the schema."""
+        registered = self._registry.register(subject, schema)
+        self.schemas[registered.id] = schema
+        return registered
+
+    def close(self) -> None:
+        """Close the other registry."""
+        self._registry.close()
+
+
+class BackwardRegistry:
+    """A registry in memory that accepts a schema only if it can read data of the subject's last schema.
+
+    Needs the extra ``registry``.
+    """
+
+    def __init__(self) -> None:
+        self._store = RegistryStore("BACKWARD")
+
+    def register(self, subject: str, schema: str) -> RegisteredSchema:
+        """Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` for a schema that cannot."""
+        try:
+            return confluent_schema(self._store.register(subject, schema))
+        except Refusal as refusal:
+            kind = IncompatibleSchemaError if refusal.status == _INCOMPATIBLE else RegistryError
+            raise kind(refusal.message, subject=subject, status=refusal.status) from None
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+def _expected_tables(history: History) -> tuple[Tables, dict[tuple[str, str], tuple[str, ...]]]:
     """Return the final tables of a history, and the columns of their handle keys."""
     catalog = history.catalog()
-    tables = fold_tables(catalog, history.rows, history.ddl, history.time_zone)
+    tables = TableFold(catalog, history.time_zone).follow(history.rows, history.ddl)
     keys = {name: tuple(column.name for column in catalog.table(*name).whole_handle_key) for name in tables}
     return tables, keys

@@ -1,8 +1,7 @@
 """What a scenario is: its kind, its script for one seed, and the messages for one protocol.
 
-:class:`ScenarioKind` names it, :class:`Script` has the history and the order of arrival, :class:`Scenario` the
-messages. Also here: the changefeed of each protocol (its **feed**), and registries that record schemas or enforce
-BACKWARD compatibility, as they may stand before a consumer.
+In: histories, orders of arrival, incidents. Out: :class:`ScenarioKind` names a scenario, its :class:`Script` has the
+history and the order of arrival for a seed, and :class:`Scenario` the messages of one protocol (its **feed**).
 """
 
 from __future__ import annotations
@@ -11,83 +10,32 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlencode
 
 import pyarrow as pa
 
-from ticdc_emit.config import ChangefeedConfig, Profile, load_changefeed
-from ticdc_emit.config.protocols import FORMS, form_of, parse_protocol_name, protocol_parameters, spec_of
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.protocols import FORMS, spec_of
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
-from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, TicdcEmitError
+from ticdc_emit.errors import ConfigError, TicdcEmitError
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures.shown import facts_html
-from ticdc_emit.registry.base import RegisteredSchema, SchemaRegistry, confluent_schema
-from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
 from ticdc_emit.traffic.expected_tables import Tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
-from ticdc_emit.traffic.scenarios.delivery_order import Deliver, in_order
+from ticdc_emit.traffic.scenarios.delivery_order import Deliver, as_sent
 
 __all__ = [
     "FEEDS",
     "WITH_CHECKSUMS",
     "WITH_DDL",
     "WITH_DEFAULTS",
-    "BackwardRegistry",
-    "RecordingRegistry",
     "Scenario",
     "ScenarioKind",
     "Script",
-    "feed_name",
     "feed_of",
-    "load_feed",
 ]
 
-
-_INCOMPATIBLE = 409
-
-
-class RecordingRegistry:
-    """Forwards to another registry. ``schemas``: the registered texts by id."""
-
-    def __init__(self, registry: SchemaRegistry) -> None:
-        self._registry = registry
-        self.schemas: dict[int | str, str] = {}
-
-    def register(self, subject: str, schema: str) -> RegisteredSchema:
-        """Register with the other registry, and record the schema."""
-        registered = self._registry.register(subject, schema)
-        self.schemas[registered.id] = schema
-        return registered
-
-    def close(self) -> None:
-        """Close the other registry."""
-        self._registry.close()
-
-
-class BackwardRegistry:
-    """A registry in memory that accepts a schema only if it can read data of the subject's last schema.
-
-    Needs the extra ``registry``.
-    """
-
-    def __init__(self) -> None:
-        self._store = RegistryStore("BACKWARD")
-
-    def register(self, subject: str, schema: str) -> RegisteredSchema:
-        """Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` for a schema that cannot."""
-        try:
-            return confluent_schema(self._store.register(subject, schema))
-        except Refusal as refusal:
-            kind = IncompatibleSchemaError if refusal.status == _INCOMPATIBLE else RegistryError
-            raise kind(refusal.message, subject=subject, status=refusal.status) from None
-
-    def close(self) -> None:
-        """Nothing to release."""
-
-
-_REGISTRY = "http://127.0.0.1:8081"  # never used: scenarios come with their schemas
 
 FEEDS = FORMS
 """The forms of scenarios: a protocol, for Simple with its encoding."""
@@ -100,39 +48,6 @@ WITH_DEFAULTS = tuple(name for name in FEEDS if spec_of(name).tells_defaults)
 
 WITH_CHECKSUMS = tuple(name for name in FEEDS if spec_of(name).row_checksums)
 """Feeds whose rows can have checksums."""
-
-
-def load_feed(
-    feed: str,
-    topic: str,
-    partitions: int,
-    changefeed: Mapping[str, Any],
-    *,
-    profile: str | Profile | None,
-    time_zone: str,
-    schema_registry: str | None,
-) -> tuple[str, ChangefeedConfig]:
-    """Return the sink URI and configuration of a feed. ``changefeed``: the changefeed file, as a mapping.
-
-    ``profile``: default the first one that has the protocol.
-    """
-    protocol, _ = parse_protocol_name(feed)
-    spec = protocol.spec
-    parameters = {**protocol_parameters(feed), **dict(spec.lossless), "partition-num": str(partitions)}
-    if spec.extension:
-        parameters["enable-tidb-extension"] = "true"
-    if spec.packs_rows:
-        parameters["max-batch-size"] = "1"
-    uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"
-    registry = (schema_registry or _REGISTRY) if spec.registers_schemas else None
-    return uri, load_changefeed(
-        uri, changefeed, profile=profile or protocol.profiles[0], time_zone=time_zone, schema_registry=registry
-    )
-
-
-def feed_name(protocol: str) -> str:
-    """Return the feed for the protocol in an option; :class:`~ticdc_emit.errors.ConfigError` if there is none."""
-    return form_of(*parse_protocol_name(protocol))
 
 
 def feed_of(config: ChangefeedConfig) -> str:
@@ -160,7 +75,7 @@ class Script:
     """
 
     history: History
-    deliver: Deliver = in_order
+    deliver: Deliver = as_sent
     partitions: int = 1
     changefeed: Mapping[str, Any] = field(default_factory=dict)
     sent: History | None = None

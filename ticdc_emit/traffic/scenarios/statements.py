@@ -9,19 +9,14 @@ import random
 from collections.abc import Sequence
 
 from ticdc_emit.protocols.events import DdlEvent
-from ticdc_emit.traffic.scenarios.deliveries import (
-    ORDERS,
-    Story,
-    order,
-    order_lives,
-)
 from ticdc_emit.traffic.scenarios.delivery_order import (
-    Sent,
-    by_place,
+    SentMessage,
+    by_partition,
     interleave,
     redeliver,
 )
 from ticdc_emit.traffic.scenarios.model import WITH_DDL, WITH_DEFAULTS, ScenarioKind, Script
+from ticdc_emit.traffic.scenarios.order_history import ORDERS, HistoryBuilder, add_orders, new_order
 
 __all__ = ["STATEMENTS"]
 
@@ -29,17 +24,17 @@ _TOPIC_PER_TABLE = {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{sch
 
 
 def _repeated_ddl(chance: random.Random) -> Script:
-    story = Story(ORDERS)
-    left = order_lives(story, chance, orders=6, cancelled=0.3)
-    story.ddl(10, "alter table shop.orders add column gift varchar(20) not null default 'none'")
+    builder = HistoryBuilder(ORDERS)
+    left = add_orders(builder, chance, orders=6, cancelled=0.3)
+    builder.ddl(10, "alter table shop.orders add column gift varchar(20) not null default 'none'")
     for at, row in enumerate(left.values()):
         before = {**row, "gift": "none"}
-        story.update(11 + at / 10, "orders", before, {**before, "gift": f"card {chance.randrange(100)}"})
-    story.insert(13, "orders", order(chance, 50, gift="box"))
+        builder.update(11 + at / 10, "orders", before, {**before, "gift": f"card {chance.randrange(100)}"})
+    builder.insert(13, "orders", new_order(chance, 50, gift="box"))
 
-    def deliver(sent: Sequence[Sent]) -> list[Sent]:
+    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
         queues = []
-        for messages in by_place(sent).values():
+        for messages in by_partition(sent).values():
             at = next((at for at, each in enumerate(messages) if isinstance(each.event, DdlEvent)), None)
             # each partition's producer goes back to the statement, sometimes further
             restart = len(messages) if at is None else chance.randrange(at + 1, len(messages)) + 1
@@ -47,44 +42,44 @@ def _repeated_ddl(chance: random.Random) -> Script:
             queues.append(redeliver(messages, start, restart))
         return interleave(chance, queues)
 
-    return Script(story.history(), deliver, partitions=2)
+    return Script(builder.history(), deliver, partitions=2)
 
 
 def _reordered_ddl(chance: random.Random) -> Script:
-    story = Story(f"{ORDERS};\n{ORDERS.replace('shop.orders', 'shop.incoming')}")
-    old = order_lives(story, chance, orders=5, table="orders")
-    new = order_lives(story, chance, orders=5, first=101, table="incoming")
-    story.ddl(10, "rename table shop.orders to shop.archive")
-    story.ddl(11, "rename table shop.incoming to shop.orders")
+    builder = HistoryBuilder(f"{ORDERS};\n{ORDERS.replace('shop.orders', 'shop.incoming')}")
+    old = add_orders(builder, chance, orders=5, table="orders")
+    new = add_orders(builder, chance, orders=5, first=101, table="incoming")
+    builder.ddl(10, "rename table shop.orders to shop.archive")
+    builder.ddl(11, "rename table shop.incoming to shop.orders")
     for table, rows in (("archive", old), ("orders", new)):
         for at, row in enumerate(rows.values()):
-            story.update(12 + at / 10, table, row, {**row, "state": "checked"})
+            builder.update(12 + at / 10, table, row, {**row, "state": "checked"})
 
-    def deliver(sent: Sequence[Sent]) -> list[Sent]:
-        queues = by_place(sent)
+    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
+        queues = by_partition(sent)
         topics = sorted({topic for topic, _ in queues}, key=lambda topic: (topic != "shop_incoming", topic))
         return [each for topic in topics for place, queue in queues.items() if place[0] == topic for each in queue]
 
-    return Script(story.history(), deliver, changefeed=_TOPIC_PER_TABLE)
+    return Script(builder.history(), deliver, changefeed=_TOPIC_PER_TABLE)
 
 
 def _added_default(chance: random.Random) -> Script:
-    story = Story(ORDERS)
-    order_lives(story, chance, orders=8, cancelled=0.1)
+    builder = HistoryBuilder(ORDERS)
+    add_orders(builder, chance, orders=8, cancelled=0.1)
     priority = str(chance.randrange(1, 9))
-    story.ddl(10, f"alter table shop.orders add column priority int not null default {priority}")
+    builder.ddl(10, f"alter table shop.orders add column priority int not null default {priority}")
     for number in range(50, 53):
-        story.insert(11 + number / 10, "orders", order(chance, number, priority=str(chance.randrange(10, 99))))
-    return Script(story.history())
+        builder.insert(11 + number / 10, "orders", new_order(chance, number, priority=str(chance.randrange(10, 99))))
+    return Script(builder.history())
 
 
 def _registry_refusal(chance: random.Random) -> Script:
-    story = Story(ORDERS)
-    order_lives(story, chance, orders=6)
-    sent = story.history()
-    story.ddl(10, "alter table shop.orders add column warehouse varchar(20) not null")
-    story.insert(11, "orders", order(chance, 50, warehouse=f"hall {chance.randrange(10)}"))
-    return Script(story.history(), sent=sent)
+    builder = HistoryBuilder(ORDERS)
+    add_orders(builder, chance, orders=6)
+    sent = builder.history()
+    builder.ddl(10, "alter table shop.orders add column warehouse varchar(20) not null")
+    builder.insert(11, "orders", new_order(chance, 50, warehouse=f"hall {chance.randrange(10)}"))
+    return Script(builder.history(), sent=sent)
 
 
 STATEMENTS = (

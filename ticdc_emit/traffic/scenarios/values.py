@@ -9,14 +9,9 @@ import random
 from collections.abc import Sequence
 
 from ticdc_emit.protocols.events import ChecksumMismatchError, RowEvent
-from ticdc_emit.traffic.scenarios.deliveries import (
-    ORDERS,
-    Story,
-    order,
-    order_lives,
-)
-from ticdc_emit.traffic.scenarios.delivery_order import Sent
+from ticdc_emit.traffic.scenarios.delivery_order import SentMessage
 from ticdc_emit.traffic.scenarios.model import FEEDS, WITH_CHECKSUMS, ScenarioKind, Script
+from ticdc_emit.traffic.scenarios.order_history import ORDERS, HistoryBuilder, add_orders, new_order
 
 __all__ = ["VALUES"]
 
@@ -30,19 +25,19 @@ _ZONES = {
 
 
 def _wrong_checksum(chance: random.Random) -> Script:
-    story = Story(ORDERS)
+    builder = HistoryBuilder(ORDERS)
     for number in range(1, 9):
-        story.insert(number, "orders", order(chance, number))
+        builder.insert(number, "orders", new_order(chance, number))
 
-    def deliver(sent: Sequence[Sent]) -> list[Sent]:
+    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
         rows = [at for at, each in enumerate(sent) if isinstance(each.event, RowEvent)]
         damaged = chance.choice(rows)
         return [_damaged(each) if at == damaged else each for at, each in enumerate(sent)]
 
-    return Script(story.history(), deliver, changefeed=_CORRECTNESS, refusal=ChecksumMismatchError)
+    return Script(builder.history(), deliver, changefeed=_CORRECTNESS, refusal=ChecksumMismatchError)
 
 
-def _damaged(sent: Sent) -> Sent:
+def _damaged(sent: SentMessage) -> SentMessage:
     """Flip one bit of the last digit of the customer's name, so that the value still fits its column."""
     event, value = sent.event, sent.message.value
     assert isinstance(event, RowEvent)
@@ -53,19 +48,19 @@ def _damaged(sent: Sent) -> Sent:
 
 
 def _tombstones(chance: random.Random) -> Script:
-    story = Story(ORDERS)
-    order_lives(story, chance, orders=8, cancelled=0.5)
+    builder = HistoryBuilder(ORDERS)
+    add_orders(builder, chance, orders=8, cancelled=0.5)
     for number in range(50, 54):
-        row = order(chance, number)
-        story.insert(10 + number / 100, "orders", row)
-        story.delete(11 + number / 100, "orders", row)
+        row = new_order(chance, number)
+        builder.insert(10 + number / 100, "orders", row)
+        builder.delete(11 + number / 100, "orders", row)
         if number % 2:
-            story.insert(12 + number / 100, "orders", order(chance, number, state="again"))
-    return Script(story.history())
+            builder.insert(12 + number / 100, "orders", new_order(chance, number, state="again"))
+    return Script(builder.history())
 
 
 def _unsigned_extremes(chance: random.Random) -> Script:
-    story = Story(
+    builder = HistoryBuilder(
         "create table shop.counters (id bigint unsigned primary key, total bigint unsigned, small tinyint unsigned, "
         "medium mediumint unsigned, number int unsigned, flags bit(64))"
     )
@@ -80,15 +75,15 @@ def _unsigned_extremes(chance: random.Random) -> Script:
             "number": str(2**32 - 1 - at),
             "flags": str(chance.choice((0, 2**63, top))),
         }
-        story.insert(1 + at, "counters", row)
+        builder.insert(1 + at, "counters", row)
         if at % 2:
-            story.update(2 + at, "counters", row, {**row, "total": str(2**63 + chance.randrange(1000))})
-    return Script(story.history())
+            builder.update(2 + at, "counters", row, {**row, "total": str(2**63 + chance.randrange(1000))})
+    return Script(builder.history())
 
 
 def _time_zone_extremes(chance: random.Random) -> Script:
     zone = chance.choice(list(_ZONES))
-    story = Story(
+    builder = HistoryBuilder(
         "create table shop.visits (id int primary key, at timestamp(6) not null, seen timestamp not null, "
         "local datetime(6) not null)",
         zone,
@@ -108,20 +103,20 @@ def _time_zone_extremes(chance: random.Random) -> Script:
             "seen": moment,
             "local": f"{moment}.{fraction}",
         }
-        story.insert(number, "visits", row)
-    return Script(story.history())
+        builder.insert(number, "visits", row)
+    return Script(builder.history())
 
 
 def _null_text(chance: random.Random) -> Script:
-    story = Story("create table shop.notes (id int primary key, note varchar(20), label varchar(20))")
+    builder = HistoryBuilder("create table shop.notes (id int primary key, note varchar(20), label varchar(20))")
     texts: list[str | None] = ["null", "NULL", "", None, "\\N", "None"]
     chance.shuffle(texts)
     for number, text in enumerate(texts, 1):
         row = {"id": str(number), "note": text, "label": texts[number % len(texts)]}
-        story.insert(number, "notes", row)
+        builder.insert(number, "notes", row)
         if text is None:
-            story.update(number + 0.5, "notes", row, {**row, "note": "null"})
-    return Script(story.history())
+            builder.update(number + 0.5, "notes", row, {**row, "note": "null"})
+    return Script(builder.history())
 
 
 VALUES = (
