@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 from ticdc_emit.cli.console import say
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.config.protocols import protocol_document, protocol_parameters
-from ticdc_emit.consume.readers import ProtocolGuess
+from ticdc_emit.consume.readers import guess_protocol
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import ConfigError, DeliveryError, UnknownTopicError
@@ -89,11 +89,11 @@ class TopicSource:
         return ", ".join(self.partitions) or str(self.choice)
 
     def _of_protocol(self, messages: Iterator[Message]) -> Iterator[Message]:
-        guess, name, checked = ProtocolGuess(), self.config.codec.form, set[str]()
+        name, checked = self.config.codec.form, set[str]()
         for message in messages:
             topic = message.topic
             if topic not in checked:
-                other = guess.of(message)
+                other = guess_protocol(message)
                 checked.add(topic)
                 if other is not None and other != name:
                     self._refuse(topic, other, name)

@@ -1,8 +1,8 @@
 """Pictures of messages: an overview of a stream, and the timeline of a key in every partition that has it.
 
-In: what a :class:`~ticdc_emit.consume.verify.Verifier` reads (``watch=points.see``), so nothing is decoded twice. It
-becomes :class:`Point` records (place, kind, commit time, size, redelivery) in the order of arrival, about 300 bytes for
-each row and control message. Out: plotly figures. plotly is imported only when one is drawn (extra ``plot``).
+In: messages, as a :class:`~ticdc_emit.consume.verify.Verifier` reads them (``watch=points.see``), so nothing is decoded
+twice, and its findings. Out: plotly figures of :class:`Point` records in the order of arrival, about 300 bytes for each
+row and control message. plotly is imported only when a figure is drawn (extra ``plot``).
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class Points:
         table, commit_ts = table_of(event), event.commit_ts
         time_ms: int | None = getattr(event, "commit_ms", None) if commit_ts is None else physical_ms(commit_ts)
         if isinstance(event, RowEvent):
-            key = ", ".join(f"{name}={value}" for name, value in seen.key or ())
-            self.all.append(Point(*place, event.op, size, table, key, commit_ts, time_ms, not seen.first))
+            again = not seen.first
+            self.all.append(Point(*place, event.op, size, table, seen.key_text, commit_ts, time_ms, again))
             return
         text = event.query if isinstance(event, DdlEvent) else ""
         control = (message[:2], kind_of(event), commit_ts, text or table)
@@ -133,7 +133,7 @@ def overview_figure(points: Sequence[Point], title: str = "Messages") -> Figure:
         "Sizes: key and value, bytes",
     )
     figure = panels(title, _subtitle(points), names)
-    for number, (name, values) in enumerate(_by_place(points, axis)):
+    for number, (name, values) in enumerate(_counts_by_partition(points, axis)):
         hover = f"{escape(name)}: %{{y:,}} messages<extra></extra>"
         bar = go.Bar(
             x=axis.middles,
@@ -151,7 +151,7 @@ def overview_figure(points: Sequence[Point], title: str = "Messages") -> Figure:
             line = go.Scatter(x=axis.middles, y=rate.tolist(), name=kind, mode="lines", line_color=KIND_COLOURS[kind])
             figure.add_trace(line.update(legend="legend2", line_shape="hvh"), row=2, col=1)
     _add_lags(figure, points, axis)
-    labels, sizes = _sizes(points)
+    labels, sizes = _counts_by_size(points)
     for kind, values in sizes.items():
         bar = go.Bar(x=labels, y=values, name=kind, marker_color=KIND_COLOURS[kind])
         figure.add_trace(bar.update(legend="legend4", hovertemplate=f"{kind}: %{{y:,}}<extra></extra>"), row=4, col=1)
@@ -193,8 +193,8 @@ class _Axis:
         self.edges = np.arange(begin, high + width + 1, width).astype(np.float64)
         self.seconds = float(self.edges[1] - self.edges[0]) / 1000
         middles = (self.edges[:-1] + self.edges[1:]) / 2
-        self.middles: list[Any] = [self._shown(each) for each in middles]
-        self.range = [self._shown(self.edges[0]), self._shown(self.edges[-1])]
+        self.middles: list[Any] = [self._axis_value(each) for each in middles]
+        self.range = [self._axis_value(self.edges[0]), self._axis_value(self.edges[-1])]
         self.title = "commit time (UTC)" if self.is_time else "order of arrival (the messages have no commit times)"
         self.width_text = f"{width / 1000:g} s" if self.is_time else counted(width, "message")
 
@@ -209,11 +209,11 @@ class _Axis:
     def counts(self, points: Sequence[Point]) -> np.ndarray[Any, np.dtype[np.int64]]:
         return np.bincount(self.bins_of(points), minlength=len(self.edges) - 1)
 
-    def _shown(self, value: float) -> Any:
+    def _axis_value(self, value: float) -> Any:
         return moment(round(value)) if self.is_time else float(value)
 
 
-def _by_place(points: Sequence[Point], axis: _Axis) -> list[tuple[str, list[int]]]:
+def _counts_by_partition(points: Sequence[Point], axis: _Axis) -> list[tuple[str, list[int]]]:
     """Return messages in each bin by topic-partition; all but the busiest are combined."""
     sent = [point for point in points if point.bytes or point.kind == "unreadable"]
     total = Counter(point.place for point in sent)
@@ -262,7 +262,7 @@ def _add_lags(figure: Figure, points: Sequence[Point], axis: _Axis) -> None:
         figure.add_trace(line.update(legend="legend3"), row=3, col=1)
 
 
-def _sizes(points: Sequence[Point]) -> tuple[list[str], dict[str, list[int]]]:
+def _counts_by_size(points: Sequence[Point]) -> tuple[list[str], dict[str, list[int]]]:
     """Return the number of messages of each kind by size, in powers of two."""
     sizes: dict[str, Counter[int]] = defaultdict(Counter)
     for point in points:
@@ -301,7 +301,7 @@ def timeline_figures(points: Sequence[Point], findings: Sequence[Finding]) -> li
     there = {point.place for point in points}
     shown = [place for place in places if place in there][:_MOST_MARKS]
     if not shown:
-        key, places = _wandering(points)
+        key, places = _key_in_several_partitions(points)
         if key:
             return [timeline_figure(points, topic=topic, partition=number, key=key) for topic, number in places]
         return [timeline_figure(points, findings)] if points else []
@@ -326,7 +326,7 @@ def timeline_figure(
     :class:`~ticdc_emit.errors.MissingDependencyError` without plotly.
     """
     require_plotly()
-    name, number = _place(points, findings, topic, partition)
+    name, number = _choose_partition(points, findings, topic, partition)
     here = [point for point in points if point.place == (name, number)]
     findings_here = [each for each in findings if (each.topic, each.partition) == (name, number)]
     if key is None:
@@ -336,10 +336,10 @@ def timeline_figure(
         raise ConfigError(
             f"no message of {name}/{number} has the key {key!r}", remedy=f"Keys there: {some or 'none'}", option="key"
         )
-    shown = _Shown(here, findings_here, key, most)
+    shown = _Timeline(here, findings_here, key, most)
     subtitle = counted(len(here), "message") if len(shown.points) == len(here) else shown.span(len(here))
     findings_text = counted(len(findings_here), "finding") if findings_here else "no findings"
-    followed = "" if key is None else f", following {escape(key)}{_elsewhere(points, here, key)}"
+    followed = "" if key is None else f", following {escape(key)}{_other_partitions(points, here, key)}"
     figure = panels(
         f"{escape(name)} partition {number}", f"{subtitle}, {findings_text}{followed}", ("",), height=_HEIGHT_PX
     )
@@ -352,7 +352,7 @@ def timeline_figure(
     return figure
 
 
-def _wandering(points: Sequence[Point]) -> tuple[str, list[Place]]:
+def _key_in_several_partitions(points: Sequence[Point]) -> tuple[str, list[Place]]:
     """Return the first key whose changes are in several partitions of a topic, and those partitions, at most five."""
     places_of: dict[tuple[str, str, str], dict[Place, None]] = {}
     for point in points:
@@ -362,7 +362,7 @@ def _wandering(points: Sequence[Point]) -> tuple[str, list[Place]]:
     return found[0], sorted(found[1])[:_MOST_MARKS]
 
 
-def _elsewhere(points: Sequence[Point], here: Sequence[Point], key: str) -> str:
+def _other_partitions(points: Sequence[Point], here: Sequence[Point], key: str) -> str:
     """Return in which other partitions a key of this one is, in words."""
     topic, table = here[0].topic, next((point.table for point in here if point.key == key), "")
     others = {point.partition for point in points if (point.topic, point.table, point.key) == (topic, table, key)}
@@ -372,7 +372,7 @@ def _elsewhere(points: Sequence[Point], here: Sequence[Point], key: str) -> str:
     return f", which is also in partition{'s' * (len(others) > 1)} {', '.join(map(str, sorted(others)))}"
 
 
-def _place(
+def _choose_partition(
     points: Sequence[Point], findings: Sequence[Finding], topic: str | None, partition: int | None
 ) -> tuple[str, int]:
     places = [point.place for point in points]
@@ -389,7 +389,7 @@ def _place(
     return first or max(sorted(set(fits)), key=fits.count)
 
 
-class _Shown:
+class _Timeline:
     """The drawn points of a partition, with a height for those without a commit time."""
 
     def __init__(self, here: Sequence[Point], findings: Sequence[Finding], key: str | None, most: int) -> None:
@@ -422,21 +422,25 @@ class _Shown:
         rows = [point for point in self.points if point.is_row]
         if self._key is not None:
             followed = [point for point in rows if point.key == self._key]
-            line = self._line(followed, name=f"the row {escape(self._key)}", mode="lines", hoverinfo="skip")
+            line = self._coordinates(followed, name=f"the row {escape(self._key)}", mode="lines", hoverinfo="skip")
             figure.add_trace(go.Scatter(**line, line={"color": "#555", "width": 1, "dash": "dot"}))
         for kind, symbol in (("insert", "circle"), ("update", "diamond"), ("delete", "x")):
-            self._dots(figure, kind, lambda point, k=kind: point.kind == k and not point.again, symbol, size=10)
-        self._dots(
+            self._draw_points(figure, kind, lambda point, k=kind: point.kind == k and not point.again, symbol, size=10)
+        self._draw_points(
             figure, "redelivered", lambda point: point.is_row and point.again, "circle-open", size=10, colour="#777777"
         )
-        self._dots(figure, "DDL", lambda point: point.kind == "ddl", "triangle-up", size=14, colour=KIND_COLOURS["ddl"])
-        self._dots(
+        self._draw_points(
+            figure, "DDL", lambda point: point.kind == "ddl", "triangle-up", size=14, colour=KIND_COLOURS["ddl"]
+        )
+        self._draw_points(
             figure, "BOOTSTRAP", lambda point: point.kind == "bootstrap", "square", colour=KIND_COLOURS["bootstrap"]
         )
-        self._dots(
+        self._draw_points(
             figure, "watermark", lambda point: point.kind == "watermark", "line-ew-open", colour="#444444", size=12
         )
-        self._dots(figure, "unreadable", lambda point: point.kind == "unreadable", "asterisk-open", colour="#000000")
+        self._draw_points(
+            figure, "unreadable", lambda point: point.kind == "unreadable", "asterisk-open", colour="#000000"
+        )
         for point in self.points:
             if point.kind == "ddl" and not point.again:
                 figure.add_vline(x=point.offset, line={"color": KIND_COLOURS["ddl"], "width": 1, "dash": "dot"})
@@ -456,7 +460,7 @@ class _Shown:
         area = go.Scatter(**step, y=heights, name="behind the watermark", fill="tonexty")
         figure.add_trace(area.update(line={"color": "#999", "width": 1}, fillcolor="rgba(120,120,120,0.18)"))
 
-    def _dots(
+    def _draw_points(
         self,
         figure: Figure,
         name: str,
@@ -479,8 +483,10 @@ class _Shown:
             "opacity": faint,
             "line": {"width": 2 if symbol.endswith("-open") else 0.5},
         }
-        trace = self._line(chosen, name=name, mode="markers", marker=marker, hovertemplate="%{text}<extra></extra>")
-        figure.add_trace(go.Scatter(**trace, text=[_told(point) for point in chosen]))
+        trace = self._coordinates(
+            chosen, name=name, mode="markers", marker=marker, hovertemplate="%{text}<extra></extra>"
+        )
+        figure.add_trace(go.Scatter(**trace, text=[_hover_text(point) for point in chosen]))
 
     def _draw_findings(self, figure: Figure) -> None:
         go = require_plotly()
@@ -488,12 +494,12 @@ class _Shown:
         placed = [each for each in self._findings if each.offset in by_offset]
         if placed:
             chosen = [by_offset[each.offset] for each in placed if each.offset is not None]
-            trace = self._line(chosen, name="finding", mode="markers", hovertemplate="%{text}<extra></extra>")
+            trace = self._coordinates(chosen, name="finding", mode="markers", hovertemplate="%{text}<extra></extra>")
             marker = {"symbol": "circle-open", "size": 22, "color": _RED, "line": {"width": 3}}
-            figure.add_trace(go.Scatter(**trace, marker=marker, text=[_wrapped(str(each)) for each in placed]))
+            figure.add_trace(go.Scatter(**trace, marker=marker, text=[_wrap(str(each)) for each in placed]))
             self._draw_texts(figure, placed, by_offset)
         for number, each in enumerate([each for each in self._findings if each.offset is None][:_MOST_TOLD]):
-            text, place = _wrapped(f"{each.text} ({each.invariant})"), 0.02 + 0.06 * number
+            text, place = _wrap(f"{each.text} ({each.invariant})"), 0.02 + 0.06 * number
             figure.add_annotation(
                 text=text, x=0.01, y=1 - place, xref="paper", yref="paper", showarrow=False, font={"color": _RED}
             )
@@ -503,7 +509,7 @@ class _Shown:
         texts: dict[int, list[str]] = {}
         for each in findings:
             if each.offset is not None:
-                texts.setdefault(each.offset, []).append(_wrapped(f"{each.text} ({each.invariant})"))
+                texts.setdefault(each.offset, []).append(_wrap(f"{each.text} ({each.invariant})"))
         times = [self._times[id(point)] for point in self.points]
         first, last, lowest, highest = self.points[0].offset, self.points[-1].offset, min(times), max(times)
         lines = 0
@@ -527,12 +533,12 @@ class _Shown:
             )
             lines += text.count("<br>") + 2
 
-    def _line(self, points: Sequence[Point], **more: Any) -> dict[str, Any]:
+    def _coordinates(self, points: Sequence[Point], **more: Any) -> dict[str, Any]:
         heights = [moment(self._times[id(point)]) for point in points]
         return {"x": [point.offset for point in points], "y": heights, **more}
 
 
-def _told(point: Point) -> str:
+def _hover_text(point: Point) -> str:
     """Return the hover text of a point."""
     facts = [
         f"<b>offset {point.offset:,}: {point.kind}{', again' if point.again else ''}</b>",
@@ -545,7 +551,7 @@ def _told(point: Point) -> str:
     return "<br>".join(fact for fact in facts if fact)
 
 
-def _wrapped(text: str) -> str:
+def _wrap(text: str) -> str:
     words, lines = text.split(), [""]
     for word in words:
         if len(lines[-1]) + len(word) > _LONGEST:
@@ -562,7 +568,7 @@ def plot_messages(
     ``config``: the changefeed that sent the messages, or its sink URI. ``schemas``: Avro schemas by id, default the
     changefeed's registry. Raises :class:`~ticdc_emit.errors.ConfigError` without a message.
     """
-    points, _ = _verified(messages, config, schemas, None)
+    points, _ = _read_points(messages, config, schemas, None)
     return overview_figure(points)
 
 
@@ -584,11 +590,11 @@ def plot_timeline(
     for :func:`plot_messages`; ``partitions``: as for :func:`~ticdc_emit.verify`. Raises
     :class:`~ticdc_emit.errors.ConfigError` for a partition or key without messages.
     """
-    points, findings = _verified(messages, config, schemas, partitions)
+    points, findings = _read_points(messages, config, schemas, partitions)
     return timeline_figure(points, findings, topic=topic, partition=partition, key=key, most=most)
 
 
-def _verified(
+def _read_points(
     messages: Iterable[Message],
     config: ChangefeedConfig | str,
     schemas: SchemaSource | None,

@@ -108,14 +108,18 @@ class Seen:
         return table_of(self.event)
 
     @property
+    def key_text(self) -> str:
+        """The handle key as text (``id=1``), empty if it is unknown."""
+        return ", ".join(f"{name}={value}" for name, value in self.key or ())
+
+    @property
     def row(self) -> RowEvent | None:
         """The event, if it is a row's."""
         return self.event if isinstance(self.event, RowEvent) else None
 
     def finding(self, invariant: str, text: str) -> Finding:
         """Return a finding at this message."""
-        key = ", ".join(f"{name}={value}" for name, value in self.key or ())
-        return Finding(invariant, text, *self.place, self.message.offset, self.table, key)
+        return Finding(invariant, text, *self.place, self.message.offset, self.table, self.key_text)
 
 
 class Invariant(ABC):

@@ -8,6 +8,7 @@ Only the package of the protocol that is needed is imported.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import cast
 
@@ -19,7 +20,7 @@ from ticdc_emit.protocols.decoder import MAX_DECOMPRESSED_BYTES, EventReader, Re
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.registered_avro import RegistrySchemas, SchemaSource
 
-__all__ = ["EventReader", "ProtocolGuess", "package_of", "reader_for"]
+__all__ = ["EventReader", "guess_protocol", "package_of", "reader_for"]
 
 
 def reader_for(
@@ -66,25 +67,20 @@ def _own_registry(config: ChangefeedConfig) -> SchemaSource:
     return RegistrySchemas(url.reveal())
 
 
-class ProtocolGuess:
-    """Tries the readers of all protocols, at most one of which can read a message."""
-
-    def __init__(self) -> None:
-        self._recognizers: dict[str, list[Recognizer]] = {}
-        # frames first, then schema ids: frames may look like an id, and the bytes after an id like Simple in Avro
-        for protocol in sorted(WRITTEN, key=_guess_order):
-            self._recognizers |= package_of(protocol).recognizers()
-
-    def of(self, message: Message) -> str | None:
-        """Return the protocol's name, ``None`` if no reader takes the message."""
-        for name, recognizers in self._recognizers.items():
-            if any(_recognizes(read, message) for read in recognizers):
-                return name
-        return None
+@cache
+def _recognizers() -> dict[str, list[Recognizer]]:
+    """Return functions that refuse messages of other protocols, by a protocol's name in options."""
+    # frames first, then schema ids: frames may look like an id, and the bytes after an id like Simple in Avro
+    order = sorted(WRITTEN, key=lambda each: (not each.spec.packs_rows, not each.spec.registers_schemas))
+    return {name: recognizers for each in order for name, recognizers in package_of(each).recognizers().items()}
 
 
-def _guess_order(protocol: Protocol) -> tuple[bool, bool]:
-    return not protocol.spec.packs_rows, not protocol.spec.registers_schemas
+def guess_protocol(message: Message) -> str | None:
+    """Return the name of the only protocol whose reader takes the message; ``None`` if no reader does."""
+    for name, recognizers in _recognizers().items():
+        if any(_recognizes(read, message) for read in recognizers):
+            return name
+    return None
 
 
 def _recognizes(read: Recognizer, message: Message) -> bool:

@@ -65,14 +65,14 @@ class ReferenceConsumer:
         self._tombstones = config.codec.protocol.spec.registers_schemas
         self._waits = config.codec.sends_watermarks
         self._partitions = partitions
-        self._places = set() if isinstance(partitions, int) else _places(partitions)
-        self._floor = -1
+        self._known_partitions = set() if isinstance(partitions, int) else _partitions_of(partitions)
+        self._watermark = -1
         self._pending: list[tuple[int, bool, int, RowEvent | DdlEvent, Place]] = []
-        self._early: list[tuple[int, DdlEvent]] = []
-        self._parked: list[tuple[RowEvent, int | None, Place]] = []
-        self._statements: set[tuple[int | None, str, str, str]] = set()
+        self._waiting_ddl: list[tuple[int, DdlEvent]] = []
+        self._rows_without_table: list[tuple[RowEvent, int | None, Place]] = []
+        self._known_ddl: set[tuple[int | None, str, str, str]] = set()
         self._redelivery: dict[Place, dict[TableName, Redelivery]] = {}
-        self._arrived = 0
+        self._arrivals = 0
         self.duplicates = 0
         self.skipped = 0
         self.watermarks: dict[Place, int] = {}
@@ -106,8 +106,8 @@ class ReferenceConsumer:
         the tables.
         """
         place = message.topic, message.partition
-        if place not in self._places:
-            self._meet(*place)
+        if place not in self._known_partitions:
+            self._add_topic(*place)
         if message.value is None and not (self._tombstones and message.key):
             self.skipped += 1
             return
@@ -115,49 +115,49 @@ class ReferenceConsumer:
             parts = self._reader.parts(message.key, message.value)
             events = [self._reader.read(key, value) for key, value in parts]
         for event in events:
-            self._take(event, place)
+            self._receive(event, place)
 
     def finish(self) -> None:
         """Apply everything that still waits for watermarks. No message will follow."""
-        self._fold_until(None)
-        for commit, statement in sorted(self._early, key=itemgetter(0)):
+        self._apply_until(None)
+        for commit, statement in sorted(self._waiting_ddl, key=itemgetter(0)):
             self._tables.ddl(statement, commit)
-        self._early.clear()
-        left, self._parked = self._parked, []
+        self._waiting_ddl.clear()
+        left, self._rows_without_table = self._rows_without_table, []
         for event, stamp, place in left:
-            self._apply(event, stamp, place, last=True)
+            self._apply_row(event, stamp, place, last=True)
         self._tables.finish()
 
     # -- messages ------------------------------------------------------------------------------------------------
 
-    def _meet(self, topic: str, partition: int) -> None:
+    def _add_topic(self, topic: str, partition: int) -> None:
         count = self._partitions if isinstance(self._partitions, int) else self._partitions.get(topic, 0)
         if not 0 <= partition < count:
             raise DecodeError(
                 f"the topic has {count} partitions", remedy="Give partitions=", topic=topic, partition=partition
             )
-        self._places |= _places({topic: count})
+        self._known_partitions |= _partitions_of({topic: count})
 
-    def _take(self, event: Event, place: Place) -> None:
+    def _receive(self, event: Event, place: Place) -> None:
         if isinstance(event, RowEvent):
             if self._check is not None:
                 self._check(event)
-            self._row(event, place)
+            self._receive_row(event, place)
         elif isinstance(event, WatermarkEvent):
-            self._watermark(event.commit_ts, place)
+            self._receive_watermark(event.commit_ts, place)
         elif isinstance(event, DdlEvent):
-            self._ddl(event, place)
+            self._receive_ddl(event, place)
 
-    def _row(self, event: RowEvent, place: Place) -> None:
+    def _receive_row(self, event: RowEvent, place: Place) -> None:
         commit = _commit_of(event)
         if commit is not None and self._is_repeated(event, commit, place):
             self.duplicates += 1
-        elif not self._waits or commit is None or commit <= self._floor:
-            # at or below the floor: from a partition that was unknown when the others were already further
-            self._apply(event, commit, place)
+        elif not self._waits or commit is None or commit <= self._watermark:
+            # at or below that watermark: from a partition that was unknown when the others were already further
+            self._apply_row(event, commit, place)
         else:
-            self._arrived += 1
-            heappush(self._pending, (commit, False, self._arrived, event, place))
+            self._arrivals += 1
+            heappush(self._pending, (commit, False, self._arrivals, event, place))
 
     def _is_repeated(self, event: RowEvent, commit: int, place: Place) -> bool:
         if self._waits and commit <= self.watermarks.get(place, -1):
@@ -169,20 +169,20 @@ class ReferenceConsumer:
         known = self._redelivery.setdefault(place, {}).setdefault((event.schema, event.table), Redelivery())
         return known.is_repeated(event, commit)
 
-    def _ddl(self, event: DdlEvent, place: Place) -> None:
+    def _receive_ddl(self, event: DdlEvent, place: Place) -> None:
         commit = _commit_of(event)
         statement = commit, event.schema, event.table, event.query
-        if statement in self._statements:  # every partition has it, perhaps several times
+        if statement in self._known_ddl:  # every partition has it, perhaps several times
             self.duplicates += 1
             return
-        self._statements.add(statement)
-        if self._waits and commit is not None and commit > self._floor:
-            self._arrived += 1
-            heappush(self._pending, (commit, True, self._arrived, event, place))  # after the rows of its commit
+        self._known_ddl.add(statement)
+        if self._waits and commit is not None and commit > self._watermark:
+            self._arrivals += 1
+            heappush(self._pending, (commit, True, self._arrivals, event, place))  # after the rows of its commit
         else:
-            self._follow(event, commit, parks=True)
+            self._apply_ddl(event, commit, may_wait=True)
 
-    def _watermark(self, commit_ts: int, place: Place) -> None:
+    def _receive_watermark(self, commit_ts: int, place: Place) -> None:
         known = self.watermarks.get(place, -1)
         if commit_ts <= known:
             self.duplicates += 1
@@ -191,41 +191,41 @@ class ReferenceConsumer:
         for redelivery in self._redelivery.get(place, {}).values():
             if self._waits:
                 redelivery.forget(commit_ts)
-        if known > self._floor or len(self.watermarks) < len(self._places):
+        if known > self._watermark or len(self.watermarks) < len(self._known_partitions):
             return
-        floor = min(self.watermarks.values())
-        if floor > self._floor:
-            self._floor = floor
-            self._fold_until(floor)
+        watermark = min(self.watermarks.values())
+        if watermark > self._watermark:
+            self._watermark = watermark
+            self._apply_until(watermark)
 
     # -- folding -------------------------------------------------------------------------------------------------
 
-    def _fold_until(self, commit: int | None) -> None:
+    def _apply_until(self, commit: int | None) -> None:
         pending = self._pending
         while pending and (commit is None or pending[0][0] <= commit):
             stamp, _, _, event, place = heappop(pending)
             if isinstance(event, RowEvent):
-                self._apply(event, stamp, place)
+                self._apply_row(event, stamp, place)
             else:
-                self._follow(event, stamp)
+                self._apply_ddl(event, stamp)
 
-    def _follow(self, event: DdlEvent, commit: int | None, *, parks: bool = False) -> None:
-        """Apply a statement, then the rows that waited for one. ``parks``: it may come before that of another topic."""
+    def _apply_ddl(self, event: DdlEvent, commit: int | None, *, may_wait: bool = False) -> None:
+        """Apply a statement, then the rows that waited for one. ``may_wait``: another topic's may come first."""
         try:
             self._tables.ddl(event, commit)
         except SchemaError:
-            if not parks:
+            if not may_wait:
                 raise
-            self._early.append((commit or 0, event))
+            self._waiting_ddl.append((commit or 0, event))
             return
-        early, self._early = self._early, []
+        early, self._waiting_ddl = self._waiting_ddl, []
         for stamp, statement in sorted(early, key=itemgetter(0)):
-            self._follow(statement, stamp, parks=True)
-        left, self._parked = self._parked, []
+            self._apply_ddl(statement, stamp, may_wait=True)
+        left, self._rows_without_table = self._rows_without_table, []
         for row in left:
-            self._apply(*row)
+            self._apply_row(*row)
 
-    def _apply(self, event: RowEvent, commit: int | None, place: Place, *, last: bool = False) -> None:
+    def _apply_row(self, event: RowEvent, commit: int | None, place: Place, *, last: bool = False) -> None:
         outcome = self._tables.row(event, commit, place)
         if outcome is Outcome.REPEATED:
             self.duplicates += 1
@@ -233,10 +233,10 @@ class ReferenceConsumer:
             if last:
                 self.skipped += 1
             else:
-                self._parked.append((event, commit, place))
+                self._rows_without_table.append((event, commit, place))
 
 
-def _places(partitions: Mapping[str, int]) -> set[Place]:
+def _partitions_of(partitions: Mapping[str, int]) -> set[Place]:
     return {(topic, number) for topic, count in partitions.items() for number in range(count)}
 
 

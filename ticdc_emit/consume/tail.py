@@ -81,7 +81,7 @@ class TailLine:
             return " ".join(self.text.split())
         if self.op == "delete":
             return ""
-        return " ".join(_change(name, self.old.get(name, _ABSENT), value) for name, value in self.new.items())
+        return " ".join(_column_text(name, self.old.get(name, _ABSENT), value) for name, value in self.new.items())
 
     def __str__(self) -> str:
         key = " ".join(f"{name}={value}" for name, value in self.key.items())
@@ -143,7 +143,7 @@ class Tail:
                 lines = [self._line(message._replace(key=key, value=value)) for key, value in parts]
         except DecodeError as fault:
             lines = [TailLine(*message[:3], "unreadable", text=str(fault))]
-        return [line for line in lines if self._wants(line)]
+        return [line for line in lines if self._selects(line)]
 
     def _line(self, message: Message) -> TailLine:
         try:
@@ -153,14 +153,14 @@ class Tail:
         except (DecodeError, ClaimCheckError) as fault:
             return TailLine(*message[:3], "unreadable", text=str(fault))
 
-    def _wants(self, line: TailLine) -> bool:
+    def _selects(self, line: TailLine) -> bool:
         if self._ops and line.op not in self._ops:
             return False
         if not self._tables or line.op == "unreadable":
             return True
         return any(fnmatchcase(line.table, pattern) for pattern in self._tables)
 
-    def _learn(self, event: RowEvent) -> None:
+    def _learn_earlier_tables(self, event: RowEvent) -> None:
         """Let the reader see the schemas of earlier messages if it lacks the row's."""
         if self._earlier is None or self._reader.knows(event):
             return
@@ -170,7 +170,7 @@ class Tail:
                 self._reader.learn(message.key, message.value)
 
     def _row(self, message: Message, event: RowEvent) -> TailLine:
-        self._learn(event)
+        self._learn_earlier_tables(event)
         names = self._reader.likely_key_names(event)
         before, after, own = (self._text(event, image) for image in (event.before, event.after, event.key))
         shown = after if after is not None else before or {}
@@ -189,12 +189,12 @@ class Tail:
             *message[:3],
             event.op,
             event.commit_ts,
-            _time_of(event),
+            _commit_ms_of(event),
             table_of(event),
             key,
             old,
             new,
-            _where_the_rest_is(event),
+            _claim_text(event),
         )
 
     def _text(self, event: RowEvent, image: Image | None) -> dict[str, Any] | None:
@@ -213,17 +213,17 @@ def _control(message: Message, event: Event) -> TailLine:
     text = event.query if isinstance(event, DdlEvent) else ""
     if isinstance(event, BootstrapEvent):
         text = f"version {event.version}"
-    return TailLine(*message[:3], kind_of(event), event.commit_ts, _time_of(event), table_of(event), text=text)
+    return TailLine(*message[:3], kind_of(event), event.commit_ts, _commit_ms_of(event), table_of(event), text=text)
 
 
-def _time_of(event: Event) -> int | None:
+def _commit_ms_of(event: Event) -> int | None:
     if event.commit_ts is not None:
         return physical_ms(event.commit_ts)
     commit_ms: int | None = getattr(event, "commit_ms", None)
     return commit_ms
 
 
-def _where_the_rest_is(event: RowEvent) -> str:
+def _claim_text(event: RowEvent) -> str:
     if not event.handle_key_only:
         return ""
     return f"(handle key only; the rest is in {event.claim_check})" if event.claim_check else "(handle key only)"
@@ -233,11 +233,11 @@ def _without(image: Mapping[str, Any], key: Mapping[str, Any]) -> dict[str, Any]
     return {name: value for name, value in image.items() if name not in key}
 
 
-def _change(name: str, old: Any, new: Any) -> str:
-    return f"{name}={_shown(new)}" if old is _ABSENT else f"{name}: {_shown(old)} -> {_shown(new)}"
+def _column_text(name: str, old: Any, new: Any) -> str:
+    return f"{name}={_value_text(new)}" if old is _ABSENT else f"{name}: {_value_text(old)} -> {_value_text(new)}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return "NULL"
     text = repr(value)

@@ -14,7 +14,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.cli.topic_source import TopicChoice
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import Protocol
-from ticdc_emit.consume.readers import ProtocolGuess
+from ticdc_emit.consume.readers import guess_protocol
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import UnknownTopicError
 from ticdc_emit.routing.topics import TopicExpression
@@ -78,14 +78,13 @@ def test_topics_are_chosen_among_those_that_exist() -> None:
 @pytest.mark.parametrize("feed", FEEDS)
 def test_the_protocol_of_messages(feed: str) -> None:
     made = scenario("redelivery", protocol=feed)
-    guess = ProtocolGuess()
-    assert {guess.of(message) for message in made.messages} == {feed}
+    assert {guess_protocol(message) for message in made.messages} == {feed}
     assert made.config.codec.form == feed
 
 
 @pytest.mark.parametrize("value", [None, b"", b"{}", b"[1]", b'{"type":1}', b"\0\0\0\0\1", b"\xff" * 40, b"null"])
 def test_what_is_not_clear_is_not_guessed(value: bytes | None) -> None:
-    assert ProtocolGuess().of(Message("t", 0, 0, b"", value)) is None
+    assert guess_protocol(Message("t", 0, 0, b"", value)) is None
 
 
 def test_debezium_without_schema_is_debezium() -> None:
@@ -93,7 +92,7 @@ def test_debezium_without_schema_is_debezium() -> None:
         "memory://d?protocol=debezium&debezium-disable-schema=true", "create table s.t (id int primary key)"
     )
     batch = encoder.encode([{"op": "c", "commit_ts": 450000000262144000, "after": {"id": 1}}]).to_pylist()[0]
-    assert ProtocolGuess().of(Message("t", 0, 0, batch["key"], batch["value"])) == "debezium"
+    assert guess_protocol(Message("t", 0, 0, batch["key"], batch["value"])) == "debezium"
 
 
 def test_the_topics_of_the_dispatchers_are_read(
