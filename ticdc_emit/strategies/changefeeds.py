@@ -50,7 +50,7 @@ class FeedOptions:
 
 
 @dataclass
-class _Made:
+class _DrawnOptions:
     """The options drawn so far."""
 
     uri: dict[str, Any]
@@ -105,7 +105,7 @@ def _changefeeds(
     schema_registry: str,
 ) -> FeedOptions:
     protocol, encoding = parse_protocol_name(draw(st.sampled_from(protocols)))
-    options = _Made({"protocol": protocol.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
+    options = _DrawnOptions({"protocol": protocol.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
     if encoding is not None:
         options.uri["encoding-format"] = encoding
     (lineage, *others) = protocol.profiles
@@ -120,15 +120,15 @@ def _changefeeds(
     elif topic := draw(st.sampled_from(_TOPICS)):
         dispatcher["topic"] = topic
     options.sink["dispatchers"] = [dispatcher]
-    _own_options(draw, options, protocol.spec)
+    _draw_protocol_options(draw, options, protocol.spec)
     if compression and protocol.spec.large_messages is not Availability.NEVER:
-        _compression(draw, options)
+        _draw_compression(draw, options)
     top = options.top | {"sink": options.sink}
     parameters = {name: "true" if value is True else value for name, value in options.uri.items()}
     return FeedOptions(f"memory://changefeed/?{urlencode(parameters)}", top)
 
 
-def _own_options(draw: st.DrawFn, options: _Made, spec: ProtocolSpec) -> None:
+def _draw_protocol_options(draw: st.DrawFn, options: _DrawnOptions, spec: ProtocolSpec) -> None:
     """Leave each of the protocol's own options at its default, or set it."""
     for name, values in spec.parameters:
         if (value := draw(st.sampled_from(values))) != values[0]:
@@ -136,7 +136,7 @@ def _own_options(draw: st.DrawFn, options: _Made, spec: ProtocolSpec) -> None:
     if spec.encodings and "encoding-format" not in options.uri:
         options.uri["encoding-format"] = draw(st.sampled_from(spec.encodings))
     if spec.bootstraps:
-        _switch(draw, options.sink, "send-all-bootstrap-at-start")
+        _draw_flag(draw, options.sink, "send-all-bootstrap-at-start")
         options.sink["send-bootstrap-to-all-partition"] = draw(st.booleans())
         options.sink["send-bootstrap-in-msg-count"] = draw(st.integers(1, 10_000))
         options.sink["send-bootstrap-interval-in-sec"] = draw(st.integers(1, 120))
@@ -145,23 +145,19 @@ def _own_options(draw: st.DrawFn, options: _Made, spec: ProtocolSpec) -> None:
     if spec.packs_rows and (rows := draw(st.sampled_from(_ROWS_PER_MESSAGE))) is not None:
         options.uri["max-batch-size"] = rows
     if spec.handle_key_deletes and "force-replicate" not in options.top:
-        _switch(draw, options.sink, "delete-only-output-handle-key-columns")
+        _draw_flag(draw, options.sink, "delete-only-output-handle-key-columns")
     lossless = options.uri.items() >= set(spec.lossless)
-    if spec.row_checksums and lossless and not (spec.extension and "enable-tidb-extension" not in options.uri):
-        _checksums(draw, options)
+    has_checksums = spec.row_checksums and (not spec.extension or "enable-tidb-extension" in options.uri)
+    if has_checksums and lossless and draw(st.booleans()):
+        options.top["integrity"] = {"integrity-check-level": "correctness"}
 
 
-def _switch(draw: st.DrawFn, options: dict[str, Any], name: str) -> None:
+def _draw_flag(draw: st.DrawFn, options: dict[str, Any], name: str) -> None:
     if draw(st.booleans()):
         options[name] = True
 
 
-def _checksums(draw: st.DrawFn, options: _Made) -> None:
-    if draw(st.booleans()):
-        options.top["integrity"] = {"integrity-check-level": "correctness"}
-
-
-def _compression(draw: st.DrawFn, options: _Made) -> None:
+def _draw_compression(draw: st.DrawFn, options: _DrawnOptions) -> None:
     compression = draw(st.sampled_from(["none", "snappy", "lz4"]))
     if compression != "none":
         handle = {"large-message-handle-option": "none", "large-message-handle-compression": compression}

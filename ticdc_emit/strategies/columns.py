@@ -132,16 +132,16 @@ def _decimals() -> _Types:
     return sizes.map(lambda size: _decimal(*size)) | st.sampled_from(extremes)
 
 
-def _sized(name: str, most: int) -> _Types:
+def _with_length(name: str, most: int) -> _Types:
     return st.integers(1, most).map(lambda size: ColumnType(name, f"{name}({size})", ("''", "'x'")))
 
 
-def _timed(name: str, default: str) -> _Types:
+def _with_fsp(name: str, default: str) -> _Types:
     sizes = st.sampled_from(["", *(f"({fsp})" for fsp in range(1, _FSP + 1))])
     return sizes.map(lambda size: ColumnType(name, name + size, (literal(default),)))
 
 
-def _labelled(name: str) -> _Types:
+def _with_labels(name: str) -> _Types:
     texts = st.text(_LABEL_LETTERS, min_size=1, max_size=5).map(str.strip).filter(bool)
     lists = st.lists(texts, min_size=1, max_size=_MOST_LABELS, unique_by=same_name)
     return lists.map(
@@ -149,30 +149,30 @@ def _labelled(name: str) -> _Types:
     )
 
 
-def _fixed(name: str, *defaults: str) -> _Types:
+def _without_size(name: str, *defaults: str) -> _Types:
     return st.just(ColumnType(name, name, defaults))
 
 
 _BY_NAME: dict[str, _Types] = {
     **{name: _integers(name) for name in _INTEGERS},
-    "year": _fixed("year", "2024", "0", "5", "70"),
+    "year": _without_size("year", "2024", "0", "5", "70"),
     "bit": st.integers(1, _BITS).map(lambda size: ColumnType("bit", f"bit({size})", ("b'0'", "b'1'"))),
-    "float": _fixed("float", "1.5"),
-    "double": _fixed("double", "1.5"),
+    "float": _without_size("float", "1.5"),
+    "double": _without_size("double", "1.5"),
     "decimal": _decimals(),
-    "date": _fixed("date", "'2020-01-01'"),
-    "datetime": _timed("datetime", "2020-01-01 01:02:03"),
-    "timestamp": _timed("timestamp", "2020-01-01 01:02:03"),
-    "time": _timed("time", "01:02:03"),
-    "char": _sized("char", _MOST_CHARACTERS),
-    "varchar": _sized("varchar", _MOST_CHARACTERS),
-    **{name: _fixed(name) for name in _TEXTS},
-    "binary": _sized("binary", _MOST_BYTES),
-    "varbinary": _sized("varbinary", _MOST_BYTES),
-    **{name: _fixed(name) for name in _BLOBS},
-    "enum": _labelled("enum"),
-    "set": _labelled("set"),
-    "json": _fixed("json"),
+    "date": _without_size("date", "'2020-01-01'"),
+    "datetime": _with_fsp("datetime", "2020-01-01 01:02:03"),
+    "timestamp": _with_fsp("timestamp", "2020-01-01 01:02:03"),
+    "time": _with_fsp("time", "01:02:03"),
+    "char": _with_length("char", _MOST_CHARACTERS),
+    "varchar": _with_length("varchar", _MOST_CHARACTERS),
+    **{name: _without_size(name) for name in _TEXTS},
+    "binary": _with_length("binary", _MOST_BYTES),
+    "varbinary": _with_length("varbinary", _MOST_BYTES),
+    **{name: _without_size(name) for name in _BLOBS},
+    "enum": _with_labels("enum"),
+    "set": _with_labels("set"),
+    "json": _without_size("json"),
     "vector": st.integers(1, _MOST_DIMENSIONS).map(lambda size: ColumnType("vector", f"vector({size})")),
 }
 
@@ -228,7 +228,7 @@ class TableShape:
             )
         type_names = known_names(types, TYPES, what="column types", argument="types")
         shape = cls(type_names, names, max_columns, allow_keyless, allow_defaults, allow_virtual, allow_backslashes)
-        if not shape.in_keys:
+        if not shape.key_types:
             raise StrategyError("none of the types can be in a key", remedy="Add one, such as int", argument="types")
         return shape
 
@@ -241,7 +241,7 @@ class TableShape:
         return kinds if self.allow_backslashes else kinds.map(without_backslashes)
 
     @property
-    def in_keys(self) -> tuple[str, ...]:
+    def key_types(self) -> tuple[str, ...]:
         return tuple(name for name in self.types if name not in NEVER_KEYS)
 
     @property
@@ -275,15 +275,15 @@ def tables(
 
 @st.composite
 def named_tables(
-    draw: st.DrawFn, schema: str, shape: TableShape, taken: frozenset[str] = frozenset()
+    draw: st.DrawFn, schema: str, shape: TableShape, used: frozenset[str] = frozenset()
 ) -> tuple[str, str]:
-    """Return tables' names and statements; ``taken``: names that tables must not have, as returned by ``same_name``."""
+    """Return tables' names and statements; ``used``: names that tables must not have, as returned by ``same_name``."""
     is_keyed = not (shape.allow_keyless and draw(st.booleans()))
     key_count = draw(st.integers(1, min(shape.max_columns, _MOST_KEY_COLUMNS))) if is_keyed else 0
-    types = [draw(shape.column_types(shape.in_keys)) for _ in range(key_count)]
+    types = [draw(shape.column_types(shape.key_types)) for _ in range(key_count)]
     others = st.lists(shape.column_types(), min_size=0 if is_keyed else 1, max_size=shape.max_columns - key_count)
     types += draw(others)
-    table, virtual, *columns = draw(_names(shape, len(types) + 2, taken))
+    table, virtual, *columns = draw(_names(shape, len(types) + 2, used))
     clauses = []
     for place, (name, kind) in enumerate(zip(columns, types, strict=True)):
         default = draw(st.sampled_from(["", *kind.defaults])) if shape.allow_defaults else ""
@@ -308,10 +308,10 @@ def arguments_text(arguments: Any) -> str:
     return f"{type(arguments).__name__}({shown})"
 
 
-def _names(shape: TableShape, count: int, taken: frozenset[str]) -> st.SearchStrategy[list[str]]:
+def _names(shape: TableShape, count: int, used: frozenset[str]) -> st.SearchStrategy[list[str]]:
     """Return different names; the first one is the table's."""
     several = st.lists(shape.identifiers, min_size=count, max_size=count, unique_by=same_name)
-    return several.filter(lambda drawn: same_name(drawn[0]) not in taken)
+    return several.filter(lambda drawn: same_name(drawn[0]) not in used)
 
 
 def column_clause(name: str, kind: ColumnType, *, nullable: bool, default: str) -> str:

@@ -88,7 +88,7 @@ def applicable(catalog: Catalog, kinds: Collection[str], shape: TableShape) -> s
     choices: list[_Statements] = []
     for kind in kinds:
         if kind == "create table":
-            choices += [_creations(catalog, schema, shape) for schema in sorted({info.schema for info in bases})]
+            choices += [_create_table(catalog, schema, shape) for schema in sorted({info.schema for info in bases})]
         elif kind != "drop table" or len(bases) > 1:
             choices += [strategy for info in bases if (strategy := _BY_KIND[kind](info, shape, catalog)) is not None]
     return st.one_of(choices).filter(lambda query: _applies(catalog, query)) if choices else None
@@ -102,28 +102,28 @@ def _applies(catalog: Catalog, query: str) -> bool:
         return False
 
 
-def _taken(catalog: Catalog, schema: str) -> frozenset[str]:
+def _table_names(catalog: Catalog, schema: str) -> frozenset[str]:
     return frozenset(same_name(info.name) for info in catalog.tables() if info.schema == schema)
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _creations(catalog: Catalog, schema: str, shape: TableShape) -> _Statements:
-    return named_tables(schema, shape, _taken(catalog, schema)).map(lambda made: made[1])
+def _create_table(catalog: Catalog, schema: str, shape: TableShape) -> _Statements:
+    return named_tables(schema, shape, _table_names(catalog, schema)).map(lambda made: made[1])
 
 
-def _renames(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements:
-    names = _taken(catalog, info.schema)
+def _rename_table(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements:
+    names = _table_names(catalog, info.schema)
     fresh = shape.identifiers.filter(lambda name: same_name(name) not in names)
-    return fresh.map(lambda name: f"rename table {_name(info)} to {quoted(info.schema, name)}")
+    return fresh.map(lambda name: f"rename table {_quoted_name(info)} to {quoted(info.schema, name)}")
 
 
-def _whole(template: str) -> Callable[[TableInfo, TableShape, Catalog], _Statements]:
-    return lambda info, shape, catalog: st.just(template.format(_name(info)))
+def _of_table(template: str) -> Callable[[TableInfo, TableShape, Catalog], _Statements]:
+    return lambda info, shape, catalog: st.just(template.format(_quoted_name(info)))
 
 
-def _name(info: TableInfo) -> str:
+def _quoted_name(info: TableInfo) -> str:
     return quoted(info.schema, info.name)
 
 
@@ -131,43 +131,43 @@ def _name(info: TableInfo) -> str:
 
 
 @st.composite
-def _added_clauses(draw: st.DrawFn, info: TableInfo, shape: TableShape) -> str:
+def _add_column(draw: st.DrawFn, info: TableInfo, shape: TableShape, catalog: Catalog) -> str:
     kind: ColumnType = draw(shape.column_types())
     default = draw(st.sampled_from(["", *kind.defaults])) if shape.allow_defaults else ""
     nullable = draw(st.booleans()) or (not default and kind.name in _WITHOUT_ZERO)
     place = draw(st.sampled_from(["", " first", *(f" after {quoted(column.name)}" for column in _visible(info))]))
-    return column_clause(draw(_fresh(info, shape)), kind, nullable=nullable, default=default) + place
+    clause = column_clause(draw(_new_names(info, shape)), kind, nullable=nullable, default=default)
+    return f"alter table {_quoted_name(info)} add column {clause}{place}"
 
 
-def _additions(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements:
-    return _added_clauses(info, shape).map(lambda clause: f"alter table {_name(info)} add column {clause}")
-
-
-def _drops(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
-    needed = _needed(info) | {name for index in info.indexes if len(index.columns) > 1 for name in index.columns}
+def _drop_column(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
+    in_indexes = {name for index in info.indexes if len(index.columns) > 1 for name in index.columns}
+    needed = _needed_columns(info) | in_indexes
     free = [column.name for column in _visible(info) if column.name not in needed]
-    return _of_columns(free, lambda name: f"alter table {_name(info)} drop column {quoted(name)}")
+    return _of_columns(free, lambda name: f"alter table {_quoted_name(info)} drop column {quoted(name)}")
 
 
-def _column_renames(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
-    free = [column.name for column in _visible(info) if column.name not in _generating(info)]
+def _rename_column(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
+    free = [column.name for column in _visible(info) if column.name not in _sources_of_generated(info)]
     if not free:
         return None
-    pairs = st.tuples(st.sampled_from(free), _fresh(info, shape))
-    return pairs.map(lambda pair: f"alter table {_name(info)} rename column {quoted(pair[0])} to {quoted(pair[1])}")
+    pairs = st.tuples(st.sampled_from(free), _new_names(info, shape))
+    return pairs.map(
+        lambda pair: f"alter table {_quoted_name(info)} rename column {quoted(pair[0])} to {quoted(pair[1])}"
+    )
 
 
-def _modifications(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
-    generating = _generating(info)
+def _modify_column(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
+    generating = _sources_of_generated(info)
     clauses = [
         f"{quoted(column.name)} {wider} {'null' if column.nullable else 'not null'}"
         for column in _visible(info)
         if column.generated is None
         and column.name not in generating
-        and not (column.is_primary_key and _rewritten(column))
-        for wider in _wider(column)
+        and not (column.is_primary_key and _is_rewritten(column))
+        for wider in _wider_types(column)
     ]
-    return _of_columns(clauses, lambda clause: f"alter table {_name(info)} modify column {clause}")
+    return _of_columns(clauses, lambda clause: f"alter table {_quoted_name(info)} modify column {clause}")
 
 
 def _of_columns(columns: list[str], statement: Callable[[str], str]) -> _Statements | None:
@@ -178,21 +178,21 @@ def _visible(info: TableInfo) -> list[Column]:
     return [column for column in info.columns if not column.hidden]
 
 
-def _generating(info: TableInfo) -> set[str]:
+def _sources_of_generated(info: TableInfo) -> set[str]:
     """Return the columns from which others are generated."""
     return {name for column in info.columns if column.generated for name in column_names(column.generated_expr)}
 
 
-def _needed(info: TableInfo) -> set[str]:
-    return {column.name for column in info.whole_handle_key} | _generating(info)
+def _needed_columns(info: TableInfo) -> set[str]:
+    return {column.name for column in info.whole_handle_key} | _sources_of_generated(info)
 
 
-def _fresh(info: TableInfo, shape: TableShape) -> st.SearchStrategy[str]:
+def _new_names(info: TableInfo, shape: TableShape) -> st.SearchStrategy[str]:
     known_names = {same_name(column.name) for column in info.columns}
     return shape.identifiers.filter(lambda name: same_name(name) not in known_names)
 
 
-def _wider(column: Column) -> list[str]:
+def _wider_types(column: Column) -> list[str]:
     """Return types that keep the text of the column's values, except for zeros after the point."""
     kind, flen, scale = column.type, column.flen, max(column.decimal, 0)
     sign = " unsigned" if column.unsigned else ""
@@ -214,7 +214,7 @@ def _wider(column: Column) -> list[str]:
     return [f"double{sign}"] if kind is MySQLType.FLOAT and column.decimal < 0 else []
 
 
-def _rewritten(column: Column) -> bool:
+def _is_rewritten(column: Column) -> bool:
     """Return whether TiDB stores the values anew in the wider type: it refuses that for a column of the primary key."""
     return column.type in {MySQLType.NEWDECIMAL, MySQLType.FLOAT, *_FRACTIONS}
 
@@ -226,33 +226,30 @@ def _charset(column: Column) -> str:
 # -- indexes ---------------------------------------------------------------------------------------------------------
 
 
-def _index_additions(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
-    columns = [column.name for column in _visible(info) if _can_be_key(column)]
-    return _of_columns(columns, lambda name: f"alter table {_name(info)} add index ({quoted(name)})")
+def _add_index(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
+    never = (*_BLOBS, MySQLType.JSON, MySQLType.VECTOR_FLOAT32)
+    columns = [column.name for column in _visible(info) if column.generated is None and column.type not in never]
+    return _of_columns(columns, lambda name: f"alter table {_quoted_name(info)} add index ({quoted(name)})")
 
 
-def _can_be_key(column: Column) -> bool:
-    return column.generated is None and column.type not in (*_BLOBS, MySQLType.JSON, MySQLType.VECTOR_FLOAT32)
-
-
-def _index_drops(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
+def _drop_index(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
     """A unique index may be the handle key of a table without primary key."""
     may_go = not info.whole_primary_key
     free = [index.name for index in info.indexes if not index.primary and not (index.unique and may_go)]
-    return _of_columns(free, lambda name: f"alter table {_name(info)} drop index {quoted(name)}")
+    return _of_columns(free, lambda name: f"alter table {_quoted_name(info)} drop index {quoted(name)}")
 
 
 _BY_KIND: dict[str, Callable[[TableInfo, TableShape, Catalog], _Statements | None]] = {
-    "add column": _additions,
-    "drop column": _drops,
-    "rename column": _column_renames,
-    "modify column": _modifications,
-    "add index": _index_additions,
-    "drop index": _index_drops,
-    "comment": _whole("alter table {} comment = 'a comment'"),
-    "rename table": _renames,
-    "truncate table": _whole("truncate table {}"),
-    "drop table": _whole("drop table {}"),
+    "add column": _add_column,
+    "drop column": _drop_column,
+    "rename column": _rename_column,
+    "modify column": _modify_column,
+    "add index": _add_index,
+    "drop index": _drop_index,
+    "comment": _of_table("alter table {} comment = 'a comment'"),
+    "rename table": _rename_table,
+    "truncate table": _of_table("truncate table {}"),
+    "drop table": _of_table("drop table {}"),
 }
 
 DDL_KINDS = (*_BY_KIND, "create table")

@@ -70,7 +70,7 @@ def deliveries(
     errors of :meth:`History.messages <ticdc_emit.traffic.History.messages>` for a history that the changefeed cannot
     send.
     """
-    _check(max_restarts)
+    _require_restarts(max_restarts)
     drawn_histories = histories(names=names(allow_odd=False), allow_virtual=False) if history is None else history
     return _deliveries(drawn_histories, changefeeds() if feed is None else feed, max_restarts)
 
@@ -88,11 +88,11 @@ def redelivered(
     registry. ``max_restarts``: as for :func:`deliveries`. Raises :class:`~ticdc_emit.errors.StrategyError`, and
     :class:`~ticdc_emit.consume.DecodeError` for a message that cannot be read.
     """
-    _check(max_restarts)
-    return _runs(_commits(messages, config, schemas), max_restarts)
+    _require_restarts(max_restarts)
+    return _redelivery(_sent_commits(messages, config, schemas), max_restarts)
 
 
-def _check(max_restarts: int) -> None:
+def _require_restarts(max_restarts: int) -> None:
     if max_restarts < 0:
         raise StrategyError(
             f"max_restarts={max_restarts!r} is negative", remedy="Give 0 or more", argument="max_restarts"
@@ -112,13 +112,13 @@ def _deliveries(
     return Delivery(drawn_history, config, options, arrived, partitions, schemas)
 
 
-_Sent = dict[Place, list[tuple[int, Message]]]
+_SentCommits = dict[Place, list[tuple[int, Message]]]
 """The messages by topic and partition, each with the newest commit so far."""
 
 
-def _commits(messages: Sequence[Message], config: ChangefeedConfig, schemas: SchemaSource | None) -> _Sent:
+def _sent_commits(messages: Sequence[Message], config: ChangefeedConfig, schemas: SchemaSource | None) -> _SentCommits:
     reader = reader_for(config, schemas=schemas)
-    sent_by_place: _Sent = {}
+    sent_by_place: _SentCommits = {}
     for message in messages:
         sent = sent_by_place.setdefault((message.topic, message.partition), [])
         newest = sent[-1][0] if sent else _BEFORE_ALL + 1
@@ -134,7 +134,7 @@ def _commits(messages: Sequence[Message], config: ChangefeedConfig, schemas: Sch
 
 
 @st.composite
-def _runs(draw: st.DrawFn, sent: _Sent, max_restarts: int) -> list[Message]:
+def _redelivery(draw: st.DrawFn, sent: _SentCommits, max_restarts: int) -> list[Message]:
     checkpoint, starts = _BEFORE_ALL, dict.fromkeys(sent, 0)
     arrived: dict[Place, list[Message]] = {place: [] for place in sent}
     for _ in range(draw(st.integers(0, max_restarts))):
@@ -148,7 +148,7 @@ def _runs(draw: st.DrawFn, sent: _Sent, max_restarts: int) -> list[Message]:
     return [message._replace(offset=offset) for each in arrived.values() for offset, message in enumerate(each)]
 
 
-def _checkpoints(sent: _Sent, ends: Mapping[Place, int], last: int) -> list[int]:
+def _checkpoints(sent: _SentCommits, ends: Mapping[Place, int], last: int) -> list[int]:
     """Return the commits from the last checkpoint on up to which every partition has everything."""
     missing = [each[ends[place]][0] for place, each in sent.items() if ends[place] < len(each)]
     commits = {commit for each in sent.values() for commit, _ in each if last < commit < min(missing, default=1 << 64)}

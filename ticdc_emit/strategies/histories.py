@@ -55,11 +55,11 @@ def changes(
     kinds = known_names(ops, _OPS, what="operations", argument="ops")
     info = table_of(table, time_zone)
     images = rows(info, time_zone=time_zone, allow_zero_dates=allow_zero_dates)
-    return _changes(info, images, sorted(kinds, key=_OPS.index), allow_key_updates)
+    return _draw_changes(info, images, sorted(kinds, key=_OPS.index), allow_key_updates)
 
 
 @st.composite
-def _changes(
+def _draw_changes(
     draw: st.DrawFn, info: TableInfo, images: st.SearchStrategy[Row], ops: list[str], allow_key_updates: bool
 ) -> Change:
     op = draw(st.sampled_from(ops))
@@ -100,11 +100,11 @@ def _rows(info: TableInfo, time_zone: str, allow_zero_dates: bool) -> st.SearchS
 
 def table_of(table: str | TableInfo, time_zone: str) -> TableInfo:
     """Return the only table that SQL makes; a :class:`TableInfo` is returned as it is."""
-    return table if isinstance(table, TableInfo) else _parsed(table, time_zone)
+    return table if isinstance(table, TableInfo) else _only_table(table, time_zone)
 
 
 @lru_cache(maxsize=256)
-def _parsed(sql: str, time_zone: str) -> TableInfo:
+def _only_table(sql: str, time_zone: str) -> TableInfo:
     tables = [info for info in catalog_from_sql(sql, time_zone=time_zone).tables() if not info.is_view]
     if len(tables) != 1:
         raise StrategyError(
@@ -123,7 +123,7 @@ _PAUSES = st.integers(1, 1 << LOGICAL_BITS + 2) | st.integers(1, _LONGEST_PAUSE_
 
 
 @dataclass(frozen=True, repr=False)
-class _Plot:
+class _Arguments:
     """The checked arguments of :func:`histories`."""
 
     schema: str | None
@@ -174,10 +174,10 @@ def histories(
             raise StrategyError(f"{name}={number!r} is not at least 1", remedy="Give 1 or more", argument=name)
     if schema is not None and not _base_tables(catalog_from_sql(schema, time_zone=time_zone)):
         raise StrategyError("the schema has no table", remedy="Give CREATE TABLE statements", argument="schema")
-    plot = _Plot(
+    arguments = _Arguments(
         schema=schema,
         shape=TableShape.of(types, names, max_columns, allow_keyless, allow_defaults, allow_virtual, allow_backslashes),
-        ddl_kinds=_chosen_kinds(ddl_kinds),
+        ddl_kinds=_checked_kinds(ddl_kinds),
         max_tables=max_tables,
         max_commits=max_commits,
         allow_key_updates=allow_key_updates,
@@ -185,30 +185,30 @@ def histories(
         time_zone=time_zone,
         allow_zero_dates=allow_zero_dates,
     )
-    return _histories(plot)
+    return _draw_history(arguments)
 
 
-def _chosen_kinds(ddl_kinds: str | Collection[str] | None) -> tuple[str, ...]:
+def _checked_kinds(ddl_kinds: str | Collection[str] | None) -> tuple[str, ...]:
     if ddl_kinds is not None and not isinstance(ddl_kinds, str) and not len(ddl_kinds):
         return ()
     return known_names(ddl_kinds, DDL_KINDS, what="kinds of DDL", argument="ddl_kinds")
 
 
 @st.composite
-def _histories(draw: st.DrawFn, plot: _Plot) -> History:
-    schema = plot.schema if plot.schema is not None else ";\n".join(_drawn_tables(draw, plot))
-    teller = _Teller(draw, plot, schema)
-    for _ in range(draw(st.integers(1, plot.max_commits))):
-        teller.step()
-    return History(schema, teller.rows, tuple(teller.ddl), time_zone=plot.time_zone)
+def _draw_history(draw: st.DrawFn, arguments: _Arguments) -> History:
+    schema = arguments.schema if arguments.schema is not None else ";\n".join(_draw_tables(draw, arguments))
+    writer = _HistoryWriter(draw, arguments, schema)
+    for _ in range(draw(st.integers(1, arguments.max_commits))):
+        writer.draw_commit()
+    return History(schema, writer.rows, tuple(writer.ddl), time_zone=arguments.time_zone)
 
 
-def _drawn_tables(draw: st.DrawFn, plot: _Plot) -> list[str]:
+def _draw_tables(draw: st.DrawFn, arguments: _Arguments) -> list[str]:
     statements: list[str] = []
     names: dict[str, set[str]] = {schema: set() for schema in _SCHEMAS}
-    for _ in range(draw(st.integers(1, plot.max_tables))):
+    for _ in range(draw(st.integers(1, arguments.max_tables))):
         schema = draw(st.sampled_from(_SCHEMAS))
-        name, statement = draw(named_tables(schema, plot.shape, frozenset(names[schema])))
+        name, statement = draw(named_tables(schema, arguments.shape, frozenset(names[schema])))
         names[schema].add(same_name(name))
         statements.append(statement)
     return statements
@@ -218,24 +218,28 @@ def _base_tables(catalog: Catalog) -> list[TableInfo]:
     return [info for info in catalog.tables() if not info.is_view]
 
 
-class _Teller:
+class _HistoryWriter:
     """Draws one commit after the other. ``rows`` and ``ddl``: those drawn so far."""
 
-    def __init__(self, draw: st.DrawFn, plot: _Plot, schema: str) -> None:
+    def __init__(self, draw: st.DrawFn, arguments: _Arguments, schema: str) -> None:
         self._draw = draw
-        self._plot = plot
-        self._fold = TableFold(catalog_from_sql(schema, time_zone=plot.time_zone), plot.time_zone)
+        self._arguments = arguments
+        self._fold = TableFold(catalog_from_sql(schema, time_zone=arguments.time_zone), arguments.time_zone)
         self._commit_ts = FIRST_TSO
         self.rows: list[Change] = []
         self.ddl: list[tuple[int, str]] = []
 
-    def step(self) -> None:
+    def draw_commit(self) -> None:
         self._commit_ts += self._draw(_PAUSES)
-        if not (self._plot.ddl_kinds and self._draw(st.integers(1, _DDL_SHARE)) == _DDL_SHARE and self._statement()):
-            self._transaction()
+        if not (
+            self._arguments.ddl_kinds
+            and self._draw(st.integers(1, _DDL_SHARE)) == _DDL_SHARE
+            and self._draw_statement()
+        ):
+            self._draw_transaction()
 
-    def _statement(self) -> bool:
-        statements = applicable(self._fold.catalog, self._plot.ddl_kinds, self._plot.shape)
+    def _draw_statement(self) -> bool:
+        statements = applicable(self._fold.catalog, self._arguments.ddl_kinds, self._arguments.shape)
         if statements is None:
             return False
         query = self._draw(statements)
@@ -243,7 +247,7 @@ class _Teller:
         self.ddl.append((self._commit_ts, query))
         return True
 
-    def _transaction(self) -> None:
+    def _draw_transaction(self) -> None:
         changes: list[Change] = []
         tables: dict[tuple[str, str], _Transaction] = {}
         infos = _base_tables(self._fold.catalog)
@@ -254,10 +258,10 @@ class _Teller:
             name = info.schema, info.name
             if name not in tables:
                 tables[name] = _Transaction(info, list(self._fold.tables[name].values()))
-            drawn = self._change(tables[name])
+            drawn = self._draw_change(tables[name])
             if drawn is not None:
                 changes.append(drawn)
-        if self._plot.allow_seq and len(changes) > 1 and self._draw(st.booleans()):
+        if self._arguments.allow_seq and len(changes) > 1 and self._draw(st.booleans()):
             for each, seq in zip(changes, self._draw(st.permutations(range(len(changes)))), strict=True):
                 each["seq"] = seq
         for name in tables:
@@ -266,7 +270,7 @@ class _Teller:
                 self._fold.commit(own)
         self.rows += changes
 
-    def _change(self, transaction: _Transaction) -> Change | None:
+    def _draw_change(self, transaction: _Transaction) -> Change | None:
         """Return a change of a row that the transaction has not changed yet; ``None`` if the drawn one is not
         possible.
         """
@@ -275,10 +279,10 @@ class _Teller:
         if op != "insert":
             before = transaction.rows.pop(self._draw(st.integers(0, len(transaction.rows) - 1)))
         if op != "delete":
-            plot = self._plot
-            drawn = self._draw(rows(info, time_zone=plot.time_zone, allow_zero_dates=plot.allow_zero_dates))
-            moves = before is not None and plot.allow_key_updates and self._draw(st.booleans())
-            after = transaction.placed(before, drawn, moves=moves)
+            arguments = self._arguments
+            drawn = self._draw(rows(info, time_zone=arguments.time_zone, allow_zero_dates=arguments.allow_zero_dates))
+            moves = before is not None and arguments.allow_key_updates and self._draw(st.booleans())
+            after = transaction.with_free_keys(before, drawn, moves=moves)
             if after is None:
                 return None
         return change(info, op, self._commit_ts, before, after)
@@ -292,9 +296,9 @@ class _Transaction:
         self.rows = before
         handle = tuple(column.name for column in info.whole_handle_key)
         self._keys = {index.columns for index in info.indexes if index.unique} | ({handle} if handle else set())
-        self._taken = {identity for row in before for identity in self._identities(row)}
+        self._used = {identity for row in before for identity in self._identities(row)}
 
-    def placed(self, before: Row | None, after: Row, *, moves: bool) -> Row | None:
+    def with_free_keys(self, before: Row | None, after: Row, *, moves: bool) -> Row | None:
         """Return ``after`` with the keys of ``before`` if it must keep them; ``None`` if its own keys are taken.
 
         A key that a row gives up stays taken until the end of the transaction, because rows may be sent in any order.
@@ -306,23 +310,23 @@ class _Transaction:
             after = after | {name: before[name] for name in keeps}
         if self._conflicts(after, own):
             return None
-        self._taken.update(self._identities(after))
+        self._used.update(self._identities(after))
         return after
 
     def _conflicts(self, row: Row, own: set[Any]) -> list[Any]:
-        return [identity for identity in self._identities(row) if identity in self._taken - own]
+        return [identity for identity in self._identities(row) if identity in self._used - own]
 
     def _identities(self, row: Row) -> list[tuple[tuple[str, ...], tuple[str | None, ...]]]:
         """Return the row's values in unique keys, as TiDB compares them, without keys that have a NULL."""
         identities = []
         for key in sorted(self._keys):
-            texts = [_compared(self.info.column(name), row.get(name)) for name in key]
+            texts = [_comparable(self.info.column(name), row.get(name)) for name in key]
             if None not in texts:
                 identities.append((key, tuple(texts)))
         return identities
 
 
-def _compared(column: Column, text: str | None) -> str | None:
+def _comparable(column: Column, text: str | None) -> str | None:
     if text is None:
         return None
     if column.type in STRING_TYPES and not column.is_binary:

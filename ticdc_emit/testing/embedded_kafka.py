@@ -33,9 +33,8 @@ _CHUNK = 64 * 1024
 def require_free_port(port: int, option: str) -> None:
     """Raise :class:`~ticdc_emit.errors.ConfigError` if something listens on a port of loopback."""
     with socket.socket() as probe:
-        probe.setsockopt(
-            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-        )  # a socket that was closed a minute ago does not count
+        # a socket that was closed a minute ago does not count
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
@@ -83,13 +82,13 @@ class _Connection(socketserver.BaseRequestHandler):
     server: _Server
 
     def handle(self) -> None:
-        with suppress(OSError), socket.create_connection(self.server.target) as behind:
-            self._pass_on(self.request, behind)
-
-    def _pass_on(self, one: socket.socket, other: socket.socket) -> None:
-        with selectors.DefaultSelector() as ready:
-            ready.register(one, selectors.EVENT_READ, other)
-            ready.register(other, selectors.EVENT_READ, one)
+        with (
+            suppress(OSError),
+            socket.create_connection(self.server.target) as broker,
+            selectors.DefaultSelector() as ready,
+        ):
+            ready.register(self.request, selectors.EVENT_READ, broker)
+            ready.register(broker, selectors.EVENT_READ, self.request)
             while True:
                 for key, _ in ready.select():
                     source = key.fileobj
@@ -112,8 +111,8 @@ class EmbeddedKafka:
     def __init__(self, brokers: int = 1, *, port: int | None = None) -> None:
         self._broker_count = brokers
         self._port = port
-        self._entrance: Forwarder | None = None
-        self._host: Producer | None = None
+        self._forwarder: Forwarder | None = None
+        self._cluster: Producer | None = None
         self.brokers: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -122,7 +121,7 @@ class EmbeddedKafka:
     @property
     def bootstrap(self) -> str:
         """``host:port,…``, as in a sink URI."""
-        if self._entrance is not None:
+        if self._forwarder is not None:
             return f"127.0.0.1:{self._port}"
         return ",".join(self.brokers)
 
@@ -132,21 +131,21 @@ class EmbeddedKafka:
             from confluent_kafka import Producer
         except ImportError as error:
             raise MissingDependencyError("the embedded Kafka needs confluent-kafka", extra="kafka") from error
-        self._host = Producer({"test.mock.num.brokers": self._broker_count, "log_level": 0})
-        metadata = self._host.list_topics(timeout=_START_TIMEOUT_S)
+        self._cluster = Producer({"test.mock.num.brokers": self._broker_count, "log_level": 0})
+        metadata = self._cluster.list_topics(timeout=_START_TIMEOUT_S)
         self.brokers = tuple(f"{broker.host}:{broker.port}" for broker in metadata.brokers.values())
         if self._port is not None:
-            entrance = Forwarder(self._port, self.brokers[0])
-            entrance.start()
-            self._entrance = entrance
+            forwarder = Forwarder(self._port, self.brokers[0])
+            forwarder.start()
+            self._forwarder = forwarder
         return self
 
     def stop(self) -> None:
         """Stop the cluster; its messages are lost."""
-        if self._entrance is not None:
-            self._entrance.stop()
-        self._entrance = None
-        self._host = None
+        if self._forwarder is not None:
+            self._forwarder.stop()
+        self._forwarder = None
+        self._cluster = None
         self.brokers = ()
 
     def __enter__(self) -> EmbeddedKafka:

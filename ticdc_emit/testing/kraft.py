@@ -52,7 +52,7 @@ def locked_jars(server: Path) -> Path:
     """Return the folder with the jars that ``{server}/{name}.lock.toml`` lists, fetched by ``{server}/pom.xml`` if
     necessary.
     """
-    return _locked(server, "jar", lambda work, libs: _fetch(server / "pom.xml", work, libs))
+    return _verified_folder(server, "jar", lambda work, libs: _fetch_jars(server / "pom.xml", work, libs))
 
 
 def locked_archive(server: Path) -> Path:
@@ -60,11 +60,11 @@ def locked_archive(server: Path) -> Path:
     text = (server / f"{server.name}.lock.toml").read_text()
     (archive,) = _toml.loads(text)["archive"]
     options = [f"-Dartifact={archive['coordinates']}"]
-    folder = _locked(server, "archive", lambda work, libs: _maven(work, libs, "dependency:copy", *options))
+    folder = _verified_folder(server, "archive", lambda work, libs: _maven(work, libs, "dependency:copy", *options))
     return folder / _file_name(archive["coordinates"])
 
 
-def _locked(server: Path, kind: str, fetch: Callable[[Path, Path], None]) -> Path:
+def _verified_folder(server: Path, kind: str, fetch: Callable[[Path, Path], None]) -> Path:
     lock_text = (server / f"{server.name}.lock.toml").read_bytes()
     wanted = {_file_name(one["coordinates"]): one["sha256"] for one in _toml.loads(lock_text.decode())[kind]}
     folder = user_cache() / "jars" / f"{server.name}-{hashlib.sha256(lock_text).hexdigest()[:16]}"
@@ -90,7 +90,7 @@ def _file_name(coordinates: str) -> str:
     return f"{artifact}-{version}{'-' if classifier else ''}{classifier}.{kind}"
 
 
-def _fetch(pom: Path, work: Path, libs: Path) -> None:
+def _fetch_jars(pom: Path, work: Path, libs: Path) -> None:
     # Maven writes a target folder next to the given pom
     shutil.copy(pom, work / "pom.xml")
     _maven(work, libs, "-f", work / "pom.xml", "dependency:copy-dependencies", "-DincludeScope=runtime")
@@ -262,11 +262,11 @@ class KraftBroker(ServerProcess):
         self._users = names(users)
         self._jvm_options = names(jvm_options)
         self._node = node
-        ways = [Listener("PLAINTEXT", "PLAINTEXT"), *listeners]
-        *ports, controller = free_ports(len(ways) + 1)
+        every = [Listener("PLAINTEXT", "PLAINTEXT"), *listeners]
+        *ports, controller = free_ports(len(every) + 1)
         ports[0] = port or ports[0]
         quorum = quorum or {node: controller}
-        self._addresses = {way.name: f"127.0.0.1:{port}" for way, port in zip(ways, ports, strict=True)}
+        self._addresses = {listener.name: f"127.0.0.1:{port}" for listener, port in zip(every, ports, strict=True)}
         self.bootstrap = self.address("PLAINTEXT")
         advertised = ",".join(f"{name}://{address}" for name, address in self._addresses.items())
         self._properties = {
@@ -278,7 +278,7 @@ class KraftBroker(ServerProcess):
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
             "listener.security.protocol.map": ",".join(
-                f"{way.name}:{way.protocol}" for way in [Listener("CONTROLLER", "PLAINTEXT"), *ways]
+                f"{listener.name}:{listener.protocol}" for listener in [Listener("CONTROLLER", "PLAINTEXT"), *every]
             ),
             "log.dirs": folder / "data",
             "offsets.topic.num.partitions": 4,
@@ -290,9 +290,9 @@ class KraftBroker(ServerProcess):
             "broker.session.timeout.ms": 3000,
             "broker.heartbeat.interval.ms": 500,
             **{
-                f"listener.name.{way.name.lower()}.{name}": value
-                for way in listeners
-                for name, value in way.settings.items()
+                f"listener.name.{listener.name.lower()}.{name}": value
+                for listener in listeners
+                for name, value in listener.settings.items()
             },
             **(settings or {}),
         }

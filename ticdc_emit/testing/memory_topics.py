@@ -39,10 +39,10 @@ class MemoryTopics:
 
     def sink_uri(self, **parameters: Any) -> str:
         """Return a sink URI of these topics, its parameters written with underscores: ``protocol="canal-json"``."""
-        shown = {name.replace("_", "-"): _shown(value) for name, value in parameters.items()}
-        if "protocol" in shown:
-            shown = protocol_parameters(shown["protocol"]) | {n: v for n, v in shown.items() if n != "protocol"}
-        return f"memory://{self.name}/?{urlencode(shown)}"
+        texts = {name.replace("_", "-"): _parameter_text(value) for name, value in parameters.items()}
+        if "protocol" in texts:
+            texts = protocol_parameters(texts["protocol"]) | {n: v for n, v in texts.items() if n != "protocol"}
+        return f"memory://{self.name}/?{urlencode(texts)}"
 
     def messages(self, topic: str | None = None) -> list[Message]:
         """Return all messages so far, or those of one topic, by topic, partition and offset."""
@@ -61,5 +61,5 @@ class MemoryTopics:
         self.clear()
 
 
-def _shown(value: Any) -> str:
+def _parameter_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
