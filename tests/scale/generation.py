@@ -2,9 +2,9 @@
 
     python tests/scale/generation.py [--rows 10000000] [--encoded-rows N] [--schema NAME] [--table schema.name] [--json]
 
-Two runs over the same changes: generated and dropped (Spark's noop sink); generated and encoded to Canal-JSON
-messages, which are dropped. In: how many changes. Out: rows per second of wall time, and the greatest resident size of
-the JVM and of any one Python worker. Linux only.
+Two runs over the same changes, which Spark's Python workers compute from their numbers: generated and dropped (Spark's
+noop sink); generated and encoded to Canal-JSON messages, which are dropped. In: how many changes. Out: rows per second
+of wall time, and the greatest resident size of the JVM, the driver and any one Python worker. Linux only.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -42,8 +42,8 @@ from ticdc_emit.spark.frames import (
     are_short,
     balanced_reduce,
     change_columns,
-    named_tables,
     refuse_long_rows,
+    table_names,
     without_ddl,
 )
 from ticdc_emit.spark.session import conf_is_true, without_size_warnings
@@ -54,15 +54,15 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 __all__ = [
+    "ADAPTIVE_EXECUTION",
     "SEGMENT_BYTES",
     "SEGMENT_SCHEMA",
     "SparkBatch",
     "check_changes",
     "chunk_folder",
-    "compiled_once",
     "in_micro_batch",
     "join_chunks",
-    "planned_at_once",
+    "setting_off",
     "spark_columns",
     "split_chunks",
 ]
@@ -89,7 +89,7 @@ def join_chunks(segments: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
     Raises :class:`DeliveryError` if some never come.
     """
-    open_chunks: dict[bytes, _Open] = {}
+    open_chunks: dict[bytes, _OpenChunk] = {}
     for batch in segments:
         counts = np.asarray(batch.column("segments").fill_null(0))
         whole = counts == 1
@@ -97,7 +97,7 @@ def join_chunks(segments: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield _of_chunk(batch if whole.all() else batch.filter(pa.array(whole)))
         for row in np.flatnonzero(~whole).tolist():
             name = batch.column("name")[row].as_py()
-            chunk = open_chunks.setdefault(name, _Open())
+            chunk = open_chunks.setdefault(name, _OpenChunk())
             if counts[row]:
                 # copied, for the rows that came with it are let go once their chunks are whole
                 chunk.head, chunk.count = _of_chunk(batch).take(pa.array([row])), int(counts[row])
@@ -112,7 +112,7 @@ def join_chunks(segments: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 @dataclass
-class _Open:
+class _OpenChunk:
     """A chunk of which some segments have come: its row without the others' bytes, and all bytes so far by number."""
 
     head: pa.RecordBatch | None = None
@@ -169,30 +169,25 @@ _SHARE = 4  # what a batch may take of the memory and of the disk, as the diviso
 
 @contextmanager
 def chunk_folder(spark: SparkSession) -> Iterator[ChunkFolder | None]:
-    """Give a folder to a job, or ``None``; remove it after."""
-    with ExitStack() as stack:
-        master = _local_master(spark)
-        yield None if master is None else _folder(stack, read_once="," not in master)  # local[2,4]: four attempts
-
-
-def _folder(stack: ExitStack, *, read_once: bool) -> ChunkFolder | None:
-    """Make a folder that ``stack`` removes."""
+    """Give a folder to a job, and remove it after; ``None`` unless tasks run here and may write what they like."""
     from pyspark import SparkFiles
 
-    below = SparkFiles.getRootDirectory()
-    try:
-        made = tempfile.TemporaryDirectory(prefix="ticdc-emit-", dir=below, ignore_cleanup_errors=True)
-        path = stack.enter_context(made)
-        return ChunkFolder(path, min(_memory(), shutil.disk_usage(path).free) // _SHARE, read_once)
-    except OSError:  # a full disk, or a cleaner of old temporary folders
-        return None
-
-
-def _local_master(spark: SparkSession) -> str | None:
-    """Return where the session's tasks run if that is here, and if they may write what they like."""
     context = getattr(spark, "sparkContext", None)
     master = "" if context is None else str(context.master)
-    return master if _LOCAL.fullmatch(master) and not conf_is_true(spark, _ENCRYPTED) else None
+    if not _LOCAL.fullmatch(master) or conf_is_true(spark, _ENCRYPTED):
+        yield None
+        return
+    with ExitStack() as stack:
+        try:
+            temporary = tempfile.TemporaryDirectory(
+                prefix="ticdc-emit-", dir=SparkFiles.getRootDirectory(), ignore_cleanup_errors=True
+            )
+            path = stack.enter_context(temporary)
+            most = min(_memory(), shutil.disk_usage(path).free) // _SHARE
+            folder = ChunkFolder(path, most, read_once="," not in master)  # local[2,4]: four attempts
+        except OSError:  # a full disk, or a cleaner of old temporary folders
+            folder = None
+        yield folder
 
 
 def _memory() -> int:
@@ -203,29 +198,22 @@ def _memory() -> int:
         return 0
 
 
-_ADAPTIVE = "spark.sql.adaptive.enabled"
-_NUMBERED = "spark.sql.codegen.useIdInClassName"
+ADAPTIVE_EXECUTION = "spark.sql.adaptive.enabled"
+"""Plans a query again while it runs; a micro-batch is planned once. A stream's batches run in a copy of the session."""
+
+_NUMBERED_CLASSES = "spark.sql.codegen.useIdInClassName"  # off: equal code of two jobs is compiled once
 
 
 @contextmanager
 def in_micro_batch(spark: SparkSession) -> Iterator[None]:
     """Run the block as a batch of a stream runs: planned at once, and without warnings about large tasks and plans."""
-    with without_size_warnings(spark), planned_at_once(spark):
+    with without_size_warnings(spark), setting_off(spark, ADAPTIVE_EXECUTION):
         yield
 
 
-def planned_at_once(spark: SparkSession) -> AbstractContextManager[None]:
-    """Plan queries in the block without adaptive execution. In a stream, the session is the query's own copy."""
-    return _without(spark, _ADAPTIVE)
-
-
-def compiled_once(spark: SparkSession) -> AbstractContextManager[None]:
-    """Name generated classes alike in the block, so that equal code is compiled once."""
-    return _without(spark, _NUMBERED)
-
-
 @contextmanager
-def _without(spark: SparkSession, setting: str) -> Iterator[None]:
+def setting_off(spark: SparkSession, setting: str) -> Iterator[None]:
+    """Run the block with a setting of Spark off that is on by default."""
     before = spark.conf.get(setting, "true")
     if before != "true":
         yield
@@ -286,7 +274,7 @@ class SparkBatch:
         """Return the tables of the rows; for the generic form one small pass over two columns."""
         typed = [typed_table(df.columns, name, plan) for name, df in self._frames.items()]
         if self._named is None:
-            self._named = [(row[0], row[1]) for df in self._generic() for row in named_tables(df).collect()]
+            self._named = [(row[0], row[1]) for df in self._generic() for row in table_names(df).collect()]
         return sorted({*self._named, *(key for key in typed if key is not None)})
 
     def _generic(self) -> list[DataFrame]:
@@ -297,7 +285,7 @@ class SparkBatch:
 
         Raises :class:`~ticdc_emit.errors.MissingDependencyError` if an executor's Python lacks a package.
         """
-        with missing_packages_named(), compiled_once(self.session):
+        with missing_packages_named(), setting_off(self.session, _NUMBERED_CLASSES):
             if self._are_short(encode.plan):
                 return self._lengths.run(self.session, partial(self._run, encode, deliver))
             return self._run(encode, deliver, checks_length=False)
@@ -329,14 +317,14 @@ class SparkBatch:
 
         ``checks_length``: whether the job fails at a long row.
         """
-        made, tally = [], tally_folder(self.session)
+        jobs, tally = [], tally_folder(self.session)
         for name, df in self._frames.items():
             table = typed_table(df.columns, name, task.plan)
             own = replace(task, table=table, plan=task.plan if table is None else task.plan.of_table(*table))
             rows = change_columns(without_ddl(df), "the changefeed" if table is None else ".".join(table))
             work = in_worker(own, *after, tally=tally)
-            made.append((refuse_long_rows(rows) if checks_length else rows).mapInArrow(work, spark_columns(schema)))
-        return balanced_reduce(lambda one, other: one.union(other), made)
+            jobs.append((refuse_long_rows(rows) if checks_length else rows).mapInArrow(work, spark_columns(schema)))
+        return balanced_reduce(lambda one, other: one.union(other), jobs)
 
     def _are_short(self, plan: Plan) -> bool:
         """Return whether all rows are short, as far as the types of their columns tell."""

@@ -1,7 +1,13 @@
-"""The options of ``format("ticdc")``: :class:`~ticdc_emit.spark.TicdcSink`'s arguments as Spark's text options.
+"""``format("ticdc")``: row changes sent by ``df.write`` and ``df.writeStream`` (docs/datasource.md).
 
-In: names in any case and text values, as Spark passes them. Out: a changefeed, made on the driver, or a
+In: :class:`~ticdc_emit.spark.TicdcSink`'s arguments as Spark's text options, with names in any case
+(:class:`SourceOptions`), and rows on executors. Out: a changefeed that the driver runs at the commit, or a
 :class:`~ticdc_emit.errors.ConfigError` with the documented name of the option, but no value that may be secret.
+
+Executors encode their rows and stage chunks of messages as Arrow files in a folder that they share with the driver
+(:class:`Staging`); rows with DDL among them are staged as they are. So nothing is sent before every task has succeeded.
+Spark pickles a batch writer twice: first for executors, without the options, which may hold secrets, then for the
+process that commits.
 """
 
 from __future__ import annotations
@@ -93,8 +99,8 @@ class SourceOptions:
             if lowered.startswith(_LIBRDKAFKA):
                 librdkafka[lowered[len(_LIBRDKAFKA) :]] = text
             elif lowered not in _OF_SPARK:
-                name = _documented(given)
-                values[name] = _parsed(name, text)
+                name = _option_name(given)
+                values[name] = _parse_option(name, text)
         if "sinkUri" not in values:
             raise ConfigError("the sink has no sinkUri", remedy="Give option('sinkUri', ...)", option="sinkUri")
         if ("schema" in values) == ("schemaPath" in values):
@@ -111,7 +117,7 @@ class SourceOptions:
                 remedy="Use kafka:// or file://",
                 option="sinkUri",
             )
-        return cls(values, librdkafka, config, _running(values))
+        return cls(values, librdkafka, config, _run_options(values))
 
     @property
     def table(self) -> str | None:
@@ -146,7 +152,7 @@ class SourceOptions:
             ) from None
 
 
-def _documented(given: str) -> str:
+def _option_name(given: str) -> str:
     try:
         return _BY_LOWER[given.lower()]
     except KeyError:
@@ -157,7 +163,7 @@ def _documented(given: str) -> str:
         ) from None
 
 
-def _running(values: Mapping[str, Any]) -> RunOptions:
+def _run_options(values: Mapping[str, Any]) -> RunOptions:
     """Make the options of a run; their errors have the option's documented name."""
     try:
         return RunOptions(**{argument: values[name] for name, argument in _RUNNING.items() if name in values})
@@ -169,7 +175,7 @@ def _running(values: Mapping[str, Any]) -> RunOptions:
         ) from None
 
 
-def _parsed(name: str, text: str) -> Any:
+def _parse_option(name: str, text: str) -> Any:
     form = _KNOWN[name]
     try:
         return form.parse(text)
@@ -353,15 +359,15 @@ class TicdcDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> _BatchWriter:
         """Return the writer of a batch write; raises an error for wrong options and columns."""
-        options = _checked(self.options, schema, overwrite)
+        options = _checked_options(self.options, schema, overwrite)
         outline = options.changefeed().outline  # a wrong table schema is refused before the rows are staged
         if "query" not in schema.names:  # DDL rows may change the tables
             check_changes(schema, typed_table(schema.names, options.table, outline), outline)
-        return _BatchWriter(self.options, _staging(options, f"batch-{uuid.uuid4().hex}"), schema.names)
+        return _BatchWriter(self.options, _staging_folder(options, f"batch-{uuid.uuid4().hex}"), schema.names)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> _StreamWriter:  # noqa: N802 - Spark's name
         """Return the writer of one micro-batch, or of its commit."""
-        options = _checked(self.options, schema, overwrite)
+        options = _checked_options(self.options, schema, overwrite)
         state_uri = options.running.state_uri
         if state_uri is None:
             raise ConfigError(
@@ -371,11 +377,11 @@ class TicdcDataSource(DataSource):
             )
         # the same name in every process of a query, so that files of a lost driver are removed too
         name = hashlib.sha256(mask_uri(state_uri.reveal()).encode()).hexdigest()[:16]
-        return _StreamWriter(self.options, _staging(options, f"stream-{name}"), schema.names)
+        return _StreamWriter(self.options, _staging_folder(options, f"stream-{name}"), schema.names)
 
 
 @dataclass(frozen=True)
-class _Staged(WriterCommitMessage):
+class _StagedRows(WriterCommitMessage):
     """``encoding``: how rows became chunks; ``None`` for rows as they are."""
 
     file: StagedFile
@@ -400,8 +406,8 @@ class _Writer:
         assert self._encodings is not None
         encoding = self._encodings.get(self._batch_id())
         if encoding is None:
-            return _Staged(self._staging.write(iterator))
-        return _Staged(self._staging.write(encoding.encode(iterator)), (encoding.state, encoding.encode.table))
+            return _StagedRows(self._staging.write(iterator))
+        return _StagedRows(self._staging.write(encoding.encode(iterator)), (encoding.state, encoding.encode.table))
 
     def _batch_id(self) -> int | None:
         """Return the id of a task's batch; ``None`` if it is unknown."""
@@ -415,13 +421,13 @@ class _Writer:
         """Return the writer as executors get it; topics exist and schemas are registered from now on."""
         if self._encodings is None and self._refused is None:
             try:
-                self._encodings = self._made()
+                self._encodings = self._batch_encodings()
             except TicdcEmitError as error:
                 self._refused = error
         known = {"_staging": self._staging, "_options": None, "_columns": self._columns}
         return {**known, "_encodings": self._encodings, "_refused": self._refused}
 
-    def _made(self) -> _Encodings:
+    def _batch_encodings(self) -> _Encodings:
         assert self._options is not None
         if "query" in self._columns:
             return {}
@@ -436,7 +442,7 @@ class _Writer:
         assert self._options is not None
         try:
             options = SourceOptions.read(self._options.reveal())
-            batch = self._batch([each for each in messages if isinstance(each, _Staged)], options.table)
+            batch = self._batch([each for each in messages if isinstance(each, _StagedRows)], options.table)
             with closing(options.changefeed()) as feed:
                 if batch_id is None:
                     return feed.run(batch, feed.next_batch_id(), final=True)
@@ -444,7 +450,7 @@ class _Writer:
         finally:
             self._staging.remove()
 
-    def _batch(self, staged: Sequence[_Staged], table: str | None) -> Batch:
+    def _batch(self, staged: Sequence[_StagedRows], table: str | None) -> Batch:
         first = next((each.encoding for each in staged), None)
         batches = self._staging.read([each.file for each in staged], None if first is None else CHUNK_SCHEMA)
         if any(each.encoding != first for each in staged):
@@ -496,23 +502,19 @@ class _StreamWriter(_Writer, DataSourceStreamArrowWriter):
         self._staging.remove()
 
 
-def _checked(options: Mapping[str, str], schema: StructType, overwrite: bool) -> SourceOptions:
+def _checked_options(options: Mapping[str, str], schema: StructType, overwrite: bool) -> SourceOptions:
     if overwrite:
-        _refuse_mode()
+        raise ConfigError(
+            "a topic can only be appended to",
+            remedy="Use mode('append'), and outputMode('append') for a stream",
+            option="mode",
+        )
     checked = SourceOptions.read(options)
     check_columns(schema.names, checked.table or "the changefeed")
     return checked
 
 
-def _refuse_mode() -> NoReturn:
-    raise ConfigError(
-        "a topic can only be appended to",
-        remedy="Use mode('append'), and outputMode('append') for a stream",
-        option="mode",
-    )
-
-
-def _staging(options: SourceOptions, name: str) -> Staging:
+def _staging_folder(options: SourceOptions, name: str) -> Staging:
     """Return where rows are staged: by default beside the state, else in this machine's temporary folder.
 
     Every user of the machine may write to the latter. So the folder there has a name that nobody can foresee, and is

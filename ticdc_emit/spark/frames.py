@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField
 
 __all__ = [
-    "LONGEST",
+    "LONGEST_ROW_BYTES",
     "Prescan",
     "RowLengths",
     "are_short",
     "balanced_reduce",
     "change_columns",
     "commit_ts_column",
-    "named_tables",
     "refuse_long_rows",
+    "table_names",
     "without_ddl",
 ]
 
@@ -106,7 +106,7 @@ def commit_ts_column(df: DataFrame) -> Column:
 
 logger = logging.getLogger(__name__)
 
-LONGEST = 16 * 1024
+LONGEST_ROW_BYTES = 16 * 1024
 """Bytes of text and binary values of a row's images."""
 
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
@@ -136,9 +136,9 @@ class RowLengths:
         """
         from pyspark.errors import PySparkException
 
-        if not self._long and _can_lift(session):
+        if not self._long and _can_lift_limit(session):
             try:
-                with _lifted(session):
+                with _without_byte_limit(session):
                     return job(checks_length=True)
             except PySparkException as error:
                 if _MARK not in str(error):
@@ -147,7 +147,7 @@ class RowLengths:
                 logger.warning(
                     "a row has more than %d bytes of text or binary data, so Spark's last job failed before it sent "
                     "anything. This is expected. The batch runs again, and Spark measures this sink's rows from now on",
-                    LONGEST,
+                    LONGEST_ROW_BYTES,
                 )
         return job(checks_length=False)
 
@@ -159,7 +159,7 @@ def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:
     moves it below the projection that makes the images: each text in it becomes a copy of its image with all its
     fields.
     """
-    fields = [field for _, field in _fields(df)]
+    fields = [field for _, field in _image_fields(df)]
     return (
         len(fields) <= _MOST_FIELDS
         and not any(column.type in _LONG_TYPES for table in versions for column in table)
@@ -171,31 +171,31 @@ def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:
 
 
 def refuse_long_rows(df: DataFrame) -> DataFrame:
-    """Return the rows of a typed DataFrame; a job that meets one of more than :data:`LONGEST` bytes fails."""
+    """Return the rows of a typed DataFrame; a job that meets one of more than :data:`LONGEST_ROW_BYTES` bytes fails."""
     lengths = [
         f"coalesce(octet_length({quoted(image, field.name)}), 0)"
-        for image, field in _fields(df)
+        for image, field in _image_fields(df)
         if field.dataType.typeName() in ("string", "binary")
     ]
     if not lengths:
         return df
     # as text, because each function of a Column takes a dozen calls into the JVM
     length = balanced_reduce(lambda one, other: f"({one} + {other})", lengths)
-    return df.filter(f"if({length} > {LONGEST}, cast(raise_error('{_MARK}') as boolean), true)")
+    return df.filter(f"if({length} > {LONGEST_ROW_BYTES}, cast(raise_error('{_MARK}') as boolean), true)")
 
 
-def _fields(df: DataFrame) -> Iterator[tuple[str, StructField]]:
+def _image_fields(df: DataFrame) -> Iterator[tuple[str, StructField]]:
     """Yield the fields of the images, each with the name of its image."""
     return ((name, field) for name in ("before", "after") if name in df.columns for field in df.schema[name].dataType)
 
 
-def _can_lift(session: SparkSession) -> bool:
+def _can_lift_limit(session: SparkSession) -> bool:
     rows = int(session.conf.get(_ROWS, str(_MOST_ROWS)) or 0)
     return 0 < rows <= _MOST_ROWS and hasattr(session, "_jsparkSession")
 
 
 @contextmanager
-def _lifted(session: SparkSession) -> Iterator[None]:
+def _without_byte_limit(session: SparkSession) -> Iterator[None]:
     context = session.sparkContext
     before = context.getLocalProperty(_BYTES)
     context.setLocalProperty(_BYTES, _UNLIMITED)
@@ -216,13 +216,13 @@ class Prescan:
         from pyspark.sql import functions as F  # noqa: N812
 
         parts = [_ddl_of(df) for df in frames]
-        parts += [_columns(named_tables(df), kind=F.lit(_TABLE)) for df in named]
+        parts += [_union_columns(table_names(df), kind=F.lit(_TABLE)) for df in named]
         self._found = balanced_reduce(lambda one, other: one.union(other), parts).toArrow()
 
     def ddl(self, database: str) -> list[DdlStatement]:
         """Return the DDL in order; ``database``: for statements without one."""
         statements: list[DdlStatement] = []
-        for row in self._of(_DDL).to_pylist():
+        for row in self._rows_of(_DDL).to_pylist():
             commit_ts, query = row["commit_ts"], row["query"]
             if commit_ts is None or query is None:
                 raise null_in_ddl(row["table"] if commit_ts is None else "query", commit_ts, query)
@@ -231,13 +231,13 @@ class Prescan:
 
     def tables(self) -> list[tuple[str, str]]:
         """Return the table names in rows."""
-        return [(row["schema"], row["table"]) for row in self._of(_TABLE).to_pylist()]
+        return [(row["schema"], row["table"]) for row in self._rows_of(_TABLE).to_pylist()]
 
-    def _of(self, kind: str) -> pa.Table:
+    def _rows_of(self, kind: str) -> pa.Table:
         return self._found.filter(pc.equal(self._found.column("kind"), kind))
 
 
-def named_tables(df: DataFrame) -> DataFrame:
+def table_names(df: DataFrame) -> DataFrame:
     """Return the names of the tables of rows in the generic form."""
     return without_ddl(df).select("schema", "table").distinct().dropna()
 
@@ -251,7 +251,7 @@ def _ddl_of(df: DataFrame) -> DataFrame:
     time = "commit_ts" if "commit_ts" in df.columns else "commit_time"
     ddl = df.filter(F.lower("op") == F.lit(DDL_OP))
     found = ddl.select(schema.alias("schema"), commit_ts_column(df).alias("commit_ts"), "query")
-    return _columns(found, kind=F.lit(_DDL), table=F.lit(time))
+    return _union_columns(found, kind=F.lit(_DDL), table=F.lit(time))
 
 
 def _refuse_other_than_text(df: DataFrame, column: str) -> None:
@@ -266,7 +266,7 @@ def _refuse_other_than_text(df: DataFrame, column: str) -> None:
         )
 
 
-def _columns(df: DataFrame, **others: Any) -> DataFrame:
+def _union_columns(df: DataFrame, **others: Any) -> DataFrame:
     """Return the columns that every branch of the union has."""
     from pyspark.sql import functions as F  # noqa: N812
 

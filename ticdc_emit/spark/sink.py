@@ -1,4 +1,9 @@
-"""The keyword arguments of :class:`~ticdc_emit.spark.TicdcSink`, for the functions that pass them on."""
+"""The sink: DataFrames of row changes to messages, batch by batch, in ``foreachBatch`` or at once.
+
+In: TiCDC's two inputs (sink URI, changefeed file), table schemas, run options, and DataFrames in a public form. Out:
+the messages on their topics and a report of each batch (:class:`TicdcSink`), or the messages as a DataFrame
+(:func:`encode`). The ``...Options`` classes list the sink's keyword arguments, for functions that pass them on.
+"""
 
 from __future__ import annotations
 

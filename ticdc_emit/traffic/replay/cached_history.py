@@ -32,7 +32,7 @@ from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.spark.batch import SparkBatch, check_changes, planned_at_once, spark_columns
+from ticdc_emit.spark.batch import ADAPTIVE_EXECUTION, SparkBatch, check_changes, setting_off, spark_columns
 from ticdc_emit.spark.frames import change_columns, commit_ts_column
 from ticdc_emit.spark.worker import Step, in_worker
 from ticdc_emit.sql.words import split_name
@@ -302,7 +302,7 @@ class _CachedBatch(SparkBatch):
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
         """Run both tasks in Spark; the rows are in its cache, so nothing of their own plan is left to adapt."""
-        with planned_at_once(self.session):
+        with setting_off(self.session, ADAPTIVE_EXECUTION):
             return super().run(encode, deliver)
 
     def _mapped(self, task: EncodeTask, schema: pa.Schema, *after: Step, checks_length: bool = False) -> DataFrame:
