@@ -38,7 +38,7 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-__all__ = ["canonical_text", "one_kind_array", "rows_to_batch"]
+__all__ = ["canonical_text", "one_kind_array", "require_mapping", "rows_to_batch"]
 
 
 _WHOLE = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT}
@@ -288,6 +288,13 @@ def rows_to_batch(rows: Iterable[Mapping[str, Any]], table: TableInfo | TablePla
     return pa.record_batch(columns)
 
 
+def require_mapping(value: Any, what: str, *, remedy: str, **place: Any) -> Mapping[str, Any]:
+    """Return a change or an image; :class:`~ticdc_emit.errors.InvalidValueError` for what is not a mapping."""
+    if isinstance(value, Mapping):
+        return value
+    raise InvalidValueError(f"{what} is of type {type(value).__name__}, not a mapping", remedy=remedy, **place)
+
+
 @dataclass(frozen=True)
 class _RowReader:
     """What the rows of one table are read against."""
@@ -303,15 +310,9 @@ class _RowReader:
         return self.table if isinstance(self.table, TableInfo) else self.table.encoder_at(commit_ts).table
 
     def mapping(self, value: Any, what: str, position: int, column: str | None = None) -> _Image:
-        if isinstance(value, Mapping):
-            return value
-        raise InvalidValueError(
-            f"a {what} is of type {type(value).__name__}, not a mapping",
-            remedy="Give each change as {'op': ..., 'commit_ts': ..., 'before': {...}, 'after': {...}}",
-            table=self.name,
-            column=column,
-            row={"position": position},
-        )
+        remedy = "Give each change as {'op': ..., 'commit_ts': ..., 'before': {...}, 'after': {...}}"
+        place = {"table": self.name, "column": column, "row": {"position": position}}
+        return require_mapping(value, f"a {what}", remedy=remedy, **place)
 
     def op(self, value: Any, position: int) -> str | None:
         if value is None or isinstance(value, str):

@@ -33,6 +33,7 @@ from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.ddl import current_database
 from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.python_rows import require_mapping
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
@@ -122,7 +123,7 @@ class History:
 
     def _checked_rows(self) -> list[Mapping[str, Any]]:
         """Return the rows with their values in canonical text."""
-        rows = [_checked(row, position) for position, row in enumerate(self.rows)]
+        rows = [_checked_row(row, position) for position, row in enumerate(self.rows)]
         if all(_is_text(row[which]) for row in rows for which in _IMAGES):
             return rows
         catalog = self.catalog()
@@ -193,11 +194,10 @@ class History:
             clear(store)
 
 
-def _checked(row: Any, position: int) -> Mapping[str, Any]:
+def _checked_row(row: Any, position: int) -> Mapping[str, Any]:
     """Return a row that has every field of a change, its images as mappings or ``None``."""
     place = {"position": position}
-    if not isinstance(row, Mapping):
-        raise InvalidValueError(f"a row is of type {type(row).__name__}, not a mapping", remedy=_ROW_REMEDY, row=place)
+    row = require_mapping(row, "a row", remedy=_ROW_REMEDY, row=place)
     for name in ("schema", "table", "op"):
         if row.get(name) is None:
             hint = did_you_mean(name, (each for each in row if isinstance(each, str) and each not in _FIELDS))
@@ -217,13 +217,9 @@ def _checked(row: Any, position: int) -> Mapping[str, Any]:
         )
     images = {which: row.get(which) for which in _IMAGES}
     for which, image in images.items():
-        if image is not None and not isinstance(image, Mapping):
-            raise InvalidValueError(
-                f"the {which} image is of type {type(image).__name__}, not a mapping",
-                remedy=f"Give {which} as a mapping from column to value, or None",
-                table=table,
-                row=place,
-            )
+        if image is not None:
+            remedy = f"Give {which} as a mapping from column to value, or None"
+            require_mapping(image, f"the {which} image", remedy=remedy, table=table, row=place)
     return {**row, "commit_ts": commit_ts, **images}
 
 
@@ -260,11 +256,11 @@ def _array(name: str, values: list[Any]) -> pa.Array:
         f"the {name} of a row cannot be read: {cause}",
         remedy=f"It is of the type {_FIELDS[name]}",
         column=name,
-        row={"position": next(place for place, value in enumerate(values) if not _is_taken(name, value))},
+        row={"position": next(place for place, value in enumerate(values) if not _fits_column(name, value))},
     )
 
 
-def _is_taken(name: str, value: Any) -> bool:
+def _fits_column(name: str, value: Any) -> bool:
     try:
         pa.array([value], _FIELDS[name])
     except _REFUSALS:
