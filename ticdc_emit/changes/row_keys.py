@@ -31,7 +31,15 @@ from ticdc_emit.columnar.times import in_utc
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.sql.types import (
+    DATE_TYPES,
+    FLOAT_TYPES,
+    INT64_TYPES,
+    INTEGERS_AND_YEAR,
+    MOMENT_TYPES,
+    STRING_TYPES,
+    MySQLType,
+)
 
 if TYPE_CHECKING:
     from ticdc_emit.changes.model import Changes
@@ -41,9 +49,6 @@ __all__ = ["row_ids_of", "row_keys_of"]
 
 _SIGN, _MASK = 1 << 63, (1 << 64) - 1
 _BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = b"\x01", b"\x03", b"\x04", b"\x05", b"\x06", b"\x07"
-_NUMBERS = {MySQLType.BIT, MySQLType.ENUM, MySQLType.SET}
-_FLOATS = {MySQLType.FLOAT, MySQLType.DOUBLE}
-_MOMENTS = {MySQLType.DATE, MySQLType.NEWDATE, MySQLType.DATETIME, MySQLType.TIMESTAMP}
 _TRIMMED = frozenset({"utf8_bin", "utf8mb4_bin", "ascii_bin", "latin1_bin"})
 _WHOLE = frozenset({"binary", "utf8mb4_0900_bin"})
 _GROUP = 8  # bytes that stand together in the key of a text
@@ -154,7 +159,7 @@ def _handle_columns(table: TableInfo) -> Sequence[Column] | None:
 
 def _plain(column: Column, values: pa.Array, zone: str) -> list[Any]:
     kind = column.type
-    if kind in INTEGER_TYPES or kind in _FLOATS or kind in _NUMBERS or kind is MySQLType.YEAR:
+    if kind in INT64_TYPES or kind in FLOAT_TYPES:
         plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     else:
         plain = in_utc(column, values, zone) if kind is MySQLType.TIMESTAMP else plain_text(column, values)
@@ -168,14 +173,14 @@ def _encoder(column: Column) -> Callable[[Any], bytes] | None:
         if column.collate in _WHOLE:
             return lambda value: _BYTES + _grouped(value if isinstance(value, bytes) else value.encode())
         return (lambda value: _BYTES + _grouped(value.rstrip(" ").encode())) if column.collate in _TRIMMED else None
-    if kind in INTEGER_TYPES or kind is MySQLType.YEAR:
+    if kind in INTEGERS_AND_YEAR:
         unsigned = column.unsigned and kind is not MySQLType.YEAR
         return (lambda value: _UINT + _uint(value)) if unsigned else (lambda value: _INT + _int(value))
-    if kind in _NUMBERS:
+    if kind in INT64_TYPES:
         return lambda value: _UINT + _uint(value)
-    if kind in _FLOATS:
+    if kind in FLOAT_TYPES:
         return _float
-    if kind in _MOMENTS:
+    if kind in DATE_TYPES or kind in MOMENT_TYPES:
         return lambda value: _UINT + _uint(_packed_moment(value))
     if kind is MySQLType.DURATION:
         return lambda value: _DURATION + _int(_nanoseconds(value))

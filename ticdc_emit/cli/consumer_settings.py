@@ -20,7 +20,7 @@ from rich.text import Text
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
+from ticdc_emit.sql.types import FLOAT_TYPES, INTEGERS_AND_YEAR, MySQLType
 
 __all__ = ["EMBEDDED_LIMITS", "Served", "flink_sql", "print_settings", "quoted"]
 
@@ -32,7 +32,6 @@ EMBEDDED_LIMITS = (
     "only programs on this machine reach it, not containers",
 )
 _CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
-_WHOLE = INTEGER_TYPES | {MySQLType.YEAR}
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ def _clickhouse(served: Served, name: str, table: TableInfo) -> str:
 
 def _clickhouse_type(column: Column) -> str:
     """Return a type for a column's value in TiCDC's Avro."""
-    if column.type in _WHOLE:
+    if column.type in INTEGERS_AND_YEAR:
         kind = "Int64"
     elif column.type in FLOAT_TYPES:
         kind = "Float64"
@@ -301,7 +300,7 @@ def _type(column: Column, feed: ChangefeedConfig) -> str:
 
 def _kind(column: Column) -> str | MySQLType:
     """Return the row of the table of types that a column has."""
-    if column.type in _WHOLE:
+    if column.type in INTEGERS_AND_YEAR:
         return "unsigned long" if column.type is MySQLType.LONGLONG and column.unsigned else "integer"
     if column.type is MySQLType.BIT:
         return "bit" if column.flen == 1 else "bits"

@@ -24,9 +24,8 @@ import pyarrow.compute as pc
 from ticdc_emit.caller import warn_caller
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.cli.input_files import IMAGES, InputFiles, json_batch, unified
-from ticdc_emit.columnar.value_errors import shown
 from ticdc_emit.config.document import ConfigWarning
-from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, SchemaError
+from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, SchemaError, shown
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.traffic.replay.sources import format_of as source_format

@@ -30,11 +30,9 @@ from ticdc_emit.columnar.buffers import element_lengths, fixed_values, from_byte
 from ticdc_emit.columnar.times import in_utc
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.schema.model import Column
-from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
+from ticdc_emit.sql.types import FLOAT_TYPES, INT64_TYPES, MySQLType
 
 __all__ = ["row_crc"]
-
-_WORDS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQLType.SET}
 
 
 def row_crc(columns: Sequence[tuple[Column, pa.Array]], zone: str) -> npt.NDArray[np.uint32]:
@@ -51,7 +49,7 @@ def row_crc(columns: Sequence[tuple[Column, pa.Array]], zone: str) -> npt.NDArra
 
 def _parts(column: Column, values: pa.Array, zone: str) -> Iterator[pa.Array]:
     kind = column.type
-    if kind in _WORDS:
+    if kind in INT64_TYPES:
         yield _fixed(values.dictionary_decode() if pa.types.is_dictionary(values.type) else values, 8)
     elif kind in FLOAT_TYPES:
         yield _fixed(values.cast(pa.float64()), 8)

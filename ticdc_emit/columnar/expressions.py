@@ -28,7 +28,7 @@ from ticdc_emit.sql.evaluation.values import (
     to_text,
 )
 from ticdc_emit.sql.expressions import evaluate
-from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, INTEGERS_AND_YEAR, STRING_TYPES, MySQLType
 from ticdc_emit.sql.words import to_lower
 
 __all__ = ["ColumnValues", "assign"]
@@ -107,7 +107,7 @@ def _converted(column: Column, value: Value, count: int) -> pa.Array:
         data = pa.repeat(data, count)
     if value.kind is Kind.NULL:
         return pa.nulls(count, pa.string())
-    if value.kind is Kind.INT and (kind in INTEGER_TYPES or kind in (MySQLType.NEWDECIMAL, MySQLType.YEAR)):
+    if value.kind is Kind.INT and (kind in INTEGERS_AND_YEAR or kind is MySQLType.NEWDECIMAL):
         return data.cast(pa.int64()) if pa.types.is_boolean(data.type) else data
     if value.kind is Kind.DECIMAL and (kind in INTEGER_TYPES or kind is MySQLType.NEWDECIMAL):
         scale = 0 if kind in INTEGER_TYPES else max(column.decimal, 0)

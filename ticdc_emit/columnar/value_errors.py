@@ -19,6 +19,7 @@ from ticdc_emit.schema.model import Column, sql_type
 from ticdc_emit.sql.types import (
     FLOAT_TYPES,
     INTEGER_TYPES,
+    INTEGERS_AND_YEAR,
     LABEL_TYPES,
     STRING_TYPES,
     MySQLType,
@@ -134,7 +135,7 @@ def refuse_any(bad: npt.NDArray[np.bool_], reason: str, remedy: str = "") -> Non
 
 
 _MOST_LABELS = 8
-_PLAIN_NAMES = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.ENUM, MySQLType.SET}
+_PLAIN_NAMES = INTEGERS_AND_YEAR | LABEL_TYPES
 _CASTS = {
     MySQLType.YEAR: "Cast it to an integer type first",
     MySQLType.BIT: "Cast it to an integer type first",

@@ -37,6 +37,7 @@ from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import (
     DATE_TYPES,
     FLOAT_TYPES,
+    INT64_TYPES,
     INTEGER_TYPES,
     LABEL_TYPES,
     LATIN1_CHARSET,
@@ -46,8 +47,6 @@ from ticdc_emit.sql.types import (
 )
 
 __all__ = ["Rendering", "accept", "json_content", "plain_text", "text_content"]
-
-_NUMBERS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQLType.SET}
 
 
 class Rendering:
@@ -132,7 +131,7 @@ def _accepted_json(array: pa.Array, how: Rendering) -> pa.Array:
 def plain_text(column: Column, values: pa.Array) -> pa.Array:
     """Return the canonical text of accepted values; binary columns have none and are returned as they are."""
     kind = column.type
-    if kind in _NUMBERS:
+    if kind in INT64_TYPES:
         return integer_text(values)
     if kind == MySQLType.NEWDECIMAL:
         return decimal_text(values)

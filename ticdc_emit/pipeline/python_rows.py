@@ -31,17 +31,17 @@ from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (
     DATE_TYPES,
     FLOAT_TYPES,
-    INTEGER_TYPES,
+    INTEGERS_AND_YEAR,
     LABEL_TYPES,
     MOMENT_TYPES,
     STRING_TYPES,
+    WHOLE_TYPES,
     MySQLType,
 )
 
 __all__ = ["canonical_text", "one_kind_array", "require_mapping", "rows_to_batch"]
 
 
-_WHOLE = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT}
 _TEXTS = frozenset({str, bytes, bytearray, memoryview})
 _INT64 = range(-(1 << 63), 1 << 63)
 _UINT64 = range(1 << 64)
@@ -65,7 +65,7 @@ def one_kind_array(column: Column, values: Sequence[Any], zone: str) -> pa.Array
         return pa.array(_each(values, lambda value: _label_number(column, value)), pa.uint64())
     if kind in FLOAT_TYPES and kinds <= {int, float, bool}:
         return pa.array(_each(values, float), pa.float64())
-    if kinds <= {int, bool} and (kind in _WHOLE or kind in LABEL_TYPES):
+    if kinds <= {int, bool} and (kind in WHOLE_TYPES or kind in LABEL_TYPES):
         return _integers(column, values, zone)
     if kinds == {dt.datetime} and all(value is None or value.tzinfo is not None for value in values):
         utc = _each(values, lambda value: value.astimezone(dt.timezone.utc))
@@ -124,12 +124,12 @@ def _plain_array(values: Sequence[Any]) -> pa.Array:
 
 
 def _integers(column: Column, values: Sequence[Any], zone: str) -> pa.Array:
-    unsigned = column.unsigned or column.type not in INTEGER_TYPES | {MySQLType.YEAR}
+    unsigned = column.unsigned or column.type not in INTEGERS_AND_YEAR
     allowed = _UINT64 if unsigned else _INT64
     if all(value is None or value in allowed for value in values):
         whole = [None if value is None else int(value) for value in values]
         return pa.array(whole, pa.uint64() if unsigned else pa.int64())
-    if column.type in _WHOLE:  # the column's own check names the value that is too large
+    if column.type in WHOLE_TYPES:  # the column's own check names the value that is too large
         return canonical_text([column] * len(values), values, zone)
     index = next(place for place, value in enumerate(values) if value is not None and value not in allowed)
     raise ValueRefused(index, f"{shown(values[index])} is beyond the column's {len(column.elems)} labels")
@@ -148,7 +148,7 @@ def _label_number(column: Column, value: Any) -> int:
 
 def _printer(column: Column) -> _Print:
     kind = column.type
-    if kind in _WHOLE:
+    if kind in WHOLE_TYPES:
         return _whole
     if kind == MySQLType.NEWDECIMAL:
         return _decimal
@@ -186,7 +186,7 @@ def _whole(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
 
 def _decimal(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
     if isinstance(value, float):
-        return _text_of_float(value, is_whole=column.type in _WHOLE)
+        return _text_of_float(value, is_whole=column.type in WHOLE_TYPES)
     if isinstance(value, int):
         return str(int(value))
     return str(value) if isinstance(value, Decimal) else _only_text(column, value, zone)

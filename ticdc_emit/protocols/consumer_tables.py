@@ -39,6 +39,7 @@ from ticdc_emit.sql.types import (
     LABEL_TYPES,
     MOMENT_TYPES,
     STRING_TYPES,
+    WHOLE_TYPES,
     MySQLType,
 )
 from ticdc_emit.sql.words import to_lower
@@ -156,7 +157,7 @@ def _number_or_time(column: Column, text: str, zone: str) -> str | object:
 
 def _zero(column: Column) -> str | object:
     kind, fraction = column.type, "." + "0" * fsp_of(column) if fsp_of(column) else ""
-    if kind in INTEGER_TYPES or kind in FLOAT_TYPES or kind in (MySQLType.BIT, MySQLType.YEAR):
+    if kind in WHOLE_TYPES or kind in FLOAT_TYPES:
         return "0"
     if kind is MySQLType.NEWDECIMAL:
         return decimal_text("0", fsp_of(column))

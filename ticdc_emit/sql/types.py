@@ -15,6 +15,8 @@ __all__ = [
     "BLOB_TYPES",
     "DATE_TYPES",
     "FLOAT_TYPES",
+    "INT64_TYPES",
+    "INTEGERS_AND_YEAR",
     "INTEGER_BITS",
     "INTEGER_TYPES",
     "LABEL_TYPES",
@@ -24,6 +26,7 @@ __all__ = [
     "TEMPORAL_TYPES",
     "TYPES",
     "UNSPECIFIED_LENGTH",
+    "WHOLE_TYPES",
     "AvroType",
     "ColumnFlag",
     "MySQLType",
@@ -87,8 +90,15 @@ class ColumnFlag(IntFlag):
 
 INTEGER_BITS = {MySQLType.TINY: 8, MySQLType.SHORT: 16, MySQLType.INT24: 24, MySQLType.LONG: 32, MySQLType.LONGLONG: 64}
 INTEGER_TYPES = frozenset(INTEGER_BITS)
+INTEGERS_AND_YEAR = INTEGER_TYPES | {MySQLType.YEAR}
+WHOLE_TYPES = INTEGERS_AND_YEAR | {MySQLType.BIT}
+"""Values are whole numbers."""
+
 FLOAT_TYPES = frozenset({MySQLType.FLOAT, MySQLType.DOUBLE})
 LABEL_TYPES = frozenset({MySQLType.ENUM, MySQLType.SET})
+INT64_TYPES = WHOLE_TYPES | LABEL_TYPES
+"""Accepted values (``columnar/values.py``) are int64 or uint64."""
+
 DATE_TYPES = frozenset({MySQLType.DATE, MySQLType.NEWDATE})
 MOMENT_TYPES = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP})
 BLOB_TYPES = (MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB)
@@ -115,7 +125,8 @@ class TypeFacts(NamedTuple):
     those that TiDB fills in if the DDL has none. ``canal``: the code of ``java.sql.Types`` in Canal-JSON. ``jdbc``,
     ``binary_jdbc``: those in Debezium. ``connect``: the Kafka Connect type, ``connect_name`` its meaning, which is of
     version 1. ``avro``: the type in Avro messages, ``None`` for one that no row change carries; ``avro_name``: its
-    ``tidb_type`` there, "" if the character set decides.
+    ``tidb_type`` there, "" if the character set decides. ``eval``: TiDB's evaluation type. ``arrow``: the Arrow type
+    whose values are native ones, "" if it depends on the column.
     """
 
     name: str
@@ -129,24 +140,31 @@ class TypeFacts(NamedTuple):
     connect_name: str = ""
     avro: AvroType | None = None
     avro_name: str = ""
+    eval: str = "string"
+    arrow: str = ""
 
 
 def _integer(name: str, length: int, connect: str, canal: int, jdbc: int) -> TypeFacts:
-    return TypeFacts(name, length, 0, canal=canal, jdbc=jdbc, connect=connect, avro="int", avro_name="INT")
+    return TypeFacts(name, length, 0, "", canal, jdbc, connect=connect, avro="int", avro_name="INT", eval="int")
 
 
 def _float(name: str, length: int, canal: int, jdbc: int, avro: Literal["float", "double"]) -> TypeFacts:
-    return TypeFacts(name, length, canal=canal, jdbc=jdbc, connect=avro, avro=avro, avro_name=name.upper())
+    facts = TypeFacts(name, length, canal=canal, jdbc=jdbc, connect=avro, avro=avro, avro_name=name.upper())
+    return facts._replace(eval="real", arrow=avro)
 
 
-def _time(name: str, length: int, canal: int, jdbc: int, connect: str, meaning: str) -> TypeFacts:
+def _time(
+    name: str, length: int, canal: int, jdbc: int, connect: str, meaning: str, evaluation: str, arrow: str
+) -> TypeFacts:
     meaning = f"io.debezium.time.{meaning}"
-    return TypeFacts(name, length, 0, "", canal, jdbc, 2004, connect, meaning, "string", name.upper())
+    facts = TypeFacts(name, length, 0, "", canal, jdbc, 2004, connect, meaning, "string", name.upper())
+    return facts._replace(eval=evaluation, arrow=arrow)
 
 
 def _label(name: str, canal: int, meaning: str) -> TypeFacts:
     meaning = f"io.debezium.data.{meaning}"
-    return TypeFacts(name, -1, 0, canal=canal, jdbc=1, connect_name=meaning, avro="string", avro_name=name.upper())
+    facts = TypeFacts(name, -1, 0, canal=canal, jdbc=1, connect_name=meaning, avro="string", avro_name=name.upper())
+    return facts._replace(arrow="string")
 
 
 def _text(name: str, length: int, binary_name: str, canal: int, jdbc: int = 12, binary_jdbc: int = 2004) -> TypeFacts:
@@ -164,14 +182,16 @@ TYPES = {
     MySQLType.FLOAT: _float("float", 12, 7, 6, "float"),
     MySQLType.DOUBLE: _float("double", 22, 8, 8, "double"),
     MySQLType.NEWDECIMAL: TypeFacts(
-        "decimal", 10, 0, canal=3, jdbc=3, connect="double", avro="decimal", avro_name="DECIMAL"
+        "decimal", 10, 0, canal=3, jdbc=3, connect="double", avro="decimal", avro_name="DECIMAL", eval="decimal"
     ),
-    MySQLType.YEAR: _time("year", 4, 12, 4, "int32", "Year")._replace(avro="int"),
-    MySQLType.DATE: _time("date", 10, 91, 91, "int32", "Date"),
-    MySQLType.NEWDATE: _time("date", -1, 91, 91, "int32", "Date")._replace(decimals=-1, avro=None, avro_name=""),
-    MySQLType.DATETIME: _time("datetime", 19, 93, 93, "int64", "Timestamp"),
-    MySQLType.TIMESTAMP: _time("timestamp", 19, 93, 2014, "string", "ZonedTimestamp"),
-    MySQLType.DURATION: _time("time", 10, 92, 92, "int64", "MicroTime"),
+    MySQLType.YEAR: _time("year", 4, 12, 4, "int32", "Year", "int", "int32")._replace(avro="int"),
+    MySQLType.DATE: _time("date", 10, 91, 91, "int32", "Date", "datetime", "date32"),
+    MySQLType.NEWDATE: _time("date", -1, 91, 91, "int32", "Date", "string", "")._replace(
+        decimals=-1, avro=None, avro_name=""
+    ),
+    MySQLType.DATETIME: _time("datetime", 19, 93, 93, "int64", "Timestamp", "datetime", "timestamp[us]"),
+    MySQLType.TIMESTAMP: _time("timestamp", 19, 93, 2014, "string", "ZonedTimestamp", "timestamp", "timestamp[us]"),
+    MySQLType.DURATION: _time("time", 10, 92, 92, "int64", "MicroTime", "duration", "string"),
     MySQLType.STRING: _text("char", 1, "binary", 1, 1, -2),
     MySQLType.VARCHAR: _text("varchar", 5, "varbinary", 12, 12, -3),
     MySQLType.VAR_STRING: _text("var_string", 5, "", 12, 12, -3),
@@ -181,15 +201,29 @@ TYPES = {
     MySQLType.LONG_BLOB: _text("longtext", (1 << 32) - 1, "longblob", 2005),
     MySQLType.ENUM: _label("enum", 4, "Enum"),
     MySQLType.SET: _label("set", -7, "EnumSet"),
-    MySQLType.BIT: TypeFacts("bit", 1, 0, "", -7, -7, 2004, "bytes", "io.debezium.data.Bits", "bytes", "BIT"),
+    MySQLType.BIT: TypeFacts(
+        "bit", 1, 0, "", -7, -7, 2004, "bytes", "io.debezium.data.Bits", "bytes", "BIT", "int", "int64"
+    ),
     MySQLType.JSON: TypeFacts(
-        "json", (1 << 32) - 1, 0, jdbc=1111, connect_name="io.debezium.data.Json", avro="string", avro_name="JSON"
+        "json",
+        (1 << 32) - 1,
+        0,
+        jdbc=1111,
+        connect_name="io.debezium.data.Json",
+        avro="string",
+        avro_name="JSON",
+        eval="json",
+        arrow="string",
     ),
     MySQLType.VECTOR_FLOAT32: TypeFacts(
-        *("vector", -1, 0),
+        "vector",
+        -1,
+        0,
         connect_name="io.debezium.data.TiDBVectorFloat32",
         avro="string",
         avro_name="TiDBVECTORFloat32",
+        eval="vector",
+        arrow="string",
     ),
     MySQLType.GEOMETRY: TypeFacts("geometry", jdbc=1111),
 }

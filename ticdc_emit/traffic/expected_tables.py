@@ -33,7 +33,15 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import BLOB_TYPES, FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.sql.types import (
+    BLOB_TYPES,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    STRING_TYPES,
+    WHOLE_TYPES,
+    MySQLType,
+)
 
 __all__ = ["Row", "Rows", "TableFold", "Tables", "rows_after_ddl", "shown_tables", "value_of_old_rows"]
 
@@ -182,7 +190,7 @@ def _unknown(column: Column) -> SchemaError:
 
 def _zero(column: Column) -> str:
     kind = column.type
-    if kind in INTEGER_TYPES or kind in (MySQLType.BIT, MySQLType.YEAR, *FLOAT_TYPES):
+    if kind in WHOLE_TYPES or kind in FLOAT_TYPES:
         return "0"
     if kind is MySQLType.NEWDECIMAL:
         return _with_fraction("0", max(column.decimal, 0))

@@ -38,13 +38,12 @@ from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.sql.types import INTEGER_TYPES, MySQLType
+from ticdc_emit.sql.types import WHOLE_TYPES
 from ticdc_emit.traffic.expected_tables import TableFold, Tables, shown_tables
 
 __all__ = ["History"]
 
 _MOST_SHOWN = 100
-_WHOLE = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT}
 _ROW_REMEDY = "Give each row as {'schema': ..., 'table': ..., 'op': ..., 'commit_ts': ..., 'before': ..., 'after': ...}"
 
 _IMAGE = pa.map_(pa.string(), pa.string())
@@ -234,7 +233,7 @@ def _texts(image: Mapping[str, Any] | None, info: TableInfo, position: int) -> d
     columns = {column.name: column for column in info.columns}
     texts: dict[str, str | None] = {}
     for name, value in image.items():
-        is_whole = isinstance(value, Integral) and name in columns and columns[name].type in _WHOLE
+        is_whole = isinstance(value, Integral) and name in columns and columns[name].type in WHOLE_TYPES
         if not (value is None or isinstance(value, str) or is_whole):
             raise InvalidValueError(
                 f"{shown(value)} is of the Python type {type(value).__name__}, not text",

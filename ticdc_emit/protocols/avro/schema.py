@@ -24,7 +24,11 @@ from ticdc_emit.protocols.names import sanitize
 from ticdc_emit.protocols.registered_avro import check_field, only_type, plain_type
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import ColumnFlag, MySQLType
+from ticdc_emit.sql.types import (
+    TYPES,
+    ColumnFlag,
+    MySQLType,
+)
 
 __all__ = [
     "BEFORE",
@@ -130,26 +134,12 @@ def column_fields(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 _LABELS = re.compile(r"(?<!\\),")
-_TYPES = {
-    "INT": (MySQLType.LONG, False),
+_TYPES = {facts.avro_name: (kind, False) for kind, facts in TYPES.items() if facts.avro_name} | {
+    "INT": (MySQLType.LONG, False),  # of any size
     "INT UNSIGNED": (MySQLType.LONG, True),
-    "BIGINT": (MySQLType.LONGLONG, False),
     "BIGINT UNSIGNED": (MySQLType.LONGLONG, True),
-    "FLOAT": (MySQLType.FLOAT, False),
-    "DOUBLE": (MySQLType.DOUBLE, False),
-    "BIT": (MySQLType.BIT, False),
-    "DECIMAL": (MySQLType.NEWDECIMAL, False),
     "TEXT": (MySQLType.LONG_BLOB, False),
     "BLOB": (MySQLType.LONG_BLOB, False),
-    "ENUM": (MySQLType.ENUM, False),
-    "SET": (MySQLType.SET, False),
-    "JSON": (MySQLType.JSON, False),
-    "DATE": (MySQLType.DATE, False),
-    "DATETIME": (MySQLType.DATETIME, False),
-    "TIMESTAMP": (MySQLType.TIMESTAMP, False),
-    "TIME": (MySQLType.DURATION, False),
-    "YEAR": (MySQLType.YEAR, False),
-    "TiDBVECTORFloat32": (MySQLType.VECTOR_FLOAT32, False),
 }
 
 

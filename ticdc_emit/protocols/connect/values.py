@@ -35,6 +35,7 @@ from ticdc_emit.sql.types import (
     DATE_TYPES,
     FLOAT_TYPES,
     INTEGER_TYPES,
+    INTEGERS_AND_YEAR,
     LABEL_TYPES,
     MOMENT_TYPES,
     STRING_TYPES,
@@ -403,7 +404,7 @@ def null_value(column: Column, settings: DebeziumSettings) -> Value:
 
 def _number(column: Column, text: str) -> Value:
     """Return a number; 0 for text that TiDB does not read as one."""
-    if column.type in INTEGER_TYPES or column.type is MySQLType.YEAR:
+    if column.type in INTEGERS_AND_YEAR:
         number_default = int(text) if _INTEGER.fullmatch(text) else 0
         return number_default if -_INT64 <= number_default < _INT64 else 0
     if not NUMBER.fullmatch(text):

@@ -44,7 +44,7 @@ from ticdc_emit.protocols.events import (
 )
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import BLOB_TYPES, INTEGER_TYPES, MySQLType
+from ticdc_emit.sql.types import BLOB_TYPES, WHOLE_TYPES, MySQLType
 
 __all__ = [
     "OpenColumn",
@@ -170,7 +170,6 @@ OpenMessage: TypeAlias = "OpenRow | OpenDdl | OpenWatermark"
 _ESCAPE = re.compile(r'\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|([abtnvfr"\\])|)')
 _LETTERS = {"a": b"\a", "b": b"\b", "t": b"\t", "n": b"\n", "v": b"\v", "f": b"\f", "r": b"\r", '"': b'"', "\\": b"\\"}
 _CHARACTERS = frozenset({MySQLType.VARCHAR, MySQLType.VAR_STRING, MySQLType.STRING})
-_WHOLE = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT}
 
 
 def open_convert(column: Column) -> Convert | None:
@@ -190,7 +189,7 @@ def open_type_convert(column: OpenColumn) -> Convert | None:
 
 
 def _convert(kind: int, *, is_binary: bool) -> Convert | None:
-    if kind in _WHOLE:
+    if kind in WHOLE_TYPES:
         return _whole
     if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
         return _single if kind == MySQLType.FLOAT else _double

@@ -33,7 +33,7 @@ from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.row_images import Members
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
-from ticdc_emit.sql.types import BINARY_CHARSET, BLOB_TYPES, FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MySQLType
+from ticdc_emit.sql.types import BINARY_CHARSET, BLOB_TYPES, FLOAT_TYPES, INT64_TYPES, MySQLType
 
 __all__ = [
     "MEMBER_BEGIN",
@@ -124,7 +124,7 @@ def _of_any(index: Index, column: Column) -> Flag:
 MEMBER_BEGIN, MEMBER_END = b"{", b"}"
 """The bytes around a column's members."""
 
-_BARE = INTEGER_TYPES | FLOAT_TYPES | LABEL_TYPES | {MySQLType.YEAR, MySQLType.BIT}
+_BARE = INT64_TYPES | FLOAT_TYPES
 
 
 def members_of(table: TableInfo, columns: tuple[Column, ...], switches: OpenSwitches) -> Members:

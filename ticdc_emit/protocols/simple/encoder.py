@@ -48,7 +48,14 @@ from ticdc_emit.protocols.simple.schema import (
 )
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MySQLType, type_name
+from ticdc_emit.sql.types import (
+    FLOAT_TYPES,
+    INTEGERS_AND_YEAR,
+    LABEL_TYPES,
+    WHOLE_TYPES,
+    MySQLType,
+    type_name,
+)
 
 __all__ = [
     "ENVELOPE_BYTES",
@@ -440,7 +447,7 @@ class SimpleAvroRows(_SimpleRows):
             return long_pieces(values, _avro_union(Branch.UNSIGNED_BIGINT))
         if kind in LABEL_TYPES:
             return number_pieces(values, _avro_union(Branch.LONG))
-        if kind in INTEGER_TYPES or kind is MySQLType.YEAR or self._is_long_bit(column):
+        if kind in INTEGERS_AND_YEAR or self._is_long_bit(column):
             return long_pieces(values, _avro_union(Branch.LONG))
         if kind in FLOAT_TYPES:
             return float_pieces(values, _avro_union(Branch.FLOAT if kind is MySQLType.FLOAT else Branch.DOUBLE))
@@ -479,13 +486,7 @@ def _avro_checksum(changes: Changes) -> list[Piece]:
     return [*long_pieces(version, union), corrupted, *long_pieces(current), *long_pieces(previous)]
 
 
-_SIGNED_TYPES = INTEGER_TYPES | {
-    MySQLType.FLOAT,
-    MySQLType.DOUBLE,
-    MySQLType.BIT,
-    MySQLType.YEAR,
-    MySQLType.NEWDECIMAL,
-}
+_SIGNED_TYPES = WHOLE_TYPES | FLOAT_TYPES | {MySQLType.NEWDECIMAL}
 """The types with UNSIGNED and ZEROFILL."""
 
 

@@ -16,7 +16,13 @@ from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.names import ddl_kind
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
-from ticdc_emit.sql.types import BINARY_CHARSET, TYPES, ColumnFlag, MySQLType, type_name
+from ticdc_emit.sql.types import (
+    BINARY_CHARSET,
+    TYPES,
+    ColumnFlag,
+    MySQLType,
+    type_name,
+)
 
 __all__ = [
     "DDL_TYPES",
@@ -138,7 +144,10 @@ def _column(number: int, column: SimpleColumn, primary: set[str]) -> Column:
 
 
 _TYPES = {
-    type_name(kind, charset): kind for charset in (BINARY_CHARSET, "utf8mb4") for kind in MySQLType if kind in TYPES
+    type_name(kind, charset): kind
+    for charset in (BINARY_CHARSET, "utf8mb4")
+    for kind, facts in TYPES.items()
+    if facts.avro
 }
 _EXCHANGE_PARTITION = "exchange partition"
 

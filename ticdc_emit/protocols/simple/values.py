@@ -33,7 +33,12 @@ from ticdc_emit.protocols.events import OTHER_TABLES, ChecksumMismatchError, Dec
 from ticdc_emit.protocols.simple.schema import SimpleColumn, SimpleTableSchema
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
+from ticdc_emit.sql.types import (
+    FLOAT_TYPES,
+    INT64_TYPES,
+    WHOLE_TYPES,
+    MySQLType,
+)
 
 __all__ = ["SimpleChecksum", "SimpleTimestamp", "check_images", "row_values", "simple_convert"]
 
@@ -129,7 +134,7 @@ _READ: Mapping[str, Callable[[SimpleColumn, Any], Any]] = {
 def simple_convert(column: Column, zone: str) -> Convert | None:
     """Return a function that converts a column's values to canonical text. ``zone``: the changefeed's."""
     kind = column.type
-    if kind in INTEGER_TYPES or kind in (MySQLType.YEAR, MySQLType.BIT):
+    if kind in WHOLE_TYPES:
         unsigned = column.unsigned or kind is MySQLType.BIT
         return lambda value: value if type(value) is str else str(value & _WORD if unsigned else value)
     if kind in FLOAT_TYPES:
@@ -150,9 +155,6 @@ def _timestamp(value: SimpleTimestamp, zone: str) -> str:
 
 def _binary(value: Any) -> str:
     return value if isinstance(value, str) else raw_text(value)
-
-
-_NUMBERS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQLType.SET}
 
 
 def check_images(event: RowEvent, stated: SimpleChecksum, table: TableInfo) -> None:
@@ -195,7 +197,7 @@ def _row_checksum(table: TableInfo, image: Mapping[str, Any]) -> int:
 
 def _bytes(column: Column, value: Any) -> bytes:
     kind = column.type
-    if kind in _NUMBERS:
+    if kind in INT64_TYPES:
         return word(int(value))
     if kind is MySQLType.FLOAT:
         return double(struct.unpack("<f", struct.pack("<f", float(value)))[0])

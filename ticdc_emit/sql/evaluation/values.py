@@ -28,7 +28,7 @@ from ticdc_emit.sql.types import (
     BINARY_CHARSET,
     DATE_TYPES,
     FLOAT_TYPES,
-    INTEGER_TYPES,
+    INTEGERS_AND_YEAR,
     LABEL_TYPES,
     MOMENT_TYPES,
     ColumnFlag,
@@ -158,7 +158,7 @@ def constant(value: int | Decimal | float | str | bytes | None, collate: str = "
 def column_value(column: Operand, data: pa.Array) -> Value:
     """Return the values of a column of a type; ``data``: their accepted form (``columnar/values.py``)."""
     kind, text = column.type, partial(Value, collate=column.collate, strength=Coercibility.IMPLICIT)
-    if kind in INTEGER_TYPES or kind is MySQLType.YEAR:
+    if kind in INTEGERS_AND_YEAR:
         return Value(Kind.INT, data, type=column)
     if kind is MySQLType.NEWDECIMAL:
         return Value(Kind.DECIMAL, data)

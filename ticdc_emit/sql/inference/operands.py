@@ -14,7 +14,7 @@ from typing import Final
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.sql.charsets import python_codec
-from ticdc_emit.sql.types import BINARY_CHARSET, INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.sql.types import BINARY_CHARSET, STRING_TYPES, TYPES, ColumnFlag, MySQLType
 
 __all__ = [
     "ASCII_TEXT",
@@ -78,17 +78,7 @@ class Coercibility(IntEnum):
     IGNORABLE = 6
 
 
-_EVALS = dict.fromkeys((*INTEGER_TYPES, MySQLType.BIT, MySQLType.YEAR), Eval.INT) | {
-    MySQLType.FLOAT: Eval.REAL,
-    MySQLType.DOUBLE: Eval.REAL,
-    MySQLType.NEWDECIMAL: Eval.DECIMAL,
-    MySQLType.DATE: Eval.DATETIME,
-    MySQLType.DATETIME: Eval.DATETIME,
-    MySQLType.TIMESTAMP: Eval.TIMESTAMP,
-    MySQLType.DURATION: Eval.DURATION,
-    MySQLType.JSON: Eval.JSON,
-    MySQLType.VECTOR_FLOAT32: Eval.VECTOR,
-}
+_EVALS = {kind: Eval(facts.eval) for kind, facts in TYPES.items()}
 _HYBRIDS = frozenset({MySQLType.BIT, MySQLType.ENUM, MySQLType.SET})
 
 
@@ -113,7 +103,7 @@ class Operand:
 
     @property
     def eval(self) -> Eval:
-        return Eval.JSON if self.is_array else _EVALS.get(self.type, Eval.STRING)
+        return Eval.JSON if self.is_array else _EVALS[self.type]
 
     @property
     def is_hybrid(self) -> bool:

@@ -34,10 +34,12 @@ from ticdc_emit.sql.inference.operands import (
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
     BLOB_TYPES,
+    FLOAT_TYPES,
     INTEGER_BITS,
     INTEGER_TYPES,
     LABEL_TYPES,
     TEMPORAL_TYPES,
+    WHOLE_TYPES,
     ColumnFlag,
     MySQLType,
 )
@@ -175,13 +177,7 @@ def _has_value(constant: Operand) -> bool:
     return constant.value is not None
 
 
-_NUMBERS = INTEGER_TYPES | {
-    MySQLType.YEAR,
-    MySQLType.BIT,
-    MySQLType.FLOAT,
-    MySQLType.DOUBLE,
-    MySQLType.NEWDECIMAL,
-}
+_NUMBERS = WHOLE_TYPES | FLOAT_TYPES | {MySQLType.NEWDECIMAL}
 _VARCHARS = (MySQLType.VARCHAR, MySQLType.VAR_STRING)
 _WIDE = frozenset({MySQLType.LONG, MySQLType.LONGLONG})
 _NEXT_WIDER = {

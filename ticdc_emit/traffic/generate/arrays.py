@@ -25,7 +25,7 @@ from ticdc_emit.columnar.strings import label_text
 from ticdc_emit.columnar.values import Rendering, accept, plain_text
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.schema.model import Column
-from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, TYPES, MySQLType
 
 __all__ = [
     "BASE_36",
@@ -223,20 +223,7 @@ def joined(*parts: Any) -> pa.Array:
 # -- values of a column's type -----------------------------------------------------------------------------------------
 
 _MAX_NATIVE_DIGITS = 38
-_NAMED = {
-    MySQLType.FLOAT: pa.float32(),
-    MySQLType.DOUBLE: pa.float64(),
-    MySQLType.YEAR: pa.int32(),
-    MySQLType.BIT: pa.int64(),
-    MySQLType.DATE: pa.date32(),
-    MySQLType.DATETIME: pa.timestamp("us"),
-    MySQLType.TIMESTAMP: pa.timestamp("us", "UTC"),
-    MySQLType.DURATION: pa.string(),
-    MySQLType.ENUM: pa.string(),
-    MySQLType.SET: pa.string(),
-    MySQLType.JSON: pa.string(),
-    MySQLType.VECTOR_FLOAT32: pa.string(),
-}
+_UTC_MOMENT = pa.timestamp("us", "UTC")
 
 
 def native_type(column: Column) -> pa.DataType:
@@ -250,11 +237,11 @@ def native_type(column: Column) -> pa.DataType:
         return pa.decimal128(column.flen, scale) if column.flen <= _MAX_NATIVE_DIGITS else pa.string()
     if kind in STRING_TYPES:
         return pa.binary() if column.is_binary else pa.string()
-    if kind not in _NAMED:
+    if not TYPES[kind].arrow:
         raise UnsupportedTypeError(
             f"cannot generate values for type {kind.name}", remedy="Leave the column out", column=column.name
         )
-    return _NAMED[kind]
+    return _UTC_MOMENT if kind is MySQLType.TIMESTAMP else pa.type_for_alias(TYPES[kind].arrow)
 
 
 def native_values(column: Column, accepted: pa.Array) -> pa.Array:

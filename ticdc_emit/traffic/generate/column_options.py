@@ -27,9 +27,11 @@ from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import (
     FLOAT_TYPES,
     INTEGER_TYPES,
+    INTEGERS_AND_YEAR,
     LABEL_TYPES,
     MOMENT_TYPES,
     STRING_TYPES,
+    WHOLE_TYPES,
     MySQLType,
     integer_range,
 )
@@ -116,7 +118,7 @@ _MOST_LABELS = 1000
 _MOST_POINTS = 1 << 62
 _MOST_FLOAT = 1 << 53  # integers that a DOUBLE holds exactly
 _EPOCH = dt.datetime(1970, 1, 1)
-_LABELLED = INTEGER_TYPES | FLOAT_TYPES | STRING_TYPES | LABEL_TYPES | {MySQLType.NEWDECIMAL, MySQLType.YEAR}
+_LABELLED = INTEGERS_AND_YEAR | FLOAT_TYPES | STRING_TYPES | LABEL_TYPES | {MySQLType.NEWDECIMAL}
 _LABELLED |= {MySQLType.DATE, MySQLType.DATETIME, MySQLType.DURATION, MySQLType.JSON}
 _RANGED = "integers, DECIMAL, FLOAT, DOUBLE, YEAR, BIT, DATE, DATETIME and TIMESTAMP"
 
@@ -253,7 +255,7 @@ class _Reader:
     def _steps(self, value: Any) -> int:
         """Return a bound in units of the column."""
         column = self._column
-        if column.type in (*INTEGER_TYPES, MySQLType.YEAR, MySQLType.BIT):
+        if column.type in WHOLE_TYPES:
             if isinstance(value, int) and not isinstance(value, bool):
                 return value
             self._refuse("range", f"{value!r} is not an integer", "Write integers")
