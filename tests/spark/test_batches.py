@@ -133,10 +133,10 @@ def test_finish_belongs_to_the_last_batch(spark: Any, changes: Callable[..., Any
 
 
 def test_a_replay_moves_no_end_back() -> None:
-    done = BatchState(3).completed(watermark=90, sent_until=91, rows=4)
-    finished = done.completed(watermark=100, sent_until=100, rows=4)
-    assert finished.completed(watermark=90, sent_until=91, rows=4) == finished
-    assert BatchState(3).completed(watermark=None, sent_until=-1, rows=0).end_watermark is None
+    done = BatchState(3).complete(watermark=90, sent_until=91, rows=4)
+    finished = done.complete(watermark=100, sent_until=100, rows=4)
+    assert finished.complete(watermark=90, sent_until=91, rows=4) == finished
+    assert BatchState(3).complete(watermark=None, sent_until=-1, rows=0).end_watermark is None
 
 
 def test_ddl_of_one_commit_ts_keeps_its_order() -> None:

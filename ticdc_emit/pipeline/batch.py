@@ -276,7 +276,7 @@ class EncodedBatch:
         """Deliver here, in bounded memory."""
         return read_results(deliver(iter(self.chunks)))
 
-    def begun(self, state: BatchState) -> BatchState:
+    def begin_in(self, state: BatchState) -> BatchState:
         """Return the state in which the batch begins, if it is that of the encoding.
 
         Raises :class:`StateError` if the changefeed went on meanwhile.

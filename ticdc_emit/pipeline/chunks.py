@@ -174,14 +174,14 @@ def message_chunks(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles)
 def _chunks_of(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> Iterator[_Chunk]:
     topics = {topic: number for number, topic in enumerate({topic: 0 for each in made for topic in each.topics})}
     columns = {
-        ORDER_KEY: _together([each.keys for each in made]),
-        "key": _together([each.encoded.filled_keys() for each in made]),
-        "value": _together([each.encoded.values for each in made]),
+        ORDER_KEY: _concat([each.keys for each in made]),
+        "key": _concat([each.encoded.filled_keys() for each in made]),
+        "value": _concat([each.encoded.values for each in made]),
     }
     if made[0].encoded.ends is not None:
-        columns["end"] = _together([each.encoded.ends for each in made])
+        columns["end"] = _concat([each.encoded.ends for each in made])
     messages = pa.record_batch(columns)
-    codes = np.concatenate([_renumbered(each, topics) for each in made])
+    codes = np.concatenate([_with_topic_numbers(each, topics) for each in made])
     order = None if len(made) == 1 else order_of(messages.column(ORDER_KEY))
     places = np.arange(len(codes)) if order is None else np.asarray(order)
     if (codes != codes[0]).any():
@@ -192,7 +192,7 @@ def _chunks_of(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> 
     starts, names = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])).tolist(), list(topics)
     for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
         number, partition = divmod(int(codes[start]), MOST_PARTITIONS)
-        yield from _bodies(messages.slice(start, end - start), (names[number], partition), buckets, files)
+        yield from _partition_chunks(messages.slice(start, end - start), (names[number], partition), buckets, files)
     for each in made:
         for place, claim in each.encoded.claims:
             target = each.target(place)
@@ -257,7 +257,9 @@ def from_ipc(body: bytes | pa.Buffer) -> pa.RecordBatch:
         raise unreadable(f"a chunk is damaged: {type(fault).__name__}") from None
 
 
-def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets, files: ChunkFiles) -> Iterator[_Chunk]:
+def _partition_chunks(
+    messages: pa.RecordBatch, target: Target, buckets: Buckets, files: ChunkFiles
+) -> Iterator[_Chunk]:
     """Yield one topic-partition's messages in chunks of bounded size."""
     keys = messages.column(ORDER_KEY)
     rows = max(1, messages.num_rows * _BODY_BYTES // max(messages.nbytes, 1))
@@ -301,7 +303,7 @@ def _batch(chunks: list[_Chunk]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=CHUNK_SCHEMA)
 
 
-def _renumbered(made: EncodedRows, topics: Mapping[str, int]) -> _Codes:
+def _with_topic_numbers(made: EncodedRows, topics: Mapping[str, int]) -> _Codes:
     """Return the codes of messages by other numbers of their topics."""
     if len(topics) == 1:
         return made.codes
@@ -311,7 +313,7 @@ def _renumbered(made: EncodedRows, topics: Mapping[str, int]) -> _Codes:
     return codes
 
 
-def _together(arrays: list[pa.Array]) -> pa.Array:
+def _concat(arrays: list[pa.Array]) -> pa.Array:
     return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
 
 
@@ -365,23 +367,23 @@ class ChunkStore:
             target = topic.as_py(), partition.as_py()
             match kind.as_py():
                 case ChunkKind.MESSAGES:
-                    own = self._kept(body) if body.is_valid else file.as_py()
-                    own_keys = self._kept(keys) if keys.is_valid else None
+                    own = self._hold(body) if body.is_valid else file.as_py()
+                    own_keys = self._hold(keys) if keys.is_valid else None
                     chunk = Chunk(first.as_py(), last.as_py(), rows.as_py(), own, own_keys)
                     self._chunks.setdefault(target, []).append(chunk)
                 case ChunkKind.CLAIMS:
-                    self._claims.setdefault(target, []).append(self._kept(body))
+                    self._claims.setdefault(target, []).append(self._hold(body))
                 case ChunkKind.LATE:
                     self.late_rows[target] += rows.as_py()
                 case ChunkKind.FILTERED:
                     self.filtered[target[0]] += rows.as_py()
                 case ChunkKind.COUNTS:
-                    self._counts.append(self._kept(body))
+                    self._counts.append(self._hold(body))
                     self.hands_back = bucket.as_py() == 0
                 case ChunkKind.SKIPPED:
                     self.skipped[target[0]] += rows.as_py()
                     if body.is_valid:
-                        self._skipped.append(self._kept(body))
+                        self._skipped.append(self._hold(body))
                 case ChunkKind.TRANSACTIONS:
                     self.transactions.setdefault(target[0], set()).update(
                         from_ipc(body.as_buffer()).column(ORDER_KEY).to_pylist()
@@ -428,7 +430,7 @@ class ChunkStore:
         """Return the order keys of a chunk."""
         return from_ipc(self._read(chunk.keys or chunk.body)).select([ORDER_KEY])
 
-    def _kept(self, body: pa.Scalar) -> pa.Buffer | _Span:
+    def _hold(self, body: pa.Scalar) -> pa.Buffer | _Span:
         """Hold a body as it came, without a copy, or write it to the file."""
         content = body.as_buffer()
         if self._held + content.size <= self._limit:

@@ -32,7 +32,7 @@ from ticdc_emit.pipeline.sort_key import (
     order_keys,
     order_of,
 )
-from ticdc_emit.pipeline.transactions import DELETED, INSERTED, numbered, ranks
+from ticdc_emit.pipeline.transactions import DELETED, INSERTED, ranks, with_whole_numbers
 
 __all__ = ["OrderCheck", "arranged", "ordered", "sorted_by_commit"]
 
@@ -187,7 +187,7 @@ def ordered(
     """Return the changes of a table that are sent, updates of keys split, in total order, without an ambiguous one.
 
     ``kept_back`` counts those that are not sent, by reason. Raises :class:`DuplicateChangeError`, and what
-    :func:`~ticdc_emit.pipeline.transactions.numbered` and :func:`~ticdc_emit.pipeline.row_filter.split_and_filter` do.
+    ``transactions.with_whole_numbers`` and :func:`~ticdc_emit.pipeline.row_filter.split_and_filter` do.
     """
     sent = _sent(batch, table, plan, Counter() if kept_back is None else kept_back)
     if _rises(sent):  # so no update was split
@@ -201,14 +201,14 @@ def arranged(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.Re
     """Return the changes of a table that are sent, updates of keys split, in total order, and their order keys.
 
     Two changes that nothing orders are left as they are. Raises what
-    :func:`~ticdc_emit.pipeline.transactions.numbered` and :func:`~ticdc_emit.pipeline.row_filter.split_and_filter` do.
+    ``transactions.with_whole_numbers`` and :func:`~ticdc_emit.pipeline.row_filter.split_and_filter` do.
     """
     return _keyed(_sent(batch, table, plan, Counter()), table, plan)
 
 
 def _sent(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
     """Return the changes that are sent, updates of keys split."""
-    batch = sorted_by_commit(numbered(batch, f"{table.schema}.{table.name}"))
+    batch = sorted_by_commit(with_whole_numbers(batch, f"{table.schema}.{table.name}"))
     batch = drop_unreplicated(batch, table, plan, kept_back, keyless=False)
     return split_and_filter(batch, table, plan, kept_back)
 

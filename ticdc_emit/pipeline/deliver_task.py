@@ -96,7 +96,7 @@ def sum_of_digests(*digests: Digest) -> Digest:
 class TaskResult:
     """The result of one topic-partition in a task.
 
-    ``ddl``, ``watermarks``, ``bootstraps``: messages among the rows. ``digest``: of the rows' messages
+    ``controls``: control messages among the rows. ``digest``: of the rows' messages
     (:class:`RowsDigest`), empty where the task was not asked for it. These are of the whole batch or task, in the
     result of one topic-partition: ``claims`` (objects stored), ``retries`` (of the connection), ``skipped`` (bad rows
     by table), ``filtered`` (rows that are not replicated, by rule) and ``counts`` (``pipeline.row_counts``, as an
@@ -109,19 +109,13 @@ class TaskResult:
     first_commit_ts: int = -1
     messages: int = 0
     bytes: int = 0
-    ddl: int = 0
-    watermarks: int = 0
-    bootstraps: int = 0
     claims: int = 0
     retries: int = 0
     digest: Digest = b""
     counts: CountsBody = b""
     skipped: dict[str, int] = field(default_factory=dict)
     filtered: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def controls(self) -> ControlCounts:
-        return ControlCounts(self.ddl, self.watermarks, self.bootstraps)
+    controls: ControlCounts = field(default_factory=ControlCounts)
 
     def plus(self, other: TaskResult) -> TaskResult:
         """Return what two tasks did for one topic-partition."""
@@ -134,18 +128,13 @@ class TaskResult:
             "counts": self.counts or other.counts,
             "skipped": dict(Counter(self.skipped) + Counter(other.skipped)),
             "filtered": dict(Counter(self.filtered) + Counter(other.filtered)),
+            "controls": self.controls + other.controls,
         }
         return TaskResult(**summed)
 
-    def count(self, controls: ControlCounts) -> None:
-        """Add control messages that were merged in."""
-        self.ddl += controls.ddl
-        self.watermarks += controls.watermark
-        self.bootstraps += controls.bootstrap
-
 
 _BODIES = ("digest", "counts")
-_BY_NAME = ("skipped", "filtered")
+_BY_NAME = ("skipped", "filtered", "controls")
 _COUNTS = tuple(each.name for each in fields(TaskResult) if each.name not in (*_BODIES, *_BY_NAME))
 RESULT_SCHEMA = pa.schema(
     [
@@ -162,15 +151,11 @@ RESULT_SCHEMA = pa.schema(
 
 def result_batch(results: Mapping[Target, TaskResult]) -> pa.RecordBatch:
     """Return the results of a task as a batch of :data:`RESULT_SCHEMA`."""
-    rows = [
-        {
-            "topic": topic,
-            "partition": partition,
-            **asdict(result),
-            **{name: json.dumps(getattr(result, name)) for name in _BY_NAME},
-        }
-        for (topic, partition), result in sorted(results.items())
-    ]
+    rows = []
+    for (topic, partition), result in sorted(results.items()):
+        values = asdict(result)
+        values |= {name: json.dumps(values[name]) for name in _BY_NAME}
+        rows.append({"topic": topic, "partition": partition, **values})
     return pa.RecordBatch.from_pylist(rows, schema=RESULT_SCHEMA)
 
 
@@ -194,8 +179,8 @@ def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, Tas
         raise error
     results: dict[Target, TaskResult] = {}
     for row in table.to_pylist():
-        counts = {name: row[name] for name in (*_COUNTS, *_BODIES)}
-        result = TaskResult(**counts, **{name: json.loads(row[name]) for name in _BY_NAME})
+        values = {name: row[name] for name in (*_COUNTS, *_BODIES)} | {name: json.loads(row[name]) for name in _BY_NAME}
+        result = TaskResult(**values | {"controls": ControlCounts(**values["controls"])})
         target = row["topic"], row["partition"]
         results[target] = results[target].plus(result) if target in results else result
     return results
@@ -346,7 +331,7 @@ class DeliverTask:
                         result.first_commit_ts = int(rows.stamps[0])
                     placed = controls.among(target, rows.stamps, result.max_commit_ts, result.first_commit_ts)
                     rows.due, rows.places = placed.messages, placed.places
-                    result.count(ControlCounts.of(placed.events))
+                    result.controls += ControlCounts.of(placed.events)
                     result.max_commit_ts = int(rows.stamps[-1])
                 result.rows += rows.num_rows
                 if not self.check_only:

@@ -202,31 +202,31 @@ class Merge:
     def windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
         """Yield what ``read`` gives for the chunks, in total order."""
         if len(self._clusters) == 1 and len(self._clusters[0]) == 1:
-            return self._merged(self._clusters[0], read)
-        return _joined((window for cluster in self._clusters for window in self._merged(cluster, read)), _JOINED_ROWS)
+            return self._merge_cluster(self._clusters[0], read)
+        return _join_small(
+            (window for cluster in self._clusters for window in self._merge_cluster(cluster, read)), _JOINED_ROWS
+        )
 
     def tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
         """Yield the windows that may hold two changes of one commit_ts, and those that share theirs with another.
 
         ``read`` gives order keys.
         """
-        return _joined(self._tied_windows(read), _JOINED_KEYS)
-
-    def _tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
-        clusters = self._clusters
+        clusters, tied = self._clusters, []
         for place, cluster in enumerate(clusters):
             alone = len(cluster) == 1 and cluster[0].keys is None
             before = place and _last_stamp(clusters[place - 1]) == _stamp(cluster[0].first)
             after = place + 1 < len(clusters) and _stamp(clusters[place + 1][0].first) == _last_stamp(cluster)
             if not alone or before or after:
-                yield from self._merged(cluster, read)
+                tied.append(cluster)
+        return _join_small((window for cluster in tied for window in self._merge_cluster(cluster, read)), _JOINED_KEYS)
 
-    def _merged(self, cluster: list[Chunk], read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
+    def _merge_cluster(self, cluster: list[Chunk], read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
         if len(cluster) == 1:
-            rows = self._ranked(read(cluster[0]))
+            rows = self._with_ranks(read(cluster[0]))
             yield MergedRows([rows], commit_stamps(rows.column(ORDER_KEY)))
             return
-        batches = (SortedRows.of(self._ranked(read(chunk))) for chunk in cluster)
+        batches = (SortedRows.of(self._with_ranks(read(chunk))) for chunk in cluster)
         held: list[_Held] = []
         size = fresh = 0
         for batch, bound in zip(batches, self._bounds(cluster), strict=False):
@@ -235,7 +235,7 @@ class Merge:
             few = size < _WINDOW_BYTES or fresh < len(held) * _FRESH
             if bound is not None and size < self._limit and few:
                 continue
-            before, held = _parted(held, bound)
+            before, held = _split_at(held, bound)
             if before:
                 yield MergedRows.merged(before)
             size, fresh = sum(each.nbytes for each in held), 0
@@ -253,7 +253,7 @@ class Merge:
         yield from (chunk.first[:compared] for chunk in cluster[1:])
         yield None
 
-    def _ranked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _with_ranks(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a chunk's rows with the ranks that only the whole batch tells, in the order that they then have."""
         if self._transactions is None:
             return batch
@@ -268,7 +268,7 @@ class Merge:
         return batch if order is None else batch.take(order)
 
 
-def _parted(held: list[_Held], bound: bytes | None) -> tuple[list[SortedRows], list[_Held]]:
+def _split_at(held: list[_Held], bound: bytes | None) -> tuple[list[SortedRows], list[_Held]]:
     """Return the rows with keys below ``bound`` (``None``: all), and what is left."""
     before, left = [], []
     for part, nbytes in held:
@@ -281,7 +281,7 @@ def _parted(held: list[_Held], bound: bytes | None) -> tuple[list[SortedRows], l
     return before, left
 
 
-def _joined(windows: Iterable[MergedRows], most_rows: int) -> Iterator[MergedRows]:
+def _join_small(windows: Iterable[MergedRows], most_rows: int) -> Iterator[MergedRows]:
     """Yield the windows, small neighbours as one: with many topic-partitions a block has few rows for each."""
     held: list[MergedRows] = []
     rows = size = 0

@@ -91,7 +91,7 @@ class Planner:
         """Return the plan of a batch as far as it is known without the sink: partition counts are made up."""
         return self._outline(state.ddl).plan.at(state.build_ts)
 
-    def checkable(self, state: BatchState) -> Plan:
+    def checkable_plan(self, state: BatchState) -> Plan:
         """Return the outline as messages can be made of it, to look at rows before any schema is registered."""
         outline = self.outline(state)
         return with_made_up_headers(outline, self.config) if self._outline(state.ddl).registers else outline
@@ -100,7 +100,7 @@ class Planner:
         """Return the plan of a batch, at the batch's clock; its topics exist from now on."""
         return self._plan(state.ddl).at(state.build_ts)
 
-    def registered(self, state: BatchState, batch: Batch) -> Plan:
+    def registered_plan(self, state: BatchState, batch: Batch) -> Plan:
         """Return the plan of a batch with every schema registered that its rows may need.
 
         Raises the :class:`~ticdc_emit.errors.RegistryError` family, and

@@ -278,9 +278,9 @@ class RunTotal(_Work):
             claims=self.claims + report.claims,
             finished_ms=report.finished_ms,
             live=report.live,
-            skipped=_added(self.skipped, report.skipped),
-            filtered=_added(self.filtered, report.filtered),
-            filtered_ddl=_added(self.filtered_ddl, report.filtered_ddl),
+            skipped=_add_counts(self.skipped, report.skipped),
+            filtered=_add_counts(self.filtered, report.filtered),
+            filtered_ddl=_add_counts(self.filtered_ddl, report.filtered_ddl),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -291,7 +291,7 @@ ReportCallback: TypeAlias = Callable[[RunReport], object]
 """What is called with each report, as soon as its batch is recorded."""
 
 
-def _added(counts: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+def _add_counts(counts: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted((Counter(counts) + Counter(more)).items()))
 
 

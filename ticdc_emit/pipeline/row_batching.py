@@ -54,24 +54,24 @@ class RowBatcher:
         if not ended and rows.num_rows - starts[-1] < self._packing.max_rows:
             self._kept = rows.slice(int(starts[-1]))
             rows, starts = rows.slice(0, int(starts[-1])), starts[:-1]
-        return self._joined(rows, starts), np.searchsorted(starts, breaks)
+        return self._join(rows, starts), np.searchsorted(starts, breaks)
 
     def rest(self) -> pa.RecordBatch | None:
         """Return the message of the rows that are kept, ``None`` without any: no row follows."""
         kept, self._kept = self._kept, None
-        return None if kept is None else self._joined(kept, np.zeros(1, np.int64))
+        return None if kept is None else self._join(kept, np.zeros(1, np.int64))
 
     def whole(self, rows: Encoded) -> tuple[Encoded, _Places]:
         """Return the messages of rows that no other follows, and the place of the last row of each."""
         keys, values = rows.filled_keys(), rows.values
         starts = self._starts(keys, values, _NOWHERE)
         keys, values = self._packing.joined(keys, values, starts)
-        return Encoded(values, keys), _lasts(starts, len(rows))
+        return Encoded(values, keys), _last_rows(starts, len(rows))
 
-    def _joined(self, rows: pa.RecordBatch, starts: Starts) -> pa.RecordBatch:
+    def _join(self, rows: pa.RecordBatch, starts: Starts) -> pa.RecordBatch:
         """Return messages; each has the commit_ts of its last row."""
         topic, partition, keys, values, commit_ts = rows.columns
-        count, lasts = len(starts), pa.array(_lasts(starts, rows.num_rows))
+        count, lasts = len(starts), pa.array(_last_rows(starts, rows.num_rows))
         joined = self._packing.joined(keys, values, starts)
         columns = [topic.slice(0, count), partition.slice(0, count), *joined, commit_ts.take(lasts)]
         return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
@@ -135,6 +135,6 @@ def _bytes_before(keys: pa.Array, values: pa.Array, places: _Places | slice) -> 
     return of_keys + of_values
 
 
-def _lasts(starts: Starts, count: int) -> _Places:
+def _last_rows(starts: Starts, count: int) -> _Places:
     """Return the place of the last row of each message of ``count`` rows."""
     return np.append(starts, count)[1:] - 1

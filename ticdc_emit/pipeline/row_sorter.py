@@ -29,7 +29,7 @@ from ticdc_emit.pipeline.row_filter import drop_unreplicated, split_and_filter
 from ticdc_emit.pipeline.row_reader import CHUNK_ROWS, change_form
 from ticdc_emit.pipeline.same_shape_tables import TableRows, by_key_shape, sort_together
 from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_keys, order_of
-from ticdc_emit.pipeline.transactions import numbered, ranks
+from ticdc_emit.pipeline.transactions import ranks, with_whole_numbers
 from ticdc_emit.routing.topics import Target
 
 __all__ = ["RowSorter", "gathered_batches"]
@@ -153,7 +153,7 @@ class RowSorter:
     def _by_itself(self, tables: Iterable[tuple[TablePlan, pa.RecordBatch]]) -> Iterator[RowBatch]:
         """Yield each table's rows that are sent, without late ones, their updates split."""
         for table, part in tables:
-            part = sorted_by_commit(numbered(part, f"{table.schema}.{table.name}"))
+            part = sorted_by_commit(with_whole_numbers(part, f"{table.schema}.{table.name}"))
             part = drop_unreplicated(part, table, self._plan, self.kept_back, keyless=self._table is None)
             part = self._timely(table, part)
             if part.num_rows:

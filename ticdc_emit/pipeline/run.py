@@ -85,7 +85,7 @@ class Changefeed:
         self._ddl = ddl_statements(ddl, self._database)
         where = self._options.state_uri
         self._store = open_state_store(None if where is None else where.reveal())
-        self._pulse = PeriodicTask(self.beat, self._options.heartbeat)
+        self._heartbeat = PeriodicTask(self.beat, self._options.heartbeat)
         self._claims = ClaimStore.of(config.codec.large_message_handle)
         self._planner = Planner(
             config,
@@ -157,7 +157,7 @@ class Changefeed:
                 remedy="Number the batches from 0. After the last number, use a new state_uri",
                 option="batch_id",
             )
-        with self._pulse.batch(), self._planner.ask_again_after_failure():
+        with self._heartbeat.batch(), self._planner.ask_again_after_failure():
             return self._run(batch, batch_id, final=final, until=until, hooks=hooks)
 
     def _run(
@@ -173,22 +173,24 @@ class Changefeed:
         is_checked = self._options.validate == "batch" and not state.done and not is_kept
         if is_checked:
             controls = self._planner.controls(state)
-            checkable = self._planner.checkable(state)
+            checkable = self._planner.checkable_plan(state)
             check = DeliverTask(checkable, controls, None, check_only=True)
             batch.run(self._encode_task(checkable, controls.late_until), check)
         if self._store.claim():  # another writer may have been here since
             state = self._state_of(statements, batch_id, batch)
         # from here on the world outside is touched: topics, subjects, records, messages
-        plan = self._planner.registered(state, batch)
+        plan = self._planner.registered_plan(state, batch)
         self._warn_keyless(plan)
         controls = self._planner.controls(state)
         rules = self._planner.control_rules(state)
         encode = self._encode_task(plan, controls.late_until, rules)
-        skipped = self._skipped_file(state)
+        path, skipped = self._options.bad_rows_path, None
+        if path is not None:
+            skipped = SkippedFile(path, state.run or self._run_name, state.batch_id)
         deliver = DeliverTask(plan, controls, self.sink, self._claims, digests=is_kept, skipped=skipped)
         if state.done or (self._options.validate == "batch" and not is_checked):
             checked = batch.run(encode, replace(deliver, check_only=True))
-            state = state.checked(sum(result.rows for result in checked.values()), self._digest(checked))
+            state = state.with_rows(sum(result.rows for result in checked.values()), self._digest(checked))
         if not state.done:
             self._store.save(state)
         if hooks is not None:
@@ -214,7 +216,7 @@ class Changefeed:
         limit = top if final else highest_watermark(top, self._options.lateness)
         limit = limit if until is None else max(limit, until)
         report, sent_until = self._end_batch(state, plan, controls, results, top, limit, started)
-        done = state.completed(
+        done = state.complete(
             watermark=report.watermark,
             sent_until=sent_until,
             rows=report.rows,
@@ -239,13 +241,13 @@ class Changefeed:
         known = self._store.load(batch_id)
         if known is not None and known.done:
             known.refuse_other_ddl(statements)
-            return batch.begun(known) if isinstance(batch, EncodedBatch) else known
+            return batch.begin_in(known) if isinstance(batch, EncodedBatch) else known
         if known is None:
             before = self._store.latest_before(batch_id) or BatchState(-1)
             known = before.next(batch_id, self._options.now(), before.run or self._run_name)
         state = known.with_ddl([*self._ddl, *statements])
         self._planner.outline(state)  # a statement that does not apply must not be in a record
-        return batch.begun(state) if isinstance(batch, EncodedBatch) else state
+        return batch.begin_in(state) if isinstance(batch, EncodedBatch) else state
 
     def _encode_task(self, plan: Plan, late_until: int | None, rules: ControlRules | None = None) -> EncodeTask:
         """Return the task of the rows; those at or below ``late_until`` are late. It counts them for ``rules``."""
@@ -259,11 +261,6 @@ class Changefeed:
             tells_skipped=how.bad_rows_path is not None,
             tick_ms=None if rules is None else rules.bootstrap_rules.tick_ms,
         )
-
-    def _skipped_file(self, state: BatchState) -> SkippedFile | None:
-        """Return the file for the batch's bad rows; ``None`` if the options name no path."""
-        path = self._options.bad_rows_path
-        return None if path is None else SkippedFile(path, state.run or self._run_name, state.batch_id)
 
     def _end_batch(
         self,
@@ -282,22 +279,22 @@ class Changefeed:
         """
         counts = {t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages}
         delivery = DeliveryReport(counts, sum(result.retries for result in results.values()))
-        tail = FinalControls([], [], state.watermark, state.sent_until)
+        end = FinalControls([], [], state.watermark, state.sent_until)
         if max(top, limit) >= 0:
             encoder = ControlEncoder(plan)
             spans = {t: (r.first_commit_ts, r.max_commit_ts) for t, r in results.items() if r.rows}
-            tail = final_controls(plan, encoder, controls, spans, top if top >= 0 else limit, limit)
-            delivery += self._deliver(plan, encoder, tail.messages)
-        sent_until = max(tail.sent_until, state.sent_until)
+            end = final_controls(plan, encoder, controls, spans, top if top >= 0 else limit, limit)
+            delivery += self._deliver(plan, encoder, end.messages)
+        sent_until = max(end.sent_until, state.sent_until)
         report = RunReport(
             batch_id=state.batch_id,
             rows=sum(result.rows for result in results.values()),
             late_rows=sum(result.late_rows for result in results.values()),
             delivery=delivery,
             seconds=time.monotonic() - started,
-            watermark=tail.watermark,
+            watermark=end.watermark,
             max_commit_ts=top if top >= 0 else None,
-            controls=sum((result.controls for result in results.values()), ControlCounts.of(tail.events)),
+            controls=sum((result.controls for result in results.values()), ControlCounts.of(end.events)),
             ddl_events=len(controls.sent_ddl(sent_until)),
             claims=sum(result.claims for result in results.values()),
             finished_ms=time.time_ns() // 1_000_000,
@@ -327,7 +324,7 @@ class Changefeed:
         :class:`~ticdc_emit.errors.StateError` if that batch was begun and not finished, because its rows are still to
         come. Ends the heartbeat.
         """
-        self._pulse.stop()
+        self._heartbeat.stop()
         record = self._store.newest()
         if record is None:
             return None
@@ -344,7 +341,7 @@ class Changefeed:
         with self._planner.ask_again_after_failure():
             plan, controls = self._planner.plan(state), self._planner.controls(state)
             report, top = self._end_batch(state, plan, controls, {}, top, top, started)
-        done = record.completed(
+        done = record.complete(
             watermark=report.watermark,
             sent_until=top,
             rows=record.rows,
@@ -361,7 +358,7 @@ class Changefeed:
         Returns ``None`` while a batch runs, before the first batch, and after one that was not finished. ``heartbeat``
         calls it.
         """
-        with self._pulse.between_batches() as is_free:
+        with self._heartbeat.between_batches() as is_free:
             if not is_free:
                 return None
             with self._planner.ask_again_after_failure():
@@ -376,7 +373,7 @@ class Changefeed:
 
     def close(self) -> None:
         """End the heartbeat and release the state store for another process. Another batch starts both again."""
-        self._pulse.stop()
+        self._heartbeat.stop()
         self._store.release()
 
     def _digest(self, results: Mapping[Target, TaskResult]) -> str | None:
@@ -393,7 +390,7 @@ class Changefeed:
         ddl = [*self._ddl, *batch.ddl_rows(self._database)]
         state = BatchState(-1, self._options.now()).with_ddl(ddl)
         batch.check(self._planner.outline(state))
-        plan = self._planner.registered(state, batch)
+        plan = self._planner.registered_plan(state, batch)
         encode = replace(self._encode_task(plan, None), bad_rows="refuse")
         return encode, DeliverTask(plan, ControlSchedule(), None, self._claims)
 
@@ -417,7 +414,7 @@ class Changefeed:
         state = self._state_of((), batch_id)
         if table is None and self._planner.names_tables(state):
             return None
-        plan = self._planner.registered(state, EncodedBatch(state, table, ()))
+        plan = self._planner.registered_plan(state, EncodedBatch(state, table, ()))
         encode = self._encode_task(plan, self._planner.controls(state).late_until, self._planner.control_rules(state))
         return Encoding.of_table(state, encode, table)
 

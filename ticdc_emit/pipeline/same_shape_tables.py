@@ -23,7 +23,7 @@ from ticdc_emit.errors import RowError
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_batch import BATCH_BYTES, Block, RowBatch, TableGroup, encoder_of
 from ticdc_emit.pipeline.sort_key import order_keys_of
-from ticdc_emit.pipeline.transactions import numbered, ranks, updates_of_keys
+from ticdc_emit.pipeline.transactions import key_updates, ranks, with_whole_numbers
 
 __all__ = ["TableRows", "by_key_shape", "sort_together"]
 
@@ -59,7 +59,7 @@ def sort_together(
     if batch is form:  # no row is moved before its place is known
         codes[places] = codes.copy()
     try:
-        batch = numbered(batch, "")
+        batch = with_whole_numbers(batch, "")
     except RowError:
         return [], list(tables)
     stamps = np.asarray(batch.column("commit_ts"))
@@ -68,7 +68,7 @@ def sort_together(
         return [], list(tables)
     info = encoder_of(tables[0].table).table
     alone = np.zeros(len(tables), np.bool_)
-    changed = updates_of_keys(batch, info, plan.rendering) if plan.splits else None
+    changed = key_updates(batch, info, plan.rendering) if plan.splits else None
     if changed is not None:
         alone[codes[changed]] = True
         if alone.all():

@@ -99,13 +99,15 @@ _LONGEST_TEXT = 1024  # of a change without a key; handle keys are compared whol
 def order_keys(batch: pa.RecordBatch, table: TablePlan, place: int, rank: npt.NDArray[np.int8]) -> pa.Array:
     """Return the order key of each change of one table, ``binary``.
 
-    ``batch``: in change form, with a checked commit_ts and ``numbered`` transactions. ``place``: the table's.
+    ``batch``: in change form, with a checked commit_ts and transactions as whole numbers. ``place``: the table's.
     ``rank``: of each change inside its transaction.
     """
     stamps = np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))
     head, kind = _heads_and_kinds(batch, stamps, np.uint32(place), rank)
     keys = [
-        _joined(head[start : start + length], batch.slice(start, length), encoder.table, kind[start : start + length])
+        _join_sections(
+            head[start : start + length], batch.slice(start, length), encoder.table, kind[start : start + length]
+        )
         for start, length, encoder in table.spans(pa.array(stamps))
     ]
     if len(keys) == 1:
@@ -119,7 +121,7 @@ def order_keys_of(
     """Return the order key of each change of tables whose keys are as those of ``info``; ``places``: of each row's."""
     stamps = np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))
     head, kind = _heads_and_kinds(batch, stamps, places, rank)
-    return _joined(head, batch, info, kind)
+    return _join_sections(head, batch, info, kind)
 
 
 def _heads_and_kinds(
@@ -221,7 +223,7 @@ def _heads(keys: pa.Array, width: int) -> Bytes:
     return heads
 
 
-def _joined(head: Bytes, batch: pa.RecordBatch, info: TableInfo, kind: Bytes) -> pa.Array:
+def _join_sections(head: Bytes, batch: pa.RecordBatch, info: TableInfo, kind: Bytes) -> pa.Array:
     """Put the sections of the keys of one table version together."""
     columns = key_columns(batch, info.order_columns)
     nameless = np.full(len(head), not info.whole_handle_key or len(columns) < len(info.order_columns))
@@ -305,14 +307,14 @@ def number_cells(values: pa.Array, mark: Mark = Mark.SIGNED) -> Bytes:
     nulls = null_mask(values)
     filled = values if nulls is None else values.fill_null(0)
     numbers = np.asarray(filled.cast(pa.uint64() if unsigned else pa.int64())).view(np.uint64)
-    return _marked(Mark.UNSIGNED if unsigned else mark, big_endian(numbers if unsigned else numbers ^ _SIGN), nulls)
+    return _with_mark(Mark.UNSIGNED if unsigned else mark, big_endian(numbers if unsigned else numbers ^ _SIGN), nulls)
 
 
 def _floats(values: pa.Array, nulls: Nulls) -> Bytes:
     filled = values if nulls is None else values.fill_null(0)
     bits = (np.asarray(filled.cast(pa.float64())) + 0.0).view(np.uint64)  # -0 is 0
     # IEEE 754: the bits of positive numbers ascend, those of negative ones descend
-    return _marked(Mark.FLOAT, big_endian(np.where(bits & _SIGN, ~bits, bits | _SIGN)), nulls)
+    return _with_mark(Mark.FLOAT, big_endian(np.where(bits & _SIGN, ~bits, bits | _SIGN)), nulls)
 
 
 def _decimals(values: pa.Array, nulls: Nulls) -> Bytes:
@@ -321,10 +323,10 @@ def _decimals(values: pa.Array, nulls: Nulls) -> Bytes:
     data = np.frombuffer(values.buffers()[1], np.uint8, len(values) * width, values.offset * width)
     digits = data.reshape(len(values), width)[:, ::-1].copy()
     digits[:, 0] ^= 0x80
-    return _marked(Mark.DECIMAL, digits, nulls)
+    return _with_mark(Mark.DECIMAL, digits, nulls)
 
 
-def _marked(mark: Mark, digits: Bytes, nulls: Nulls) -> Bytes:
+def _with_mark(mark: Mark, digits: Bytes, nulls: Nulls) -> Bytes:
     """Put the mark before each value; a NULL is zero bytes only."""
     cells = np.empty((len(digits), digits.shape[1] + 1), np.uint8)
     cells[:, 0], cells[:, 1:] = mark, digits
@@ -335,7 +337,7 @@ def _marked(mark: Mark, digits: Bytes, nulls: Nulls) -> Bytes:
 
 def _texts(values: pa.Array, nulls: Nulls, limit: int | None) -> pa.Array:
     if limit is not None and int(element_lengths(values).max(initial=0)) > limit:
-        values = pa.array([_shortened(text, limit) for text in values.to_pylist()], pa.binary())
+        values = pa.array([_shorten(text, limit) for text in values.to_pylist()], pa.binary())
     if (text_buffers(values).data == 0).any():
         values = pc.replace_substring(values, b"\x00", _ZERO)
     mark, end, nothing = (pa.scalar(text, pa.binary()) for text in (bytes([Mark.TEXT]), _END, b""))
@@ -343,7 +345,7 @@ def _texts(values: pa.Array, nulls: Nulls, limit: int | None) -> pa.Array:
     return cells if nulls is None else cells.fill_null(pa.scalar(b"\x00", pa.binary()))
 
 
-def _shortened(text: bytes | None, limit: int) -> bytes | None:
+def _shorten(text: bytes | None, limit: int) -> bytes | None:
     """Return a text by which long ones still differ; how they compare then means nothing, but never changes."""
     if text is None or len(text) <= limit:
         return text

@@ -70,7 +70,7 @@ class BatchState:
     digest: str | None = None
     run: str | None = None
 
-    def completed(
+    def complete(
         self,
         *,
         watermark: int | None,
@@ -97,7 +97,7 @@ class BatchState:
             digest=digest,
         )
 
-    def checked(self, rows: int, digest: str | None) -> BatchState:
+    def with_rows(self, rows: int, digest: str | None) -> BatchState:
         """Return the record with what the batch's rows are, which no later run of it may change.
 
         Raises :class:`StateError` as :meth:`refuse_other_rows` does.

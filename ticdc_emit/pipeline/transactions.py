@@ -38,11 +38,11 @@ __all__ = [
     "TRANSACTION",
     "UPDATED",
     "SplitOrder",
+    "key_updates",
     "kind_ranks",
-    "numbered",
     "ranks",
     "split_updates",
-    "updates_of_keys",
+    "with_whole_numbers",
 ]
 
 
@@ -60,7 +60,7 @@ _LAST, _UNKNOWN = 3, -1
 _NO_NUMBER = -(1 << 63)
 
 
-def numbered(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
+def with_whole_numbers(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
     """Return the batch with the columns of :data:`TRANSACTION` as ``int64``, in whatever form they came.
 
     ``table`` is for errors: :class:`UnsupportedTypeError` for a column that holds no whole numbers of 64 bits,
@@ -123,10 +123,10 @@ def split_updates(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.Rec
         return batch
     whole, split = np.flatnonzero(~changed), np.flatnonzero(changed)
     rows = batch.take(pa.array(np.concatenate([whole, split, split])))
-    return _halved(rows, np.repeat([_WHOLE, "d", "i"], [len(whole), len(split), len(split)]))
+    return _split_rows(rows, np.repeat([_WHOLE, "d", "i"], [len(whole), len(split), len(split)]))
 
 
-def _halved(batch: pa.RecordBatch, marks: npt.NDArray[np.str_]) -> pa.RecordBatch:
+def _split_rows(batch: pa.RecordBatch, marks: npt.NDArray[np.str_]) -> pa.RecordBatch:
     """Return the batch with the rows marked ``d`` and ``i`` as deletes and inserts, each with its one image."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     whole = marks == _WHOLE
@@ -149,13 +149,13 @@ def _key_changed(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Mas
         return None
     key_changes = np.zeros(batch.num_rows, np.bool_)
     for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
-        changed = updates_of_keys(batch.slice(start, length), encoder.table, how)
+        changed = key_updates(batch.slice(start, length), encoder.table, how)
         if changed is not None:
             key_changes[start : start + length] = changed
     return key_changes if key_changes.any() else None
 
 
-def updates_of_keys(batch: pa.RecordBatch, info: TableInfo, how: Rendering) -> Mask | None:
+def key_updates(batch: pa.RecordBatch, info: TableInfo, how: Rendering) -> Mask | None:
     """Return which rows of one table version (or of tables whose keys are alike) are updates that change a key.
 
     ``None``: none is.
@@ -166,7 +166,7 @@ def updates_of_keys(batch: pa.RecordBatch, info: TableInfo, how: Rendering) -> M
     if not columns or not len(rows):
         return None
     key_changes = np.zeros(batch.num_rows, np.bool_)
-    key_changes[rows] = _changed(batch.take(pa.array(rows)), info, columns, how)
+    key_changes[rows] = _changed_rows(batch.take(pa.array(rows)), info, columns, how)
     return key_changes if key_changes.any() else None
 
 
@@ -178,7 +178,7 @@ def _updates(batch: pa.RecordBatch) -> Mask:
     return updates
 
 
-def _changed(batch: pa.RecordBatch, table: TableInfo, columns: tuple[Column, ...], how: Rendering) -> Mask:
+def _changed_rows(batch: pa.RecordBatch, table: TableInfo, columns: tuple[Column, ...], how: Rendering) -> Mask:
     """Return in which rows any of the columns changed. Columns that an image lacks are ignored."""
     changed = np.zeros(batch.num_rows, np.bool_)
     for column in columns:

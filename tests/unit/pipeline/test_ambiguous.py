@@ -19,7 +19,7 @@ from ticdc_emit.pipeline import conflicting_changes
 from ticdc_emit.pipeline.conflicting_changes import OrderCheck
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.sort_key import order_keys, order_of
-from ticdc_emit.pipeline.transactions import numbered, ranks
+from ticdc_emit.pipeline.transactions import ranks, with_whole_numbers
 
 ID = pa.struct([("id", pa.int32())])
 
@@ -34,7 +34,7 @@ TABLE = planned("id int primary key")
 
 def keys_of(batch: pa.RecordBatch, table: TablePlan = TABLE) -> pa.Array:
     """The order keys of a batch, in order."""
-    batch = numbered(batch, "test.t")
+    batch = with_whole_numbers(batch, "test.t")
     keys = order_keys(batch, table, 0, ranks(batch, "by-kind"))
     order = order_of(keys)
     return keys if order is None else keys.take(order)

@@ -22,7 +22,7 @@ from ticdc_emit.pipeline.sort_key import (
     order_of,
     with_ranks,
 )
-from ticdc_emit.pipeline.transactions import numbered, ranks
+from ticdc_emit.pipeline.transactions import ranks, with_whole_numbers
 
 
 def planned(columns: str) -> TablePlan:
@@ -44,7 +44,7 @@ def batch(rows: list[tuple[Any, ...]], **kinds: Any) -> pa.RecordBatch:
 
 
 def keys_of(rows: pa.RecordBatch, table: TablePlan) -> pa.Array:
-    rows = numbered(rows, "test.t")
+    rows = with_whole_numbers(rows, "test.t")
     return order_keys(rows, table, 0, ranks(rows, "by-kind"))
 
 
@@ -171,7 +171,7 @@ def test_the_sections_of_a_key() -> None:
     keys = keys_of(rows, KEYED)
     assert commit_stamps(keys).tolist() == [2**64 - 1, 5, 1 << 63]
     assert [key[30] for key in keys.to_pylist()] == [0, 1, 2]
-    flat = order_keys(numbered(rows, "test.t"), KEYED, 0, pa.array([0, 0, 0]).to_numpy())
+    flat = order_keys(with_whole_numbers(rows, "test.t"), KEYED, 0, pa.array([0, 0, 0]).to_numpy())
     import numpy as np
 
     assert with_ranks(flat, np.array([1, 2])).to_pylist() == keys.to_pylist()

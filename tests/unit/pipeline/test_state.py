@@ -91,12 +91,12 @@ def test_no_record_is_removed_by_its_own_save(is_kept: bool, tmp_path: Path) -> 
 def test_the_greatest_commit_ts_goes_on_to_the_next_batch(tmp_path: Path) -> None:
     stores: list[StateStore] = [MemoryStateStore(), FsspecStateStore(str(tmp_path))]
     for store in stores:
-        done = BatchState(0).completed(watermark=None, sent_until=-1, rows=1, max_commit_ts=20)
-        store.save(done.next(1, None).completed(watermark=None, sent_until=-1, rows=1, max_commit_ts=16))
+        done = BatchState(0).complete(watermark=None, sent_until=-1, rows=1, max_commit_ts=20)
+        store.save(done.next(1, None).complete(watermark=None, sent_until=-1, rows=1, max_commit_ts=16))
         record = store.newest()
         assert record is not None
         assert (record.max_commit_ts, record.end_max_commit_ts) == (20, 20)
-        assert record.completed(watermark=None, sent_until=-1, rows=1, max_commit_ts=-1) == record
+        assert record.complete(watermark=None, sent_until=-1, rows=1, max_commit_ts=-1) == record
 
 
 def statements(*numbers: int) -> tuple[tuple[int, str, str], ...]:
@@ -164,7 +164,7 @@ def test_another_writer_of_the_same_history(tmp_path: Path) -> None:
 
 
 def test_records_of_a_release_that_kept_all_ddl_in_each(tmp_path: Path) -> None:
-    state = BatchState(0, ddl=statements(5, 6)).completed(watermark=None, sent_until=-1, rows=1)
+    state = BatchState(0, ddl=statements(5, 6)).complete(watermark=None, sent_until=-1, rows=1)
     (tmp_path / "batch-0.json").write_text(json.dumps(asdict(state)))
     store = FsspecStateStore(str(tmp_path))
     assert store.load(0) == state
