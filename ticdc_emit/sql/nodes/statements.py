@@ -81,6 +81,9 @@ __all__ = [
 ]
 
 
+# -- databases ---------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class DatabaseOption:
     """``name``: charset, collate, encryption, placement_policy or tiflash_replica (of ``labels``)."""
@@ -161,178 +164,7 @@ class UseDatabase(Clause):
     name: str
 
 
-@dataclass(frozen=True)
-class Recover:
-    """RECOVER TABLE by name (perhaps the ``number``-th of them) or BY JOB ``number``."""
-
-    table: TableName | None
-    number: int = 0
-
-    def restore(self, style: Style = WIRE) -> str:
-        if self.table is None:
-            return style.word("RECOVER TABLE BY JOB ") + str(self.number)
-        return style.word("RECOVER TABLE ") + self.table.restore(style) + (f" {self.number}" if self.number else "")
-
-
-@dataclass(frozen=True)
-class Flashback:
-    """FLASHBACK of ``what``: TABLE, DATABASE or CLUSTER. To a new name, to a ``timestamp``, or to a ``tso``."""
-
-    what: str
-    names: tuple[TableName, ...] = ()
-    new_name: str = ""
-    timestamp: str | None = None
-    tso: int = 0
-
-    def restore(self, style: Style = WIRE) -> str:
-        text = style.word(f"FLASHBACK {self.what}") + (f" {joined(self.names, style, ', ')}" if self.names else "")
-        if self.timestamp is not None:
-            return text + style.word(" TO TIMESTAMP ") + string(self.timestamp.replace("\\", "\\\\"))
-        if self.tso:
-            return text + style.word(" TO TSO ") + str(self.tso)
-        return text + (style.word(" TO ") + quoted(self.new_name) if self.new_name else "")
-
-
-@dataclass(frozen=True)
-class LockTables:
-    """LOCK TABLES; without any: UNLOCK TABLES."""
-
-    locks: tuple[tuple[TableName, str], ...]
-
-    def restore(self, style: Style = WIRE) -> str:
-        if not self.locks:
-            return style.word("UNLOCK TABLES")
-        locks = (f"{table.restore(style)} {style.word(kind)}" for table, kind in self.locks)
-        return style.word("LOCK TABLES ") + ", ".join(locks)
-
-
-@dataclass(frozen=True)
-class RepairTable:
-    table: TableName
-    definition: CreateTable
-
-    def restore(self, style: Style = WIRE) -> str:
-        return f"{style.word('ADMIN REPAIR TABLE ')}{self.table.restore(style)} {self.definition.restore(style)}"
-
-
-@dataclass(frozen=True)
-class OptimizeTables(Clause):
-    form = Form("OPTIMIZE {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }TABLE|TABLES {tables}")
-    tables: tuple[TableName, ...]
-    no_binlog: bool = False
-
-
-@dataclass(frozen=True)
-class Analyze:
-    """ANALYZE TABLE, which ALTER TABLE ... ANALYZE PARTITION is too."""
-
-    tables: tuple[TableName, ...]
-    partitions: tuple[str, ...] = ()
-    indexes: tuple[str, ...] | None = None
-    no_binlog: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        binlog = "NO_WRITE_TO_BINLOG " if self.no_binlog else ""
-        text = style.word(f"ANALYZE {binlog}TABLE ") + joined(self.tables, style)
-        if self.partitions:
-            text += style.word(" PARTITION ") + ",".join(map(quoted, self.partitions))
-        if self.indexes is not None:
-            text += style.word(" INDEX") + (" " + ",".join(map(quoted, self.indexes)) if self.indexes else "")
-        return text
-
-
-@dataclass(frozen=True)
-class Compact:
-    """ALTER TABLE ... COMPACT."""
-
-    table: TableName
-    partitions: tuple[str, ...] = ()
-    tiflash: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        text = style.word("ALTER TABLE ") + self.table.restore(style) + style.word(" COMPACT")
-        if self.partitions:
-            text += style.word(" PARTITION ") + ",".join(map(quoted, self.partitions))
-        return text + (style.word(" TIFLASH REPLICA") if self.tiflash else "")
-
-
-@dataclass(frozen=True)
-class PlacementPolicy(Clause):
-    """Its options are placement options, which a changefeed leaves out one by one."""
-
-    form = Form("{verb:CREATE|ALTER|DROP} PLACEMENT POLICY {condition}{name:policy}")
-    verb: str
-    condition: str
-    name: str
-    options: int = 0
-
-    def restore(self, style: Style = WIRE) -> str:
-        return "" if self.verb == "ALTER" else f"/*T![placement] {super().restore(style)}{' ' * self.options} */"
-
-
-@dataclass(frozen=True)
-class CreateMaskingPolicy:
-    name: str
-    table: TableName
-    rule: MaskingRule
-    or_replace: bool = False
-    if_not_exists: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        replace = "OR REPLACE " if self.or_replace else ""
-        absent = "IF NOT EXISTS " if self.if_not_exists else ""
-        text = style.word(f"CREATE {replace}MASKING POLICY {absent}") + quoted(self.name) + style.word(" ON ")
-        return f"{text}{self.table.restore(style)} {self.rule.restore(style)}"
-
-
-@dataclass(frozen=True)
-class Sequence(Clause):
-    """``options`` as they print: ``START WITH 5``."""
-
-    form = Form("{verb:CREATE|ALTER} SEQUENCE {condition}{name:table}")
-    verb: str
-    condition: str
-    name: TableName
-    options: tuple[str, ...] = ()
-    table_options: tuple[TableOption, ...] = ()
-
-    def restore(self, style: Style = WIRE) -> str:
-        options = [*map(style.word, self.options), *(option.restore(style) for option in self.table_options)]
-        return " ".join([super().restore(style), *options])
-
-
-@dataclass(frozen=True)
-class DropSequences(Clause):
-    form = Form("DROP SEQUENCE {if_exists?IF EXISTS }{names:tables}")
-    names: tuple[TableName, ...]
-    if_exists: bool = False
-
-
-@dataclass(frozen=True)
-class ResourceGroup(Clause):
-    """Only the start of its options is known (``None`` for no options)."""
-
-    form = Form("{verb:CREATE|ALTER|DROP} RESOURCE GROUP {condition}{name:resource group}")
-    verb: str
-    condition: str
-    name: str
-    options_offset: int | None = None
-
-    def restore(self, style: Style = WIRE) -> str:
-        if self.options_offset is not None:
-            raise UnprintableDdlError(
-                "the options of a resource group are not printed",
-                remedy="Leave the statement out of what the changefeed sends",
-                position=self.options_offset,
-            )
-        return special_comment(super().restore(style), "resource_group", style)
-
-
-OtherStatement: TypeAlias = (
-    "CreateMaskingPolicy | DropSequences | Flashback | LockTables | PlacementPolicy | Recover | RepairTable"
-    " | ResourceGroup | Sequence"
-)
-"""Those that the catalog runs."""
+# -- tables, views and indexes -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -543,3 +375,181 @@ Statement: TypeAlias = (
     "CreateTable | CreateTables | CreateTableLike | CreateView | DropTables | TruncateTable | RenameTables"
     " | CreateDatabase | AlterDatabase | DropDatabase | UseDatabase | AlterTable"
 )
+"""Those that change schemas."""
+
+
+# -- other statements --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Recover:
+    """RECOVER TABLE by name (perhaps the ``number``-th of them) or BY JOB ``number``."""
+
+    table: TableName | None
+    number: int = 0
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.table is None:
+            return style.word("RECOVER TABLE BY JOB ") + str(self.number)
+        return style.word("RECOVER TABLE ") + self.table.restore(style) + (f" {self.number}" if self.number else "")
+
+
+@dataclass(frozen=True)
+class Flashback:
+    """FLASHBACK of ``what``: TABLE, DATABASE or CLUSTER. To a new name, to a ``timestamp``, or to a ``tso``."""
+
+    what: str
+    names: tuple[TableName, ...] = ()
+    new_name: str = ""
+    timestamp: str | None = None
+    tso: int = 0
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word(f"FLASHBACK {self.what}") + (f" {joined(self.names, style, ', ')}" if self.names else "")
+        if self.timestamp is not None:
+            return text + style.word(" TO TIMESTAMP ") + string(self.timestamp.replace("\\", "\\\\"))
+        if self.tso:
+            return text + style.word(" TO TSO ") + str(self.tso)
+        return text + (style.word(" TO ") + quoted(self.new_name) if self.new_name else "")
+
+
+@dataclass(frozen=True)
+class LockTables:
+    """LOCK TABLES; without any: UNLOCK TABLES."""
+
+    locks: tuple[tuple[TableName, str], ...]
+
+    def restore(self, style: Style = WIRE) -> str:
+        if not self.locks:
+            return style.word("UNLOCK TABLES")
+        locks = (f"{table.restore(style)} {style.word(kind)}" for table, kind in self.locks)
+        return style.word("LOCK TABLES ") + ", ".join(locks)
+
+
+@dataclass(frozen=True)
+class RepairTable:
+    table: TableName
+    definition: CreateTable
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"{style.word('ADMIN REPAIR TABLE ')}{self.table.restore(style)} {self.definition.restore(style)}"
+
+
+@dataclass(frozen=True)
+class OptimizeTables(Clause):
+    form = Form("OPTIMIZE {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }TABLE|TABLES {tables}")
+    tables: tuple[TableName, ...]
+    no_binlog: bool = False
+
+
+@dataclass(frozen=True)
+class Analyze:
+    """ANALYZE TABLE, which ALTER TABLE ... ANALYZE PARTITION is too."""
+
+    tables: tuple[TableName, ...]
+    partitions: tuple[str, ...] = ()
+    indexes: tuple[str, ...] | None = None
+    no_binlog: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        binlog = "NO_WRITE_TO_BINLOG " if self.no_binlog else ""
+        text = style.word(f"ANALYZE {binlog}TABLE ") + joined(self.tables, style)
+        if self.partitions:
+            text += style.word(" PARTITION ") + ",".join(map(quoted, self.partitions))
+        if self.indexes is not None:
+            text += style.word(" INDEX") + (" " + ",".join(map(quoted, self.indexes)) if self.indexes else "")
+        return text
+
+
+@dataclass(frozen=True)
+class Compact:
+    """ALTER TABLE ... COMPACT."""
+
+    table: TableName
+    partitions: tuple[str, ...] = ()
+    tiflash: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word("ALTER TABLE ") + self.table.restore(style) + style.word(" COMPACT")
+        if self.partitions:
+            text += style.word(" PARTITION ") + ",".join(map(quoted, self.partitions))
+        return text + (style.word(" TIFLASH REPLICA") if self.tiflash else "")
+
+
+@dataclass(frozen=True)
+class PlacementPolicy(Clause):
+    """Its options are placement options, which a changefeed leaves out one by one."""
+
+    form = Form("{verb:CREATE|ALTER|DROP} PLACEMENT POLICY {condition}{name:policy}")
+    verb: str
+    condition: str
+    name: str
+    options: int = 0
+
+    def restore(self, style: Style = WIRE) -> str:
+        return "" if self.verb == "ALTER" else f"/*T![placement] {super().restore(style)}{' ' * self.options} */"
+
+
+@dataclass(frozen=True)
+class CreateMaskingPolicy:
+    name: str
+    table: TableName
+    rule: MaskingRule
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        replace = "OR REPLACE " if self.or_replace else ""
+        absent = "IF NOT EXISTS " if self.if_not_exists else ""
+        text = style.word(f"CREATE {replace}MASKING POLICY {absent}") + quoted(self.name) + style.word(" ON ")
+        return f"{text}{self.table.restore(style)} {self.rule.restore(style)}"
+
+
+@dataclass(frozen=True)
+class Sequence(Clause):
+    """``options`` as they print: ``START WITH 5``."""
+
+    form = Form("{verb:CREATE|ALTER} SEQUENCE {condition}{name:table}")
+    verb: str
+    condition: str
+    name: TableName
+    options: tuple[str, ...] = ()
+    table_options: tuple[TableOption, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        options = [*map(style.word, self.options), *(option.restore(style) for option in self.table_options)]
+        return " ".join([super().restore(style), *options])
+
+
+@dataclass(frozen=True)
+class DropSequences(Clause):
+    form = Form("DROP SEQUENCE {if_exists?IF EXISTS }{names:tables}")
+    names: tuple[TableName, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class ResourceGroup(Clause):
+    """Only the start of its options is known (``None`` for no options)."""
+
+    form = Form("{verb:CREATE|ALTER|DROP} RESOURCE GROUP {condition}{name:resource group}")
+    verb: str
+    condition: str
+    name: str
+    options_offset: int | None = None
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.options_offset is not None:
+            raise UnprintableDdlError(
+                "the options of a resource group are not printed",
+                remedy="Leave the statement out of what the changefeed sends",
+                position=self.options_offset,
+            )
+        return special_comment(super().restore(style), "resource_group", style)
+
+
+OtherStatement: TypeAlias = (
+    "CreateMaskingPolicy | DropSequences | Flashback | LockTables | PlacementPolicy | Recover | RepairTable"
+    " | ResourceGroup | Sequence"
+)
+"""Those of them that the catalog runs."""

@@ -8,9 +8,10 @@ Names keep the case in which they were written; lengths that were not written ar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
 from typing import Literal as Choice
-from typing import NamedTuple, TypeAlias
 
 from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined, special_comment, string
@@ -23,15 +24,11 @@ __all__ = [
     "TABLE_OPTIONS",
     "AutoRandom",
     "CheckOption",
-    "ClauseOption",
-    "CollateOption",
     "ColumnDef",
     "ColumnOption",
-    "CommentOption",
     "ComputedOption",
     "Constraint",
     "ConstraintKind",
-    "GeneratedOption",
     "IndexOptions",
     "Interval",
     "KeyOption",
@@ -43,7 +40,6 @@ __all__ = [
     "PartitionValues",
     "Partitioning",
     "Reference",
-    "ReferenceOption",
     "Split",
     "TableOption",
     "TtlOption",
@@ -95,7 +91,7 @@ class TypeSpec:
         return f"({length},{self.decimal})" if self.type in _WITH_SCALE and self.decimal >= 0 else f"({length})"
 
 
-OptionValue: TypeAlias = "Literal | DefaultExpression | Expression | str | int | bool | None"
+OptionValue: TypeAlias = "Literal | DefaultExpression | Expression | Reference | str | int | bool | None"
 OptionKind: TypeAlias = Choice[
     "not null",
     "null",
@@ -117,16 +113,32 @@ OptionKind: TypeAlias = Choice[
 
 @dataclass(frozen=True)
 class ColumnOption:
-    """One column option, in the order written. ``value`` is what the catalog needs; by default a node prints its kind.
-
-    ``value`` for PRIMARY KEY: clustered (True, False or None).
+    """One column option, in the order written. ``value`` is what the catalog needs: by kind a comment, a collation, a
+    clause's words, the expression of a generated column, a reference; for PRIMARY KEY whether it is clustered (True,
+    False or None).
     """
 
     kind: OptionKind
     value: OptionValue = None
 
     def restore(self, style: Style = WIRE) -> str:
-        return style.word(self.kind)
+        printer = _OPTION_PRINTERS.get(self.kind)
+        return style.word(self.kind) if printer is None else printer(self.value, style)
+
+
+def _generated(expression: Expression, style: Style, stored: str) -> str:
+    return f"{style.word('GENERATED ALWAYS AS')}({expression.restore(style)}){style.word(stored)}"
+
+
+_OPTION_PRINTERS: dict[OptionKind, Callable[[Any, Style], str]] = {
+    "clause": lambda words, style: words,
+    "collate": lambda name, style: style.word("COLLATE ") + name,
+    "comment": lambda text, style: style.word("COMMENT ") + string(text.replace("\\", "\\\\")),
+    "generated stored": lambda expression, style: _generated(expression, style, " STORED"),
+    "generated virtual": lambda expression, style: _generated(expression, style, " VIRTUAL"),
+    "references": lambda reference, style: reference.restore(style),
+}
+"""How options print from their value; the others print their kind, or are nodes of their own."""
 
 
 @dataclass(frozen=True)
@@ -167,26 +179,6 @@ class ComputedOption(ColumnOption):
 
 
 @dataclass(frozen=True)
-class CommentOption(ColumnOption):
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("COMMENT ") + string(str(self.value).replace("\\", "\\\\"))
-
-
-@dataclass(frozen=True)
-class CollateOption(ColumnOption):
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("COLLATE ") + str(self.value)
-
-
-@dataclass(frozen=True)
-class GeneratedOption(ColumnOption):
-    def restore(self, style: Style = WIRE) -> str:
-        assert isinstance(self.value, Expression)
-        stored = " STORED" if self.kind == "generated stored" else " VIRTUAL"
-        return f"{style.word('GENERATED ALWAYS AS')}({self.value.restore(style)}){style.word(stored)}"
-
-
-@dataclass(frozen=True)
 class CheckOption(ColumnOption):
     name: str = ""
     enforced: bool = True
@@ -196,25 +188,6 @@ class CheckOption(ColumnOption):
         name = f"{style.word('CONSTRAINT')} {quoted(self.name)} " if self.name else ""
         enforced = style.word(" ENFORCED" if self.enforced else " NOT ENFORCED")
         return f"{name}{style.word('CHECK')}({self.value.restore(style)}){enforced}"
-
-
-@dataclass(frozen=True)
-class ReferenceOption(ColumnOption):
-    reference: Reference | None = None
-
-    def restore(self, style: Style = WIRE) -> str:
-        assert self.reference is not None
-        return self.reference.restore(style)
-
-
-@dataclass(frozen=True)
-class ClauseOption(ColumnOption):
-    """COLUMN_FORMAT, STORAGE or SECONDARY_ENGINE_ATTRIBUTE: without effect in TiDB; ``words`` is the printed form."""
-
-    words: str = ""
-
-    def restore(self, style: Style = WIRE) -> str:
-        return self.words
 
 
 @dataclass(frozen=True)

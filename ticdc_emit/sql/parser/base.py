@@ -208,6 +208,13 @@ class TokenCursor:
                 return rule
         return None
 
+    def _members(self, rule: Callable[[], _T]) -> tuple[_T, ...]:
+        """The results of a rule in parentheses, perhaps none."""
+        self._expect_symbol("(")
+        members = () if self._symbol_at(")") else self._list(rule)
+        self._expect_symbol(")")
+        return members
+
     # -- names -----------------------------------------------------------------------------------------------
 
     def _at_name(self, ahead: int = 0) -> bool:
@@ -246,6 +253,14 @@ class TokenCursor:
 
     def _columns(self) -> tuple[nodes.ColumnName, ...]:
         return self._in_parentheses(lambda: self._list(self._column))
+
+    def _partition_list(self) -> tuple[str, ...]:
+        """PARTITION and names in parentheses, if they follow."""
+        return self._in_parentheses(lambda: self._names("a partition")) if self._accept("PARTITION") else ()
+
+    def _column_list(self) -> tuple[str, ...]:
+        """Column names in parentheses, if they follow."""
+        return self._in_parentheses(lambda: self._names("a column name")) if self._symbol_at("(") else ()
 
     def _names(self, what: str) -> tuple[str, ...]:
         return self._list(lambda: self._name(what))

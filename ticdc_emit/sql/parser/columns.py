@@ -356,15 +356,15 @@ class ColumnGrammar(QueryGrammar):
     def _generated_option(self) -> tuple[nodes.ColumnOption, ...]:
         expression = self._parenthesised()
         stored = self._accept_any("VIRTUAL", "STORED") == "STORED"
-        return (nodes.GeneratedOption("generated stored" if stored else "generated virtual", expression),)
+        return (nodes.ColumnOption("generated stored" if stored else "generated virtual", expression),)
 
     def _clause_option(self, word: str, choices: tuple[str, ...]) -> tuple[nodes.ColumnOption, ...]:
-        return (nodes.ClauseOption("clause", None, f"{word} {self._expect_any(*choices)}"),)
+        return (nodes.ColumnOption("clause", f"{word} {self._expect_any(*choices)}"),)
 
     def _engine_attribute_option(self) -> tuple[nodes.ColumnOption, ...]:
         self._equals()
         text = nodes.string(self._string())
-        return (nodes.ClauseOption("clause", None, "SECONDARY_ENGINE_ATTRIBUTE = " + text),)
+        return (nodes.ColumnOption("clause", "SECONDARY_ENGINE_ATTRIBUTE = " + text),)
 
     def _named_check_option(self) -> tuple[nodes.ColumnOption, ...]:
         name = "" if self._word_at() == "CHECK" else self._name("a constraint name")
@@ -552,14 +552,6 @@ class ColumnGrammar(QueryGrammar):
         self._expect("REGIONS")
         return nodes.Split(low, high, self._integer("a number of regions"))
 
-    def _row_value(self) -> tuple[nodes.Node, ...]:
-        self._expect_symbol("(")
-        if self._accept_symbol(")"):
-            return ()
-        members = self._list(lambda: self._default_or(self._expression))
-        self._expect_symbol(")")
-        return members
-
     def _split_index(self) -> tuple[str | None, nodes.Split]:
         """SPLIT has been consumed: the index ("" for the primary key, None for the table), and where."""
         if self._accept("PRIMARY", "KEY"):
@@ -600,9 +592,9 @@ _COLUMN_OPTIONS: dict[str, Callable[[ColumnGrammar], _ColumnOptions]] = {
     "AUTO_INCREMENT": lambda grammar: (nodes.ColumnOption("auto_increment"),),
     "AUTO_RANDOM": lambda grammar: (nodes.AutoRandom("auto_random", *grammar._precision()),),
     "CHECK": ColumnGrammar._check_option,
-    "COLLATE": lambda grammar: (nodes.CollateOption("collate", grammar._collation_name()),),
+    "COLLATE": lambda grammar: (nodes.ColumnOption("collate", grammar._collation_name()),),
     "COLUMN_FORMAT": lambda grammar: grammar._clause_option("COLUMN_FORMAT", _FORMATS),
-    "COMMENT": lambda grammar: (nodes.CommentOption("comment", grammar._string("a comment")),),
+    "COMMENT": lambda grammar: (nodes.ColumnOption("comment", grammar._string("a comment")),),
     "CONSTRAINT": ColumnGrammar._named_check_option,
     "DEFAULT": lambda grammar: (grammar._default(),),
     "GENERATED ALWAYS AS": ColumnGrammar._generated_option,
@@ -611,7 +603,7 @@ _COLUMN_OPTIONS: dict[str, Callable[[ColumnGrammar], _ColumnOptions]] = {
     "NULL": lambda grammar: (nodes.ColumnOption("null"),),
     "ON UPDATE": lambda grammar: (grammar._on_update(),),
     "PRIMARY KEY": ColumnGrammar._primary_key_option,
-    "REFERENCES": lambda grammar: (nodes.ReferenceOption("references", None, grammar._reference()),),
+    "REFERENCES": lambda grammar: (nodes.ColumnOption("references", grammar._reference()),),
     "SECONDARY_ENGINE_ATTRIBUTE": ColumnGrammar._engine_attribute_option,
     "SERIAL DEFAULT VALUE": lambda grammar: _SERIAL,
     "STORAGE": lambda grammar: grammar._clause_option("STORAGE", _STORAGES),

@@ -380,21 +380,13 @@ class CallGrammar(ExpressionGrammar):
             self._advance()
             name = self._name("a function")
             is_word = name.upper() in RESERVED_WORDS or name.upper() in UNRESERVED_WORDS
-            return nodes.QualifiedCall(schema, name, is_word, self._arguments())
+            return nodes.QualifiedCall(schema, name, is_word, self._members(self._expression))
         return None
-
-    def _arguments(self) -> tuple[nodes.Node, ...]:
-        self._expect_symbol("(")
-        if self._accept_symbol(")"):
-            return ()
-        arguments = self._expressions()
-        self._expect_symbol(")")
-        return arguments
 
     def _plain_call(self, name: str = "") -> nodes.Node:
         name = name or self._curr.value
         self._advance()
-        arguments = self._arguments()
+        arguments = self._members(self._expression)
         if name.upper() == "JSON_MEMBEROF" and len(arguments) == 2:  # TiDB's name for the operator
             return nodes.MemberOf(*arguments)
         return nodes.Call(name, arguments)

@@ -17,7 +17,7 @@ from ticdc_emit.sql.lexer import SqlMode, Token, scan
 from ticdc_emit.sql.parser.base import TokenCursor
 from ticdc_emit.sql.parser.functions import CallGrammar
 
-__all__ = ["QueryGrammar"]
+__all__ = ["QUERY_WORDS", "QueryGrammar"]
 
 
 _OF_TABLES = frozenset(
@@ -45,7 +45,7 @@ _OPTIONS = (
     "SQL_CALC_FOUND_ROWS",
 )
 _DISTINCT = {"DISTINCT": "DISTINCT", "DISTINCTROW": "DISTINCT", "ALL": "ALL"}
-_QUERY_WORDS = ("SELECT", "TABLE", "VALUES", "WITH")
+QUERY_WORDS = ("SELECT", "TABLE", "VALUES", "WITH")
 
 
 def _read_hints(token: Token, sql: str) -> tuple[nodes.Hint, ...]:
@@ -99,10 +99,7 @@ class _HintGrammar(TokenCursor):
     def _table(self) -> nodes.HintTable:
         table = self._table_name()
         block = self._block()
-        partitions: tuple[str, ...] = ()
-        if self._accept("PARTITION"):
-            partitions = self._in_parentheses(lambda: self._names("a partition"))
-        return nodes.HintTable(table, block, partitions)
+        return nodes.HintTable(table, block, self._partition_list())
 
 
 class QueryGrammar(CallGrammar):
@@ -172,7 +169,7 @@ class QueryGrammar(CallGrammar):
             alias = self._alias()
             if not alias:
                 self._fail("expected the alias of a LATERAL table")
-            columns = self._in_parentheses(lambda: self._names("a column name")) if self._symbol_at("(") else ()
+            columns = self._column_list()
             return nodes.Source(origin, alias, lateral=True, columns=columns)
         subquery = self._try_subselect()
         if subquery is not None:
@@ -186,9 +183,7 @@ class QueryGrammar(CallGrammar):
 
     def _named_source(self) -> nodes.Source:
         table = self._table_name()
-        partitions: tuple[str, ...] = ()
-        if self._accept("PARTITION"):
-            partitions = self._in_parentheses(lambda: self._names("a partition"))
+        partitions = self._partition_list()
         alias = "" if self._at_words("AS", "OF") else self._alias()
         as_of = None
         if self._accept("AS", "OF"):
@@ -218,10 +213,7 @@ class QueryGrammar(CallGrammar):
             if scope != "JOIN":
                 self._expect("BY")
                 scope += " BY"
-        self._expect_symbol("(")
-        names = () if self._symbol_at(")") else self._list(self._index_name)
-        self._expect_symbol(")")
-        return nodes.IndexHint(word, scope, names)
+        return nodes.IndexHint(word, scope, self._members(self._index_name))
 
     def _index_name(self) -> str:
         if self._at_words("PRIMARY"):
@@ -240,6 +232,9 @@ class QueryGrammar(CallGrammar):
         self._expect_symbol(")")
         seed = self._in_parentheses(self._expression) if self._accept("REPEATABLE") else None
         return nodes.Sample("REGION" if method == "REGIONS" else method, size, unit, seed)
+
+    def _row_value(self) -> tuple[nodes.Node, ...]:
+        return self._members(lambda: self._default_or(self._expression))
 
     def _default_or(self, rule: Callable[[], nodes.Node]) -> nodes.Node:
         if self._at_words("DEFAULT") and not self._symbol_at("(", 1):
@@ -262,12 +257,7 @@ class QueryGrammar(CallGrammar):
 
     def _values_row(self) -> nodes.Row:
         self._expect("ROW")
-        self._expect_symbol("(")
-        if self._accept_symbol(")"):
-            return nodes.Row(())
-        members = self._list(lambda: self._default_or(self._expression))
-        self._expect_symbol(")")
-        return nodes.Row(members)
+        return nodes.Row(self._row_value())
 
     def _select(self) -> nodes.Query:
         """SELECT has been consumed."""
@@ -446,7 +436,7 @@ class QueryGrammar(CallGrammar):
 
     def _common_table(self) -> nodes.CommonTable:
         name = self._name("a name")
-        columns = self._in_parentheses(lambda: self._names("a column name")) if self._symbol_at("(") else ()
+        columns = self._column_list()
         self._expect("AS")
         return nodes.CommonTable(name, columns, self._subselect())
 
@@ -493,7 +483,7 @@ class QueryGrammar(CallGrammar):
         outer = self._index
         self._advance()
         word = self._word_at()
-        if word in _QUERY_WORDS and not (word == "VALUES" and self._symbol_at("(", 1)):
+        if word in QUERY_WORDS and not (word == "VALUES" and self._symbol_at("(", 1)):
             query = self._bare_query()
             self._expect_symbol(")")
             return nodes.Subquery(query)

@@ -215,7 +215,7 @@ class Parser(AlterGrammar):
             security = self._expect_any("DEFINER", "INVOKER")
         self._expect("VIEW")
         table = self._table_name()
-        columns = self._in_parentheses(lambda: self._names("a column name")) if self._symbol_at("(") else ()
+        columns = self._column_list()
         self._expect("AS")
         if self._at_end:
             self._fail("expected SELECT")

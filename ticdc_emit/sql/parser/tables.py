@@ -14,6 +14,7 @@ from typing import ClassVar
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.lexer import Token
 from ticdc_emit.sql.parser.columns import ColumnGrammar
+from ticdc_emit.sql.parser.queries import QUERY_WORDS
 
 __all__ = ["TableGrammar"]
 
@@ -30,7 +31,6 @@ _ROW_FORMATS = (
     "TOKUDB_UNCOMPRESSED",
 )
 _DURATION = re.compile(r"(?:\d+(?:\.\d*)?(?:d|h|m))+", re.ASCII)
-_QUERY_WORDS = ("SELECT", "TABLE", "VALUES", "WITH")
 _VALUES = {"range": "LESS THAN", "list": "IN"}
 
 
@@ -88,10 +88,7 @@ class TableGrammar(ColumnGrammar):
             return nodes.TableOption("placement_policy", self._policy())
         if self._accept("UNION"):
             self._equals()
-            self._expect_symbol("(")
-            tables = () if self._symbol_at(")") else self._list(self._table_name)
-            self._expect_symbol(")")
-            return nodes.UnionOption("union", tables=tables)
+            return nodes.UnionOption("union", tables=self._members(self._table_name))
         if self._accept("TTL"):
             self._equals()
             return self._ttl()
@@ -389,7 +386,7 @@ class TableGrammar(ColumnGrammar):
             offset = self._curr.start
         duplicates = self._accept_any("IGNORE", "REPLACE")
         self._accept("AS")
-        select = self._query() if self._symbol_at("(") or self._word_at() in _QUERY_WORDS else None
+        select = self._query() if self._symbol_at("(") or self._word_at() in QUERY_WORDS else None
         return nodes.CreateTable(
             table,
             columns,
@@ -411,7 +408,7 @@ class TableGrammar(ColumnGrammar):
         ahead = 1
         while self._symbol_at("(", ahead):
             ahead += 1
-        if self._word_at(ahead) not in _QUERY_WORDS:
+        if self._word_at(ahead) not in QUERY_WORDS:
             return None
         subquery = self._try_subselect()
         self._retreat(start)
