@@ -56,7 +56,7 @@ from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.sql.words import split_name
+from ticdc_emit.schema.model import schema_and_name
 
 __all__ = ["Encoder"]
 
@@ -226,7 +226,7 @@ class Encoder:
 
     def _planned(self, table: str | None) -> TablePlan:
         live = [(info.schema, info.name) for info in self.catalog.tables() if not info.is_view]
-        planned = self.plan.table(*split_name(table, live or list(self.plan.tables)))
+        planned = self.plan.table(*schema_and_name(table, live or list(self.plan.tables)))
         planned.refuse_keyless()
         if not any(planned.encoders) and not planned.left_out:
             raise SchemaError(

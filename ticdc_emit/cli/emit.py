@@ -26,8 +26,7 @@ from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.registry.base import registry_for
 from ticdc_emit.registry.http import RegistryTls
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.sql.words import split_name
+from ticdc_emit.schema.model import TableInfo, schema_and_name
 from ticdc_emit.tso import compose
 
 __all__ = ["run"]
@@ -134,7 +133,7 @@ def _table(catalog: Catalog, table: str | None) -> TableInfo:
             remedy=f"Choose one with --table: {', '.join(names)}" if known else "Add a CREATE TABLE statement",
         )
     try:
-        return catalog.table(*split_name(table, known))
+        return catalog.table(*schema_and_name(table, known))
     except UnknownTableError as error:
         remedy = f"{did_you_mean(table, names)}The schema file has: {', '.join(names)}"
         raise UnknownTableError(error.message, remedy=remedy, option="table") from None

@@ -33,7 +33,7 @@ from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.row_reader import change_form, check_images
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.routing.topics import Target
-from ticdc_emit.sql.words import split_name
+from ticdc_emit.schema.model import schema_and_name
 
 __all__ = ["ArrowBatch", "Batch", "CommitHooks", "EncodedBatch", "Encoding", "null_in_ddl", "typed_table"]
 
@@ -85,7 +85,7 @@ def typed_table(columns: Sequence[str], table: str | None, plan: Plan) -> tuple[
     """Return whose changes rows with these columns are: ``table``, or the only one; ``None`` for the generic form."""
     if is_generic(columns):
         return None
-    key = split_name(table, [key for key, planned in plan.tables.items() if any(planned.encoders)])
+    key = schema_and_name(table, [key for key, planned in plan.tables.items() if any(planned.encoders)])
     plan.table(*key)  # refused here rather than by a task
     return key
 

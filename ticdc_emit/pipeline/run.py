@@ -50,7 +50,7 @@ from ticdc_emit.pipeline.state_store import open_state_store
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.sql.words import split_name
+from ticdc_emit.schema.model import schema_and_name
 
 __all__ = ["Changefeed"]
 
@@ -102,7 +102,7 @@ class Changefeed:
         # a wrong schema or option is refused here, before any data
         plan = self.outline
         only = next(iter(plan.tables)) if len(plan.tables) == 1 else None
-        key = only if table is None else split_name(table, [])
+        key = only if table is None else schema_and_name(table, [])
         if key is not None and key in plan.tables:
             plan.tables[key].refuse_keyless()
         self._warn_keyless(plan)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+from ticdc_emit.errors import SchemaError
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
@@ -24,7 +25,7 @@ from ticdc_emit.sql.types import (
     type_name,
 )
 
-__all__ = ["Column", "Index", "Partition", "TableInfo", "mysql_type_name", "sql_type", "type_desc"]
+__all__ = ["Column", "Index", "Partition", "TableInfo", "mysql_type_name", "schema_and_name", "sql_type", "type_desc"]
 
 
 _NOT_NULL, _UNSIGNED = int(ColumnFlag.NOT_NULL), int(ColumnFlag.UNSIGNED)
@@ -312,3 +313,21 @@ def _length_suffix(column: Column) -> str:
     if kind is MySQLType.VECTOR_FLOAT32 and column.flen != UNSPECIFIED_LENGTH:
         return f"({column.flen})"
     return ""
+
+
+def schema_and_name(table: str | None, known: list[tuple[str, str]]) -> tuple[str, str]:
+    """Return (schema, name) of ``schema.name``; a bare name is in ``test``; without a name, the only known table's."""
+    if table is None:
+        if len(known) == 1:
+            return known[0]
+        if not known:
+            raise SchemaError(
+                "the catalog has no table yet",
+                remedy="Give CREATE TABLE in the schema, as ddl, or in rows with op = 'ddl'",
+            )
+        raise SchemaError(
+            f"the catalog has {len(known)} tables: which one do the rows belong to?",
+            remedy="Name it: table='schema.name'",
+        )
+    schema, dot, name = table.partition(".")
+    return (schema, name) if dot else ("test", table)

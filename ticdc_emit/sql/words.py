@@ -1,13 +1,11 @@
-"""TiDB's words: those that are not identifiers without quotes, those that are, and the functions with a grammar.
+"""TiDB's words: reserved ones, those that are names too, and functions with a grammar; how names are quoted and folded.
 
 Rule source: pingcap/tidb ``pkg/parser/keywords.go`` and ``pkg/parser/misc.go`` (``tokenMap``, ``btFuncTokenMap``).
 """
 
 from __future__ import annotations
 
-from ticdc_emit.errors import SchemaError
-
-__all__ = ["CALL_WORDS", "RESERVED_WORDS", "UNRESERVED_WORDS", "keyword", "quoted", "split_name", "to_lower"]
+__all__ = ["CALL_WORDS", "RESERVED_WORDS", "UNRESERVED_WORDS", "keyword", "quoted", "to_lower"]
 
 
 RESERVED_WORDS = frozenset(
@@ -116,21 +114,3 @@ def keyword(word: str) -> str:
     Python's ``upper`` turns a dotless i into I and a long s into S; TiDB folds ASCII only.
     """
     return word.upper() if word.isascii() else word
-
-
-def split_name(table: str | None, known: list[tuple[str, str]]) -> tuple[str, str]:
-    """Return (schema, name) of ``schema.name``; without a name, the only table."""
-    if table is None:
-        if len(known) == 1:
-            return known[0]
-        if not known:
-            raise SchemaError(
-                "the catalog has no table yet",
-                remedy="Give CREATE TABLE in the schema, as ddl, or in rows with op = 'ddl'",
-            )
-        raise SchemaError(
-            f"the catalog has {len(known)} tables: which one do the rows belong to?",
-            remedy="Name it: table='schema.name'",
-        )
-    schema, dot, name = table.partition(".")
-    return (schema, name) if dot else ("test", table)

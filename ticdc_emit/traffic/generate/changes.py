@@ -19,10 +19,9 @@ import pyarrow.compute as pc
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.hints import names
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.model import Column, TableInfo, schema_and_name
 from ticdc_emit.sql.script import refuse_path
 from ticdc_emit.sql.types import INTEGER_TYPES
-from ticdc_emit.sql.words import split_name
 from ticdc_emit.traffic.generate.arrays import (
     Hashes,
     Ints,
@@ -472,7 +471,7 @@ def _wanted(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:
     if not names:
         return None
     known = [(info.schema, info.name) for info in catalog.tables()]
-    chosen = (catalog.table(*split_name(name, known)) for name in names)
+    chosen = (catalog.table(*schema_and_name(name, known)) for name in names)
     return {(info.schema, info.name) for info in chosen}
 
 

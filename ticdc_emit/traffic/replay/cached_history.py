@@ -31,11 +31,10 @@ from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.routing.topics import Target
-from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.model import TableInfo, schema_and_name
 from ticdc_emit.spark.batch import ADAPTIVE_EXECUTION, SparkBatch, check_changes, setting_off, spark_columns
 from ticdc_emit.spark.frames import change_columns, commit_ts_column
 from ticdc_emit.spark.worker import Step, in_worker
-from ticdc_emit.sql.words import split_name
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.replay.rows import column_named, comparable, keep_transactions
 from ticdc_emit.traffic.replay.slices import Slice
@@ -367,7 +366,7 @@ def _hashed(value: Column, kind: DataType) -> Iterator[Column]:
 
 def _versions(plan: Plan, table: str | None) -> list[TableInfo]:
     known = [key for key, planned in plan.tables.items() if any(planned.encoders)]
-    return [encoder.table for encoder in plan.table(*split_name(table, known)).encoders if encoder is not None]
+    return [encoder.table for encoder in plan.table(*schema_and_name(table, known)).encoders if encoder is not None]
 
 
 def _require_columns(df: DataFrame, versions: list[TableInfo]) -> None:

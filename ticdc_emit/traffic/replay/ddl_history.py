@@ -23,9 +23,8 @@ from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import current_database, ddl_statements
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column as TableColumn
-from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.model import TableInfo, schema_and_name
 from ticdc_emit.sql.script import split_statements
-from ticdc_emit.sql.words import split_name
 from ticdc_emit.traffic.expected_tables import value_of_old_rows
 from ticdc_emit.traffic.replay.rows import Moment, TimeUnit, column_named, commit_ts_of
 from ticdc_emit.tso import MAX_LONG_TSO, tso_from_datetime
@@ -126,7 +125,7 @@ def versions_of(
     for commit_ts, schema, query in sorted(ddl_statements(ddl, database or current_database(None, catalog))):
         catalog.apply(query, schema=schema, commit_ts=commit_ts)
     histories = catalog.histories()
-    versions = tuple((since, info) for since, info in histories.get(split_name(table, []), ()) if info is not None)
+    versions = tuple((since, info) for since, info in histories.get(schema_and_name(table, []), ()) if info is not None)
     if not versions:
         known = [".".join(name) for name in histories]
         alike = [name for name in known if name.rpartition(".")[2] == table.rpartition(".")[2]]
