@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -260,8 +260,8 @@ class CachedHistory:
         return self._ddl
 
     @property
-    def by_table(self) -> dict[str | None, DataFrame]:
-        """The sources in the form of a batch."""
+    def by_table(self) -> dict[Any, DataFrame]:
+        """The sources in the form of a batch: by ``schema.name``, ``None`` for rows that name their table."""
         return {name or None: df for name, df in self._frames.items()}
 
     def tables(self, plan: Plan) -> dict[str, tuple[str, str] | None]:
