@@ -21,11 +21,9 @@ from ticdc_emit.registry.base import MemoryRegistry, RegisteredSchema, SchemaReg
 from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
 from ticdc_emit.traffic.expected_tables import TableFold, Tables
 from ticdc_emit.traffic.history import History
-from ticdc_emit.traffic.scenarios.deliveries import DELIVERIES
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
+from ticdc_emit.traffic.scenarios.incidents import KINDS
 from ticdc_emit.traffic.scenarios.model import Scenario, ScenarioKind
-from ticdc_emit.traffic.scenarios.statements import STATEMENTS
-from ticdc_emit.traffic.scenarios.values import VALUES
 
 __all__ = ["BackwardRegistry", "RecordingRegistry", "scenario", "scenarios"]
 
@@ -33,12 +31,12 @@ _INCOMPATIBLE = 409
 _TOPIC = "ticdc-scenario"
 _WATERMARK_EVERY_S = 1.0
 _REGISTRY = "http://127.0.0.1:8081"  # never used: scenarios come with their schemas
-_KINDS = {kind.name: kind for kind in (*DELIVERIES, *STATEMENTS, *VALUES)}
+_BY_NAME = {kind.name: kind for kind in KINDS}
 
 
 def scenarios() -> tuple[ScenarioKind, ...]:
     """Return all kinds of scenarios."""
-    return tuple(_KINDS.values())
+    return tuple(_BY_NAME.values())
 
 
 def scenario(
@@ -61,11 +59,11 @@ def scenario(
     Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name and for a protocol that the scenario lacks,
     :class:`~ticdc_emit.errors.MissingDependencyError` if the scenario needs the extra ``registry``.
     """
-    kind = _KINDS.get(name)
+    kind = _BY_NAME.get(name)
     if kind is None:
         raise ConfigError(
             f"there is no scenario {name!r}",
-            remedy=f"{did_you_mean(name, _KINDS)}Use one of {', '.join(_KINDS)}",
+            remedy=f"{did_you_mean(name, _BY_NAME)}Use one of {', '.join(_BY_NAME)}",
             option="scenario",
         )
     chosen = kind.protocols[0] if protocol is None else form_of(*parse_protocol_name(protocol))
