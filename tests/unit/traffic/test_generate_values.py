@@ -10,7 +10,7 @@ import pytest
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import Column
-from ticdc_emit.traffic.generate.arrays import Bits, Hashes, between, hashed, native_type, salt_of, units
+from ticdc_emit.traffic.generate.arrays import Bits, Hashes, between, hash_numbers, native_type, salt_of, units
 from ticdc_emit.traffic.generate.keys import plan_keys
 from ticdc_emit.traffic.generate.tables import source_tables
 from ticdc_emit.traffic.generate.texts import RANGES
@@ -51,7 +51,7 @@ def column_of(name: str, kind: str, *, null: str = "not null") -> Column:
 def versions(rows: int = 400, steps: int = 1) -> Versions:
     number, step = (each.ravel() for each in np.mgrid[0:rows, 0:steps])
     born = np.full(len(number), 1_700_000_000_000_000)
-    return Versions(number, hashed(number), step, born, born + step)
+    return Versions(number, hash_numbers(number), step, born, born + step)
 
 
 def drawn(column: Column) -> list[Any]:
@@ -77,7 +77,7 @@ def test_named_ranges_are_used_where_they_fit() -> None:
 
 
 def test_a_range_has_its_low_end_first() -> None:
-    bits = Bits(hashed(np.arange(9)))
+    bits = Bits(hash_numbers(np.arange(9)))
     assert set(between(bits, 3, 3)) == {3}
     with pytest.raises(AssertionError):
         between(bits, 1990, 255)
@@ -96,7 +96,7 @@ def mixed(number: int) -> int:
 def test_hashes_are_those_of_splitmix64() -> None:
     numbers, steps, salt = [0, 1, 1 << 40], [5, -1, 7], salt_of("seed", "schema", "column")
     assert salt == 1090768742255254357
-    hashes = Hashes(hashed(np.array(steps), hashed(np.array(numbers))), salt)
+    hashes = Hashes(hash_numbers(np.array(steps), hash_numbers(np.array(numbers))), salt)
     golden, combined = 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03
     for nth in (0, 1):
         expected = [
@@ -109,7 +109,7 @@ def test_hashes_are_those_of_splitmix64() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 256, 36**8, (1 << 62) + 1])
 def test_draws_are_in_range_even_and_spread(count: int) -> None:
-    bits = hashed(np.arange(20_000))
+    bits = hash_numbers(np.arange(20_000))
     plain = units(Bits(bits), count)
     steps = [units(Bits(bits, np.full(len(bits), parity)), count) for parity in (0, 1)]
     for made in (plain, units(Bits(bits), count, 24), *steps):
@@ -122,13 +122,13 @@ def test_draws_are_in_range_even_and_spread(count: int) -> None:
 
 @pytest.mark.parametrize("null", ["not null", "null"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_restless_column_of_any_type_is_another_one_at_every_step(kind: str, null: str) -> None:
+def test_the_always_changing_column_of_any_type_is_another_one_at_every_step(kind: str, null: str) -> None:
     at = versions(60, 30)
     for name in NAMES:
         if kind == "enum('only')" and null == "not null":
             continue
         column = column_of(name, kind, null=null)
-        made = realistic(column, ("seed",), at, restless=True)
+        made = realistic(column, ("seed",), at, always_changes=True)
         accept(column, made, Rendering("UTC"))
         shown = made.to_pylist()
         neighbours = zip(at.step[1:], shown, shown[1:], strict=False)

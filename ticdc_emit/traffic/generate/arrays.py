@@ -38,22 +38,22 @@ __all__ = [
     "UInts",
     "between",
     "canonical_text",
-    "chosen",
+    "choose",
+    "concat_texts",
     "decimal_of",
     "digits",
     "fixed_width",
-    "hashed",
+    "hash_numbers",
     "hex_digits",
     "integers",
-    "joined",
     "moment",
     "native_type",
     "native_values",
-    "nulled",
     "octets",
     "one_of",
     "salt_of",
     "units",
+    "with_nulls",
 ]
 
 Ints = npt.NDArray[np.int64]
@@ -75,7 +75,7 @@ def salt_of(*parts: object) -> int:
     return int.from_bytes(digest, "big") >> 4
 
 
-def _mixed(bits: UInts) -> UInts:
+def _mix(bits: UInts) -> UInts:
     """Return numbers whose every bit depends on every bit of the given ones, one for each."""
     mixture: UInts = bits >> np.uint64(30)
     mixture ^= bits
@@ -86,10 +86,10 @@ def _mixed(bits: UInts) -> UInts:
     return mixture
 
 
-def hashed(numbers: Ints, after: UInts | None = None) -> UInts:
+def hash_numbers(numbers: Ints, after: UInts | None = None) -> UInts:
     """Return hashes of numbers. ``after``: hashes of others, with which they are combined, without mixing them yet."""
     bits = numbers.view(np.uint64)
-    return _mixed(bits * _GOLDEN) if after is None else after + bits * _COMBINED
+    return _mix(bits * _GOLDEN) if after is None else after + bits * _COMBINED
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Hashes:
     def __call__(self, nth: int) -> Bits:
         known = self._known.get(nth)
         if known is None:
-            bits = _mixed(self._rows + np.uint64((self._salt + nth * _NTH) & _ALL))
+            bits = _mix(self._rows + np.uint64((self._salt + nth * _NTH) & _ALL))
             known = self._known[nth] = Bits(bits, None if nth else self._parity)
         return known
 
@@ -215,7 +215,7 @@ def integers(numbers: Ints) -> pa.Array:
     return pa.array(numbers).cast(pa.string())
 
 
-def joined(*parts: Any) -> pa.Array:
+def concat_texts(*parts: Any) -> pa.Array:
     """Return texts one after the other in each row."""
     return pc.binary_join_element_wise(*parts, "")
 
@@ -277,7 +277,7 @@ def decimal_of(column: Column, unscaled: Ints, varied: int) -> pa.Array:
     if column.flen <= _MAX_NATIVE_DIGITS:
         return exact.cast(native_type(column))
     zeros = ("" if varied else ".") + "0" * (scale - varied) if scale else ""
-    return joined(decimal_text(exact), zeros)
+    return concat_texts(decimal_text(exact), zeros)
 
 
 def moment(column: Column, micros: Ints) -> pa.Array:
@@ -287,12 +287,12 @@ def moment(column: Column, micros: Ints) -> pa.Array:
     return pa.array(cut).view(native_type(column))
 
 
-def chosen(condition: Mask, one: Any, other: Any) -> pa.Array:
+def choose(condition: Mask, one: Any, other: Any) -> pa.Array:
     """Return ``one`` where the condition is true, else ``other``."""
     return pc.if_else(pa.array(condition), one, other)
 
 
-def nulled(values: pa.Array, is_null: Mask | None) -> pa.Array:
+def with_nulls(values: pa.Array, is_null: Mask | None) -> pa.Array:
     """Return values, NULL where ``is_null``."""
     if is_null is None or not is_null.any():
         return values

@@ -27,11 +27,11 @@ from ticdc_emit.traffic.generate.arrays import (
     Ints,
     Mask,
     canonical_text,
-    hashed,
+    hash_numbers,
     native_type,
-    nulled,
     salt_of,
     units,
+    with_nulls,
 )
 from ticdc_emit.traffic.generate.column_options import Columns, Control, Controls, controls_of
 from ticdc_emit.traffic.generate.cycle import Clock, Cycle, gap_of, lay_out
@@ -106,12 +106,12 @@ class TableChanges:
         self._controls = controls or {}
         self.info: TableInfo = self._own.table.info
         columns = [column for column in self.info.row_columns if column.generated is None]
-        self._lasting = [column for column in columns if column.name in self._own.roles or is_constant(column)]
-        self._varying = [column for column in columns if column not in self._lasting]
+        self._constant_columns = [column for column in columns if column.name in self._own.roles or is_constant(column)]
+        self._varying_columns = [column for column in columns if column not in self._constant_columns]
         own = {column: each for (table, column), each in self._controls.items() if table == self._own.table.name}
-        self._restless = always_changing_column(self._varying, own)
+        self._always_changing = always_changing_column(self._varying_columns, own)
         self._generated = GeneratedColumns(self.info)
-        for column in (*self._lasting, *self._varying):
+        for column in (*self._constant_columns, *self._varying_columns):
             native_type(column)
         self.typed(np.zeros(0, np.int64))  # what cannot be computed is refused now
 
@@ -134,7 +134,7 @@ class TableChanges:
         images = self._images(steps)
         fields = {column.name: images.values[column.name.lower()] for column in self.info.row_columns}
         for name, each, is_there in images.added:
-            fields[name] = nulled(images.values[_added_key(each)], ~is_there)
+            fields[name] = with_nulls(images.values[_added_key(each)], ~is_there)
         count = len(numbers)
 
         def image(start: int, is_null: Mask) -> pa.StructArray:
@@ -245,13 +245,13 @@ class TableChanges:
 
     def _images(self, steps: _Steps) -> _Images:
         count = len(steps.row)
-        hashes = hashed(steps.row)
+        hashes = hash_numbers(steps.row)
         born = _micros(steps.born)
         at_birth = Versions(steps.row, hashes, np.zeros(count, np.int64), born, born)
         parents = [self._parent_of(n, _Rows(steps.row)) for n in range(len(self._own.table.references))]
         values: dict[str, pa.Array] = {}
-        for column in self._lasting:
-            value = self._lasting_value(column, at_birth, parents)
+        for column in self._constant_columns:
+            value = self._constant_value(column, at_birth, parents)
             values[column.name.lower()] = pa.concat_arrays([value, value])
         both = Versions(
             np.tile(steps.row, 2),
@@ -260,12 +260,12 @@ class TableChanges:
             np.tile(born, 2),
             np.concatenate([_micros(steps.commit_ts), _micros(steps.previous)]),
         )
-        for column in self._varying:
+        for column in self._varying_columns:
             values[column.name.lower()] = realistic(
                 column,
                 self._seed_of(self._own),
                 both,
-                restless=column is self._restless,
+                always_changes=column is self._always_changing,
                 is_operand=column.name.lower() in self._generated.operands,
                 control=self._control_of(self._own, column),
             )
@@ -281,7 +281,7 @@ class TableChanges:
                 added += [(name, each, np.tile(each.named(name, now), 2)) for name in each.names]
         return _Images(values, added)
 
-    def _lasting_value(self, column: Column, at: Versions, parents: Sequence[_Rows]) -> pa.Array:
+    def _constant_value(self, column: Column, at: Versions, parents: Sequence[_Rows]) -> pa.Array:
         role = self._own.roles.get(column.name)
         if isinstance(role, Follows):
             parent = self._keys[self._own.table.references[role.reference].parent]
@@ -306,14 +306,14 @@ class TableChanges:
             return self._key_value(parent, role.parent_column, of_parent).cast(native_type(column))
         if isinstance(role, Serial | Digit):
             encoded = numbers if isinstance(role, Serial) else numbers % keys.shape.slots // role.divisor
-            person = Hashes(hashed(encoded), salt_of(*self._seed_of(keys)))
+            person = Hashes(hash_numbers(encoded), salt_of(*self._seed_of(keys)))
             values = from_number(column, encoded, role.width, person, is_digit=isinstance(role, Digit))
-            return nulled(values, rows.is_null)
+            return with_nulls(values, rows.is_null)
         start = np.full(len(numbers), self._clock.micros)
-        at = Versions(numbers, hashed(numbers), np.zeros(len(numbers), np.int64), start, start)
+        at = Versions(numbers, hash_numbers(numbers), np.zeros(len(numbers), np.int64), start, start)
         control = self._control_of(keys, column)
         values = realistic(column, self._seed_of(keys), at, fixed=True, control=control)
-        return nulled(values, rows.is_null)
+        return with_nulls(values, rows.is_null)
 
     def _parent_of(self, reference: int, rows: _Rows, keys: TableKeys | None = None) -> _Rows:
         """Return the rows that a foreign key of these rows refers to."""
@@ -327,7 +327,7 @@ class TableChanges:
         if reference in own.digits:
             divisor, anchors = own.digits[reference]
             return _Rows(cycle * parent.shape.slots + slot // divisor % anchors, is_null)
-        bits = Hashes(hashed(numbers), salt_of(*self._seed_of(own), "reference", reference))
+        bits = Hashes(hash_numbers(numbers), salt_of(*self._seed_of(own), "reference", reference))
         back = units(bits(0), np.minimum(cycle, _BACK - 1) + 1)
         chosen = (cycle - back) * parent.shape.slots + units(bits(1), parent.shape.anchors)
         nullable = all(own.table.column(name).nullable for name in target.columns)
@@ -437,16 +437,16 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     """
     refuse_path(schema)
     catalog = catalog_from_sql(schema, time_zone=settings.time_zone)
-    tables = source_tables(catalog, schema, _wanted(catalog, settings.tables))
+    tables = source_tables(catalog, schema, _chosen_tables(catalog, settings.tables))
     if not tables:
         raise SchemaError("the schema has no tables", remedy="Give at least one CREATE TABLE")
     for table in tables:
-        _generable(table)
+        _refuse_ungenerable(table)
     controls = controls_of(settings.columns, tables)
     keys = plan_keys(tables, controls)
     cycle = lay_out([each.shape for each in keys.values()], settings.lives, settings.seed)
     for each in keys.values():
-        _fits(each, cycle, settings.rows)
+        _refuse_few_keys(each, cycle, settings.rows)
     rate = settings.changes_per_second
     clock = Clock(settings.first_commit, round(_TSO_PER_SECOND / rate), gap_of(rate, settings.ddl_rate))
     changes = plan_ddl(catalog, tables, clock.schema_changes(settings.rows or 0))
@@ -463,11 +463,11 @@ def check_columns(schema: str, columns: Columns | None, tables: str | Iterable[s
     """Raise the errors of :func:`plan_traffic` for options of columns, without planning changes."""
     if columns is not None:
         catalog = catalog_from_sql(schema)
-        sources = source_tables(catalog, schema, _wanted(catalog, names(tables or ())))
+        sources = source_tables(catalog, schema, _chosen_tables(catalog, names(tables or ())))
         plan_keys(sources, controls_of(columns, sources))
 
 
-def _wanted(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:
+def _chosen_tables(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:
     if not names:
         return None
     known = [(info.schema, info.name) for info in catalog.tables()]
@@ -475,7 +475,7 @@ def _wanted(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:
     return {(info.schema, info.name) for info in chosen}
 
 
-def _generable(table: SourceTable) -> None:
+def _refuse_ungenerable(table: SourceTable) -> None:
     if not table.info.row_columns:
         raise SchemaError(
             "the table has no columns that rows hold",
@@ -490,7 +490,7 @@ def _generable(table: SourceTable) -> None:
         )
 
 
-def _fits(keys: TableKeys, cycle: Cycle, rows: int | None) -> None:
+def _refuse_few_keys(keys: TableKeys, cycle: Cycle, rows: int | None) -> None:
     """Refuse a key with fewer values than rows."""
     needed = _ENDLESS - 1 if rows is None else keys.rows(rows // cycle.size + 1)
     for name, role in keys.roles.items():

@@ -136,7 +136,7 @@ def lay_out(shapes: Sequence[Shape], lives: Lifetimes, seed: int) -> Cycle:
 def _lives(table: int, shape: Shape, lives: Lifetimes, random: Random) -> list[_Life]:
     ranked = list(range(shape.slots))
     random.shuffle(ranked)
-    updates = _shared_out(0 if shape.still else round(shape.slots * lives.updates), shape.slots, lives.skew)
+    updates = _zipf_shares(0 if shape.still else round(shape.slots * lives.updates), shape.slots, lives.skew)
     mortal = [slot for slot in ranked if slot >= shape.anchors]
     deleted = set(random.sample(mortal, min(len(mortal), round(shape.slots * lives.deletes))))
     hot = set(mortal[: max(1, shape.slots // 64)]) if lives.skew > 0 and lives.updates > 0 else set[int]()
@@ -146,7 +146,7 @@ def _lives(table: int, shape: Shape, lives: Lifetimes, random: Random) -> list[_
     ]
 
 
-def _shared_out(total: int, among: int, skew: float) -> list[int]:
+def _zipf_shares(total: int, among: int, skew: float) -> list[int]:
     """Divide ``total`` so that the i-th share is proportional to ``i ** -skew``."""
     weights = [(rank + 1) ** -skew for rank in range(among)]
     scale = total / sum(weights)

@@ -21,8 +21,8 @@ from ticdc_emit.traffic.generate.arrays import native_values
 
 __all__ = ["GeneratedColumns"]
 
-_HOW = Rendering("UTC")
-_FAULTS = (ValueError, ArithmeticError, TypeError, pa.ArrowException)
+_RENDERING = Rendering("UTC")
+_EVALUATION_ERRORS = (ValueError, ArithmeticError, TypeError, pa.ArrowException)
 
 
 class GeneratedColumns:
@@ -34,12 +34,12 @@ class GeneratedColumns:
     def __init__(self, info: TableInfo) -> None:
         self._info = info
         self._columns = {column.name.lower(): column for column in info.columns}
-        self._needed = list(self._in_order())
+        self._evaluated = list(self._evaluation_order())
 
     @property
     def operands(self) -> frozenset[str]:
         """The names of the other columns from which they are computed."""
-        names = {name for each in self._needed for name in self._named(each)}
+        names = {name for each in self._evaluated for name in self._operands_of(each)}
         return frozenset(name for name in names if self._columns[name].generated is None)
 
     def add(self, values: dict[str, pa.Array], count: int) -> None:
@@ -49,21 +49,21 @@ class GeneratedColumns:
         """
 
         def held(column: Column) -> pa.Array | None:
-            return None if column.generated is not None else accept(column, values[column.name.lower()], _HOW)
+            return None if column.generated is not None else accept(column, values[column.name.lower()], _RENDERING)
 
-        columns = ColumnValues(self._info, held, count, _HOW)
-        for column in self._needed:
+        columns = ColumnValues(self._info, held, count, _RENDERING)
+        for column in self._evaluated:
             try:
                 values[column.name.lower()] = native_values(column, columns.accepted(column))
-            except _FAULTS as fault:
+            except _EVALUATION_ERRORS as fault:
                 raise self._refusal(column, str(fault)) from None
 
-    def _in_order(self) -> Iterator[Column]:
+    def _evaluation_order(self) -> Iterator[Column]:
         """Return the stored columns and the virtual ones that they name, those first that others name."""
         waiting = [column for column in self._info.columns if column.generated is not None and not column.hidden]
         while waiting:
             names = {column.name.lower() for column in waiting}
-            ready = [each for each in waiting if not self._named(each) & names]
+            ready = [each for each in waiting if not self._operands_of(each) & names]
             if not ready:
                 raise SchemaError(
                     "generated columns refer to each other in a cycle",
@@ -71,7 +71,9 @@ class GeneratedColumns:
                     table=self._info.full_name,
                 )
             for column in ready:
-                if column.generated == "stored" or any(column.name.lower() in self._named(other) for other in waiting):
+                if column.generated == "stored" or any(
+                    column.name.lower() in self._operands_of(other) for other in waiting
+                ):
                     try:
                         parse_call_tree(column.generated_expr)
                     except DdlError as fault:
@@ -79,7 +81,7 @@ class GeneratedColumns:
                     yield column
                 waiting.remove(column)
 
-    def _named(self, column: Column) -> set[str]:
+    def _operands_of(self, column: Column) -> set[str]:
         return {name.lower() for name in column_names(column.generated_expr)} & self._columns.keys()
 
     def _refusal(self, column: Column, why: str) -> SchemaError:

@@ -42,7 +42,7 @@ Changes = TypeVar("Changes")
 
 
 @dataclass(frozen=True, repr=False)
-class _Planned(Generic[Changes]):
+class _TrafficResult(Generic[Changes]):
     """``changes``: the row changes. ``ddl``: (commit_ts, statement) in order.
 
     ``schema``: SQL text of the tables before the first change. ``table``: ``schema.name``, if there is only one.
@@ -84,7 +84,7 @@ class _Planned(Generic[Changes]):
 
 
 @dataclass(frozen=True, repr=False)
-class _OnSpark(_Planned[Changes]):
+class _SparkResult(_TrafficResult[Changes]):
     _plan: TrafficPlan | None = field(default=None, kw_only=True, compare=False)
     _spark: SparkSession | None = field(default=None, kw_only=True, compare=False)
 
@@ -104,7 +104,7 @@ class _OnSpark(_Planned[Changes]):
             )
         plan, spark, rows = self._plan, self._spark, self._plan.rows
         return {
-            (table.info.schema, table.info.name): _made(
+            (table.info.schema, table.info.name): _table_frame(
                 _numbers(spark, plan, table), partial(table.final, rows=rows, statements=len(plan.ddl))
             )
             for table in plan.tables
@@ -112,7 +112,7 @@ class _OnSpark(_Planned[Changes]):
 
 
 @dataclass(frozen=True, repr=False)
-class Traffic(_OnSpark["dict[str, DataFrame]"]):
+class Traffic(_SparkResult["dict[str, DataFrame]"]):
     """``changes``: a typed DataFrame for each table, by ``schema.name``, as :meth:`TicdcSink.write` takes them.
 
     The other attributes: ``ddl``, (commit_ts, statement) in order; ``schema``, SQL text of the tables before the first
@@ -127,11 +127,11 @@ class Traffic(_OnSpark["dict[str, DataFrame]"]):
         if plan is None or self._spark is None:
             (only,) = self.changes.values()
             return only
-        return _of_all_tables(_range(self._spark, plan.rows or 0), plan)
+        return _mixed_frame(_range(self._spark, plan.rows or 0), plan)
 
 
 @dataclass(frozen=True, repr=False)
-class TrafficStream(_OnSpark["DataFrame"]):
+class TrafficStream(_SparkResult["DataFrame"]):
     """``changes``: a streaming DataFrame, typed if there is one table, else generic: a query has one DataFrame.
 
     The other attributes are those of :class:`Traffic`.
@@ -151,20 +151,20 @@ class ArrowChanges:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         yield self.first
         for at in range(self.first.num_rows, self._count, _BATCH_ROWS):
-            yield self._made(at)
+            yield self._batch(at)
 
     @cached_property
     def first(self) -> pa.RecordBatch:
         """The first batch, which is kept because its columns are checked before the changes are read."""
-        return self._made(0)
+        return self._batch(0)
 
-    def _made(self, first: int) -> pa.RecordBatch:
+    def _batch(self, first: int) -> pa.RecordBatch:
         numbers = np.arange(first, min(first + _BATCH_ROWS, self._count))
         return self._table.typed(numbers, physical=self._plan.physical)
 
 
 @dataclass(frozen=True, repr=False)
-class ArrowTraffic(_Planned[dict[str, ArrowChanges]]):
+class ArrowTraffic(_TrafficResult[dict[str, ArrowChanges]]):
     """``changes``: for each table its changes as Arrow record batches, by ``schema.name``, made as they are read.
 
     :meth:`TicdcSink.write` takes them. The other attributes are those of :class:`Traffic`.
@@ -180,13 +180,13 @@ def traffic_on_spark(
     """Return the changes as a DataFrame for each table, of ``partitions`` Spark partitions."""
     plan = plan_traffic(schema_text(schema), settings)
     changes = {
-        table.info.full_name: _made(
+        table.info.full_name: _table_frame(
             _numbers(spark, plan, table, partitions), partial(table.typed, physical=plan.physical)
         )
         for table in plan.tables
     }
     zone = settings.time_zone
-    return Traffic(changes, plan.ddl, plan.schema, _only(plan), time_zone=zone, _plan=plan, _spark=spark)
+    return Traffic(changes, plan.ddl, plan.schema, _only_table(plan), time_zone=zone, _plan=plan, _spark=spark)
 
 
 def stream_on_spark(
@@ -211,18 +211,20 @@ def stream_on_spark(
     else:
         source = spark.readStream.format("rate-micro-batch").option("numPartitions", _STREAM_TASKS)
         numbers = source.option("rowsPerBatch", rows_per_batch).load()
-    changes, zone = _of_all_tables(_wanted(numbers, plan), plan), settings.time_zone
-    return TrafficStream(changes, plan.ddl, plan.schema, _only(plan), time_zone=zone, _plan=plan, _spark=spark)
+    if plan.rows is not None:
+        numbers = numbers.filter(f"value < {plan.rows}L")
+    changes, zone = _mixed_frame(numbers.select("value"), plan), settings.time_zone
+    return TrafficStream(changes, plan.ddl, plan.schema, _only_table(plan), time_zone=zone, _plan=plan, _spark=spark)
 
 
 def traffic_here(schema: str | Path, settings: Settings) -> ArrowTraffic:
     """Return the changes as Arrow record batches, made in this process."""
     plan = plan_traffic(schema_text(schema), settings)
     changes = {table.info.full_name: ArrowChanges(plan, table) for table in plan.tables}
-    return ArrowTraffic(changes, plan.ddl, plan.schema, _only(plan), time_zone=settings.time_zone)
+    return ArrowTraffic(changes, plan.ddl, plan.schema, _only_table(plan), time_zone=settings.time_zone)
 
 
-def _only(plan: TrafficPlan) -> str | None:
+def _only_table(plan: TrafficPlan) -> str | None:
     return plan.tables[0].info.full_name if plan.typed else None
 
 
@@ -239,28 +241,25 @@ def _numbers(spark: SparkSession, plan: TrafficPlan, table: TableChanges, partit
     return _range(spark, plan.cycle.count(table.number, plan.rows or 0), partitions)
 
 
-def _wanted(numbers: DataFrame, plan: TrafficPlan) -> DataFrame:
-    """Return the column ``value`` of a stream of numbers, up to the last change."""
-    return (numbers if plan.rows is None else numbers.filter(f"value < {plan.rows}L")).select("value")
-
-
-def _of_all_tables(numbers: DataFrame, plan: TrafficPlan) -> DataFrame:
+def _mixed_frame(numbers: DataFrame, plan: TrafficPlan) -> DataFrame:
     """Return the changes with these numbers among those of all tables: typed if there is one table, else generic."""
     one = plan.tables[0]
     schema = (one.typed if plan.typed else one.generic)(_NO_NUMBERS, physical=plan.physical).schema
-    return numbers.mapInArrow(partial(_work, make=plan.changes), _spark_schema(schema))
+    return numbers.mapInArrow(partial(_make_batches, make=plan.changes), _spark_schema(schema))
 
 
-def _made(numbers: DataFrame, make: Callable[[Ints], pa.RecordBatch]) -> DataFrame:
+def _table_frame(numbers: DataFrame, make: Callable[[Ints], pa.RecordBatch]) -> DataFrame:
     """Return what is made of numbers, on Spark's workers."""
-    return numbers.mapInArrow(partial(_work, make=partial(_one, make)), _spark_schema(make(_NO_NUMBERS).schema))
+    return numbers.mapInArrow(
+        partial(_make_batches, make=partial(_one_batch, make)), _spark_schema(make(_NO_NUMBERS).schema)
+    )
 
 
-def _one(make: Callable[[Ints], pa.RecordBatch], numbers: Ints) -> Iterator[pa.RecordBatch]:
+def _one_batch(make: Callable[[Ints], pa.RecordBatch], numbers: Ints) -> Iterator[pa.RecordBatch]:
     yield make(numbers)
 
 
-def _work(
+def _make_batches(
     batches: Iterator[pa.RecordBatch], *, make: Callable[[Ints], Iterator[pa.RecordBatch]]
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:

@@ -21,12 +21,12 @@ from ticdc_emit.traffic.generate.arrays import (
     Hashes,
     Ints,
     between,
+    concat_texts,
     decimal_of,
     digits,
     fixed_width,
     hex_digits,
     integers,
-    joined,
     moment,
     native_type,
     octets,
@@ -275,13 +275,13 @@ def _unique_text(column: Column, number: Ints, width: int, person: Hashes, *, wh
     if whole and known == "uuid" and room >= 36:
         return _uuid(person, number.view(np.uint64))
     if whole and known == "email" and room >= 44:
-        return joined(_login(person, "."), integers(number), _at_domain(person))
+        return concat_texts(_login(person, "."), integers(number), _at_domain(person))
     if whole and known == "login" and room >= 30:
-        return joined(_login(person), integers(number))
+        return concat_texts(_login(person), integers(number))
     if whole and known == "name" and room >= 44:
-        return joined(_full_name(person, column.charset in _UTF8), " ", integers(number))
+        return concat_texts(_full_name(person, column.charset in _UTF8), " ", integers(number))
     code = fixed_width(_BASE_36_LOWER[_in_base_36(number, width)])
-    return joined("SKU-", code) if whole and known == "sku" and room >= width + 4 else code
+    return concat_texts("SKU-", code) if whole and known == "sku" and room >= width + 4 else code
 
 
 def document(column: Column, bits: Hashes) -> pa.Array:
@@ -292,7 +292,7 @@ def document(column: Column, bits: Hashes) -> pa.Array:
     head = (units(bits(0), len(ADJECTIVES)) * len(NOUNS) + units(bits(1), len(NOUNS))) * 9 + units(bits(2), 9)
     words = one_of(head, ADJECTIVES, NOUNS, _THOUSAND[:9], text='"product": "{} {}", "tags": ["web", "v{}"], ')
     flags = one_of(units(bits(3), 2), ("true", "false"), text='{{"ok": {}, ')
-    return joined(flags, words, one_of(units(bits(3), 1_000, 16), _THOUSAND, text='"units": {}}}'))
+    return concat_texts(flags, words, one_of(units(bits(3), 1_000, 16), _THOUSAND, text='"units": {}}}'))
 
 
 class _Text(NamedTuple):
@@ -367,25 +367,25 @@ def _prose(recipe: _Recipe) -> _Text:
     if 0 <= recipe.room < 60:
         return _Text(start, 40)
     more = units(two, len(NOUNS)) * len(VERBS) + units(two, len(VERBS), 16)
-    return _Text(joined(start, one_of(more, NOUNS, VERBS, text=", then the {} {}")), 76)
+    return _Text(concat_texts(start, one_of(more, NOUNS, VERBS, text=", then the {} {}")), 76)
 
 
 def _email(recipe: _Recipe) -> _Text:
     number = one_of(units(recipe.person(2), 10_000), _TEN_THOUSAND)
-    return _Text(joined(_login(recipe.person, "."), number, _at_domain(recipe.person)), 28)
+    return _Text(concat_texts(_login(recipe.person, "."), number, _at_domain(recipe.person)), 28)
 
 
 def _url(recipe: _Recipe) -> _Text:
     places = units(recipe.bits(0), len(DOMAINS)) * len(NOUNS) + units(recipe.bits(1), len(NOUNS))
     head = one_of(places, DOMAINS, NOUNS, text="https://{}/{}/")
-    return _Text(joined(head, integers(units(recipe.bits(1), 100_000, 16))), 39)
+    return _Text(concat_texts(head, integers(units(recipe.bits(1), 100_000, 16))), 39)
 
 
 def _address(recipe: _Recipe) -> _Text:
     bits = recipe.bits
     head = one_of(units(bits(0), 256), _THOUSAND[:256], text="10.{}.")
     tail = one_of(units(bits(1), 1 << 16), _THOUSAND[:256], _THOUSAND[:256], text="{}.{}")
-    return _Text(joined(head, tail), 14)
+    return _Text(concat_texts(head, tail), 14)
 
 
 def _phone(recipe: _Recipe) -> _Text:
@@ -408,7 +408,7 @@ def _digits(recipe: _Recipe) -> _Text:
         one_of(units(recipe.bits(n // 4), len(_GROUPS), n % 4 * 8), _GROUPS, text="{}" if n == 0 else "-{}")
         for n in range(groups)
     ]
-    return _Text(parts[0] if groups == 1 else joined(*parts), 12 * groups - 1)
+    return _Text(parts[0] if groups == 1 else concat_texts(*parts), 12 * groups - 1)
 
 
 def _hex(recipe: _Recipe) -> _Text:
@@ -437,8 +437,8 @@ _RECIPES: dict[str, Callable[[_Recipe], _Text]] = {
     "company": lambda r: r.words(COMPANIES),
     "color": lambda r: r.words(COLORS),
     "carrier": lambda r: r.words(CARRIERS),
-    "sku": lambda r: _Text(joined("SKU-", _number(units(r.bits(0), 10**6), 6)), 10),
-    "login": lambda r: _Text(joined(_login(r.person), one_of(units(r.person(2), 10_000), _FOUR_DIGITS)), 13),
+    "sku": lambda r: _Text(concat_texts("SKU-", _number(units(r.bits(0), 10**6), 6)), 10),
+    "login": lambda r: _Text(concat_texts(_login(r.person), one_of(units(r.person(2), 10_000), _FOUR_DIGITS)), 13),
     "first": lambda r: r.words(FIRST_NAMES, r.person),
     "last": lambda r: r.words(LAST_NAMES, r.person, 1),
     "name": lambda r: _Text(_full_name(r.person, r.utf8), 21),

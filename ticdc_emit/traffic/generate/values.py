@@ -38,20 +38,20 @@ from ticdc_emit.traffic.generate.arrays import (
     Mask,
     UInts,
     between,
-    chosen,
+    choose,
+    concat_texts,
     decimal_of,
     digits,
     fixed_width,
-    hashed,
-    joined,
+    hash_numbers,
     moment,
     native_type,
     native_values,
-    nulled,
     octets,
     one_of,
     salt_of,
     units,
+    with_nulls,
 )
 from ticdc_emit.traffic.generate.column_options import Control, pattern_parts, unit_of
 from ticdc_emit.traffic.generate.texts import (
@@ -107,13 +107,13 @@ def realistic(
     at: Versions,
     *,
     fixed: bool = False,
-    restless: bool = False,
+    always_changes: bool = False,
     is_operand: bool = False,
     control: Control | None = None,
 ) -> pa.Array:
     """Return the values; ``seed_of``: the other inputs of the hash. ``control``: the user's options.
 
-    ``fixed``: the same for the row's life. ``restless``: two neighbouring steps never have the same value.
+    ``fixed``: the same for the row's life. ``always_changes``: two neighbouring steps never have the same value.
     ``is_operand``: a generated column is computed from it. A nullable column is NULL in a tenth of its versions, unless
     it is fixed.
     """
@@ -121,22 +121,22 @@ def realistic(
     fixed = fixed or is_constant(column)
     if fixed:
         bits = Hashes(at.hash, salt)
-    elif restless:
-        bits = Hashes(hashed(at.step, at.hash), salt, at.step & 1)
+    elif always_changes:
+        bits = Hashes(hash_numbers(at.step, at.hash), salt, at.step & 1)
     else:
-        bits = Hashes(hashed(_version(column, salt, at), at.hash), salt)
+        bits = Hashes(hash_numbers(_version(column, salt, at), at.hash), salt)
     if control is not None and control.has_values:
-        values = _controlled(column, control, bits)
+        values = _value_by_option(column, control, bits)
     else:
         values = _value(column, bits, at, seed_of, fixed=fixed, is_operand=is_operand)
     if control is not None and control.nulls is not None:
-        return nulled(values, _nulls(control.nulls, bits))
+        return with_nulls(values, _nulls(control.nulls, bits))
     if not column.nullable or fixed:
         return values
     if bits.parity is None:
-        return nulled(values, units(bits(99), 10) == 0)
+        return with_nulls(values, units(bits(99), 10) == 0)
     is_even = bits.parity == 0  # only at even steps, so two neighbours are never both NULL
-    return nulled(values, is_even & (units(bits(99), 5) == 0) if _has_two_values(column) else is_even)
+    return with_nulls(values, is_even & (units(bits(99), 5) == 0) if _has_two_values(column) else is_even)
 
 
 def _nulls(share: float, bits: Hashes) -> Mask | None:
@@ -281,7 +281,7 @@ def _duration(column: Column, bits: Hashes) -> pa.Array:
     which = units(bits(4), 50 if parity is None else 25)
     is_end = which < 2 if parity is None else which == 0
     ends = one_of(which & 1 if parity is None else parity, (f"-838:59:59{zeros}", f"838:59:59{zeros}"))
-    return chosen(is_end, ends, fixed_width(rows))
+    return choose(is_end, ends, fixed_width(rows))
 
 
 def _label(column: Column, bits: Hashes, at: Versions) -> pa.Array:
@@ -305,7 +305,7 @@ def _labels(column: Column, bits: Hashes) -> pa.Array:
         if start == 0 and bits.parity is not None:
             drawn = drawn & -2 | bits.parity
         parts.append(_subsets(tuple(labels)).take(pa.array(drawn)))
-    return pc.utf8_slice_codeunits(parts[0] if len(parts) == 1 else joined(*parts), 1)
+    return pc.utf8_slice_codeunits(parts[0] if len(parts) == 1 else concat_texts(*parts), 1)
 
 
 @lru_cache(maxsize=64)
@@ -325,7 +325,7 @@ def _vector(column: Column, bits: Hashes) -> pa.Array:
         one_of(units(bits(n // 4), len(_COMPONENTS), n % 4 * 8), _COMPONENTS, text=",{}" if n else "[{}")
         for n in range(count)
     ]
-    return joined(*parts, "]")
+    return concat_texts(*parts, "]")
 
 
 # -- the user's options ------------------------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ _NORMAL_PARTS, _NORMAL_BITS = 4, 15
 _DRAWN_BITS = 30  # of a share from 0 to 1
 
 
-def _controlled(column: Column, control: Control, bits: Hashes) -> pa.Array:
+def _value_by_option(column: Column, control: Control, bits: Hashes) -> pa.Array:
     if control.pattern:
         return fixed_width(_pattern(control.pattern, bits))
     if control.labels:
@@ -372,7 +372,7 @@ def _place(control: Control, bits: Hashes) -> Ints:
     for weight in control.weights:
         bounds.append(bounds[-1] + weight / total)
     places = np.searchsorted(np.array(bounds[1:-1]), _share(bits), side="right")
-    return _alternated(places, count, bits.parity)
+    return _alternate(places, count, bits.parity)
 
 
 def _share(bits: Hashes) -> npt.NDArray[np.float64]:
@@ -391,7 +391,7 @@ def _point(count: int, distribution: str, bits: Hashes) -> Ints:
         drawn, part = bits(0).bits, np.uint64((1 << _NORMAL_BITS) - 1)
         total = sum((drawn >> np.uint64(_NORMAL_BITS * n) & part).view(np.int64) for n in range(_NORMAL_PARTS))
         points = np.floor(total / float(_NORMAL_PARTS << _NORMAL_BITS) * count).astype(np.int64)
-    return _alternated(np.clip(points, 0, count - 1), count, bits.parity)
+    return _alternate(np.clip(points, 0, count - 1), count, bits.parity)
 
 
 def _of_every_magnitude(count: int, share: npt.NDArray[np.float64]) -> Ints:
@@ -419,7 +419,7 @@ def _powers(most: int) -> npt.NDArray[np.float64]:
     return np.array([power for power in powers if power < most] + [float(most)])
 
 
-def _alternated(points: Ints, count: int, parity: Ints | None) -> Ints:
+def _alternate(points: Ints, count: int, parity: Ints | None) -> Ints:
     """Return the points; with a parity, the one of their pair that has it."""
     if parity is None or count == 1:
         return points
