@@ -1,10 +1,11 @@
 """The assembler: makes the messages of a whole batch from constant bytes and rendered columns.
 
-A **fragment** is ``bytes`` (the same for every row) or a string/binary array (one piece per row; null counts as
-empty). A message is a sequence of fragments; :func:`join` makes all messages of the batch at once. The cost is per
-fragment, so neighbouring constants are merged.
+A **fragment** is ``bytes`` (the same for every row) or a string or binary array (one element for each row). A message
+is a sequence of fragments; :func:`join` makes all messages of the batch at once. The cost is per fragment, so
+neighbouring constants are merged. A null counts as empty, or as given bytes, such as ``null`` in JSON.
 
-Where a null is shown, as in a JSON object (``columnar.assemble``), the join puts its bytes in the place of nulls.
+:class:`ObjectLayout` lays out the fragments of a JSON object. The bytes between two members depend on which of them are
+null, and are gathered from at most four forms.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 _MANY = 256  # rows, from which their lengths are worth a look
 _MOST_BYTES = (1 << 31) - 1  # of an array
 _KEPT_BYTES = 256  # longer constants are not kept: a scalar of them costs little beside its bytes
+_TWO = np.uint8(2)
 
 
 def join(fragments: Iterable[Fragment], count: int, null: bytes = b"") -> pa.Array:
@@ -181,10 +183,6 @@ def _equal(one: Fragment, other: Fragment) -> bool:
     return isinstance(one, bytes) and isinstance(other, bytes) and one == other
 
 
-_BYTES = pa.binary()
-_TWO = np.uint8(2)
-
-
 @dataclass(frozen=True)
 class Laid:
     """The layout of an object: the members' texts, and the seams before, between and after them."""
@@ -312,13 +310,13 @@ class _Seam:
 
     @cached_property
     def _before_null(self) -> pa.Array:
-        return pa.array([self._plain, self.close + self.between], _BYTES)
+        return pa.array([self._plain, self.close + self.between], _BINARY)
 
     @cached_property
     def _behind_null(self) -> pa.Array:
-        return pa.array([self._plain, self.between + self.opening], _BYTES)
+        return pa.array([self._plain, self.between + self.opening], _BINARY)
 
     @cached_property
     def _amid_nulls(self) -> pa.Array:
         opened = [self.between + self.opening, self.between]
-        return pa.array([*(self.close + form for form in opened), *opened], _BYTES)
+        return pa.array([*(self.close + form for form in opened), *opened], _BINARY)

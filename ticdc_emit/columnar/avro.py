@@ -1,7 +1,11 @@
-"""Zigzag varints of whole columns (Avro's ``int`` and ``long``, and its lengths).
+"""Values of whole columns in Avro's binary encoding, each behind the branch of its union.
 
-In: ``int64`` arrays. Out: cells (``columnar.packed_fields``). A number's groups of seven bits are spread over the bytes
-of one word by shifts and masks, in the smallest word that holds the column's largest number.
+In: accepted values (``columnar.values``). Out: pieces of messages (``columnar.packed_fields``): the bytes of Avro's
+``int``, ``long``, ``float``, ``double``, ``boolean``, ``string`` and ``bytes``. Numbers are zigzag varints
+(:func:`varints`): a number's groups of seven bits are spread over the bytes of one word by shifts and masks, in the
+smallest word that holds the column's largest number.
+
+Rule source: Avro's specification; pingcap/tiflow ``pkg/sink/codec/avro/avro.go`` for the types of MySQL's values.
 """
 
 from __future__ import annotations
@@ -62,6 +66,9 @@ _SPREADS = {
 }
 _SMALL = tuple(bytes([2 * number]) for number in range(64))
 _WORD_BITS = 56  # the bits that eight bytes hold
+_PACKED_TEXT = 32  # bytes; a column whose texts all have one length up to this is cheaper to pack than to join
+_WORD_DIGITS = 18  # decimals of this many digits fit the low word
+_INT64 = (1 << 63) - 1
 
 
 def zigzag(numbers: npt.NDArray[np.int64], valid: Mask | None = None) -> Words:
@@ -181,11 +188,6 @@ def prepend_byte(byte: npt.NDArray[np.uint8], cells: Sequence[PackedField]) -> l
     data <<= word.type(8)
     data |= byte
     return [PackedField(data, first.length + 1), *others]
-
-
-_PACKED_TEXT = 32  # bytes; a column whose texts all have one length up to this is cheaper to pack than to join
-_WORD_DIGITS = 18  # decimals of this many digits fit the low word
-_INT64 = (1 << 63) - 1
 
 
 def _of_one(content: bytes | None, union: Union | None) -> list[Piece]:

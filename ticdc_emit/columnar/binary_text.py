@@ -1,4 +1,9 @@
-"""Text forms of binary columns: the JSON-escaped ISO-8859-1 reading (Canal-JSON) and base64 (Simple, Debezium)."""
+"""Text forms of binary columns, for JSON strings.
+
+In: a binary array, or the numbers of BIT values. Out: a string array: each byte as a character of ISO-8859-1
+(Canal-JSON), base64 (Simple, Debezium), or as Go's ``strconv.Quote`` prints it (Open Protocol). Each byte or character
+is looked up in a table of texts, for the whole column at once.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +24,7 @@ __all__ = ["base64_text", "go_quoted_json", "latin1_json", "little_endian_base64
 
 
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
+_BYTE_BITS = 8
 
 
 @lru_cache(maxsize=4)
@@ -56,9 +62,6 @@ def base64_text(data: pa.Array) -> pa.Array:
     coded[offsets[1:][missing > 0] - 1] = 0x3D
     coded[offsets[1:][missing > 1] - 2] = 0x3D
     return from_bytes(offsets, coded, like=data)
-
-
-_BYTE_BITS = 8
 
 
 def little_endian_base64(values: pa.Array, bits: int) -> pa.Array:

@@ -14,17 +14,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, longest, null_mask, to_text
-from ticdc_emit.columnar.floats import floats_to_decimal_text
+from ticdc_emit.columnar.floats import PRECISIONS, floats_to_decimal_text, number_text
 from ticdc_emit.columnar.value_errors import ValueRefused, read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 
-__all__ = ["accept_decimal", "decimal_text", "decimal_type"]
+__all__ = ["accept_decimal", "decimal_as_double", "decimal_text", "decimal_type"]
 
 _EXACT = Context(prec=120)
 _NUMBER_TEXT = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _ARROW_DIGITS = 38
 _QUOTE = "'"
+_FIXED_SCALE = 6  # up to this scale no decimal but zero is below 1e-6
 _PLAIN_SCALE = 6  # Arrow prints numbers near zero with an exponent from the next scale on
 
 
@@ -114,3 +115,17 @@ def decimal_text(values: pa.Array) -> pa.Array:
         return text
     plain = [f"{value:.{scale}f}" for value in values.filter(scientific).to_pylist() if value is not None]
     return pc.replace_with_mask(text, scientific.fill_null(False), pa.array(plain, pa.string()))
+
+
+def decimal_as_double(values: pa.Array) -> pa.Array:
+    """Return the text of the doubles nearest to decimals, as json-iterator writes it; nulls stay null.
+
+    TiCDC's Debezium makes a double of a DECIMAL first, so precision is lost.
+    """
+    text = decimal_text(values)
+    # as few digits as a double keeps are its shortest form
+    if values.type.precision > PRECISIONS[8].digits or values.type.scale > _FIXED_SCALE:
+        return number_text(text.cast(pa.float64()))
+    if values.type.scale == 0:
+        return text
+    return pc.ascii_rtrim(pc.ascii_rtrim(text, "0"), ".")

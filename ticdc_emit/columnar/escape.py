@@ -3,8 +3,8 @@
 In: a string array. Out: a string array with the content between the quotes of a JSON string. TiCDC's four writers
 differ in few characters (semantics 2.0.1). :class:`JsonWriter` describes the differences; they share one kernel.
 
-Most columns have nothing to escape, as a few searches over the data buffer show. Otherwise the whole buffer is at once
-and the offsets are shifted by what was added before them.
+Most columns have nothing to escape, as a few searches over the data buffer show. Otherwise the whole buffer is escaped
+at once, and the offsets are shifted by what was added before them.
 """
 
 from __future__ import annotations

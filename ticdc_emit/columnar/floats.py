@@ -2,11 +2,12 @@
 
 In: float32, float64, integers, decimals or text. Out: ``float32`` for FLOAT, ``float64`` for DOUBLE. NaN and infinity
 are refused, because TiDB cannot store them. Also floats for columns of whole numbers and of DECIMAL
-(:func:`floats_to_integers`, :func:`floats_to_decimal_text`): what a float keeps is stated once, in ``_PRECISIONS``.
+(:func:`floats_to_integers`, :func:`floats_to_decimal_text`): what a float keeps is stated once, in ``PRECISIONS``.
 
 Text is Go's ``FormatFloat(v, 'f', -1, bits)`` (semantics 2.0.2 "fixed32"/"fixed64"): the shortest digits that read
 back, never an exponent, no ``.0``. The digits come from one ``orjson`` dump of the column; the few values that it
 would print with an exponent (from 1e16, of a float32 from 1e13, and below 1e-5) are printed one by one.
+:func:`number_text` is the text of json-iterator, the JSON library of Debezium messages (semantics 2.0.2).
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = ["accept_float", "fixed_text", "floats_to_decimal_text", "floats_to_integers", "positional", "shortest_text"]
+__all__ = ["PRECISIONS", "accept_float", "fixed_text", "floats_to_decimal_text", "floats_to_integers", "number_text"]
 
 Numbers: TypeAlias = "npt.NDArray[Any]"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
 
-class _Precision(NamedTuple):
+class Precision(NamedTuple):
     """What a float keeps. ``whole_bits``: below this power of two, each whole number has a float of its own.
 
     ``digits``: a decimal number of at most so many digits has one, too, and comes back from it. ``fixed_below``: from
@@ -46,9 +47,10 @@ class _Precision(NamedTuple):
     fixed_below: float
 
 
-_PRECISIONS = {4: _Precision(24, 6, 1e13), 8: _Precision(53, 15, 1e15)}
+PRECISIONS = {4: Precision(24, 6, 1e13), 8: Precision(53, 15, 1e15)}
 """By item size: of ``float32`` and ``float64``."""
 _COMMA = 0x2C
+_EXPONENT_BELOW, _EXPONENT_FROM = 1e-6, 1e21  # in JSON
 _FIXED_FROM = 1e-4
 _GO_TIE = 2.0**-12  # the one float32 whose shortest digits are a tie that Go does not round to even
 _GO_TIE_TEXT = "0.00024414063"
@@ -146,7 +148,7 @@ def floats_to_decimal_text(array: pa.Array) -> pa.Array:
     numbers, nulls = _numbers(array), null_mask(array)
     known = True if nulls is None else ~nulls
     _refuse_inexact(numbers, _is_inexact(numbers) & known, "decimal", "is not a number that TiDB stores")
-    text, most_digits = fixed_text(array), _PRECISIONS[numbers.itemsize].digits
+    text, most_digits = fixed_text(array), PRECISIONS[numbers.itemsize].digits
     long = element_lengths(text) > most_digits
     if long.any():
         digits = pc.utf8_ltrim(pc.replace_substring(text, ".", ""), "-0")
@@ -160,7 +162,7 @@ def floats_to_decimal_text(array: pa.Array) -> pa.Array:
 
 def _is_inexact(numbers: Numbers) -> Mask:
     """Return where a float is NaN, infinite, or so large that it stands for several whole numbers."""
-    exact: Mask = np.abs(numbers) < 1 << _PRECISIONS[numbers.itemsize].whole_bits
+    exact: Mask = np.abs(numbers) < 1 << PRECISIONS[numbers.itemsize].whole_bits
     return ~exact
 
 
@@ -173,7 +175,7 @@ def _refuse_inexact(numbers: Numbers, bad: Mask, exact_type: str, otherwise: str
         return
     index = int(bad.argmax())
     number = numbers[index]
-    bits = _PRECISIONS[numbers.itemsize].whole_bits
+    bits = PRECISIONS[numbers.itemsize].whole_bits
     if np.isfinite(number) and abs(number) >= 1 << bits:
         kind = pa.from_numpy_dtype(numbers.dtype)
         reason = f"{number} is a {kind} of 2^{bits} or more: digits may be lost"
@@ -181,12 +183,28 @@ def _refuse_inexact(numbers: Numbers, bad: Mask, exact_type: str, otherwise: str
     raise ValueRefused(index, f"{number} {otherwise}", bad=bad)
 
 
+def number_text(values: pa.Array, *, exponent_digits: int = 2) -> pa.Array:
+    """Return the text of ``float32``/``float64`` values as json-iterator writes them, with an exponent below 1e-6 and
+    from 1e21 on; nulls stay null.
+
+    ``exponent_digits``: at least so many. Go's ``encoding/json`` writes the same, but with one digit if that is enough.
+    """
+
+    def printed(number: np.floating[Any]) -> str:
+        kind = type(number)
+        if kind(_EXPONENT_BELOW) <= abs(number) < kind(_EXPONENT_FROM):
+            return _positional(number)
+        return np.format_float_scientific(number, unique=True, trim="-", exp_digits=exponent_digits)
+
+    return _shortest_text(values, printed)
+
+
 def fixed_text(values: pa.Array) -> pa.Array:
     """Return the fixed-notation text of ``float32``/``float64`` values; nulls stay null."""
-    return shortest_text(values, positional)
+    return _shortest_text(values, _positional)
 
 
-def shortest_text(values: pa.Array, printed: Callable[[np.floating[Any]], str]) -> pa.Array:
+def _shortest_text(values: pa.Array, printed: Callable[[np.floating[Any]], str]) -> pa.Array:
     """Return the shortest text of ``float32``/``float64`` values; nulls stay null.
 
     ``printed``: makes that of a number that is very small or large (below 1e-4, from 1e13), as some of them are.
@@ -205,7 +223,7 @@ def shortest_text(values: pa.Array, printed: Callable[[np.floating[Any]], str]) 
     tie = size == np.float32(_GO_TIE) if single else np.zeros(0, np.bool_)
     if b"e" not in raw and b"E" not in raw and not tie.any():
         return text
-    odd = ((size >= _PRECISIONS[numbers.itemsize].fixed_below) | (size < _FIXED_FROM)) & (numbers != 0)
+    odd = ((size >= PRECISIONS[numbers.itemsize].fixed_below) | (size < _FIXED_FROM)) & (numbers != 0)
     if single:
         odd |= tie
     nulls = null_mask(values)
@@ -215,7 +233,7 @@ def shortest_text(values: pa.Array, printed: Callable[[np.floating[Any]], str]) 
     return pc.replace_with_mask(text, pa.array(odd), pa.array(shown, pa.string())) if shown else text
 
 
-def positional(number: np.floating[Any]) -> str:
+def _positional(number: np.floating[Any]) -> str:
     """Return the fixed-notation text of one number."""
     if number.dtype == np.float32 and abs(number) == _GO_TIE:
         return _GO_TIE_TEXT if number > 0 else "-" + _GO_TIE_TEXT

@@ -1,12 +1,10 @@
-"""JSON columns: the text as TiDB prints it. A check of the whole column shows which texts are canonical; only others
-are normalised one by one.
+"""JSON columns: acceptance as TiDB's text (:func:`ticdc_emit.sql.json_document.normalise`).
 
-TiDB's form is that of :func:`ticdc_emit.sql.json_document.normalise`.
-
-The check works on **shapes**. Two texts that differ only in digits have the same shape (digits written as ``0``). One
-text of each shape is normalised for real; if it comes back unchanged, every text of that shape is canonical too,
-provided that the digits at a few known places (a leading digit, a last fraction digit) are not zero, which is checked
-for all rows at once. Machine-made JSON has few shapes; if a column has many, each row is normalised.
+In: JSON texts. Out: TiDB's text of each. A check of the whole column shows which texts are canonical already; only
+others are normalised one by one. It works on **shapes**: two texts that differ only in digits have the same shape
+(digits written as ``0``). One text of each shape is normalised; if it comes back unchanged, every text of that shape is
+canonical too, provided that the digits at a few known places (a leading digit, a last fraction digit) are not zero,
+which is checked for all rows at once. Machine-made JSON has few shapes; if a column has many, each row is normalised.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Short binary values of whole columns, packed row by row.
 
-In: **cells** (fixed-width numpy elements of which each row uses the first few bytes), and constants. Out: one binary
-array with the rows' bytes. A join costs more per fragment and row than a short value costs here: one strided store, and
-one more masked copy if lengths vary.
+In: pieces of messages (:data:`Piece`): fragments (``columnar.assemble``), and **packed fields**: fixed-width numpy
+elements of which each row uses the first few bytes. Out: one binary array with the rows' bytes. A join costs more per
+fragment and row than a short value costs here: one strided store, and one more masked copy if lengths vary.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class PackedField:
 
 
 Piece: TypeAlias = "bytes | PackedField | pa.Array"
-"""A fragment of a message (``columnar.assemble``), or a cell."""
+"""A fragment of a message, or a packed field."""
 
 
 def chosen(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:

@@ -1,8 +1,8 @@
-"""Character, binary, JSON and VECTOR columns: acceptance.
+"""Character and binary columns, ENUM, SET and VECTOR: acceptance, and the labels of numbers.
 
-Character columns take strings (or UTF-8 bytes) and are checked for UTF-8 element by element; binary columns take
-bytes, or base64 as their canonical text. TiDB does not check latin1 text, so a latin1 column takes any bytes.
-Lengths are checked against the column: characters for CHAR and VARCHAR, bytes otherwise.
+Character columns accept strings (or UTF-8 bytes), checked for UTF-8 element by element; binary columns accept bytes, or
+base64 as their canonical text. TiDB does not check latin1 text, so a latin1 column accepts any bytes. Lengths are
+checked against the column: characters for CHAR and VARCHAR, bytes otherwise. Labels become numbers.
 """
 
 from __future__ import annotations

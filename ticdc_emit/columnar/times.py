@@ -1,8 +1,9 @@
-"""Dates, moments and times of day that come as text: checked, and rewritten in the column's own layout.
+"""DATE, DATETIME, TIMESTAMP and TIME: acceptance as canonical text.
 
-In: a string column. Out: the same text, if every row has the layout (``dddd-dd-dd dd:dd:dd.dddddd``, with the column's
-fraction digits) and lies in the calendar, which columns of bytes tell. Other rows are parsed one by one and rewritten,
-so a shorter or longer fraction is accepted if no digit is lost.
+In: text, or Arrow's dates, timestamps and durations. Out: text in the column's own layout (``dddd-dd-dd
+dd:dd:dd.dddddd``, with its fraction digits), TIMESTAMP in the changefeed's zone. Text that has the layout and is in the
+calendar, as a few checks of the whole column show, stays as it is. Other rows are parsed one by one and rewritten, so a
+shorter or longer fraction is accepted if no digit is lost.
 """
 
 from __future__ import annotations

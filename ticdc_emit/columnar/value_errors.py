@@ -1,8 +1,8 @@
-"""Values that their column cannot hold, by row number. The encoder turns them into ``InvalidValueError`` with table,
-column and row.
+"""Values and types that their column cannot hold: the errors, by row number, and their remedies.
 
-Renderers see one column without its name and key, so they only report which rows of the batch are wrong and why: the
-first one, or all of them if one pass finds them. :func:`bad_places` finds the others by checking again.
+Renderers see one column without its name and key, so they only report which rows of the batch are wrong and why
+(:class:`ValueRefused`): the first one, or all of them if one pass finds them. :func:`bad_places` finds the others by
+checking again. The encoder turns them into ``InvalidValueError`` with table, column and row.
 """
 
 from __future__ import annotations
@@ -41,6 +41,24 @@ __all__ = [
 
 
 _Read = TypeVar("_Read")
+_MOST_LABELS = 8
+_PLAIN_NAMES = INTEGERS_AND_YEAR | LABEL_TYPES
+_CASTS = {
+    MySQLType.YEAR: "Cast it to an integer type first",
+    MySQLType.BIT: "Cast it to an integer type first",
+    MySQLType.NEWDECIMAL: "Cast it to decimal first",
+    MySQLType.FLOAT: "Cast it to float first",
+    MySQLType.DOUBLE: "Cast it to double first",
+    MySQLType.DATE: "Cast it to date first",
+    MySQLType.NEWDATE: "Cast it to date first",
+    MySQLType.DATETIME: "Cast it to timestamp first",
+    MySQLType.TIMESTAMP: "Cast it to timestamp first",
+    MySQLType.DURATION: "Cast it to duration, or to text such as 12:34:56, first",
+    MySQLType.ENUM: "Cast it to string (a label) or to an integer type (its number) first",
+    MySQLType.SET: "Cast it to string (labels with commas) or to an integer type (the bit mask) first",
+    MySQLType.JSON: "Cast it to the text of a JSON document first",
+    MySQLType.VECTOR_FLOAT32: "Cast it to a list of floats, or to text such as [1,2.5], first",
+}
 
 
 class ValueRefused(Exception):  # noqa: N818 - not an error that users see
@@ -132,26 +150,6 @@ def refuse_any(bad: npt.NDArray[np.bool_], reason: str, remedy: str = "") -> Non
     """Raise :class:`ValueRefused` for the true elements of ``bad``."""
     if bad.any():
         raise ValueRefused(int(bad.argmax()), reason, remedy, bad)
-
-
-_MOST_LABELS = 8
-_PLAIN_NAMES = INTEGERS_AND_YEAR | LABEL_TYPES
-_CASTS = {
-    MySQLType.YEAR: "Cast it to an integer type first",
-    MySQLType.BIT: "Cast it to an integer type first",
-    MySQLType.NEWDECIMAL: "Cast it to decimal first",
-    MySQLType.FLOAT: "Cast it to float first",
-    MySQLType.DOUBLE: "Cast it to double first",
-    MySQLType.DATE: "Cast it to date first",
-    MySQLType.NEWDATE: "Cast it to date first",
-    MySQLType.DATETIME: "Cast it to timestamp first",
-    MySQLType.TIMESTAMP: "Cast it to timestamp first",
-    MySQLType.DURATION: "Cast it to duration, or to text such as 12:34:56, first",
-    MySQLType.ENUM: "Cast it to string (a label) or to an integer type (its number) first",
-    MySQLType.SET: "Cast it to string (labels with commas) or to an integer type (the bit mask) first",
-    MySQLType.JSON: "Cast it to the text of a JSON document first",
-    MySQLType.VECTOR_FLOAT32: "Cast it to a list of floats, or to text such as [1,2.5], first",
-}
 
 
 def user_type(column: Column) -> str:

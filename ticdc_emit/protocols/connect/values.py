@@ -21,9 +21,10 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.binary_text import base64_text, little_endian_base64
 from ticdc_emit.columnar.buffers import FEW, to_text
+from ticdc_emit.columnar.decimals import decimal_as_double
 from ticdc_emit.columnar.epochs import EARLIEST_ZONED, clock_micros, date_days, datetime_ticks, zoned_text
 from ticdc_emit.columnar.escape import JSONITER, escape_text
-from ticdc_emit.columnar.jsoniter import decimal_as_double, number_text
+from ticdc_emit.columnar.floats import number_text
 from ticdc_emit.columnar.strings import labels_of
 from ticdc_emit.columnar.value_errors import ValueRefused, refuse_any
 from ticdc_emit.columnar.values import text_content

@@ -23,8 +23,8 @@ from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, ObjectLayout, bla
 from ticdc_emit.columnar.binary_text import base64_text, go_quoted_json
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.columnar.escape import GO_STD, JSONITER, JsonWriter, quoted
+from ticdc_emit.columnar.floats import number_text
 from ticdc_emit.columnar.integers import integer_text
-from ticdc_emit.columnar.jsoniter import number_text
 from ticdc_emit.columnar.packed_fields import LENGTH_BYTES, drop_prefix, framed, joined
 from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config import ChangefeedConfig, CodecConfig

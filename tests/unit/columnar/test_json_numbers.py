@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.columnar.binary_text import little_endian_base64
-from ticdc_emit.columnar.jsoniter import decimal_as_double, number_text
+from ticdc_emit.columnar.decimals import decimal_as_double
+from ticdc_emit.columnar.floats import number_text
 
 
 def written(value: float) -> str:
