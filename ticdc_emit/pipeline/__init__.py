@@ -14,9 +14,25 @@ The forms of a row, each with the module that makes it:
 
 from __future__ import annotations
 
-from ticdc_emit.pipeline.batch import ArrowBatch, Batch
-from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.report import RunReport
-from ticdc_emit.pipeline.run import Changefeed
+from typing import TYPE_CHECKING
+
+from ticdc_emit.exports import lazy
+
+if TYPE_CHECKING:
+    from ticdc_emit.pipeline.batch import ArrowBatch, Batch
+    from ticdc_emit.pipeline.options import RunOptions
+    from ticdc_emit.pipeline.report import RunReport
+    from ticdc_emit.pipeline.run import Changefeed
 
 __all__ = ["ArrowBatch", "Batch", "Changefeed", "RunOptions", "RunReport"]
+
+# an encoder needs none of these
+_HOMES = {
+    "ArrowBatch": "batch",
+    "Batch": "batch",
+    "Changefeed": "run",
+    "RunOptions": "options",
+    "RunReport": "report",
+}
+
+__getattr__, __dir__ = lazy(__name__, _HOMES)
