@@ -43,7 +43,6 @@ from ticdc_emit.pipeline.bad_rows import (
     sound_rows,
 )
 from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.conflicting_changes import arranged, ordered
 from ticdc_emit.pipeline.control_events import ControlEncoder, Watermark
 from ticdc_emit.pipeline.ddl import SentDdl, catalog_for
 from ticdc_emit.pipeline.encode import control_batch, encode_rows
@@ -52,6 +51,7 @@ from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
 from ticdc_emit.pipeline.row_batching import batch_messages
 from ticdc_emit.pipeline.row_reader import change_form
+from ticdc_emit.pipeline.row_sorter import sort_table, sort_unchecked
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
@@ -173,7 +173,7 @@ class Encoder:
 
     def _encoded(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:
         filtered: Counter[str] = Counter()
-        batch = ordered(self._change_form(changes, planned), planned, self.plan, filtered)
+        batch = sort_table(self._change_form(changes, planned), planned, self.plan, filtered)
         if batch.num_rows and not self._told_early:
             stamps = batch.column("commit_ts")
             self._told_early = warn_unlikely(stamps[0].as_py()) or warn_unlikely(stamps[-1].as_py())
@@ -197,7 +197,7 @@ class Encoder:
             given = MappedRows(changes, names)
 
         def arrange(some: Rows) -> tuple[pa.RecordBatch, pa.Array]:
-            return arranged(self._change_form(given.some(some), planned), planned, self.plan)
+            return sort_unchecked(self._change_form(given.some(some), planned), planned, self.plan)
 
         def make(some: Rows) -> None:
             try:

@@ -24,7 +24,6 @@ from ticdc_emit.changes.codec import Encoded, RegisteredRows, alone
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Profile, Protocol, load_changefeed
 from ticdc_emit.errors import RegistryError, SharedSubjectError, TicdcEmitError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.conflicting_changes import ordered
 from ticdc_emit.pipeline.control_events import ControlEncoder, Event, Watermark
 from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import FixedName, LargeMessages
@@ -35,6 +34,7 @@ from ticdc_emit.pipeline.registration import Registrar, needed_by
 from ticdc_emit.pipeline.row_batch import RowBatch
 from ticdc_emit.pipeline.row_batching import batch_messages
 from ticdc_emit.pipeline.row_reader import change_form, read_changes
+from ticdc_emit.pipeline.row_sorter import sort_table
 from ticdc_emit.registry.base import MemoryRegistry, confluent_schema
 from ticdc_emit.routing.replication import TableHistory
 from ticdc_emit.schema.events import DdlEvent
@@ -106,7 +106,7 @@ class PlannedChanges:
         plan = self._planned[key]
         table = plan.table(*key)
         batch = self._changes.batch(index)
-        return plan, table, ordered(batch, table, plan) if event["kind"] == "txn" else batch
+        return plan, table, sort_table(batch, table, plan) if event["kind"] == "txn" else batch
 
     def _plan(self, tables: Mapping[tuple[str, str], TableHistory]) -> Plan:
         now_ms = self._changes.case.now_ms

@@ -3,7 +3,7 @@
 In: JSON documents with ``inputs`` (``README.md``). Out: checks in the report: one for each job and each row
 (``changefeed``), one for each sent event and each protocol. The verdicts are compared first, then the messages byte for
 byte. The library's output is made from the inputs only; of the recorded events only the messages are read, for
-comparison. A :class:`Feed` takes the steps of :class:`~ticdc_emit.encoder.Encoder`: catalog, replication, plan, ordered
+comparison. A :class:`Feed` takes the steps of :class:`~ticdc_emit.encoder.Encoder`: catalog, replication, plan, sorted
 rows, messages.
 """
 
@@ -31,13 +31,13 @@ from ticdc_emit.config import (
 )
 from ticdc_emit.config.filters import EVENT_TYPES
 from ticdc_emit.errors import ConfigError, DdlError, TicdcEmitError
-from ticdc_emit.pipeline.conflicting_changes import ordered
 from ticdc_emit.pipeline.control_events import ControlEncoder
 from ticdc_emit.pipeline.ddl import SentDdl
 from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, replicated_tables, topics_of, verify_tables
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.row_reader import change_form
+from ticdc_emit.pipeline.row_sorter import sort_table
 from ticdc_emit.routing.filter_rules import Verdict
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
@@ -250,7 +250,7 @@ class Feed:
             batch = self._batch(given, rows, planned)
             if not batch.num_rows:
                 return Outcome()
-            batch = ordered(batch, planned, plan, left_out)
+            batch = sort_table(batch, planned, plan, left_out)
             encoded = alone(encode_rows(batch, planned, plan).encoded.whole(), plan.large.packing)
         except TicdcEmitError as fault:
             return Outcome(error=fault.message)

@@ -86,8 +86,8 @@ def arranged(plan: Plan, block: pa.RecordBatch, late_until: int | None) -> Any:
     arranger = RowSorter(plan, None, "drop", late_until)
     found: dict[str, list[Any]] = {}
     try:
-        for rows in arranger.gathered([block]):
-            for piece in (own for each in arranger.sorted(rows) for own in each.by_table()):
+        for rows in arranger.gather([block]):
+            for piece in (own for each in arranger.sort(rows) for own in each.by_table()):
                 pairs = zip(piece.keys.to_pylist(), piece.batch.to_pylist(), strict=True)
                 found.setdefault(piece.tables.name, []).extend(pairs)
     except TicdcEmitError as fault:

@@ -83,14 +83,14 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
 
     def arrange() -> None:
         arranger = RowSorter(plan, key, "error", None)
-        for block in arranger.gathered(in_order):
-            for _ in arranger.sorted(block):
+        for block in arranger.gather(in_order):
+            for _ in arranger.sort(block):
                 pass
 
     def messages() -> int:
         arranger, size = RowSorter(plan, key, "error", None), 0
-        for block in arranger.gathered(in_order):
-            for rows in arranger.sorted(block):
+        for block in arranger.gather(in_order):
+            for rows in arranger.sort(block):
                 for encoded in encode_batches(rows.bounded(), plan):
                     size += encoded.nbytes
         return size

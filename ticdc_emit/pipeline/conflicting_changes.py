@@ -7,7 +7,6 @@ another may have one key. A change without a key, or with a NULL in it, is never
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -18,8 +17,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import from_bytes, text_buffers
 from ticdc_emit.errors import DuplicateChangeError
-from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_filter import drop_unreplicated, split_and_filter
+from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.sort_key import (
     HALF,
     KIND_MASK,
@@ -29,12 +27,11 @@ from ticdc_emit.pipeline.sort_key import (
     commit_stamps,
     key_values,
     kinds_of,
-    order_keys,
     order_of,
 )
-from ticdc_emit.pipeline.transactions import DELETED, INSERTED, ranks, with_whole_numbers
+from ticdc_emit.pipeline.transactions import DELETED, INSERTED
 
-__all__ = ["OrderCheck", "arranged", "ordered", "sorted_by_commit"]
+__all__ = ["ConflictCheck"]
 
 
 _Hashes: TypeAlias = npt.NDArray[np.int64]
@@ -44,7 +41,7 @@ _ENDS, _BEGINS, _WHOLE = 1, 2, 4
 """What only one change of a key in one transaction may be: one that ends a row, begins a row, or is no half."""
 
 
-class OrderCheck:
+class ConflictCheck:
     """Sees order keys in their order, window by window. ``tables``: the plan's tables by their place in the keys."""
 
     def __init__(self, tables: Sequence[TablePlan]) -> None:
@@ -94,33 +91,33 @@ class _Open:
     def __init__(self, transaction: bytes) -> None:
         self.transaction = transaction
         self.windows: list[pa.Array] = []
-        self._told: list[tuple[pa.Array, _Roles, _Hashes]] = []
+        self._held: list[tuple[pa.Array, _Roles, _Hashes]] = []
         self._runs: list[tuple[_Hashes, _Roles]] = []
 
     def repeated(self, identities: pa.Array, roles: _Roles) -> bytes | None:
         """Return a change that has one key and one role with a change of an earlier window."""
         for window in self.windows:  # most transactions end with their window, and need no hash
-            self._tell(*_identities(window))
+            self._hold(*_identities(window))
         self.windows = []
         hashes = _hashes(identities)
-        if not any(_meet(run, (hashes, roles)) for run in self._runs):
+        if not any(_have_common(run, (hashes, roles)) for run in self._runs):
             return None
         rows = [(identities, roles)]
-        for held, held_roles, held_hashes in self._told:
+        for held, held_roles, held_hashes in self._held:
             same = np.isin(held_hashes, hashes)
             rows.append((held.filter(pa.array(same)), held_roles[same]))
         # equal hashes alone mean nothing: the keys decide
         return _repeated(pa.concat_arrays([row[0] for row in rows]), np.concatenate([row[1] for row in rows]))
 
-    def _tell(self, identities: pa.Array, roles: _Roles) -> None:
+    def _hold(self, identities: pa.Array, roles: _Roles) -> None:
         if len(identities) == 0:
             return
         hashes = _hashes(identities)
-        self._told.append((identities, roles, hashes))
-        run = _united(hashes, roles)
+        self._held.append((identities, roles, hashes))
+        run = _distinct(hashes, roles)
         while self._runs and len(self._runs[-1][0]) <= 2 * len(run[0]):
             held, held_roles = self._runs.pop()
-            run = _united(np.concatenate([held, run[0]]), np.concatenate([held_roles, run[1]]))
+            run = _distinct(np.concatenate([held, run[0]]), np.concatenate([held_roles, run[1]]))
         self._runs.append(run)
 
 
@@ -167,7 +164,7 @@ def _hashes(identities: pa.Array) -> _Hashes:
     return np.fromiter(map(hash, identities.to_pylist()), np.int64, len(identities))
 
 
-def _united(hashes: _Hashes, roles: _Roles) -> tuple[_Hashes, _Roles]:
+def _distinct(hashes: _Hashes, roles: _Roles) -> tuple[_Hashes, _Roles]:
     """Return the distinct hashes, ascending, each with all its roles."""
     order = np.argsort(hashes)
     hashes = hashes[order]
@@ -175,63 +172,7 @@ def _united(hashes: _Hashes, roles: _Roles) -> tuple[_Hashes, _Roles]:
     return hashes[starts], np.bitwise_or.reduceat(roles[order], starts)
 
 
-def _meet(run: tuple[_Hashes, _Roles], others: tuple[_Hashes, _Roles]) -> bool:
+def _have_common(run: tuple[_Hashes, _Roles], others: tuple[_Hashes, _Roles]) -> bool:
     """Tell whether a change has a hash and a role in common with one of a sorted run."""
     places = np.minimum(np.searchsorted(run[0], others[0]), len(run[0]) - 1)
     return bool(((run[0][places] == others[0]) & ((run[1][places] & others[1]) != 0)).any())
-
-
-def ordered(
-    batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str] | None = None
-) -> pa.RecordBatch:
-    """Return the changes of a table that are sent, updates of keys split, in total order, without an ambiguous one.
-
-    ``kept_back`` counts those that are not sent, by reason. Raises :class:`DuplicateChangeError`, and what
-    ``transactions.with_whole_numbers`` and :func:`~ticdc_emit.pipeline.row_filter.split_and_filter` do.
-    """
-    sent = _sent(batch, table, plan, Counter() if kept_back is None else kept_back)
-    if _rises(sent):  # so no update was split
-        return sent
-    batch, keys = _keyed(sent, table, plan)
-    OrderCheck([table]).check(keys)
-    return batch
-
-
-def arranged(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:
-    """Return the changes of a table that are sent, updates of keys split, in total order, and their order keys.
-
-    Two changes that nothing orders are left as they are. Raises what
-    ``transactions.with_whole_numbers`` and :func:`~ticdc_emit.pipeline.row_filter.split_and_filter` do.
-    """
-    return _keyed(_sent(batch, table, plan, Counter()), table, plan)
-
-
-def _sent(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
-    """Return the changes that are sent, updates of keys split."""
-    batch = sorted_by_commit(with_whole_numbers(batch, f"{table.schema}.{table.name}"))
-    batch = drop_unreplicated(batch, table, plan, kept_back, keyless=False)
-    return split_and_filter(batch, table, plan, kept_back)
-
-
-def _keyed(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:
-    batch = sorted_by_commit(batch)
-    keys = order_keys(batch, table, 0, ranks(batch, plan.transactions.split_order))
-    order = order_of(keys)
-    return (batch, keys) if order is None else (batch.take(order), keys.take(order))
-
-
-def sorted_by_commit(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows by commit_ts, those of one in the order that they have."""
-    stamps = _stamps(batch)
-    if bool((stamps[1:] >= stamps[:-1]).all()):
-        return batch
-    return batch.take(pa.array(np.argsort(stamps, kind="stable")))
-
-
-def _rises(batch: pa.RecordBatch) -> bool:
-    stamps = _stamps(batch)
-    return bool((stamps[1:] > stamps[:-1]).all())
-
-
-def _stamps(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
-    return np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))

@@ -22,7 +22,7 @@ from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.bad_rows import SkippedFile, united
 from ticdc_emit.pipeline.chunks import ChunkFolder, ChunkStore
-from ticdc_emit.pipeline.conflicting_changes import OrderCheck
+from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
 from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, PartitionControls
 from ticdc_emit.pipeline.error_json import error_as_json, error_from_json
 from ticdc_emit.pipeline.external_sort import ORDER_KEY
@@ -297,7 +297,7 @@ class DeliverTask:
         if store.failures:
             raise united(store.failures)
         for merge in merges.values():
-            order = OrderCheck(self.plan.in_order)
+            order = ConflictCheck(self.plan.in_order)
             for window in merge.tied_windows(store.keys):
                 order.check(window.column(ORDER_KEY))
 

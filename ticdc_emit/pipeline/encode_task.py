@@ -31,7 +31,7 @@ from ticdc_emit.pipeline.chunks import (
 from ticdc_emit.pipeline.encode import encode_batches
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.row_batch import RowBatch, TableGroup
-from ticdc_emit.pipeline.row_sorter import RowSorter, gathered_batches
+from ticdc_emit.pipeline.row_sorter import RowSorter, group_batches
 
 __all__ = ["EncodeTask"]
 
@@ -66,7 +66,7 @@ class EncodeTask:
         of_block = self._all_but_bad if self.bad_rows == "skip" else self._all_or_none
         try:
             files = ChunkFiles(self.folder)
-            for rows in sorter.gathered(batches):
+            for rows in sorter.gather(batches):
                 yield from of_block(sorter, rows, refusals, files)
             if refusals:
                 raise refusals.error()
@@ -82,7 +82,7 @@ class EncodeTask:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the chunks of a block; once a row of the task was bad, the others are only looked at."""
         try:
-            for chunk in self._chunks(sorter.sorted(rows), files):
+            for chunk in self._chunks(sorter.sort(rows), files):
                 if not refusals:
                     yield chunk
         except RowError as fault:
@@ -94,12 +94,12 @@ class EncodeTask:
         """Yield the chunks of a block's sound rows; of a block that has a bad one, nothing went out before."""
         own = self._sorter()
         try:
-            chunks = list(self._chunks(own.sorted(rows), files))
+            chunks = list(self._chunks(own.sort(rows), files))
         except RowError as fault:
             rows, refused = self._sifted(rows, fault)
             chunks = [*skipped_chunks(skippable(refused), lines=self.tells_skipped)]
             own = self._sorter()
-            chunks += self._chunks(own.sorted(rows), files)
+            chunks += self._chunks(own.sort(rows), files)
         sorter.include(own)
         yield from chunks
 
@@ -107,7 +107,7 @@ class EncodeTask:
         given = ArrowRows(rows, self.table)
 
         def batches(some: Rows) -> Iterator[RowBatch]:
-            return self._sorter().sorted(given.some(some))
+            return self._sorter().sort(given.some(some))
 
         def make(some: Rows) -> None:
             for _ in self._made(batches(some)):
@@ -136,7 +136,7 @@ class EncodeTask:
 
     def _made(self, batches: Iterable[RowBatch]) -> Iterator[EncodedRows]:
         """Yield the messages of each batch; small ones are made together."""
-        for together in gathered_batches(batches):
+        for together in group_batches(batches):
             if not any(isinstance(rows.tables, TableGroup) for rows in together):
                 yield from encode_batches(together, self.plan)
                 continue

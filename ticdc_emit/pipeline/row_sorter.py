@@ -1,10 +1,14 @@
-"""ARRANGE, for one input task: batches of row changes in a public form in, rows in total order out.
+"""ARRANGE: row changes in a public form in, rows in total order out.
 
-In: record batches as an engine has them, of one table (typed form) or of many (``schema`` and ``table`` columns,
-generic form), in any order. Out: :class:`~ticdc_emit.pipeline.row_batch.RowBatch`, rows of one table, or of tables
-encoded together, in change form with updates of keys split, and their order keys. Late rows are refused, kept or
-counted here. What only the whole transaction tells is left to whoever sees it whole: two changes of one key, and the
-ranks of a transaction with a split update whose rows have a ``seq``.
+Of an input task (:class:`RowSorter`): in come record batches as an engine has them, of one table (typed form) or of
+many (``schema`` and ``table`` columns, generic form), in any order. Out go
+:class:`~ticdc_emit.pipeline.row_batch.RowBatch`, rows of one table, or of tables encoded together, in change form with
+updates of keys split, and their order keys. Late rows are refused, kept or counted here. What only the whole
+transaction tells is left to whoever sees it whole: two changes of one key, and the ranks of a transaction with a split
+update whose rows have a ``seq``.
+
+Of a batch that is whole (:func:`sort_table`): one table's rows, in which two changes of one key that nothing orders are
+refused.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,7 +25,7 @@ from ticdc_emit.changes.arrow_input import TABLE_NAMES, check_columns, is_ddl, n
 from ticdc_emit.changes.attributes import SPLIT
 from ticdc_emit.changes.commit_ts import commit_ts_array, refuse_far
 from ticdc_emit.errors import LateRowError
-from ticdc_emit.pipeline.conflicting_changes import sorted_by_commit
+from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
 from ticdc_emit.pipeline.partitioner import partitions_of_unchecked
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_batch import BATCH_BYTES, POSITION, FieldNames, RowBatch
@@ -32,14 +37,14 @@ from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_keys, order_of
 from ticdc_emit.pipeline.transactions import ranks, with_whole_numbers
 from ticdc_emit.routing.topics import Target
 
-__all__ = ["RowSorter", "gathered_batches"]
+__all__ = ["RowSorter", "group_batches", "sort_table", "sort_unchecked"]
 
 
 _GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024
 
 
-def gathered_batches(batches: Iterable[RowBatch]) -> Iterator[list[RowBatch]]:
+def group_batches(batches: Iterable[RowBatch]) -> Iterator[list[RowBatch]]:
     """Yield the batches, bounded, small ones together: up to the rows that are encoded at once."""
     held: list[RowBatch] = []
     count = size = 0
@@ -83,7 +88,7 @@ class RowSorter:
         self.split_transactions: dict[str, set[bytes]] = {}
         self.row_counts = None if tick_ms is None else RowCounts(tick_ms)
 
-    def sorted(self, rows: pa.RecordBatch) -> Iterator[RowBatch]:
+    def sort(self, rows: pa.RecordBatch) -> Iterator[RowBatch]:
         """Yield a block's rows in batches. Raises the :class:`~ticdc_emit.errors.RowError` family."""
         for batch in self._sorted(rows):
             if self.row_counts is not None:
@@ -94,21 +99,21 @@ class RowSorter:
         any_late = self._table is None and self._any_late(rows)
         form = self._change_form(rows)
         if self._table is not None:
-            yield from self._by_itself([(self._table, form)])
+            yield from self._sort_alone([(self._table, form)])
             return
         tables = [
             TableRows(self._plan.table(*name), places) for name, places in rows_by_table(*map(form.column, TABLE_NAMES))
         ]
         form = form.drop_columns(list(TABLE_NAMES))
         if any_late:
-            yield from self._by_itself(_rows_of_tables(form, tables))
+            yield from self._sort_alone(_rows_of_tables(form, tables))
             return
         for group in by_key_shape(tables, self._plan):
             alone = group
             if len(group) > 1:
                 batches, alone = sort_together(form, group, self._plan)
                 yield from batches
-            yield from self._by_itself(_rows_of_tables(form, alone))
+            yield from self._sort_alone(_rows_of_tables(form, alone))
 
     def include(self, other: RowSorter) -> None:
         """Add what another arranger found out."""
@@ -119,7 +124,7 @@ class RowSorter:
         if self.row_counts is not None and other.row_counts is not None:
             self.row_counts.include(other.row_counts)
 
-    def gathered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def gather(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the row changes in normal form, with their places, in batches that are worth their handling.
 
         Many tables are gathered to about 64 k rows or 64 MiB, for each table's part to be large; one table only to the
@@ -127,18 +132,7 @@ class RowSorter:
         """
         enough = _GATHER_ROWS if self._table is None else CHUNK_ROWS
         held: list[pa.RecordBatch] = []
-        count = size = 0
-        for rows in self._slices(batches):
-            held.append(rows)
-            count, size = count + rows.num_rows, size + rows.nbytes
-            if count >= enough or size >= _GATHER_BYTES:
-                yield pa.concat_batches(held)
-                held, count, size = [], 0, 0
-        if held:
-            yield pa.concat_batches(held)
-
-    def _slices(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        first_row = 0
+        first_row = count = size = 0
         for batch in batches:
             check_columns(batch.schema.names, self._where)
             for start in range(0, batch.num_rows, CHUNK_ROWS):
@@ -146,20 +140,27 @@ class RowSorter:
                 places = pa.array(np.arange(first_row, first_row + rows.num_rows))
                 first_row += rows.num_rows
                 rows = rows.append_column(POSITION, places)
-                rows = rows.filter(pc.invert(is_ddl(rows))) if "query" in rows.schema.names else rows
+                if "query" in rows.schema.names:
+                    rows = rows.filter(pc.invert(is_ddl(rows)))
                 if rows.num_rows:
-                    yield rows
+                    held.append(rows)
+                    count, size = count + rows.num_rows, size + rows.nbytes
+                if count >= enough or size >= _GATHER_BYTES:
+                    yield pa.concat_batches(held)
+                    held, count, size = [], 0, 0
+        if held:
+            yield pa.concat_batches(held)
 
-    def _by_itself(self, tables: Iterable[tuple[TablePlan, pa.RecordBatch]]) -> Iterator[RowBatch]:
+    def _sort_alone(self, tables: Iterable[tuple[TablePlan, pa.RecordBatch]]) -> Iterator[RowBatch]:
         """Yield each table's rows that are sent, without late ones, their updates split."""
         for table, part in tables:
-            part = sorted_by_commit(with_whole_numbers(part, f"{table.schema}.{table.name}"))
+            part = sort_by_commit(with_whole_numbers(part, f"{table.schema}.{table.name}"))
             part = drop_unreplicated(part, table, self._plan, self.kept_back, keyless=self._table is None)
-            part = self._timely(table, part)
+            part = self._without_late(table, part)
             if part.num_rows:
                 part = split_and_filter(part, table, self._plan, self.kept_back)
             if part.num_rows:
-                yield self._with_keys(table, sorted_by_commit(part))
+                yield self._with_keys(table, sort_by_commit(part))
 
     def _change_form(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Return the row changes in change form; those of many tables with the columns ``TABLE_NAMES``."""
@@ -178,7 +179,7 @@ class RowSorter:
         first = pc.min(commit_ts_array(rows, self._where)).as_py()
         return first is not None and first <= self._late_until
 
-    def _timely(self, table: TablePlan, part: pa.RecordBatch) -> pa.RecordBatch:
+    def _without_late(self, table: TablePlan, part: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows (by commit_ts) that are not late; refuse or count the others."""
         if self._late_until is None:
             return part
@@ -214,3 +215,51 @@ class RowSorter:
 def _rows_of_tables(form: pa.RecordBatch, tables: Iterable[TableRows]) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
     for each in tables:
         yield each.table, form if len(each.places) == form.num_rows else form.take(pa.array(each.places))
+
+
+def sort_table(
+    batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str] | None = None
+) -> pa.RecordBatch:
+    """Return the changes of a table that are sent, updates of keys split, in total order, without an ambiguous one.
+
+    ``batch``: in change form. ``kept_back`` counts those that are not sent, by reason. Raises
+    :class:`~ticdc_emit.errors.DuplicateChangeError`, and what ``transactions.with_whole_numbers`` and
+    :func:`~ticdc_emit.pipeline.row_filter.split_and_filter` do.
+    """
+    sent = _sent(batch, table, plan, Counter() if kept_back is None else kept_back)
+    stamps = _stamps(sent)
+    if (stamps[1:] > stamps[:-1]).all():  # so no update was split
+        return sent
+    batch, keys = _with_keys(sent, table, plan)
+    ConflictCheck([table]).check(keys)
+    return batch
+
+
+def sort_unchecked(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:
+    """Return what :func:`sort_table` does with the rows' order keys, ambiguous changes among them."""
+    return _with_keys(_sent(batch, table, plan, Counter()), table, plan)
+
+
+def _sent(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
+    batch = sort_by_commit(with_whole_numbers(batch, f"{table.schema}.{table.name}"))
+    batch = drop_unreplicated(batch, table, plan, kept_back, keyless=False)
+    return split_and_filter(batch, table, plan, kept_back)
+
+
+def _with_keys(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:
+    batch = sort_by_commit(batch)
+    keys = order_keys(batch, table, 0, ranks(batch, plan.transactions.split_order))
+    order = order_of(keys)
+    return (batch, keys) if order is None else (batch.take(order), keys.take(order))
+
+
+def sort_by_commit(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows by commit_ts, those of one in the order that they have."""
+    stamps = _stamps(batch)
+    if (stamps[1:] >= stamps[:-1]).all():
+        return batch
+    return batch.take(pa.array(np.argsort(stamps, kind="stable")))
+
+
+def _stamps(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
+    return np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))

@@ -16,7 +16,7 @@ from hypothesis_profiles import examples
 from ticdc_emit import Encoder
 from ticdc_emit.errors import DuplicateChangeError
 from ticdc_emit.pipeline import conflicting_changes
-from ticdc_emit.pipeline.conflicting_changes import OrderCheck
+from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.sort_key import order_keys, order_of
 from ticdc_emit.pipeline.transactions import ranks, with_whole_numbers
@@ -81,7 +81,7 @@ def test_pairs_are_seen_wherever_windows_end(changes: list[tuple[Any, ...]], cut
             }
         )
     )
-    check = OrderCheck([TABLE])
+    check = ConflictCheck([TABLE])
     twice = any(collide(one, other) for one, other in combinations(changes, 2))
     borders = [0, *(min(cut, len(keys)) for cut in sorted(cuts)), len(keys)]
     with pytest.raises(DuplicateChangeError) if twice else nullcontext():
@@ -90,7 +90,7 @@ def test_pairs_are_seen_wherever_windows_end(changes: list[tuple[Any, ...]], cut
 
 
 def test_the_error_names_table_key_and_commit() -> None:
-    check = OrderCheck([TABLE])
+    check = ConflictCheck([TABLE])
     check.check(keys_of(inserts(pa.array([1, 2]))))
     with pytest.raises(DuplicateChangeError, match="nothing orders them") as refused:
         check.check(keys_of(inserts(pa.array([3, 2]))))
@@ -102,15 +102,15 @@ def test_the_error_names_table_key_and_commit() -> None:
 def test_a_commit_of_many_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a transaction holds already is not gone through again, and its hashes are united a few times each."""
     united = 0
-    whole = conflicting_changes._united
+    whole = conflicting_changes._distinct
 
     def counted(hashes: Any, roles: Any) -> Any:
         nonlocal united
         united += len(hashes)
         return whole(hashes, roles)
 
-    monkeypatch.setattr(conflicting_changes, "_united", counted)
-    check, count, size = OrderCheck([TABLE]), 256, 50
+    monkeypatch.setattr(conflicting_changes, "_distinct", counted)
+    check, count, size = ConflictCheck([TABLE]), 256, 50
     for start in range(0, count * size, size):
         check.check(keys_of(inserts(pa.array(range(start, start + size)))))
     assert united < count * size * 12
@@ -122,7 +122,7 @@ def test_a_commit_of_many_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_equal_hashes_alone_are_not_duplicates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conflicting_changes, "_hashes", lambda identities: np.zeros(len(identities), np.int64))
     table = planned("id varchar(9) primary key")
-    check = OrderCheck([table])
+    check = ConflictCheck([table])
     check.check(keys_of(inserts(pa.array(["a", "b"])), table))
     check.check(keys_of(inserts(pa.array(["c", "d"])), table))
     with pytest.raises(DuplicateChangeError) as refused:
@@ -133,6 +133,6 @@ def test_equal_hashes_alone_are_not_duplicates(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(("columns", "keys"), [("id int primary key", [None] * 3), ("id int", [1, 1, 1])])
 def test_a_change_without_a_key_is_never_told_twice(columns: str, keys: list[int | None]) -> None:
     table = planned(columns)
-    check = OrderCheck([table])
+    check = ConflictCheck([table])
     for _ in range(2):
         check.check(keys_of(inserts(pa.array(keys, pa.int32())), table))

@@ -136,12 +136,12 @@ def test_siblings_are_as_alone(uri: str) -> None:
 def test_tables_of_the_same_columns_are_siblings() -> None:
     plan = plan_of(config_of(URIS[0]))
     arranger = RowSorter(plan, None, "error", None)
-    (rows,) = arranger.gathered([pa.RecordBatch.from_pylist(history(), schema=FORM)])
+    (rows,) = arranger.gather([pa.RecordBatch.from_pylist(history(), schema=FORM)])
     found = [
         "".join(sorted(table.name for table in piece.tables.tables))
         if isinstance(piece.tables, TableGroup)
         else piece.tables.name
-        for piece in arranger.sorted(rows)
+        for piece in arranger.sort(rows)
     ]
     assert sorted(found) == ["abc", "de", "f", "other"]
 
