@@ -265,9 +265,11 @@ class BeforeImage(Image):
         for column in self.table.data_columns:
             if column.name in self.arrays and column.name in self.after:
                 mask = self.differs(column)
+                if mask is None:
+                    continue
                 if self._mostly_differs(column):
                     whole[column.name] = self.raw(column)
-                elif mask is not None:
+                else:
                     parts[column.name] = self.raw(column).filter(pa.array(mask))
         return whole, parts
 

@@ -80,7 +80,7 @@ class ColumnBatcher:
         """Return the kind of an array, ``None`` for an Arrow type whose arrays cannot be concatenated."""
         kinds = self._kinds.setdefault(id(column), [])
         for kind in kinds:
-            if kind.takes(array):
+            if kind.ends_with(array) or array.type == kind.arrow_type:  # to compare types takes longer
                 return kind
         if pa.types.is_dictionary(array.type) or pa.types.is_nested(array.type):
             return None
@@ -226,10 +226,9 @@ class _Kind:
         self._longest: int | None = None
         self.made: dict[str, Any] = {}
 
-    def takes(self, array: pa.Array) -> bool:
-        """Return whether an array is of the kind's Arrow type."""
-        is_last = bool(self._runs) and self._runs[-1][0] is array  # to compare types takes longer
-        return is_last or bool(array.type == self.arrow_type)
+    def ends_with(self, array: pa.Array) -> bool:
+        """Return whether the array is the one that was added last."""
+        return bool(self._runs) and self._runs[-1][0] is array
 
     def add(self, whole: pa.Array, start: int, count: int, limit: int) -> _Batched:
         """Add ``count`` values of an array from ``start`` on."""
@@ -246,7 +245,13 @@ class _Kind:
     def fits(self, limit: int) -> bool:
         """Return whether all values were accepted, and no text has more bytes, so more characters, than ``limit``."""
         if not self._is_accepted:
-            self._accept()
+            self._is_accepted = True
+            if self._arrays > 1:
+                runs = [whole.slice(start, end - start) for whole, start, end in self._runs]
+                with suppress(*_LEFT_TO_CALLER):
+                    values = runs[0] if len(runs) == 1 else pa.concat_arrays(runs)
+                    self.accepted = accept(self._column, values, self._how)
+            self._runs = []
         if self.accepted is None or limit == NO_LIMIT:
             return self.accepted is not None
         if self._longest is None:
@@ -269,12 +274,3 @@ class _Kind:
             return None if whole is None else [whole]
         laid: Sequence[pa.Array] | None = self.make(f"{form}, in elements", lay)
         return laid
-
-    def _accept(self) -> None:
-        self._is_accepted = True
-        if self._arrays > 1:
-            runs = [whole.slice(start, end - start) for whole, start, end in self._runs]
-            with suppress(*_LEFT_TO_CALLER):
-                values = runs[0] if len(runs) == 1 else pa.concat_arrays(runs)
-                self.accepted = accept(self._column, values, self._how)
-        self._runs = []

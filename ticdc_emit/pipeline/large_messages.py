@@ -155,8 +155,10 @@ class LargeMessages:
         if not encoder.refuses_large:
             return encoded
         large = self._too_large(encoded)
+        if not len(large):
+            return encoded
         handling = self._handling(encoder)
-        if not len(large) or handling == "keep":
+        if handling == "keep":
             return encoded
         if not isinstance(encoder, ReducibleRows):
             raise self._refusal(encoded, changes, large, f"Raise {self.limit_name}")

@@ -25,7 +25,6 @@ from ticdc_emit.columnar.strings import label_number, label_text
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError, shown
 from ticdc_emit.pipeline.plan import TablePlan
-from ticdc_emit.pipeline.row_reader import column_names
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (
@@ -381,7 +380,10 @@ class _RowReader:
         }
 
     def _check_names(self, rows: Sequence[_Image | None], of_row: Sequence[Mapping[str, Column]]) -> None:
-        known = column_names(self.table)
+        if isinstance(self.table, TableInfo):
+            known = frozenset(column.name for column in self.table.columns)
+        else:
+            known = self.table.column_names
         for position, (row, columns) in enumerate(zip(rows, of_row, strict=True)):
             if row is None or (row.keys() >= columns.keys() and row.keys() <= known):
                 continue

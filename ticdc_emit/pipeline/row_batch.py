@@ -34,10 +34,9 @@ __all__ = [
     "RowBatch",
     "StructFields",
     "TableGroup",
+    "describe_row",
     "encoder_of",
-    "first_of",
-    "row_place",
-    "struct_fields",
+    "first_error",
 ]
 
 BATCH_BYTES = 64 * 1024 * 1024  # of rows that are encoded at once
@@ -47,7 +46,7 @@ POSITION = "_position"
 """The column with each row's place."""
 
 
-def row_place(batch: pa.RecordBatch, info: TableInfo, index: int) -> dict[str, object]:
+def describe_row(batch: pa.RecordBatch, info: TableInfo, index: int) -> dict[str, object]:
     """Return what names a row in an error: the handle key of an image that has it, and the row's place."""
     key: dict[str, object] = {}
     for name in ("after", "before"):
@@ -66,27 +65,13 @@ def row_place(batch: pa.RecordBatch, info: TableInfo, index: int) -> dict[str, o
     return {**key, "position": batch.column(POSITION)[index].as_py()}
 
 
-def first_of(batch: pa.RecordBatch, rows: npt.NDArray[np.int64], error: Callable[[int], RowError]) -> RowError:
+def first_error(batch: pa.RecordBatch, rows: npt.NDArray[np.int64], error: Callable[[int], RowError]) -> RowError:
     """Return the error of the first of these rows, with all of them; ``error``: of a row of the batch."""
     places = batch.column(POSITION).take(pa.array(rows)).to_pylist()
     return RowError.first(places, lambda number: error(int(rows[number])))
 
 
 _ATTRIBUTES = (*ATTRIBUTES, SPLIT)
-
-
-class FieldNames:
-    """The names of structs' fields, which Arrow makes anew each time: those of the last type are kept."""
-
-    def __init__(self) -> None:
-        self._kind: pa.DataType | None = None
-        self._names: tuple[str, ...] = ()
-
-    def of(self, kind: pa.StructType) -> tuple[str, ...]:
-        """Return the names in the fields' order."""
-        if kind != self._kind:
-            self._kind, self._names = kind, tuple(field.name for field in kind)
-        return self._names
 
 
 class StructFields(NamedTuple):
@@ -97,10 +82,24 @@ class StructFields(NamedTuple):
     distinct: frozenset[str]
 
 
-def struct_fields(images: Iterable[tuple[str, pa.DataType]], names: FieldNames) -> tuple[StructFields, ...]:
-    """Return the fields of those images, given with their types, that are structs."""
-    structs = ((image, names.of(kind)) for image, kind in images if pa.types.is_struct(kind))
-    return tuple(StructFields(image, fields, frozenset(fields)) for image, fields in structs)
+class FieldNames:
+    """The names of structs' fields, which Arrow makes anew each time: those of the last type are kept."""
+
+    def __init__(self) -> None:
+        self._kind: pa.DataType | None = None
+        self._names: tuple[str, ...] = ()
+        self._distinct: frozenset[str] = frozenset()
+
+    def of(self, images: Iterable[tuple[str, pa.DataType]]) -> tuple[StructFields, ...]:
+        """Return the fields of those images, given with their types, that are structs."""
+        fields = []
+        for image, kind in images:
+            if pa.types.is_struct(kind):
+                if kind != self._kind:
+                    self._kind, self._names = kind, tuple(field.name for field in kind)
+                    self._distinct = frozenset(self._names)
+                fields.append(StructFields(image, self._names, self._distinct))
+        return tuple(fields)
 
 
 class Block:
@@ -134,7 +133,7 @@ class Block:
     def fields(self) -> tuple[StructFields, ...]:
         """The fields of the images that are structs."""
         images = [(name, self.columns[name].type) for name in ("before", "after") if name in self.columns]
-        return struct_fields(images, self.field_names)
+        return self.field_names.of(images)
 
     def image(self, name: str) -> Mapping[str, pa.Array] | None:
         """Return the columns of an image that is a struct and that every row has, else ``None``."""
@@ -217,15 +216,13 @@ class RowBatch:
 
     def column(self, name: str) -> pa.Array:
         """Return a column of the change form."""
-        return self._cut(self.block.columns[name])
+        whole = self.block.columns[name]
+        return whole if self.is_whole else whole.slice(self.start, self.length)
 
     @property
     def commit_ts(self) -> pa.Array:
         """The rows' TSOs, ``uint64``."""
-        return self._cut(self.block.commit_ts)
-
-    def _cut(self, whole: pa.Array) -> pa.Array:
-        return whole if self.is_whole else whole.slice(self.start, self.length)
+        return self.block.commit_ts if self.is_whole else self.block.commit_ts.slice(self.start, self.length)
 
     @cached_property
     def nbytes(self) -> int:

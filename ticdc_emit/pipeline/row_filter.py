@@ -136,7 +136,7 @@ def _values(
             continue
         part = rows if len(places) == rows.num_rows else rows.take(pa.array(places))
         images = {
-            name: read_image(part, table, encoder, op, name, plan.rendering)
+            name: read_image(part, table, encoder.table, op, name, plan.rendering)
             for name in _IMAGES
             if (op, name) in filters.read
         }

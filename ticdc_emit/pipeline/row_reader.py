@@ -43,10 +43,9 @@ from ticdc_emit.pipeline.row_batch import (
     RowBatch,
     StructFields,
     TableGroup,
+    describe_row,
     encoder_of,
-    first_of,
-    row_place,
-    struct_fields,
+    first_error,
 )
 from ticdc_emit.schema.model import TableInfo
 
@@ -57,7 +56,6 @@ __all__ = [
     "change_form",
     "check_fields",
     "check_images",
-    "column_names",
     "read_changes",
     "read_image",
 ]
@@ -73,16 +71,9 @@ _COLUMNS = ("op", "before", "after", *ATTRIBUTES)
 _IMAGES: tuple[ImageName, ...] = ("before", "after")
 
 
-def column_names(table: TableInfo | TablePlan) -> frozenset[str]:
-    """Return the name of every column that any version of the table has, those without values included."""
-    if isinstance(table, TableInfo):
-        return frozenset(column.name for column in table.columns)
-    return table.column_names
-
-
 def check_fields(fields: Iterable[StructFields], table: TablePlan) -> None:
     """Raise the error of an image that is a struct with a column twice, or with one that the table never had."""
-    known = column_names(table)
+    known = table.column_names
     for image, names, distinct in fields:
         if len(distinct) == len(names) and distinct <= known:
             continue
@@ -128,7 +119,7 @@ def check_images(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Non
                 column=name,
             )
     kinds = [(field.name, field.type) for field in batch.schema if field.name in _IMAGES]
-    check_fields(struct_fields(kinds, FieldNames()), table)
+    check_fields(FieldNames().of(kinds), table)
     structs = [image for image in images if pa.types.is_struct(image.type)]
     is_whole = not any(pa.types.is_map(image.type) for image in images)
     faults = []
@@ -169,38 +160,16 @@ def _fault(structs: list[pa.StructArray], info: TableInfo, how: Rendering, *, is
 
 @dataclass(frozen=True)
 class ImageReader:
-    """Reads the images of changes of one version and kind; ``known``: the columns of all versions.
-
-    ``knows_places``: whether the caller's places of the rows are known, which errors then name.
-    """
+    """Reads the images of changes of one version and kind; ``known``: the columns of all versions."""
 
     rows: RowBatch
-    encoder: RowEncoder
+    info: TableInfo
     op: Op
     known: frozenset[str]
-    knows_places: bool
-
-    @property
-    def info(self) -> TableInfo:
-        return self.encoder.table
 
     @property
     def batch(self) -> pa.RecordBatch:
         return self.rows.batch
-
-    def changes(self, build_ts: int | None, how: Rendering) -> Changes:
-        info, rows = self.info, self.rows
-        places = rows.column(POSITION) if self.knows_places or not info.whole_handle_key else None
-        after = before = None
-        if self.op is not Op.DELETE:
-            after = Image(info, self.image_columns("after"), how, places)
-        if self.op is Op.DELETE:
-            before = Image(info, self.image_columns("before"), how, places)
-        elif self.op is Op.UPDATE and self.encoder.reads_old:
-            assert after is not None
-            before = BeforeImage(info, self.image_columns("before"), how, after)
-        given = {name: rows.column(name) for name in rows.block.attributes}
-        return Changes(self.encoder, self.op, rows.commit_ts, build_ts, before, after, given)
 
     def image_columns(self, name: str) -> Mapping[str, pa.Array]:
         columns = self.rows.block.image(name)
@@ -208,7 +177,7 @@ class ImageReader:
             return columns if self.rows.is_whole else Columns(columns, self.rows.start, self.rows.length)
         subject = "a delete" if self.op is Op.DELETE else f"an {self.op.value}"
         if name not in self.rows.block.columns:
-            raise first_of(
+            raise first_error(
                 self.batch,
                 np.arange(self.rows.length),
                 lambda index: MissingColumnError(
@@ -216,19 +185,19 @@ class ImageReader:
                     remedy=f"Add the column {name}",
                     table=self.info.full_name,
                     column=name,
-                    row=row_place(self.batch, self.info, index),
+                    row=describe_row(self.batch, self.info, index),
                 ),
             )
         image = self.rows.column(name)
         if image.null_count:
-            raise first_of(
+            raise first_error(
                 self.batch,
                 np.flatnonzero(pc.is_null(image).to_numpy(zero_copy_only=False)),
                 lambda index: MissingImageError(
                     f"{subject} without its {name} image",
                     remedy=f"Give the {name} image, or another op",
                     table=self.info.full_name,
-                    row=row_place(self.batch, self.info, index),
+                    row=describe_row(self.batch, self.info, index),
                     commit_ts=self.batch.column("commit_ts")[index].as_py(),
                 ),
             )
@@ -277,7 +246,7 @@ class ImageReader:
         return columns
 
     def _first(self, rows: npt.NDArray[np.int64], error: Callable[[dict[str, object]], RowError]) -> RowError:
-        return first_of(self.batch, np.unique(rows), lambda index: error(row_place(self.batch, self.info, index)))
+        return first_error(self.batch, np.unique(rows), lambda index: error(describe_row(self.batch, self.info, index)))
 
     def _unreadable(self, which: str, name: bytes, row: dict[str, object]) -> InvalidValueError:
         return InvalidValueError(
@@ -306,7 +275,7 @@ def read_changes(rows: RowBatch, how: Rendering, build_ts: int | None) -> list[C
     """
     tables = rows.tables
     table = tables.first if isinstance(tables, TableGroup) else tables
-    known, knows_places = column_names(table), rows.block.knows_places
+    known, knows_places = table.column_names, rows.block.knows_places
     check_fields(rows.block.fields, table)
     nbytes = rows.nbytes if rows.length > 1 else 0  # a row is not cut
     rows = RowBatch(rows.block, rows.start, rows.length, table)  # without order keys, which would be cut, too
@@ -317,7 +286,9 @@ def read_changes(rows: RowBatch, how: Rendering, build_ts: int | None) -> list[C
             some = rows.slice(at, min(count, start + length - at))
             for op, places in _by_op(some, encoder.table):
                 of_op = some if places is None else some.take(places)
-                changes = ImageReader(of_op, encoder, op, known, knows_places).changes(build_ts, how)
+                reader = ImageReader(of_op, encoder.table, op, known)
+                positions = of_op.column(POSITION) if knows_places or not encoder.table.whole_handle_key else None
+                changes = _changes(reader, encoder, positions, build_ts, how)
                 if places is not None or some.length < rows.length:
                     changes.rows = at + (np.arange(some.length) if places is None else places)
                 if isinstance(tables, TableGroup):
@@ -327,19 +298,30 @@ def read_changes(rows: RowBatch, how: Rendering, build_ts: int | None) -> list[C
     return read
 
 
+def _changes(
+    reader: ImageReader, encoder: RowEncoder, positions: pa.Array | None, build_ts: int | None, how: Rendering
+) -> Changes:
+    """Return all rows of a reader; ``positions``: the places that errors name."""
+    rows, op = reader.rows, reader.op
+    after = before = None
+    if op is not Op.DELETE:
+        after = Image(encoder.table, reader.image_columns("after"), how, positions)
+    if op is Op.DELETE:
+        before = Image(encoder.table, reader.image_columns("before"), how, positions)
+    elif after is not None and op is Op.UPDATE and encoder.reads_old:
+        before = BeforeImage(encoder.table, reader.image_columns("before"), how, after)
+    given = {name: rows.column(name) for name in rows.block.attributes}
+    return Changes(encoder, op, rows.commit_ts, build_ts, before, after, given)
+
+
 def read_image(
-    batch: pa.RecordBatch,
-    table: TablePlan,
-    encoder: RowEncoder,
-    op: Op,
-    name: ImageName,
-    how: Rendering,
+    batch: pa.RecordBatch, table: TablePlan, info: TableInfo, op: Op, name: ImageName, how: Rendering
 ) -> Image:
     """Return one image of changes of one version and kind. Raises :class:`RowError` subclasses as above."""
     rows = RowBatch.of(batch, table)
     check_fields(rows.block.fields, table)
-    columns = ImageReader(rows, encoder, op, column_names(table), knows_places=True).image_columns(name)
-    return Image(encoder.table, columns, how, rows.column(POSITION))
+    columns = ImageReader(rows, info, op, table.column_names).image_columns(name)
+    return Image(info, columns, how, rows.column(POSITION))
 
 
 def change_form(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
@@ -384,7 +366,7 @@ def _by_op(rows: RowBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int
         bad = np.flatnonzero(np.isin(places, unknown))
         if len(bad):  # a dictionary may hold what no row has
             batch = rows.batch
-            raise first_of(
+            raise first_error(
                 batch,
                 bad,
                 lambda index: InvalidValueError(
@@ -392,7 +374,7 @@ def _by_op(rows: RowBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int
                     remedy="Use c, u, d or insert, update, delete",
                     table=info.full_name,
                     column="op",
-                    row=row_place(batch, info, index),
+                    row=describe_row(batch, info, index),
                 ),
             )
     if len(set(kinds)) == 1 and kinds[0] is not None:
