@@ -115,7 +115,7 @@ def _plan(variant: str, catalog: Catalog, partitions: int = 1) -> Plan:
     plan = make_plan(config, catalog.histories(), {config.kafka.topic: partitions}, build_ts=BUILD_TS)
     registrar = Registrar(config, MemoryRegistry())
     for table in list(plan.tables.values()):
-        plan = registrar.registered(plan, table, needed_by_all(table))
+        plan = registrar.register_rows(plan, table, needed_by_all(table))
     return plan
 
 

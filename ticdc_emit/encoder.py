@@ -38,9 +38,9 @@ from ticdc_emit.pipeline.bad_rows import (
     MappedRows,
     Refusals,
     Rows,
-    checked_bad_rows,
-    skippable,
-    sound_rows,
+    check_bad_rows_option,
+    separate_bad_rows,
+    skipped_rows,
 )
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.control_events import ControlEncoder, Watermark
@@ -104,7 +104,7 @@ class Encoder:
         self.filtered: Counter[str] = Counter()
         self._ddl: list[DdlEvent] = []
         self._told_early = False
-        self._bad_rows = checked_bad_rows(bad_rows)
+        self._bad_rows = check_bad_rows_option(bad_rows)
         self.skipped: list[BadRow] = []
         self._build_ts = build_ts
         self._verbatim_json = verbatim_json
@@ -169,7 +169,7 @@ class Encoder:
         try:
             return self._encoded(changes, planned)
         except RowError as fault:
-            return self._encoded(self._sound(changes, planned, fault), planned)
+            return self._encoded(self._without_bad_rows(changes, planned, fault), planned)
 
     def _encoded(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:
         filtered: Counter[str] = Counter()
@@ -177,7 +177,7 @@ class Encoder:
         if batch.num_rows and not self._told_early:
             stamps = batch.column("commit_ts")
             self._told_early = warn_unlikely(stamps[0].as_py()) or warn_unlikely(stamps[-1].as_py())
-        self.plan = self._registrar.registered(self.plan, planned, needed_by(batch, planned))
+        self.plan = self._registrar.register_rows(self.plan, planned, needed_by(batch, planned))
         planned = self.plan.table(planned.schema, planned.name)
         rows = encode_rows(batch, planned, self.plan)
         if rows.encoded.claims:
@@ -187,7 +187,7 @@ class Encoder:
         partitions = pa.array(rows.codes, pa.int32())  # there is one topic
         return batch_messages(rows.encoded, planned.topic, partitions, batch.column("commit_ts"), self.plan)
 
-    def _sound(self, changes: Any, planned: TablePlan, fault: RowError) -> Any:
+    def _without_bad_rows(self, changes: Any, planned: TablePlan, fault: RowError) -> Any:
         """Return the changes without the bad ones, if these are skipped; else raise the error of all of them."""
         names = planned.schema, planned.name
         given: MappedRows | ArrowRows
@@ -214,11 +214,11 @@ class Encoder:
                 ) from None
 
         fault.alike = None  # its places are those among all changes
-        sound, refused = sound_rows(given, lambda some: [arrange(some)], make, placed=True)
+        sound, refused = separate_bad_rows(given, lambda some: [arrange(some)], make, placed=True)
         if not refused:
             raise fault
         if self._bad_rows == "skip":
-            self.skipped = skippable(sorted(refused, key=lambda each: each.order))
+            self.skipped = skipped_rows(sorted(refused, key=lambda each: each.order))
             return given.some(sound)
         refusals = Refusals()
         refusals.add(refused)
@@ -270,7 +270,7 @@ class Encoder:
 
     def ddl_messages(self, event: DdlEvent) -> pa.RecordBatch:
         """Return the messages of a DDL that the catalog has applied already."""
-        self.plan = self._registrar.announced(self.plan, [event])
+        self.plan = self._registrar.register_controls(self.plan, [event])
         return control_batch(ControlEncoder(self.plan).messages(event))
 
     def watermark(self, ts: int) -> pa.RecordBatch:
@@ -279,7 +279,7 @@ class Encoder:
         Raises :class:`~ticdc_emit.errors.InvalidValueError` if ``ts`` is not a TSO.
         """
         ts = check_tso(ts, watermark=repr(ts))
-        self.plan = self._registrar.announced(self.plan, [None])
+        self.plan = self._registrar.register_controls(self.plan, [None])
         return control_batch(ControlEncoder(self.plan).messages(Watermark(ts)))
 
     def bootstrap(self, table: str | None = None, *, at_ms: int = 0) -> pa.RecordBatch:

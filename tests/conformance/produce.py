@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_emit.changes.attributes import ATTRIBUTES, ROW_KEY, START_TS
-from ticdc_emit.changes.codec import Encoded, RegisteredRows, alone
+from ticdc_emit.changes.codec import Encoded, RegisteredRows, one_row_messages
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Profile, Protocol, load_changefeed
 from ticdc_emit.errors import RegistryError, SharedSubjectError, TicdcEmitError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
@@ -287,10 +287,10 @@ class VariantEncoder:
         if any(isinstance(encoder, RegisteredRows) and not encoder.registers_refused for encoder, _ in needed):
             with suppress(RegistryError):  # every value is checked before
                 encode_rows(batch, table, plan)
-        plan = self._registrar.registered(plan, table, needed)
+        plan = self._registrar.register_rows(plan, table, needed)
         encoded = encode_rows(batch, plan.table(table.schema, table.name), plan).encoded.whole()
         if not self._packs:
-            encoded = alone(encoded, plan.large.packing)
+            encoded = one_row_messages(encoded, plan.large.packing)
         messages = zip(encoded.filled_keys().to_pylist(), encoded.values.to_pylist(), strict=True)
         claim = encoded.claims[0][1].content if batch.num_rows == 1 and encoded.claims else None
         return tuple(Record(key, value, claim) for key, value in messages)
@@ -311,7 +311,7 @@ class VariantEncoder:
         """Return the event's message, if the protocol has one; every target receives the same."""
         plan = self._planned.plan
         if not isinstance(event, Bootstrap):
-            plan = self._registrar.announced(plan, [None if isinstance(event, Watermark) else event])
+            plan = self._registrar.register_controls(plan, [None if isinstance(event, Watermark) else event])
         message = ControlEncoder(plan).message(event)
         return () if message is None else (Record(message.key, message.value),)
 

@@ -19,7 +19,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
-from ticdc_emit.changes.codec import alone
+from ticdc_emit.changes.codec import one_row_messages
 from ticdc_emit.config import (
     CLASSIC,
     DEFAULT_PARTITION_NUM,
@@ -251,7 +251,7 @@ class Feed:
             if not batch.num_rows:
                 return Outcome()
             batch = sort_table(batch, planned, plan, left_out)
-            encoded = alone(encode_rows(batch, planned, plan).encoded.whole(), plan.large.packing)
+            encoded = one_row_messages(encode_rows(batch, planned, plan).encoded.whole(), plan.large.packing)
         except TicdcEmitError as fault:
             return Outcome(error=fault.message)
         messages = zip(encoded.filled_keys().to_pylist(), encoded.values.to_pylist(), strict=True)

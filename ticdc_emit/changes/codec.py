@@ -1,7 +1,11 @@
-"""Messages of several rows: what a protocol that has them says of it.
+"""What a protocol is to the pipeline: a codec, a row encoder for each table version, and the messages they make.
 
-In: rows, as an encoder makes them. Out: messages of one row or of several. Which rows come together does not depend on
-the protocol: ``pipeline.row_batching`` decides it.
+In: :class:`~ticdc_emit.changes.model.Changes`, DDL, watermarks, tables. Out: :class:`Encoded`, and
+:class:`ControlMessage`. Every protocol is a :class:`Codec` with a :class:`RowEncoder`. What only some have is a
+contract of its own, which the pipeline asks for: keys alone for rows that are too large (:class:`ReducibleRows`),
+schemas that are registered (:class:`RegisteredRows`, :class:`RegisteredControls`), frames that many small groups share
+(:class:`FramedRows`), and messages of several rows (:class:`PackingCodec`). Of these, an encoder makes the rows; which
+rows come together does not depend on the protocol, and ``pipeline.row_batching`` decides it.
 """
 
 from __future__ import annotations
@@ -35,42 +39,76 @@ __all__ = [
     "RegisteredRows",
     "RowEncoder",
     "Starts",
-    "alone",
+    "one_row_messages",
     "refuse_empty",
     "with_ends",
 ]
 
 
-Starts = npt.NDArray[np.int64]
-"""The places of the rows that begin messages, rising, the first one 0."""
+class Codec(Protocol):
+    """A protocol with its options resolved: picklable, free of state."""
 
+    ddl_to_all_partitions: bool
+    """Whether a DDL goes to every partition of its topic, or to partition 0 only."""
+    compressed_parts: tuple[str, ...]
+    """The parts of every message that ``large-message-handle-compression`` compresses, among ``key`` and ``value``."""
+    refuses_large_schemas: bool
+    """Whether TiCDC's encoder refuses DDL and BOOTSTRAP beyond ``max-message-bytes``; otherwise the producer does."""
 
-class Packing(Protocol):
-    """Picklable, free of state. ``max_rows``: of one message. ``shared``: the bytes that a message has, in key and
-    value together, beside those of its rows.
-    """
+    def rows(self, table: TableInfo) -> RowEncoder:
+        """Return the row encoder of one table version."""
+        ...
 
-    max_rows: int
-    shared: int
+    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
+        """Return the message of a DDL, ``None`` if the protocol sends none; ``build_ts`` is the wall clock in ms."""
+        ...
 
-    def changed(self, values: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
-        """Return the values of rows (``binary``), what each says of its row changed; nothing said stays so.
+    def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
+        """Return the watermark message for the TSO ``ts``, ``None`` if the protocol has none."""
+        ...
 
-        What stands around that, such as its length, follows.
+    def bootstrap(self, table: TableInfo, build_ts: int) -> ControlMessage | None:
+        """Return the message that shows a table's schema, ``None`` if the protocol has none; its ``commit_ts`` is 0.
+
+        Its null key is one of zero length where the message goes out among the rows (semantics 4.4).
         """
         ...
 
-    def joined(self, keys: pa.Array, values: pa.Array, starts: Starts) -> tuple[pa.Array, pa.Array]:
-        """Return the keys and values of messages, each of the rows from one of ``starts`` to the next."""
+
+class RowEncoder(Protocol):
+    """A protocol's plan for one table version: picklable, free of state, made on the driver and used on workers.
+
+    Changes may be of several tables that are alike (``changes.model``): what its table has beside columns, an encoder
+    shows by :meth:`Changes.constant`.
+    """
+
+    table: TableInfo
+    reads_old: bool
+    """Whether the message of an update shows its before image; where not, updates need none."""
+    refuses_large: bool
+    """Whether TiCDC's encoder refuses a message beyond ``max-message-bytes``; otherwise only the producer does."""
+
+    @property
+    def overhead(self) -> int:
+        """Bytes of a message that do not come from a value's own bytes, at most."""
+        ...
+
+    def check(self, changes: Changes) -> None:
+        """Refuse accepted values that the protocol cannot show (the :class:`~ticdc_emit.errors.RowError` family)."""
+        ...
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return one message per change."""
         ...
 
 
-def alone(rows: Encoded, packing: Packing | None) -> Encoded:
-    """Return each row as a message of its own; without a ``packing`` it is one as it is."""
-    if packing is None:
-        return rows
-    keys, values = packing.joined(rows.filled_keys(), rows.values, np.arange(len(rows)))
-    return Encoded(values, keys, rows.claims)
+@dataclass(frozen=True)
+class ControlMessage:
+    """A DDL, watermark or bootstrap message; a null key is null on Kafka too. ``commit_ts`` is its TSO."""
+
+    key: bytes | None
+    value: bytes
+    commit_ts: int
 
 
 @dataclass(frozen=True)
@@ -127,33 +165,6 @@ def with_ends(values: pa.Array, ends: pa.DictionaryArray) -> pa.Array:
     return pc.binary_join_element_wise(values, texts, pa.scalar(b"", pa.binary()))
 
 
-class RowEncoder(Protocol):
-    """A protocol's plan for one table version: picklable, free of state, made on the driver and used on workers.
-
-    Changes may be of several tables that are alike (``changes.model``): what its table has beside columns, an encoder
-    shows by :meth:`Changes.constant`.
-    """
-
-    table: TableInfo
-    reads_old: bool
-    """Whether the message of an update shows its before image; where not, updates need none."""
-    refuses_large: bool
-    """Whether TiCDC's encoder refuses a message beyond ``max-message-bytes``; otherwise only the producer does."""
-
-    @property
-    def overhead(self) -> int:
-        """Bytes of a message that do not come from a value's own bytes, at most."""
-        ...
-
-    def check(self, changes: Changes) -> None:
-        """Refuse accepted values that the protocol cannot show (the :class:`~ticdc_emit.errors.RowError` family)."""
-        ...
-
-    def encode(self, changes: Changes) -> Encoded:
-        """Return one message per change."""
-        ...
-
-
 @runtime_checkable
 class FramedRows(RowEncoder, Protocol):
     """A row encoder whose messages are what they show of columns, and around it what is constant of a table, or a
@@ -181,72 +192,6 @@ class ReducibleRows(RowEncoder, Protocol):
 
         ``locations``: where each row's whole message is stored, ``None`` if it is stored nowhere.
         """
-        ...
-
-
-@dataclass(frozen=True)
-class ControlMessage:
-    """A DDL, watermark or bootstrap message; a null key is null on Kafka too. ``commit_ts`` is its TSO."""
-
-    key: bytes | None
-    value: bytes
-    commit_ts: int
-
-
-class Codec(Protocol):
-    """A protocol with its options resolved: picklable, free of state."""
-
-    ddl_to_all_partitions: bool
-    """Whether a DDL goes to every partition of its topic, or to partition 0 only."""
-    compressed_parts: tuple[str, ...]
-    """The parts of every message that ``large-message-handle-compression`` compresses, among ``key`` and ``value``."""
-    refuses_large_schemas: bool
-    """Whether TiCDC's encoder refuses DDL and BOOTSTRAP beyond ``max-message-bytes``; otherwise the producer does."""
-
-    def rows(self, table: TableInfo) -> RowEncoder:
-        """Return the row encoder of one table version."""
-        ...
-
-    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
-        """Return the message of a DDL, ``None`` if the protocol sends none; ``build_ts`` is the wall clock in ms."""
-        ...
-
-    def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
-        """Return the watermark message for the TSO ``ts``, ``None`` if the protocol has none."""
-        ...
-
-    def bootstrap(self, table: TableInfo, build_ts: int) -> ControlMessage | None:
-        """Return the message that shows a table's schema, ``None`` if the protocol has none; its ``commit_ts`` is 0.
-
-        Its null key is one of zero length where the message goes out among the rows (semantics 4.4).
-        """
-        ...
-
-
-@runtime_checkable
-class PackingCodec(Codec, Protocol):
-    """A protocol whose messages can hold several rows; its encoders make rows, without what a message has once."""
-
-    packing: Packing
-
-
-@runtime_checkable
-class RegisteredControls(Codec, Protocol):
-    """A protocol whose control messages begin with headers that name registered schemas.
-
-    ``headers``: those that it has, by schema text.
-    """
-
-    headers: Mapping[str, bytes]
-
-    def control_schemas(self, event: DdlEvent | None) -> Mapping[str, str]:
-        """Return the schema texts that the message of a DDL, or a watermark (``None``), refers to, by subject and in
-        the order in which they are registered; none where there is no message.
-        """
-        ...
-
-    def with_headers(self, headers: Mapping[str, bytes]) -> RegisteredControls:
-        """Return the codec with these headers by schema text, beside those that it has."""
         ...
 
 
@@ -278,6 +223,65 @@ class RegisteredRows(RowEncoder, Protocol):
     def with_headers(self, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> RegisteredRows:
         """Return the encoder with these headers by part, beside those that it has; some are ``borrowed``."""
         ...
+
+
+@runtime_checkable
+class RegisteredControls(Codec, Protocol):
+    """A protocol whose control messages begin with headers that name registered schemas.
+
+    ``headers``: those that it has, by schema text.
+    """
+
+    headers: Mapping[str, bytes]
+
+    def control_schemas(self, event: DdlEvent | None) -> Mapping[str, str]:
+        """Return the schema texts that the message of a DDL, or a watermark (``None``), refers to, by subject and in
+        the order in which they are registered; none where there is no message.
+        """
+        ...
+
+    def with_headers(self, headers: Mapping[str, bytes]) -> RegisteredControls:
+        """Return the codec with these headers by schema text, beside those that it has."""
+        ...
+
+
+@runtime_checkable
+class PackingCodec(Codec, Protocol):
+    """A protocol whose messages can hold several rows; its encoders make rows, without what a message has once."""
+
+    packing: Packing
+
+
+Starts = npt.NDArray[np.int64]
+"""The places of the rows that begin messages, rising, the first one 0."""
+
+
+class Packing(Protocol):
+    """Picklable, free of state. ``max_rows``: of one message. ``shared``: the bytes that a message has, in key and
+    value together, beside those of its rows.
+    """
+
+    max_rows: int
+    shared: int
+
+    def changed(self, values: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+        """Return the values of rows (``binary``), what each says of its row changed; nothing said stays so.
+
+        What stands around that, such as its length, follows.
+        """
+        ...
+
+    def joined(self, keys: pa.Array, values: pa.Array, starts: Starts) -> tuple[pa.Array, pa.Array]:
+        """Return the keys and values of messages, each of the rows from one of ``starts`` to the next."""
+        ...
+
+
+def one_row_messages(rows: Encoded, packing: Packing | None) -> Encoded:
+    """Return each row as a message of its own; without a ``packing`` it is one as it is."""
+    if packing is None:
+        return rows
+    keys, values = packing.joined(rows.filled_keys(), rows.values, np.arange(len(rows)))
+    return Encoded(values, keys, rows.claims)
 
 
 def refuse_empty(table: TableInfo) -> None:

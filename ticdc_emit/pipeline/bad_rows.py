@@ -1,8 +1,10 @@
-"""The bad rows of a batch: their number by table, and the errors of the first ones in order.
+"""Bad rows: which rows of a batch they are, and what is told of them.
 
-In: rows that were found bad (``pipeline.bad_rows``), in any order and from any number of tasks. Out: one error that
-tells of them all, the same however the rows were dealt out to tasks; or, where bad rows are skipped, a line of JSON for
-each.
+In: rows as they came (:class:`InputRows`), and the steps that raise the error of a bad one
+(:func:`separate_bad_rows`). The rows of a block are tried together, and halved until the bad ones are alone. Out: the
+rows without them, and either one error that tells of all bad rows of all tasks, the same however the rows were dealt
+out to tasks (:class:`Refusals`, :func:`combine_failures`), or, where bad rows are skipped, a line of JSON for each in
+a :class:`SkippedFile`.
 """
 
 from __future__ import annotations
@@ -40,23 +42,31 @@ __all__ = [
     "ArrowRows",
     "BadRow",
     "BadRows",
-    "Found",
-    "GivenRows",
+    "InputRows",
     "MappedRows",
     "Refusals",
     "Refused",
     "Rows",
     "SkippedFile",
-    "checked_bad_rows",
-    "new_run",
-    "sift",
-    "skippable",
-    "sound_rows",
-    "united",
+    "check_bad_rows_option",
+    "combine_failures",
+    "new_run_name",
+    "separate_bad_rows",
+    "skipped_rows",
 ]
 
 
-_SHOWN = 10
+_SHOWN = 10  # bad rows that an error lists
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+"""The numbers of rows in what was given."""
+
+
+def check_bad_rows_option(value: Literal["refuse", "skip"]) -> Literal["refuse", "skip"]:
+    """Return the option ``bad_rows``; :class:`~ticdc_emit.errors.ConfigError` if it is neither of its values."""
+    if value not in ("refuse", "skip"):
+        raise ConfigError(f"bad_rows={value!r} is unknown", remedy="Use refuse or skip", option="bad_rows")
+    return value
 
 
 @dataclass(frozen=True)
@@ -121,141 +131,7 @@ class BadRows:
         return f"{self.count:,} rows are bad ({tables}){which}:{lines}"
 
 
-class Refused(NamedTuple):
-    """A bad row: its table (``schema.name``), its order key, and its description."""
-
-    table: str
-    order: bytes
-    tell: Callable[[], tuple[BadRow, RowError]]
-
-
-class Refusals:
-    """Gathers the bad rows of a task; holds no more of them than an error shows."""
-
-    def __init__(self) -> None:
-        self._tables: Counter[str] = Counter()
-        self._first: list[tuple[BadRow, RowError]] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._tables)
-
-    def add(self, refused: Sequence[Refused]) -> None:
-        """Add bad rows; errors are made only for those that will be shown."""
-        self._tables.update(each.table for each in refused)
-        nearest = heapq.nsmallest(_SHOWN, refused, key=lambda each: each.order)
-        first = [*self._first, *(each.tell() for each in nearest)]
-        self._first = sorted(first, key=lambda each: _rank(each[0]))[:_SHOWN]
-
-    def error(self) -> RowError:
-        """Return the error of the first bad row, which lists the others."""
-        error = self._first[0][1]
-        error.alike = None
-        error.bad_rows = BadRows(dict(self._tables), tuple(row for row, _ in self._first))
-        return error
-
-
-def united(failures: Iterable[TicdcEmitError]) -> TicdcEmitError:
-    """Return the error of a batch: one that concerns more than single rows, else the bad rows of all tasks."""
-    errors = list(failures)
-    refused = [error for error in errors if isinstance(error, RowError) and error.bad_rows is not None]
-    if len(refused) < len(errors):
-        return next(error for error in errors if error not in refused)
-    tables: Counter[str] = Counter()
-    for each in refused:
-        tables.update(each.bad_rows.tables)
-    rows = sorted((row for each in refused for row in each.bad_rows.first), key=_rank)
-    error = min(refused, key=lambda each: _rank(each.bad_rows.first[0]))
-    error.bad_rows = BadRows(dict(tables), tuple(rows[:_SHOWN]))
-    return error
-
-
-def skippable(refused: Iterable[Refused]) -> list[BadRow]:
-    """Return what the rows are that a batch skips.
-
-    Raises :class:`~ticdc_emit.errors.CorruptedRowError` for a row to which ``bad_rows`` does not apply:
-    ``corruption-handle-level`` says that it is an error.
-    """
-    described = [each.tell() for each in refused]
-    for _, error in described:
-        if isinstance(error, CorruptedRowError):
-            raise error from None
-    return [row for row, _ in described]
-
-
-def checked_bad_rows(value: Literal["refuse", "skip"]) -> Literal["refuse", "skip"]:
-    """Return the option ``bad_rows``; :class:`~ticdc_emit.errors.ConfigError` if it is neither of its values."""
-    if value not in ("refuse", "skip"):
-        raise ConfigError(f"bad_rows={value!r} is unknown", remedy="Use refuse or skip", option="bad_rows")
-    return value
-
-
-def _rank(row: BadRow) -> tuple[bytes, str, str, str]:
-    return row.order, row.schema, row.table, row.reason
-
-
-def _text(value: object) -> str:
-    return value.hex() if isinstance(value, bytes) else str(value)
-
-
-Rows: TypeAlias = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Found:
-    """A bad row by its number; ``error`` makes its error, and is called only if it is shown."""
-
-    row: int
-    error: Callable[[], RowError]
-
-
-def sift(rows: Rows, attempt: Callable[[Rows], object]) -> list[Found]:
-    """Return the bad ones of these rows, by their number.
-
-    ``attempt`` works on rows and raises the error of a bad one, whose ``alike`` counts within the rows of that attempt.
-    What is wrong with no one row (a row that is late, two changes of one key, a column that is not there) is raised.
-    """
-    bad_rows: list[Found] = []
-    left = [rows]
-    while left:
-        tried = left.pop()
-        if not len(tried):
-            continue
-        try:
-            attempt(tried)
-        except RowError as fault:
-            if not _is_of_a_row(fault):
-                raise
-            bad = _alike(tried, fault)
-            if bad:
-                bad_rows += bad
-                left.append(np.setdiff1d(tried, [each.row for each in bad], assume_unique=True))
-            elif len(tried) == 1:
-                bad_rows.append(Found(int(tried[0]), partial(_same, fault)))
-            else:
-                left += [tried[len(tried) // 2 :], tried[: len(tried) // 2]]
-    return sorted(bad_rows, key=lambda each: each.row)
-
-
-def _is_of_a_row(fault: RowError) -> bool:
-    return "row" in fault.context and not isinstance(fault, LateRowError | DuplicateChangeError)
-
-
-def _alike(tried: Rows, fault: RowError) -> list[Found]:
-    if fault.alike is None:
-        return []
-    numbers = {place: number for number, place in enumerate(fault.alike.places)}  # both halves of an update may be bad
-    return [Found(int(tried[place]), partial(fault.alike.error, number)) for place, number in numbers.items()]
-
-
-def _same(fault: RowError) -> RowError:
-    return fault
-
-
-Arranged: TypeAlias = Iterable[tuple[pa.RecordBatch, pa.Array]]
-"""Rows with their places among those that were arranged, and their order keys."""
-
-
-class GivenRows(Protocol):
+class InputRows(Protocol):
     """Rows as they came, whatever is wrong with them. What cannot be read of one is ``None``."""
 
     def __len__(self) -> int: ...
@@ -266,57 +142,9 @@ class GivenRows(Protocol):
 
     def op(self, row: int) -> str | None: ...
     def commit_ts(self, row: int) -> int | None: ...
-    def held(self, row: int) -> bytes:
+    def content(self, row: int) -> bytes:
         """Return what the row holds."""
         ...
-
-
-def sound_rows(
-    given: GivenRows,
-    arrange: Callable[[Rows], Arranged],
-    make: Callable[[Rows], object],
-    *,
-    placed: bool,
-) -> tuple[Rows, list[Refused]]:
-    """Return the numbers of the rows that can be arranged and made into messages, and the others.
-
-    ``arrange`` and ``make`` take numbers of rows; places in their errors count within these. ``placed``: whether a
-    row's place means anything to the caller, and is told. Raises what is wrong with no one row.
-    """
-    every = np.arange(len(given))
-    unread = sift(every, arrange)
-    read = _without(every, unread)
-    wrong = sift(read, make)
-    orders: dict[int, bytes] = {}
-    if wrong:
-        some = [each.row for each in wrong]
-        for rows, keys in arrange(np.array(some, np.int64)):
-            for number, key in zip(rows.column(POSITION).to_pylist(), keys.to_pylist(), strict=True):
-                orders[some[number]] = min(key, orders.get(some[number], key))  # the halves of an update have one each
-    refused = [_refused(given, each, orders.get(each.row), placed=placed) for each in (*unread, *wrong)]
-    return _without(read, wrong), refused
-
-
-def _without(rows: Rows, bad_rows: Sequence[Found]) -> Rows:
-    bad = np.array([each.row for each in bad_rows], np.int64)
-    return np.setdiff1d(rows, bad, assume_unique=True)
-
-
-def _refused(given: GivenRows, bad_row: Found, order: bytes | None, *, placed: bool) -> Refused:
-    row, names, stamp = bad_row.row, given.table(bad_row.row), given.commit_ts(bad_row.row)
-    if order is None:
-        order = (stamp or 0).to_bytes(8, "big") + given.held(row)
-
-    def tell() -> tuple[BadRow, RowError]:
-        error = bad_row.error()
-        key = dict(error.context.get("row", {}))
-        if key.pop("position", None) is not None:
-            error.context["row"] = {**key, "position": given.place(row)}
-        place = given.place(row) if placed else None
-        column, kind = error.context.get("column"), type(error).__name__
-        return BadRow(*names, given.op(row), stamp, key, column, error.message, kind, place, order), error
-
-    return Refused(".".join(names), order, tell)
 
 
 @dataclass(frozen=True)
@@ -351,7 +179,7 @@ class ArrowRows:
             return None
         return stamp
 
-    def held(self, row: int) -> bytes:
+    def content(self, row: int) -> bytes:
         at = self.rows.schema.get_field_index(POSITION)
         alone = self.rows.slice(row, 1)
         alone = alone if at < 0 else alone.remove_column(at)
@@ -396,11 +224,183 @@ class MappedRows:
         except TicdcEmitError:
             return None
 
-    def held(self, row: int) -> bytes:
+    def content(self, row: int) -> bytes:
         return shown(self.rows[row]).encode(errors="backslashreplace")
 
 
-def new_run() -> str:
+class Refused(NamedTuple):
+    """A bad row: its table (``schema.name``), its order key, and its description."""
+
+    table: str
+    order: bytes
+    tell: Callable[[], tuple[BadRow, RowError]]
+
+
+_Arranged: TypeAlias = Iterable[tuple[pa.RecordBatch, pa.Array]]
+"""Rows with their places among those that were arranged, and their order keys."""
+
+
+def separate_bad_rows(
+    given: InputRows,
+    arrange: Callable[[Rows], _Arranged],
+    make: Callable[[Rows], object],
+    *,
+    placed: bool,
+) -> tuple[Rows, list[Refused]]:
+    """Return the numbers of the rows that can be arranged and made into messages, and the others.
+
+    ``arrange`` and ``make`` take numbers of rows; places in their errors count within these. ``placed``: whether a
+    row's place means anything to the caller, and is told. Raises what is wrong with no one row.
+    """
+    every = np.arange(len(given))
+    unread = _find_bad_rows(every, arrange)
+    read = _without(every, unread)
+    wrong = _find_bad_rows(read, make)
+    orders: dict[int, bytes] = {}
+    if wrong:
+        some = [each.row for each in wrong]
+        for rows, keys in arrange(np.array(some, np.int64)):
+            for number, key in zip(rows.column(POSITION).to_pylist(), keys.to_pylist(), strict=True):
+                orders[some[number]] = min(key, orders.get(some[number], key))  # the halves of an update have one each
+    refused = [_refused(given, each, orders.get(each.row), placed=placed) for each in (*unread, *wrong)]
+    return _without(read, wrong), refused
+
+
+def _without(rows: Rows, bad_rows: Sequence[_Found]) -> Rows:
+    bad = np.array([each.row for each in bad_rows], np.int64)
+    return np.setdiff1d(rows, bad, assume_unique=True)
+
+
+def _refused(given: InputRows, bad_row: _Found, order: bytes | None, *, placed: bool) -> Refused:
+    row, names, stamp = bad_row.row, given.table(bad_row.row), given.commit_ts(bad_row.row)
+    if order is None:
+        order = (stamp or 0).to_bytes(8, "big") + given.content(row)
+
+    def tell() -> tuple[BadRow, RowError]:
+        error = bad_row.error()
+        key = dict(error.context.get("row", {}))
+        if key.pop("position", None) is not None:
+            error.context["row"] = {**key, "position": given.place(row)}
+        place = given.place(row) if placed else None
+        column, kind = error.context.get("column"), type(error).__name__
+        return BadRow(*names, given.op(row), stamp, key, column, error.message, kind, place, order), error
+
+    return Refused(".".join(names), order, tell)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A bad row by its number; ``error`` makes its error, and is called only if it is shown."""
+
+    row: int
+    error: Callable[[], RowError]
+
+
+def _find_bad_rows(rows: Rows, attempt: Callable[[Rows], object]) -> list[_Found]:
+    """Return the bad ones of these rows, by their number.
+
+    ``attempt`` works on rows and raises the error of a bad one, whose ``alike`` counts within the rows of that attempt.
+    What is wrong with no one row (a row that is late, two changes of one key, a column that is not there) is raised.
+    """
+    bad_rows: list[_Found] = []
+    left = [rows]
+    while left:
+        tried = left.pop()
+        if not len(tried):
+            continue
+        try:
+            attempt(tried)
+        except RowError as fault:
+            if not _is_of_a_row(fault):
+                raise
+            bad = _alike(tried, fault)
+            if bad:
+                bad_rows += bad
+                left.append(np.setdiff1d(tried, [each.row for each in bad], assume_unique=True))
+            elif len(tried) == 1:
+                bad_rows.append(_Found(int(tried[0]), partial(_same, fault)))
+            else:
+                left += [tried[len(tried) // 2 :], tried[: len(tried) // 2]]
+    return sorted(bad_rows, key=lambda each: each.row)
+
+
+def _is_of_a_row(fault: RowError) -> bool:
+    return "row" in fault.context and not isinstance(fault, LateRowError | DuplicateChangeError)
+
+
+def _alike(tried: Rows, fault: RowError) -> list[_Found]:
+    if fault.alike is None:
+        return []
+    numbers = {place: number for number, place in enumerate(fault.alike.places)}  # both halves of an update may be bad
+    return [_Found(int(tried[place]), partial(fault.alike.error, number)) for place, number in numbers.items()]
+
+
+def _same(fault: RowError) -> RowError:
+    return fault
+
+
+class Refusals:
+    """Gathers the bad rows of a task; holds no more of them than an error shows."""
+
+    def __init__(self) -> None:
+        self._tables: Counter[str] = Counter()
+        self._first: list[tuple[BadRow, RowError]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._tables)
+
+    def add(self, refused: Sequence[Refused]) -> None:
+        """Add bad rows; errors are made only for those that will be shown."""
+        self._tables.update(each.table for each in refused)
+        nearest = heapq.nsmallest(_SHOWN, refused, key=lambda each: each.order)
+        first = [*self._first, *(each.tell() for each in nearest)]
+        self._first = sorted(first, key=lambda each: _rank(each[0]))[:_SHOWN]
+
+    def error(self) -> RowError:
+        """Return the error of the first bad row, which lists the others."""
+        error = self._first[0][1]
+        error.alike = None
+        error.bad_rows = BadRows(dict(self._tables), tuple(row for row, _ in self._first))
+        return error
+
+
+def combine_failures(failures: Iterable[TicdcEmitError]) -> TicdcEmitError:
+    """Return the error of a batch: one that concerns more than single rows, else the bad rows of all tasks."""
+    errors = list(failures)
+    refused = [error for error in errors if isinstance(error, RowError) and error.bad_rows is not None]
+    if len(refused) < len(errors):
+        return next(error for error in errors if error not in refused)
+    tables: Counter[str] = Counter()
+    for each in refused:
+        tables.update(each.bad_rows.tables)
+    rows = sorted((row for each in refused for row in each.bad_rows.first), key=_rank)
+    error = min(refused, key=lambda each: _rank(each.bad_rows.first[0]))
+    error.bad_rows = BadRows(dict(tables), tuple(rows[:_SHOWN]))
+    return error
+
+
+def skipped_rows(refused: Iterable[Refused]) -> list[BadRow]:
+    """Return what the rows are that a batch skips.
+
+    Raises :class:`~ticdc_emit.errors.CorruptedRowError` for a row to which ``bad_rows`` does not apply:
+    ``corruption-handle-level`` says that it is an error.
+    """
+    described = [each.tell() for each in refused]
+    for _, error in described:
+        if isinstance(error, CorruptedRowError):
+            raise error from None
+    return [row for row, _ in described]
+
+
+def _rank(row: BadRow) -> tuple[bytes, str, str, str]:
+    return row.order, row.schema, row.table, row.reason
+
+
+def _text(value: object) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def new_run_name() -> str:
     """Return a name for a run that begins now. Names are in the order of their runs' beginnings."""
     return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{uuid.uuid4().hex[:8]}"
 

@@ -21,7 +21,7 @@ from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose, physical_ms
 
-__all__ = ["Bootstrap", "BootstrapRules", "Bootstraps", "CountedRows", "TableRef", "arrived", "replayed"]
+__all__ = ["Bootstrap", "BootstrapRules", "Bootstraps", "CountedRows", "TableRef", "schedule_live", "schedule_replay"]
 
 
 _SEND, _FORGET = 0, 1
@@ -284,7 +284,7 @@ class Bootstraps:
         return self._start_ms - (self._start_ms - ms) // self.rules.tick_ms * self.rules.tick_ms
 
 
-def arrived(schedule: Bootstraps, counted: Iterable[CountedRows], now_ms: int) -> list[tuple[int, Bootstrap]]:
+def schedule_live(schedule: Bootstraps, counted: Iterable[CountedRows], now_ms: int) -> list[tuple[int, Bootstrap]]:
     """Report a batch's rows at ``now_ms``; return (TSO, bootstrap) entries in sending order.
 
     A bootstrap stands before every row that is committed at or above its TSO. Tables whose first rows share a TSO
@@ -315,7 +315,7 @@ class CountedRows:
     count: int
 
 
-def replayed(schedule: Bootstraps, counted: Iterable[CountedRows]) -> list[tuple[int, Bootstrap]]:
+def schedule_replay(schedule: Bootstraps, counted: Iterable[CountedRows]) -> list[tuple[int, Bootstrap]]:
     """Report counted rows to ``schedule``; return (TSO, bootstrap) entries in sending order.
 
     A bootstrap stands before every row that is committed at or above its TSO. The ticks after the last counted row are

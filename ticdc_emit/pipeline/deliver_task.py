@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Sink, TaskWriter
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import MessageTooLargeError, TicdcEmitError
-from ticdc_emit.pipeline.bad_rows import SkippedFile, united
+from ticdc_emit.pipeline.bad_rows import SkippedFile, combine_failures
 from ticdc_emit.pipeline.chunks import ChunkFolder, ChunkStore
 from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
 from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, PartitionControls
@@ -295,7 +295,7 @@ class DeliverTask:
     def _refuse(self, store: ChunkStore, merges: dict[Target, Merge]) -> None:
         """Raise the error of any bad row of the batch, or of the order of this task's rows."""
         if store.failures:
-            raise united(store.failures)
+            raise combine_failures(store.failures)
         for merge in merges.values():
             order = ConflictCheck(self.plan.in_order)
             for window in merge.tied_windows(store.keys):

@@ -14,7 +14,7 @@ from typing import Literal
 import pyarrow as pa
 
 from ticdc_emit.errors import RegistryError, RowError, SchemaError, TicdcEmitError
-from ticdc_emit.pipeline.bad_rows import ArrowRows, Refusals, Refused, Rows, skippable, sound_rows
+from ticdc_emit.pipeline.bad_rows import ArrowRows, Refusals, Refused, Rows, separate_bad_rows, skipped_rows
 from ticdc_emit.pipeline.chunks import (
     Buckets,
     ChunkFiles,
@@ -63,21 +63,21 @@ class EncodeTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches of ``CHUNK_SCHEMA``."""
         sorter, refusals = self._sorter(), Refusals()
-        of_block = self._all_but_bad if self.bad_rows == "skip" else self._all_or_none
+        of_block = self._skip_bad_rows if self.bad_rows == "skip" else self._refuse_bad_rows
         try:
             files = ChunkFiles(self.folder)
             for rows in sorter.gather(batches):
                 yield from of_block(sorter, rows, refusals, files)
             if refusals:
                 raise refusals.error()
-            yield from self._notes(sorter)
+            yield from self._side_chunks(sorter)
         except (RowError, SchemaError, RegistryError) as error:
             yield from failure_chunks(error, self.buckets)
 
     def _sorter(self) -> RowSorter:
         return RowSorter(self.plan, self.table, self.late, self.late_until, self.tick_ms)
 
-    def _all_or_none(
+    def _refuse_bad_rows(
         self, sorter: RowSorter, rows: pa.RecordBatch, refusals: Refusals, files: ChunkFiles
     ) -> Iterator[pa.RecordBatch]:
         """Yield the chunks of a block; once a row of the task was bad, the others are only looked at."""
@@ -86,9 +86,9 @@ class EncodeTask:
                 if not refusals:
                     yield chunk
         except RowError as fault:
-            refusals.add(self._sifted(rows, fault)[1])
+            refusals.add(self._separate(rows, fault)[1])
 
-    def _all_but_bad(
+    def _skip_bad_rows(
         self, sorter: RowSorter, rows: pa.RecordBatch, refusals: Refusals, files: ChunkFiles
     ) -> Iterator[pa.RecordBatch]:
         """Yield the chunks of a block's sound rows; of a block that has a bad one, nothing went out before."""
@@ -96,29 +96,31 @@ class EncodeTask:
         try:
             chunks = list(self._chunks(own.sort(rows), files))
         except RowError as fault:
-            rows, refused = self._sifted(rows, fault)
-            chunks = [*skipped_chunks(skippable(refused), lines=self.tells_skipped)]
+            rows, refused = self._separate(rows, fault)
+            chunks = [*skipped_chunks(skipped_rows(refused), lines=self.tells_skipped)]
             own = self._sorter()
             chunks += self._chunks(own.sort(rows), files)
         sorter.include(own)
         yield from chunks
 
-    def _sifted(self, rows: pa.RecordBatch, fault: RowError) -> tuple[pa.RecordBatch, list[Refused]]:
+    def _separate(self, rows: pa.RecordBatch, fault: RowError) -> tuple[pa.RecordBatch, list[Refused]]:
+        """Return the sound rows of a block, and the bad ones; raise ``fault`` where it is of no one row.
+
+        Sorters of their own leave the counts of the task's as they are.
+        """
         given = ArrowRows(rows, self.table)
 
         def batches(some: Rows) -> Iterator[RowBatch]:
             return self._sorter().sort(given.some(some))
 
         def make(some: Rows) -> None:
-            for _ in self._made(batches(some)):
+            for _ in self._encoded(batches(some)):
                 pass
 
-        sound, refused = sound_rows(
-            given,
-            lambda some: [(each.batch, each.keys) for each in batches(some)],
-            make,
-            placed=False,
-        )
+        def arrange(some: Rows) -> list[tuple[pa.RecordBatch, pa.Array]]:
+            return [(each.batch, each.keys) for each in batches(some)]
+
+        sound, refused = separate_bad_rows(given, arrange, make, placed=False)
         if not refused:
             raise fault
         return rows.take(pa.array(sound)), refused
@@ -126,7 +128,7 @@ class EncodeTask:
     def _chunks(self, batches: Iterable[RowBatch], files: ChunkFiles) -> Iterator[pa.RecordBatch]:
         held: list[EncodedRows] = []
         size = 0
-        for messages in self._made(batches):
+        for messages in self._encoded(batches):
             held.append(messages)
             size += messages.nbytes
             if size > _HELD_BYTES:
@@ -134,7 +136,7 @@ class EncodeTask:
                 held, size = [], 0
         yield from message_chunks(held, self.buckets, files)
 
-    def _made(self, batches: Iterable[RowBatch]) -> Iterator[EncodedRows]:
+    def _encoded(self, batches: Iterable[RowBatch]) -> Iterator[EncodedRows]:
         """Yield the messages of each batch; small ones are made together."""
         for together in group_batches(batches):
             if not any(isinstance(rows.tables, TableGroup) for rows in together):
@@ -147,7 +149,7 @@ class EncodeTask:
                 messages = list(encode_batches(by_table, self.plan))
             yield from messages
 
-    def _notes(self, sorter: RowSorter) -> Iterator[pa.RecordBatch]:
+    def _side_chunks(self, sorter: RowSorter) -> Iterator[pa.RecordBatch]:
         for target, rows in sorter.late_rows.items():
             yield side_chunk(ChunkKind.LATE, self.buckets.of(target), target, rows=rows)
         for rule, rows in sorter.kept_back.items():

@@ -28,7 +28,7 @@ from ticdc_emit.changes.codec import (
     PackingCodec,
     ReducibleRows,
     RowEncoder,
-    alone,
+    one_row_messages,
 )
 from ticdc_emit.changes.model import MESSAGE_OVERHEAD, Changes
 from ticdc_emit.columnar.compression import compressed, compressor
@@ -244,7 +244,7 @@ class LargeMessages:
         return np.flatnonzero(encoded.lengths() > room)
 
     def _claims(self, changes: Changes, plain: Encoded, encoded: Encoded) -> tuple[Claim, ...]:
-        plain, encoded = alone(plain, self.packing), alone(encoded, self.packing)
+        plain, encoded = one_row_messages(plain, self.packing), one_row_messages(encoded, self.packing)
         keys = [None] * len(encoded) if encoded.keys is None else encoded.keys.to_pylist()
         plain_keys = [None] * len(encoded) if plain.keys is None else plain.keys.to_pylist()
         rows = zip(plain_keys, plain.whole().values.to_pylist(), keys, encoded.whole().values.to_pylist(), strict=True)

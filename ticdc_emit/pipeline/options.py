@@ -18,7 +18,7 @@ from typing import Any, Literal
 from ticdc_emit.config import Secret
 from ticdc_emit.config.load import LoadOptions
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.pipeline.bad_rows import checked_bad_rows
+from ticdc_emit.pipeline.bad_rows import check_bad_rows_option
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.tso import LOGICAL_BITS
 
@@ -90,7 +90,7 @@ class RunOptions:
             raise ConfigError(f"late={self.late!r} is unknown", remedy="Use error, emit or drop", option="late")
         if self.validate not in ("task", "batch"):
             raise ConfigError(f"validate={self.validate!r} is unknown", remedy="Use task or batch", option="validate")
-        checked_bad_rows(self.bad_rows)
+        check_bad_rows_option(self.bad_rows)
         if self.bad_rows_path is not None and self.bad_rows != "skip":
             raise ConfigError(
                 "bad_rows_path has no effect: bad rows are refused, not skipped",

@@ -114,7 +114,7 @@ class Planner:
         plan = self._plan(state.ddl)
         for key in needed:
             planned = plan.table(*key)
-            plan = self._registrar.registered(plan, planned, needed_by_all(planned))
+            plan = self._registrar.register_rows(plan, planned, needed_by_all(planned))
         self._made[state.ddl] = plan
         return plan.at(state.build_ts)
 
@@ -190,7 +190,7 @@ class Planner:
             outline = self._outline(ddl)
             partitions, limit = self._ask_sink(tuple(outline.plan.router.partitions))
             plan = outline.plan.with_partitions(self.config, partitions, limit)
-            self._made = {ddl: self._registrar.announced(plan, (None, *outline.events))}
+            self._made = {ddl: self._registrar.register_controls(plan, (None, *outline.events))}
         return self._made[ddl]
 
     def _applied(self, ddl: tuple[DdlStatement, ...]) -> _Applied:

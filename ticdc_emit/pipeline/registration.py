@@ -1,8 +1,8 @@
 """PLAN's last step for protocols with a schema registry: give encoders the headers of their registered schemas.
 
 In: a plan, and which kinds of change of which table versions will be encoded. Out: the plan with headers. What has no
-rows is not registered, as TiCDC registers a schema with the first row that needs it: of a delete, only the key's.
-So does the codec get those of control messages, where these have any. Nothing happens for protocols without schemas.
+rows is not registered, as TiCDC registers a schema with the first row that needs it: of a delete, only the key's. The
+codec gets the headers of control messages likewise. Nothing happens for protocols without schemas.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class Registrar:
     def _cache(self) -> SubjectCache:
         return SubjectCache(self._registry)
 
-    def announced(self, plan: Plan, events: Iterable[DdlEvent | None]) -> Plan:
+    def register_controls(self, plan: Plan, events: Iterable[DdlEvent | None]) -> Plan:
         """Return the plan whose codec has the headers for the messages of DDL, and of watermarks (``None``).
 
-        Raises as :meth:`registered`.
+        Raises as :meth:`register_rows`.
         """
         codec, headers = plan.codec, {}
         if not isinstance(codec, RegisteredControls):
@@ -70,7 +70,7 @@ class Registrar:
             self._of_controls[schema] = self._registry.register(subject, schema).header
         return self._of_controls[schema]
 
-    def registered(self, plan: Plan, table: TablePlan, needed: Needed) -> Plan:
+    def register_rows(self, plan: Plan, table: TablePlan, needed: Needed) -> Plan:
         """Return the plan whose encoders of ``table`` have the headers for what is ``needed``, in that order.
 
         Raises the :class:`~ticdc_emit.errors.RegistryError` family, and :class:`~ticdc_emit.errors.SchemaError` for a

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import Encoded, Packing, Starts, alone
+from ticdc_emit.changes.codec import Encoded, Packing, Starts, one_row_messages
 from ticdc_emit.changes.model import MESSAGE_OVERHEAD
 from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.pipeline.encode import message_batch
@@ -114,7 +114,7 @@ def batch_messages(
     """
     batcher = RowBatcher.of(plan)
     if batcher is None or len(encoded) <= 1:  # a row alone is a message
-        return message_batch(alone(encoded, plan.large.packing), topic, partition, commit_ts)
+        return message_batch(one_row_messages(encoded, plan.large.packing), topic, partition, commit_ts)
     if isinstance(partition, int):
         messages, lasts = batcher.whole(encoded)
         return message_batch(messages, topic, partition, commit_ts.take(pa.array(lasts)))

@@ -22,7 +22,14 @@ import pyarrow as pa
 
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps, CountedRows, TableRef, arrived, replayed
+from ticdc_emit.pipeline.bootstrap import (
+    BootstrapRules,
+    Bootstraps,
+    CountedRows,
+    TableRef,
+    schedule_live,
+    schedule_replay,
+)
 from ticdc_emit.pipeline.chunks import from_ipc, to_ipc
 from ticdc_emit.pipeline.control_events import ControlSchedule
 from ticdc_emit.pipeline.plan import Plan, TablePlan
@@ -235,6 +242,6 @@ def _with_bootstraps(
         if table.encoders and table.encoders[-1] is not None
     ]
     placed = [(0, bootstrap) for bootstrap in schedule.at_start(existing, moment)]
-    due = replayed(schedule, counted) if plan.build_ts is None else arrived(schedule, counted, moment)
+    due = schedule_replay(schedule, counted) if plan.build_ts is None else schedule_live(schedule, counted, moment)
     placed += [(ts - 1, bootstrap) for ts, bootstrap in due]  # just before the row at this TSO
     return replace(controls, bootstraps=tuple(placed))

@@ -20,7 +20,7 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Sink
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import ConfigError, MessageTooLargeError, RegistryError, RowError, SchemaError, StateError
-from ticdc_emit.pipeline.bad_rows import SkippedFile, new_run
+from ticdc_emit.pipeline.bad_rows import SkippedFile, new_run_name
 from ticdc_emit.pipeline.batch import (
     Batch,
     CommitHooks,
@@ -96,7 +96,7 @@ class Changefeed:
             verbatim_json=self._options.verbatim_json,
             registry=registry,
         )
-        self._run_name = new_run()  # if the state has none
+        self._run_name = new_run_name()  # if the state has none
         self._warned_keyless: set[tuple[str, str]] = set()
         self._warned_early = False
         # a wrong schema or option is refused here, before any data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps, CountedRows, replayed
+from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps, CountedRows, schedule_replay
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose
 
@@ -15,7 +15,7 @@ def counted(key: int, first_ts: int, count: int = 1) -> CountedRows:
 
 
 def told(schedule: Bootstraps, *rows: CountedRows) -> list[tuple[int, int, str]]:
-    return [(ts, bootstrap.key, bootstrap.occasion) for ts, bootstrap in replayed(schedule, rows)]
+    return [(ts, bootstrap.key, bootstrap.occasion) for ts, bootstrap in schedule_replay(schedule, rows)]
 
 
 def test_a_first_row_s_bootstrap_stands_at_its_tso_and_a_tick_s_before_all_rows_of_its_moment() -> None:
@@ -45,5 +45,5 @@ def test_a_late_first_row_keeps_its_place() -> None:
     schedule = Bootstraps(BootstrapRules())
     schedule.advance(START + 60_000)
     late = compose(START + 1, 9)
-    ((place, bootstrap),) = replayed(schedule, [counted(101, late)])
+    ((place, bootstrap),) = schedule_replay(schedule, [counted(101, late)])
     assert (place, bootstrap.at_ms) == (late, START + 60_000)

@@ -31,7 +31,7 @@ def plan() -> Plan:
     registrar = Registrar(config, MemoryRegistry())
     for name in TABLES:
         table = made.table("test", name)
-        made = registrar.registered(made, table, needed_by_all(table))
+        made = registrar.register_rows(made, table, needed_by_all(table))
     return made
 
 

@@ -95,7 +95,7 @@ def plan_for(uri: str) -> Plan:
     plan = make_plan(config, catalog.histories(), {config.kafka.topic: 1})
     registrar = Registrar(config, MemoryRegistry())
     for planned in list(plan.tables.values()):
-        plan = registrar.registered(plan, planned, needed_by_all(planned))
+        plan = registrar.register_rows(plan, planned, needed_by_all(planned))
     return plan
 
 

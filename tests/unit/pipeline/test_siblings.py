@@ -78,7 +78,7 @@ def catalog() -> Catalog:
 def plan_of(config: ChangefeedConfig) -> Plan:
     plan, registrar = make_plan(config, catalog().histories(), PARTITIONS), Registrar(config, MemoryRegistry())
     for table in list(plan.tables.values()):
-        plan = registrar.registered(plan, table, needed_by_all(table))
+        plan = registrar.register_rows(plan, table, needed_by_all(table))
     return plan
 
 
