@@ -1,6 +1,8 @@
-"""Row images: the columns of a batch before and after the change, accepted and rendered once each.
+"""Row images: the columns of some rows before and after the change, accepted and rendered once each.
 
-In: raw Arrow arrays as the caller has them, by column name. Out: accepted values and rendered forms.
+In: Arrow arrays as the caller has them, by column name. Out: accepted values and their renderings, each made when it is
+first asked for, and the errors of values that a column cannot hold, which name the row. The before image of an update
+accepts and renders only what differs from the after image.
 """
 
 from __future__ import annotations

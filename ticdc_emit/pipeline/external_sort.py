@@ -1,7 +1,10 @@
-"""Sorted rows, and the order of several such parts together: places of rows, while the rows stay where they are.
+"""Sorting by order keys: batches that are in order merged, and more rows than memory holds sorted by way of files.
 
-In: batches with order keys, each in order. Out: numpy arrays. Keys are compared by commit_ts and table, two numbers;
+In: record batches with the column ``order_key``. :func:`merged_order` takes parts that are in order each, and returns
+the places of their rows while the rows stay where they are. Keys are compared by commit_ts and table, two numbers;
 whole keys only where rows of different parts have both in common, for the rows of one part are in order already.
+:class:`SortedRuns` takes batches in any order, writes sorted runs to temporary files beyond a limit, and yields all
+rows in order.
 """
 
 from __future__ import annotations
@@ -22,13 +25,18 @@ from ticdc_emit.columnar.buffers import order_of_pairs
 from ticdc_emit.pipeline.sort_key import order_of, stamps_and_tables
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
-__all__ = ["ORDER_KEY", "Places", "SortedRows", "SortedRuns", "merged_order"]
+__all__ = ["ORDER_KEY", "Places", "SortedRun", "SortedRuns", "merged_order"]
 
 
 Places = npt.NDArray[np.int64]
 
+ORDER_KEY = "order_key"
+"""The column, ``binary``, that orders rows (``pipeline.sort_key``)."""
 
-class SortedRows(NamedTuple):
+_BATCHES = 64  # of a run of the limit's size: how much of each run is read at once
+
+
+class SortedRun(NamedTuple):
     """Rows in order, with the commit_ts of each and its table's place."""
 
     rows: pa.RecordBatch
@@ -36,13 +44,13 @@ class SortedRows(NamedTuple):
     tables: npt.NDArray[np.uint32]
 
     @classmethod
-    def of(cls, rows: pa.RecordBatch) -> SortedRows:
+    def of(cls, rows: pa.RecordBatch) -> SortedRun:
         """Return rows that have the column ``ORDER_KEY`` and are in its order."""
         return cls(rows, *stamps_and_tables(rows.column(ORDER_KEY)))
 
-    def slice(self, start: int, stop: int) -> SortedRows:
+    def slice(self, start: int, stop: int) -> SortedRun:
         """Return the rows from ``start`` to before ``stop``."""
-        return SortedRows(self.rows.slice(start, stop - start), self.stamps[start:stop], self.tables[start:stop])
+        return SortedRun(self.rows.slice(start, stop - start), self.stamps[start:stop], self.tables[start:stop])
 
     def count_below(self, bound: bytes) -> int:
         """Count the rows with keys below ``bound``, a key or the first bytes of one, commit_ts among them."""
@@ -56,7 +64,7 @@ class SortedRows(NamedTuple):
         return bytes(self.rows.column(ORDER_KEY)[row].as_py())
 
 
-def merged_order(parts: Sequence[SortedRows]) -> Places | None:
+def merged_order(parts: Sequence[SortedRun]) -> Places | None:
     """Return the order of all rows, by their places in the parts one after the other; ``None`` where that is it.
 
     Rows of one part stay in their order.
@@ -68,11 +76,11 @@ def merged_order(parts: Sequence[SortedRows]) -> Places | None:
     stamps, tables = stamps[order], tables[order]
     same = (stamps[1:] == stamps[:-1]) & (tables[1:] == tables[:-1])
     if same.any():
-        _settle(order, same, parts)
+        _order_ties(order, same, parts)
     return order
 
 
-def _settle(order: Places, same: npt.NDArray[np.bool_], parts: Sequence[SortedRows]) -> None:
+def _order_ties(order: Places, same: npt.NDArray[np.bool_], parts: Sequence[SortedRun]) -> None:
     """Bring rows into order that have commit_ts and table in common. ``same``: each row but the first, with the one
     before it.
     """
@@ -88,12 +96,6 @@ def _settle(order: Places, same: npt.NDArray[np.bool_], parts: Sequence[SortedRo
     rows = order[tied]
     keys = pa.concat_arrays([part.rows.column(ORDER_KEY) for part in parts]).take(pa.array(rows))
     order[tied] = rows[np.asarray(pc.array_sort_indices(keys))]
-
-
-ORDER_KEY = "order_key"
-"""The column, ``binary``, that orders rows (``pipeline.sort_key``)."""
-
-_PIECES = 64
 
 
 class SortedRuns:
@@ -125,15 +127,15 @@ class SortedRuns:
         if self._held:
             self._write_run()
         runs = [_Run(file) for file in self._files]
-        while runs := [run for run in runs if run.filled()]:
+        while runs := [run for run in runs if run.fill()]:
             bound = min((run.last for run in runs if run.has_more), default=None)
-            parts = [part for run in runs if (part := run.taken(bound)).num_rows]
+            parts = [part for run in runs if (part := run.take_until(bound)).num_rows]
             yield _in_order(pa.concat_batches(parts))
 
     def _write_run(self) -> None:
         batch = _in_order(pa.concat_batches(self._held))
         self._held, self._bytes = [], 0
-        rows = max(1, batch.num_rows * self._limit // (_PIECES * max(batch.nbytes, 1)))
+        rows = max(1, batch.num_rows * self._limit // (_BATCHES * max(batch.nbytes, 1)))
         with writing_temporary_files():
             file = tempfile.TemporaryFile(prefix="ticdc-emit-")  # noqa: SIM115 - closed by __exit__
             self._files.append(file)
@@ -172,14 +174,14 @@ class _Run:
         assert self._held is not None
         return _key(self._held, self._held.num_rows - 1)
 
-    def filled(self) -> bool:
+    def fill(self) -> bool:
         """Read a batch if none is held; return whether one exists."""
         if self._held is None and self.has_more:
             self._next += 1
             self._held = self._reader.get_batch(self._next - 1)
         return self._held is not None
 
-    def taken(self, bound: bytes | None) -> pa.RecordBatch:
+    def take_until(self, bound: bytes | None) -> pa.RecordBatch:
         """Take the held rows with keys up to ``bound`` (``None``: all).
 
         Rows of equal keys have no order, so it does not matter that a run may have more of them to read.

@@ -24,7 +24,7 @@ from ticdc_emit.columnar.buffers import element_lengths
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, PartitionBatch
 from ticdc_emit.pipeline.chunks import Chunk
 from ticdc_emit.pipeline.encode import control_batch
-from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRows, SortedRuns, merged_order
+from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRun, SortedRuns, merged_order
 from ticdc_emit.pipeline.row_batching import RowBatcher
 from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, commit_stamps, order_of, with_ranks
 from ticdc_emit.routing.topics import Target
@@ -51,7 +51,7 @@ class MergedRows:
     places: Places = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
-    def merged(cls, parts: Sequence[SortedRows]) -> MergedRows:
+    def merged(cls, parts: Sequence[SortedRun]) -> MergedRows:
         """Return the rows of all parts in order."""
         order = merged_order(parts)
         stamps = parts[0].stamps if len(parts) == 1 else np.concatenate([part.stamps for part in parts])
@@ -185,7 +185,7 @@ _FRESH = 0.25  # share of the chunks held that must be new: to look at each cost
 class _Held(NamedTuple):
     """What is left of a chunk's rows, and the bytes that they keep in memory: those of the whole chunk."""
 
-    rest: SortedRows
+    rest: SortedRun
     nbytes: int
 
 
@@ -226,7 +226,7 @@ class Merge:
             rows = self._with_ranks(read(cluster[0]))
             yield MergedRows([rows], commit_stamps(rows.column(ORDER_KEY)))
             return
-        batches = (SortedRows.of(self._with_ranks(read(chunk))) for chunk in cluster)
+        batches = (SortedRun.of(self._with_ranks(read(chunk))) for chunk in cluster)
         held: list[_Held] = []
         size = fresh = 0
         for batch, bound in zip(batches, self._bounds(cluster), strict=False):
@@ -245,7 +245,7 @@ class Merge:
             with SortedRuns(self._limit) as runs:
                 for batch in (*(each.rest for each in held), *batches):
                     runs.add(batch.rows)
-                yield from (MergedRows.merged([SortedRows.of(rows)]) for rows in runs.windows())
+                yield from (MergedRows.merged([SortedRun.of(rows)]) for rows in runs.windows())
 
     def _bounds(self, cluster: list[Chunk]) -> Iterator[bytes | None]:
         """Yield for each chunk the key below which no later one has rows; ``None`` for the last."""
@@ -268,7 +268,7 @@ class Merge:
         return batch if order is None else batch.take(order)
 
 
-def _split_at(held: list[_Held], bound: bytes | None) -> tuple[list[SortedRows], list[_Held]]:
+def _split_at(held: list[_Held], bound: bytes | None) -> tuple[list[SortedRun], list[_Held]]:
     """Return the rows with keys below ``bound`` (``None``: all), and what is left."""
     before, left = [], []
     for part, nbytes in held:

@@ -123,11 +123,11 @@ def _partitions_of_keys(
     rows = np.flatnonzero(np.asarray(commit_ts.is_valid().to_numpy(zero_copy_only=False)))
     stamps = np.asarray(commit_ts.take(pa.array(rows)))
     order = np.argsort(stamps, kind="stable")
-    _tell(partitions, table, rows[order], stamps[order], columns, how)
+    _fill_in(partitions, table, rows[order], stamps[order], columns, how)
     return pa.array(partitions)
 
 
-def _tell(
+def _fill_in(
     partitions: npt.NDArray[np.int32],
     table: TablePlan,
     rows: npt.NDArray[np.int64],
@@ -149,5 +149,5 @@ def _tell(
         partitions[rows] = UNKNOWN
         middle = len(rows) // 2
         if middle:
-            _tell(partitions, table, rows[:middle], stamps[:middle], columns, how)
-            _tell(partitions, table, rows[middle:], stamps[middle:], columns, how)
+            _fill_in(partitions, table, rows[:middle], stamps[:middle], columns, how)
+            _fill_in(partitions, table, rows[middle:], stamps[middle:], columns, how)

@@ -1,10 +1,11 @@
-"""Rows of many tables, arranged at once where their tables arrange alike.
+"""Rows of many tables, sorted at once where their tables' keys are of one shape.
 
 In: a block of rows in change form, and which of its rows are of which table. Out: rows in total order with their order
 keys, as slices of what was made for all tables whose keys are columns of the same names and kinds. That is what most
 tables of a changefeed have in common, and few of a block's tables have rows enough to be worth calls of their own.
-Those of them that are alike in all columns stay together, as a ``TableGroup`` of ``pipeline.row_batch``. What needs a
-table by itself is left to the caller: an update of a key, several versions, filters, rows that are refused.
+Those of them that have one shape in all columns (``changes.model.encoding_shape``) stay together, as a ``TableGroup``
+of ``pipeline.row_batch``. What needs a table by itself is left to the caller: an update of a key, several versions,
+filters, rows that are refused.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class TableRows:
 
 
 def by_key_shape(tables: Sequence[TableRows], plan: Plan) -> list[list[TableRows]]:
-    """Return the tables in groups that arrange alike. A table unlike all others is a group of one."""
+    """Return the tables in groups of one shape of keys. A table unlike all others is a group of one."""
     if plan.ignored_start_ts:
         return [[each] for each in tables]
     groups: dict[object, list[TableRows]] = {}
@@ -52,7 +53,7 @@ def by_key_shape(tables: Sequence[TableRows], plan: Plan) -> list[list[TableRows
 def sort_together(
     form: pa.RecordBatch, tables: Sequence[TableRows], plan: Plan
 ) -> tuple[list[RowBatch], list[TableRows]]:
-    """Return the arranged rows of a group of tables, and the tables that the caller must arrange one by one."""
+    """Return the rows of a group of tables in order, and the tables that the caller must sort one by one."""
     codes = np.repeat(np.arange(len(tables)), [len(each.places) for each in tables])
     places = np.concatenate([each.places for each in tables])
     batch = form if len(places) == form.num_rows else form.take(pa.array(places))
@@ -77,7 +78,7 @@ def sort_together(
     rank = np.zeros(batch.num_rows, np.int8) if later else ranks(batch, plan.transactions.split_order)
     numbers = np.array([plan.places[each.table.schema, each.table.name] for each in tables], np.uint32)[codes]
     keys = order_keys_of(batch, info, numbers, rank)
-    families = _families([each.table for each in tables], alone)
+    families = _table_groups([each.table for each in tables], alone)
     family_of = np.empty(len(tables), np.int64)
     for number, members in enumerate(families):
         family_of[members] = number
@@ -99,7 +100,7 @@ def sort_together(
     return groups, [each for each, by_itself in zip(tables, alone, strict=True) if by_itself]
 
 
-def _families(tables: Sequence[TablePlan], alone: npt.NDArray[np.bool_]) -> list[list[int]]:
+def _table_groups(tables: Sequence[TablePlan], alone: npt.NDArray[np.bool_]) -> list[list[int]]:
     """Return the places of tables that are encoded together; those ``alone``, each by itself."""
     families: dict[object, list[int]] = {}
     for place, (table, by_itself) in enumerate(zip(tables, alone, strict=True)):

@@ -382,8 +382,8 @@ def test_messages_that_are_too_large_are_bad_rows() -> None:
 
 def test_a_batch_of_bad_rows_alone_takes_no_longer_than_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     tries = []
-    usual = EncodeTask._made
-    monkeypatch.setattr(EncodeTask, "_made", lambda task, batches: (tries.append(1), usual(task, batches))[1])
+    usual = EncodeTask._encoded
+    monkeypatch.setattr(EncodeTask, "_encoded", lambda task, batches: (tries.append(1), usual(task, batches))[1])
     rows = [row("b", 1, key, {"n": "many" if key % 2 else "300"}) for key in range(5_000)]
     assert refusal([rows]).bad_rows.count == 5_000
     assert len(tries) < 3 * (5_000 // 1_000 + 1)

@@ -129,7 +129,7 @@ def test_siblings_are_as_alone(uri: str) -> None:
     plan, rows = plan_of(config_of(uri)), history()
     together = sent(plan, rows)
     assert bool(together[1]) is ("claim-check" in uri)
-    with mock.patch.object(same_shape_tables, "_families", alone):
+    with mock.patch.object(same_shape_tables, "_table_groups", alone):
         assert sent(plan, rows) == together
 
 
