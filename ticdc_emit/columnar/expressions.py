@@ -58,7 +58,7 @@ class ColumnValues:
         name = column.name
         if name not in self._accepted:
             held = self._held(column)
-            self._accepted[name] = self._generated(column) if held is None else held
+            self._accepted[name] = self._compute(column) if held is None else held
         return self._accepted[name]
 
     def value(self, column: Column) -> Value:
@@ -69,17 +69,17 @@ class ColumnValues:
             self._values[column.name] = column_value(operand_of(column), self.accepted(column))
         return self._values[column.name]
 
-    def _generated(self, column: Column) -> pa.Array:
+    def _compute(self, column: Column) -> pa.Array:
         if column.name in self._pending:
             raise NotExactError(f"the column {column.name} is computed from itself")
         self._pending.add(column.name)
         try:
-            value = evaluate(parse_call_tree(column.generated_expr), self._named)
+            value = evaluate(parse_call_tree(column.generated_expr), self._resolve)
         finally:
             self._pending.discard(column.name)
         return assign(column, value, self._count, self._how)
 
-    def _named(self, reference: Reference) -> Value:
+    def _resolve(self, reference: Reference) -> Value:
         wanted = to_lower(reference.name)
         column = next((each for each in self._info.columns if to_lower(each.name) == wanted), None)
         if column is None:
@@ -94,14 +94,14 @@ def assign(column: Column, value: Value, count: int, how: Rendering) -> pa.Array
     cannot hold it.
     """
     try:
-        return accept(column, _converted(column, value, count), how)
+        return accept(column, _convert(column, value, count), how)
     except ValueRefused as fault:
         raise EvaluationError(fault.reason) from None
     except pa.ArrowInvalid as fault:
         raise EvaluationError(str(fault)) from None
 
 
-def _converted(column: Column, value: Value, count: int) -> pa.Array:
+def _convert(column: Column, value: Value, count: int) -> pa.Array:
     kind, data = column.type, value.data
     if isinstance(data, pa.Scalar):
         data = pa.repeat(data, count)

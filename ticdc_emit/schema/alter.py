@@ -1,4 +1,8 @@
-"""What one step of an ALTER TABLE has made of a table, and which job of TiDB that is."""
+"""The steps of an ALTER TABLE: what each makes of a table, and which job of TiDB it is.
+
+In: a clause of the statement and the table's state. Out: an :class:`Alteration`. Rule source: pingcap/tidb
+``pkg/ddl/executor.go`` and ``pkg/ddl/modify_column.go``.
+"""
 
 from __future__ import annotations
 
@@ -102,6 +106,9 @@ def _shrinks(old: Column, new: Column) -> bool:
     return shorter or old.unsigned != new.unsigned
 
 
+# -- keys --------------------------------------------------------------------------------------------------------------
+
+
 def add_constraint(spec: nodes.AddConstraint, state: TableState) -> Alteration:
     constraint = spec.constraint
     if constraint.kind in ("check", "fulltext"):
@@ -165,6 +172,8 @@ def set_visibility(spec: nodes.SetIndexVisibility, state: TableState) -> Alterat
     return Alteration(state.with_indexes(changed), "alter index visibility")
 
 
+# -- columns -----------------------------------------------------------------------------------------------------------
+
 _NOT_IN_ADD = frozenset({"auto_increment", "auto_random", "primary key", "unique"})
 _NOT_IN_MODIFY = frozenset({"primary key", "unique", "references"})
 _CALLS_NOT_IN_ADD = frozenset({"rand", "uuid", "uuid_to_bin", "replace", "upper", "nextval"})
@@ -207,7 +216,7 @@ def add_column(spec: nodes.AddColumn, state: TableState, zone: dt.tzinfo) -> Alt
     info = state.info
     column = build_column(definition, info.charset, info.collate, zone).column
     check_generated(definition, state)
-    state = _moved(state.append_columns(column), column.name, spec.position)
+    state = _move(state.append_columns(column), column.name, spec.position)
     return Alteration(state, "add column")
 
 
@@ -279,7 +288,7 @@ def change_column(spec: nodes.ChangeColumn, state: TableState, zone: dt.tzinfo) 
     state = state.replace_column(old.name, replace(new, id=state.max_column_id if reorganised else old.id))
     if reorganised:
         state = _renumber_indexes(state, new.name)
-    return Alteration(_moved(state, new.name, spec.position), "modify column")
+    return Alteration(_move(state, new.name, spec.position), "modify column")
 
 
 def _check_change(old: Column, definition: nodes.ColumnDef, state: TableState) -> None:
@@ -310,7 +319,7 @@ def set_default(spec: nodes.SetColumnDefault, state: TableState, zone: dt.tzinfo
     return Alteration(state.replace_column(column.name, changed), "set default value")
 
 
-def _moved(state: TableState, name: str, position: nodes.Position | None) -> TableState:
+def _move(state: TableState, name: str, position: nodes.Position | None) -> TableState:
     if position is None:
         return state
     column = state.column(name)
@@ -353,6 +362,8 @@ def _renumber_indexes(state: TableState, column: str) -> TableState:
         indexes.append(index)
     return replace(state.with_indexes(tuple(indexes)), max_index_id=number)
 
+
+# -- the whole statement -----------------------------------------------------------------------------------------------
 
 _ALTER_CHARSET = "modify table charset and collate"
 _OPTION_ACTIONS = {
@@ -455,7 +466,7 @@ def _remove_ttl(spec: nodes.RemoveTtl, state: TableState) -> Alteration:
     return Alteration(replace(state, ttl_column=""), "alter table no_ttl" if state.ttl_column else "")
 
 
-def _partitions(spec: nodes.AddPartitions | nodes.ChangePartitions, state: TableState) -> Alteration:
+def _change_partitions(spec: nodes.AddPartitions | nodes.ChangePartitions, state: TableState) -> Alteration:
     return Alteration(*alter_partitions(state, spec))
 
 
@@ -503,6 +514,6 @@ _STEPS: dict[type, Callable[[Any, TableState], Alteration]] = {
     nodes.RenameIndex: rename_index,
     nodes.SetIndexVisibility: set_visibility,
     nodes.RemoveTtl: _remove_ttl,
-    nodes.AddPartitions: _partitions,
-    nodes.ChangePartitions: _partitions,
+    nodes.AddPartitions: _change_partitions,
+    nodes.ChangePartitions: _change_partitions,
 }

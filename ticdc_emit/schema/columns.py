@@ -1,7 +1,7 @@
-"""The type of a column as TiDB stores it: what a type's text leaves out, and what TiDB refuses in it.
+"""A column as TiDB stores it: its type with what the statement leaves out, its options, and what TiDB refuses in them.
 
-In: the type of a column definition (:class:`TypeSpec`), its COLLATE and what the table gives it. Out: a
-:class:`ColumnType`, or a :class:`DdlError`. Rule source: pingcap/tidb ``pkg/planner/core/preprocess.go``
+In: a column's definition, and the charset, collation and time zone that the table gives it. Out: a
+:class:`BuiltColumn`, or a :class:`DdlError`. Rule source: pingcap/tidb ``pkg/planner/core/preprocess.go``
 (``checkColumn``) and ``pkg/ddl/add_column.go``, with ``sql_mode=''``.
 """
 
@@ -44,6 +44,9 @@ _BLOB_SIZES = (
     (MySQLType.LONG_BLOB, 4294967295),
 )
 _FSP_TYPES = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION})
+
+
+# -- types -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -182,6 +185,8 @@ def _flags(spec: TypeSpec) -> ColumnFlag:
 
 
 _MAX_NAME, _MAX_COMMENT = 64, 1024
+# -- columns -----------------------------------------------------------------------------------------------------------
+
 _AUTO_INCREMENT_TYPES = INTEGER_TYPES | FLOAT_TYPES
 
 

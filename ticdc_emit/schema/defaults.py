@@ -1,6 +1,9 @@
-"""Expressions inside DDL: the text that TiDB keeps, and the columns that they name.
+"""Expressions and defaults in DDL, in the text that TiDB keeps.
 
-Rule source: pingcap/tidb ``pkg/ddl`` (``restoreExpr`` flags: :data:`~ticdc_emit.sql.nodes.base.STORED`).
+In: an expression's node, or the literal after DEFAULT and its column. Out: the text, the columns that an expression
+names, the default as TiDB stores it. Literals are converted to the column's type as TiDB does it: numbers, dates and
+times in a time zone, labels, bytes. Rule source: pingcap/tidb ``pkg/ddl`` (``restoreExpr`` flags:
+:data:`~ticdc_emit.sql.nodes.base.STORED`; ``getDefaultValue``), ``pkg/types/{convert,time}.go``.
 """
 
 from __future__ import annotations
@@ -54,6 +57,9 @@ __all__ = [
 ]
 
 
+# -- expressions -------------------------------------------------------------------------------------------------------
+
+
 def function_name(text: str) -> str:
     """Return the lower-case name of the function that ``text`` calls."""
     return text.split("(", 1)[0].strip().lower()
@@ -77,6 +83,8 @@ def stored_text(expression: Node | str) -> str:
     except RecursionError:
         raise DdlError("the expression is nested too deeply", remedy="Use fewer parentheses") from None
 
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 _MAX_INTEGER_BYTES, _MAX_INTEGER_DIGITS = 8, 20
@@ -179,6 +187,8 @@ def rounded_float(literal: Literal, kind: MySQLType, flen: int, decimal: int, *,
         raise ValueError(f"{value} is out of range")
     return float_text(value, single=single)
 
+
+# -- dates and times ---------------------------------------------------------------------------------------------------
 
 _SEPARATED = re.compile(
     r"(\d{1,4})[^\w\s]+(\d{1,2})[^\w\s]+(\d{1,2})"
@@ -359,6 +369,8 @@ def _duration_fields(parsed: re.Match[str]) -> tuple[int, int, int, str]:
         return packed // 10000, packed // 100 % 100, packed % 100, fraction or ""
     return int(days or 0) * 24 + int(first), int(second or 0), int(third or 0), fraction or ""
 
+
+# -- defaults ----------------------------------------------------------------------------------------------------------
 
 _DATE_TIMES = frozenset({MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP})
 _WITHOUT_LITERAL = frozenset({MySQLType.JSON, *BLOB_TYPES, MySQLType.VECTOR_FLOAT32})

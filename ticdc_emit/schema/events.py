@@ -1,4 +1,7 @@
-"""TiDB's DDL action names and codes (``pingcap/tidb: pkg/meta/model/job.go``, ``ActionType`` and ``ActionMap``)."""
+"""DDL events of the catalog, and TiDB's names and codes of DDL actions.
+
+Rule source: pingcap/tidb ``pkg/meta/model/job.go`` (``ActionType`` and ``ActionMap``).
+"""
 
 from __future__ import annotations
 

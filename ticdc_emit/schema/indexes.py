@@ -1,8 +1,8 @@
-"""The names that TiDB gives to keys without one, and how many keys a table can have.
+"""The keys of a table: their names, what TiDB refuses in them, and the table with and without them.
 
-In: the constraints of a CREATE TABLE, or one that is added later. Out: the same constraints with names.
-Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``setEmptyConstraintName``) and ``pkg/ddl/index.go``
-(``GetName4AnonymousIndex``).
+In: a constraint, and the :class:`TableState` that gets or loses it. Out: the constraint with the name that TiDB gives
+it, the next state. A key on an expression adds a hidden column. Rule source: pingcap/tidb ``pkg/ddl/create_table.go``
+(``setEmptyConstraintName``), ``pkg/ddl/index.go`` (``GetName4AnonymousIndex``, ``checkIndexColumn``).
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ _MAX_FOREIGN_KEYS = 4096
 """TiDB has no limit. This one bounds the work; no real table comes near it."""
 _INDEX_KINDS = ("unique", "index", "columnar")
 _ANONYMOUS_EXPRESSION, _ANONYMOUS_VECTOR = "expression_index", "vector_index"
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
 
 
 def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
@@ -104,6 +107,8 @@ def _base_name(constraint: Constraint) -> str:
 def _anonymous(constraint: Constraint) -> str:
     return _ANONYMOUS_VECTOR if constraint.kind == "columnar" else _ANONYMOUS_EXPRESSION
 
+
+# -- keys --------------------------------------------------------------------------------------------------------------
 
 HIDDEN_PREFIX = "_V$_"
 """The beginning of the names of columns that TiDB makes for indexes on expressions."""

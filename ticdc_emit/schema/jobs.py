@@ -1,6 +1,7 @@
-"""Record the events of one statement's jobs, with ids and versions as in TiDB.
+"""DDL statements applied to databases and tables as TiDB's jobs do it.
 
-Rule source: pingcap/tidb ``pkg/ddl`` (``genGlobalIDs``, ``updateVersionAndTableInfo``).
+In: a statement's node. Out: the events of its jobs, with ids and versions as in TiDB, and the changed store. Rule
+source: pingcap/tidb ``pkg/ddl`` (``genGlobalIDs``, ``updateVersionAndTableInfo``).
 """
 
 from __future__ import annotations

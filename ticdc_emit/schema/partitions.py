@@ -43,13 +43,13 @@ def alter_partitions(state: TableState, spec: AddPartitions | ChangePartitions) 
             f"table {state.info.full_name} is not partitioned", remedy="Use ALTER TABLE ... PARTITION BY first"
         )
     if isinstance(spec, AddPartitions):
-        return _added(state, spec)
+        return _add(state, spec)
     if spec.kind == "remove":
         bare = replace(state.info, partitions=(), id=0)
         state = replace(state, info=bare, partition_method="", partition_columns=(), ranges=None)
         return state, "alter table remove partitioning"
     if spec.kind == "coalesce":
-        return _coalesced(state, spec.count)
+        return _coalesce(state, spec.count)
     by_name = {partition.name.lower(): partition for partition in state.info.partitions}
     if spec.if_exists and not all(name.lower() in by_name for name in spec.names):
         return state, ""
@@ -64,7 +64,7 @@ def alter_partitions(state: TableState, spec: AddPartitions | ChangePartitions) 
         if len(chosen) == len(state.info.partitions):
             raise DdlError("cannot drop all partitions, use DROP TABLE instead", remedy="Use DROP TABLE")
         return _with_partitions(state, tuple(p for p in state.info.partitions if p.name not in names)), "drop partition"
-    return with_ranges(_reorganized(state, chosen, spec.into), spec.definitions), _REORGANIZE
+    return with_ranges(_reorganize(state, chosen, spec.into), spec.definitions), _REORGANIZE
 
 
 def _with_partitions(state: TableState, partitions: tuple[Partition, ...]) -> TableState:
@@ -79,7 +79,7 @@ def _needs_ranges(state: TableState) -> None:
         raise DdlError("this needs RANGE or LIST partitions", remedy="Use COALESCE PARTITION or TRUNCATE PARTITION")
 
 
-def _added(state: TableState, spec: AddPartitions) -> tuple[TableState, str]:
+def _add(state: TableState, spec: AddPartitions) -> tuple[TableState, str]:
     present = state.info.partitions
     if not spec.count and not spec.names:
         raise DdlError(
@@ -104,7 +104,7 @@ def _added(state: TableState, spec: AddPartitions) -> tuple[TableState, str]:
     return _with_partitions(state, present + tuple(Partition(0, name) for name in spec.names)), "add partition"
 
 
-def _coalesced(state: TableState, count: int) -> tuple[TableState, str]:
+def _coalesce(state: TableState, count: int) -> tuple[TableState, str]:
     if state.partition_method not in ("hash", "key"):
         raise DdlError("COALESCE PARTITION is for HASH and KEY partitions", remedy="Use DROP PARTITION")
     if not 0 < count < len(state.info.partitions):
@@ -116,7 +116,7 @@ def _coalesced(state: TableState, count: int) -> tuple[TableState, str]:
     return _with_partitions(state, tuple(Partition(0, partition.name) for partition in partitions)), _REORGANIZE
 
 
-def _reorganized(state: TableState, chosen: list[Partition], into: tuple[str, ...]) -> TableState:
+def _reorganize(state: TableState, chosen: list[Partition], into: tuple[str, ...]) -> TableState:
     _needs_ranges(state)
     at = state.info.partitions.index(chosen[0])
     names = {partition.name for partition in chosen}

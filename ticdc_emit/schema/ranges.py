@@ -1,6 +1,8 @@
-"""The upper bounds of RANGE partitions over one value, in the text form that TiDB keeps.
+"""RANGE partitions over one value: their upper bounds in the text that TiDB keeps, and INTERVAL partitions spelled out.
 
-Rule source: pingcap/tidb ``pkg/ddl/partition.go`` (``buildRangePartitionDefinitions``, ``getLowerBoundInt``).
+In: the partitioning of a statement and the table's state. Out: the bounds by partition; the statement, and its text,
+with each partition of INTERVAL, FIRST PARTITION or LAST PARTITION written out. Rule source: pingcap/tidb
+``pkg/ddl/partition.go`` (``buildRangePartitionDefinitions``, ``getLowerBoundInt``).
 """
 
 from __future__ import annotations
@@ -232,7 +234,7 @@ def create_spelled_out(
     for statements that TiDB refuses, and for bounds that are not constants.
     """
     assert statement.partitioning is not None
-    by, text = _defined(statement.partitioning, query, state, quote)
+    by, text = _spell_out(statement.partitioning, query, state, quote)
     return replace(statement, partitioning=by), text
 
 
@@ -243,12 +245,12 @@ def alter_spelled_out(
     clauses: list[AlterSpec] = []
     for clause in reversed(statement.clauses):  # so that inserted text does not move other clauses
         if isinstance(clause, ChangePartitions) and clause.by is not None and clause.by.key.interval is not None:
-            by, query = _defined(clause.by, query, state, quote)
+            by, query = _spell_out(clause.by, query, state, quote)
             clause = replace(clause, by=by)
         elif isinstance(clause, IntervalChange):
-            changed = _changed(clause, state)
+            changed = _convert_change(clause, state)
             if isinstance(changed, AddPartitions):
-                words = f"ADD PARTITION ({_listed(changed.definitions, quote)})"
+                words = f"ADD PARTITION ({_definitions_text(changed.definitions, quote)})"
             else:
                 words = f"DROP PARTITION {', '.join(map(quote, changed.names))}"
             query, clause = query[: clause.start] + words + query[clause.end :], changed
@@ -256,7 +258,7 @@ def alter_spelled_out(
     return replace(statement, clauses=tuple(clauses)), query
 
 
-def _listed(definitions: tuple[PartitionDefinition, ...], quote: Callable[[str], str]) -> str:
+def _definitions_text(definitions: tuple[PartitionDefinition, ...], quote: Callable[[str], str]) -> str:
     parts = []
     for definition in definitions:
         assert definition.values is not None
@@ -271,14 +273,16 @@ def _listed(definitions: tuple[PartitionDefinition, ...], quote: Callable[[str],
 # -- CREATE TABLE and PARTITION BY -------------------------------------------------------------------------------------
 
 
-def _defined(by: Partitioning, query: str, state: TableState, quote: Callable[[str], str]) -> tuple[Partitioning, str]:
+def _spell_out(
+    by: Partitioning, query: str, state: TableState, quote: Callable[[str], str]
+) -> tuple[Partitioning, str]:
     interval = by.key.interval
     assert interval is not None
     try:
         definitions = _definitions(by, interval, state)
     except DdlError as error:
         raise DdlError(error.message, position=interval.start, remedy=error.remedy or _SPELL_OUT) from None
-    text = query[: interval.start] + f"({_listed(definitions, quote)})" + query[interval.end :]
+    text = query[: interval.start] + f"({_definitions_text(definitions, quote)})" + query[interval.end :]
     return replace(by, key=replace(by.key, interval=None), definitions=definitions), text
 
 
@@ -337,7 +341,7 @@ def _named(name: str, bound: Node) -> PartitionDefinition:
 # -- FIRST PARTITION and LAST PARTITION --------------------------------------------------------------------------------
 
 
-def _changed(clause: IntervalChange, state: TableState) -> AddPartitions | ChangePartitions:
+def _convert_change(clause: IntervalChange, state: TableState) -> AddPartitions | ChangePartitions:
     if words := _UNSUPPORTED.get(clause.words):
         raise DdlError(f"TiDB does not run {words}", position=clause.start, remedy="Use REORGANIZE PARTITION")
     try:
@@ -359,7 +363,7 @@ def _first_or_last(clause: IntervalChange, state: TableState) -> AddPartitions |
         raise DdlError("the bounds of its partitions are not known")
     has_null, has_maximum = texts[0] == ranges.floor, texts[-1] == MAXVALUE
     bounds = [kind.parsed(text) for text in texts[has_null : len(texts) - has_maximum]]
-    amount, unit = _guessed(kind, bounds)
+    amount, unit = _guess_interval(kind, bounds)
     assert clause.bound is not None
     wanted = kind.read(clause.bound)
     if clause.words == "LAST":
@@ -380,7 +384,7 @@ def _first_or_last(clause: IntervalChange, state: TableState) -> AddPartitions |
 _DAY = 24 * 60 * 60
 
 
-def _guessed(kind: RangeKind, bounds: list[Bound]) -> tuple[int, str]:
+def _guess_interval(kind: RangeKind, bounds: list[Bound]) -> tuple[int, str]:
     """Return the interval between the bounds, guessed as in TiDB, which does not store it."""
     steps = len(bounds) - 1
     apart = kind.distance(bounds[0], bounds[-1]) // steps if steps > 0 else 0
@@ -389,10 +393,6 @@ def _guessed(kind: RangeKind, bounds: list[Bound]) -> tuple[int, str]:
         unit = "SECOND"
         if apart >= 28 * _DAY:
             apart, unit = apart // ((28 if steps <= 3 else 30) * _DAY), "MONTH"
-    if apart < 1 or _ranged(kind, bounds, apart, unit) != bounds:
+    if apart < 1 or [kind.after(bounds[0], number * apart, unit) for number in range(len(bounds))] != bounds:
         raise DdlError("the table does not look like one with INTERVAL partitioning")
     return apart, unit
-
-
-def _ranged(kind: RangeKind, bounds: list[Bound], amount: int, unit: str) -> list[Bound]:
-    return [kind.after(bounds[0], number * amount, unit) for number in range(len(bounds))]

@@ -256,15 +256,15 @@ def _checked_integer(compute: Callable[[Data], Data], data: Data) -> Value:
 
 def ceil(value: Value) -> Value:
     """Return CEIL of an integer, or of a float as a float."""
-    return _rounded("CEIL", pc.ceil, value)
+    return _round("CEIL", pc.ceil, value)
 
 
 def floor(value: Value) -> Value:
     """Return FLOOR of an integer, or of a float as a float."""
-    return _rounded("FLOOR", pc.floor, value)
+    return _round("FLOOR", pc.floor, value)
 
 
-def _rounded(name: str, compute: Callable[[Data], Data], value: Value) -> Value:
+def _round(name: str, compute: Callable[[Data], Data], value: Value) -> Value:
     if value.kind is Kind.INT:
         return value
     if value.kind is Kind.REAL:

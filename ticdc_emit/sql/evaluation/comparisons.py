@@ -373,7 +373,7 @@ def is_false(value: Value) -> Value:
 
 def if_(condition: Value, yes: Value, no: Value) -> Value:
     """Return ``IF(condition, yes, no)``."""
-    kind, (one, other) = _merged((yes, no))
+    kind, (one, other) = _merge((yes, no))
     if kind is Kind.NULL:
         return null()
     data = pc.if_else(pc.fill_null(truth(condition), False), one.data, other.data)
@@ -399,7 +399,7 @@ def case_of(subject: Value, candidate: Value, result: Value, *more: Value) -> Va
 
 def coalesce(first: Value, *more: Value) -> Value:
     """Return the first value that is not NULL."""
-    kind, merged = _merged((first, *more))
+    kind, merged = _merge((first, *more))
     if kind is Kind.NULL:
         return null()
     data = reduce(lambda found, more: pc.if_else(pc.is_null(found), more, found), (each.data for each in merged))
@@ -413,17 +413,17 @@ def nullif(left: Value, right: Value) -> Value:
     return replace(value, data=pc.if_else(equal, pa.scalar(None, value.data.type), value.data), type=None)
 
 
-def _merged(values: Sequence[Value]) -> tuple[Kind, list[Value]]:
+def _merge(values: Sequence[Value]) -> tuple[Kind, list[Value]]:
     """Return the branches of a choice in one common form."""
     kinds = {value.kind for value in values} - {Kind.NULL}
     if not kinds:
         return Kind.NULL, list(values)
     if kinds <= {Kind.TEXT, Kind.LABEL}:
-        return Kind.TEXT, _merged_texts(values)
+        return Kind.TEXT, _merge_texts(values)
     if kinds == {Kind.INT}:
-        return Kind.INT, _merged_integers(values)
+        return Kind.INT, _merge_integers(values)
     if kinds == {Kind.INT, Kind.DECIMAL} or kinds == {Kind.DECIMAL}:
-        return Kind.DECIMAL, _merged_decimals(values)
+        return Kind.DECIMAL, _merge_decimals(values)
     if kinds <= {Kind.INT, Kind.DECIMAL, Kind.REAL}:
         return Kind.REAL, [Value(Kind.REAL, _typed_null(each, pa.float64()) or to_real(each)) for each in values]
     if len(kinds) == 1 and len({value.fsp for value in values if value.kind is not Kind.NULL}) == 1:
@@ -439,7 +439,7 @@ def _typed_null(value: Value, kind: pa.DataType) -> Data | None:
     return pa.scalar(None, kind) if value.kind is Kind.NULL else None
 
 
-def _merged_texts(values: Sequence[Value]) -> list[Value]:
+def _merge_texts(values: Sequence[Value]) -> list[Value]:
     texts = [to_text(value) for value in values if value.kind is not Kind.NULL]
     if len({text.data.type for text in texts}) > 1:
         raise NotExactError("a choice between text and binary text")
@@ -449,7 +449,7 @@ def _merged_texts(values: Sequence[Value]) -> list[Value]:
     return [replace(shape, data=_typed_null(value, shape.data.type) or to_text(value).data) for value in values]
 
 
-def _merged_integers(values: Sequence[Value]) -> list[Value]:
+def _merge_integers(values: Sequence[Value]) -> list[Value]:
     data = [to_integer(value) for value in values if value.kind is not Kind.NULL]
     kinds = {each.type for each in data}
     if len(kinds) > 1:
@@ -458,7 +458,7 @@ def _merged_integers(values: Sequence[Value]) -> list[Value]:
     return [Value(Kind.INT, _typed_null(value, kind) or to_integer(value)) for value in values]
 
 
-def _merged_decimals(values: Sequence[Value]) -> list[Value]:
+def _merge_decimals(values: Sequence[Value]) -> list[Value]:
     exact = [to_decimal(value) for value in values if value.kind is not Kind.NULL]
     kind = reduce(lambda one, other: align_decimals(one, other)[0], exact).type
     return [Value(Kind.DECIMAL, _typed_null(value, kind) or to_decimal(value).cast(kind)) for value in values]

@@ -109,13 +109,13 @@ def concat_ws(separator: Value, first: Value, *more: Value) -> Value:
 def _join(texts: list[Value], join: Callable[[list[Data]], Data]) -> Value:
     if not texts or any(text.is_binary for text in texts):
         raise NotExactError("CONCAT() of binary text")
-    shape = reduce(_merged, texts)
+    shape = reduce(_merge, texts)
     lengths = (pc.cast(pc.fill_null(pc.binary_length(text.data), 0), pa.int64()) for text in texts)
     _check_length("CONCAT", pc.max(reduce(pc.add, lengths)).as_py() or 0)
     return replace(shape, data=join([text.data for text in texts]), type=None)
 
 
-def _merged(one: Value, other: Value) -> Value:
+def _merge(one: Value, other: Value) -> Value:
     return replace(one, collate=common_collation(one, other), strength=min(one.strength, other.strength))
 
 
@@ -161,21 +161,21 @@ def _substring(held: Any, start: int, count: int | None = None) -> Any:
 
 def trim(text: Value, removed: Value | None = None, sides: Value | None = None) -> Value:
     """Return TRIM; ``removed``: what to trim, ``sides``: 0 both ends, 1 the first, 2 the last."""
-    return _trimmed("TRIM", text, removed, 0 if sides is None else int(to_integer(sides).as_py()))
+    return _trim("TRIM", text, removed, 0 if sides is None else int(to_integer(sides).as_py()))
 
 
 def ltrim(text: Value) -> Value:
     """Return LTRIM(text)."""
-    return _trimmed("LTRIM", text, None, 1)
+    return _trim("LTRIM", text, None, 1)
 
 
 def rtrim(text: Value) -> Value:
     """Return RTRIM(text)."""
-    return _trimmed("RTRIM", text, None, 2)
+    return _trim("RTRIM", text, None, 2)
 
 
 @null_for_null
-def _trimmed(name: str, value: Value, removed: Value | None, sides: int) -> Value:
+def _trim(name: str, value: Value, removed: Value | None, sides: int) -> Value:
     text = to_text(value)
     if text.is_binary:
         raise NotExactError(f"{name}() of binary text")
@@ -207,7 +207,7 @@ def replace_text(text: Value, old: Value, new: Value) -> Value:
             _check_length("REPLACE", len(held.encode()) + held.count(old) * more)
         return held.replace(old, new)
 
-    return replace(reduce(_merged, texts), data=map_values(of, pa.string(), *(text.data for text in texts)))
+    return replace(reduce(_merge, texts), data=map_values(of, pa.string(), *(text.data for text in texts)))
 
 
 @null_for_null
