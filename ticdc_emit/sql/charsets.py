@@ -101,27 +101,13 @@ _CHARSETS = {
     "gbk": ("gbk_chinese_ci", 2, "gbk"),
     "gb18030": ("gb18030_chinese_ci", 4, "gb18030"),
 }
-_COLLATIONS = {
-    "utf8mb4_bin": "utf8mb4",
-    "utf8mb4_general_ci": "utf8mb4",
-    "utf8mb4_unicode_ci": "utf8mb4",
-    "utf8mb4_0900_ai_ci": "utf8mb4",
-    "utf8mb4_0900_bin": "utf8mb4",
-    "utf8_bin": "utf8",
-    "utf8_general_ci": "utf8",
-    "utf8_unicode_ci": "utf8",
-    "latin1_bin": "latin1",
-    "ascii_bin": "ascii",
-    "binary": "binary",
-    "gbk_bin": "gbk",
-    "gbk_chinese_ci": "gbk",
-    "gb18030_bin": "gb18030",
-    "gb18030_chinese_ci": "gb18030",
-}
-_COLLATION_ALIASES = {
-    "utf8mb3_bin": "utf8_bin",
-    "utf8mb3_general_ci": "utf8_general_ci",
-    "utf8mb3_unicode_ci": "utf8_unicode_ci",
+_COLLATIONS = {  # each with its charset
+    name: name.partition("_")[0]
+    for name in (
+        *("utf8mb4_bin", "utf8mb4_general_ci", "utf8mb4_unicode_ci", "utf8mb4_0900_ai_ci", "utf8mb4_0900_bin"),
+        *("utf8_bin", "utf8_general_ci", "utf8_unicode_ci", "latin1_bin", "ascii_bin", "binary"),
+        *("gbk_bin", "gbk_chinese_ci", "gb18030_bin", "gb18030_chinese_ci"),
+    )
 }
 _NO_PAD = frozenset({"binary", "utf8mb4_0900_ai_ci", "utf8mb4_0900_bin"})
 
@@ -135,9 +121,9 @@ def charset_name(name: str) -> str:
     return lowered
 
 
-def _collation_name(name: str) -> str:
+def _supported_collation(name: str) -> str:
     lowered = name.lower()
-    lowered = _COLLATION_ALIASES.get(lowered, lowered)
+    lowered = _ALIASES.get(lowered, lowered)
     if lowered not in _COLLATIONS:
         raise SchemaError(f"unsupported collation {name!r}", remedy="TiDB supports " + ", ".join(sorted(_COLLATIONS)))
     return lowered
@@ -150,7 +136,7 @@ def default_collation(charset: str) -> str:
 
 def charset_of_collation(collation: str) -> str:
     """Return the charset that a collation belongs to; ``SchemaError`` if TiDB does not support it."""
-    return _COLLATIONS[_collation_name(collation)]
+    return _COLLATIONS[_supported_collation(collation)]
 
 
 def max_bytes_per_char(charset: str) -> int:
@@ -171,7 +157,7 @@ def resolve(charset: str, collation: str, *inherited: tuple[str, str]) -> tuple[
     """
     for level_charset, level_collation in ((charset, collation), *inherited):
         if level_collation:
-            collate = _collation_name(level_collation)
+            collate = _supported_collation(level_collation)
             owner = _COLLATIONS[collate]
             if level_charset and charset_name(level_charset) != owner:
                 raise SchemaError(

@@ -246,8 +246,8 @@ class _Scanner:
             return False
         return self._tokens[-2].kind == "name" and self._tokens[-2].end == self._tokens[-1].start
 
-    def _behind_dot(self, position: int) -> bool:
-        """Return whether a dot stands before the position, with nothing but blanks between."""
+    def _after_dot(self, position: int) -> bool:
+        """Return whether a dot comes before the position, with only blanks between."""
         while position and self._sql[position - 1] == " ":
             position -= 1
         return self._sql[position - 1 : position] == "."
@@ -306,7 +306,7 @@ class _Scanner:
     def _word(self, raw: str, start: int, end: int, *, after_dot: bool) -> Token:
         sql = self._sql
         following = sql[end : end + 1]
-        if following == "." or (after_dot and self._behind_dot(start)):
+        if following == "." or (after_dot and self._after_dot(start)):
             return Token("name", "", raw, start, end)
         if raw[0] == "_" and (charset := INTRODUCERS.get(raw.lower())):
             return Token("introducer", "", charset, start, end)

@@ -109,11 +109,11 @@ def _first(script: str, position: int) -> int:
             position = blank.end()
         if not script.startswith("/*", position):
             return position
-        position = _behind(script, position)
+        position = _after_opener(script, position)
 
 
-def _behind(script: str, position: int) -> int:
-    """Return where to continue after ``/*``: after the comment, or after its opener if it contains code."""
+def _after_opener(script: str, position: int) -> int:
+    """Return where to continue at ``/*``: after the comment, or after its opener if it contains code."""
     code = code_after(script, position)
     end = script.find("*/", position + 2) + 2
     if code is None and end < 2:
@@ -128,7 +128,7 @@ def _end(script: str, position: int, pieces: re.Pattern[str]) -> tuple[int, int]
             return found.span()
         if found["lone"] is not None:
             _fail("a string or name never ends", script, found.start())
-        position = found.end() if found["open"] is None else _behind(script, found.start())
+        position = found.end() if found["open"] is None else _after_opener(script, found.start())
     return len(script), len(script)
 
 

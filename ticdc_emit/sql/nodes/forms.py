@@ -16,9 +16,8 @@ words follow, and prints them with their blanks; of ``{field?A|B }`` either word
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from ticdc_emit.sql.nodes.base import WIRE, Node, Style, joined, special_comment, string
@@ -27,23 +26,19 @@ from ticdc_emit.sql.words import quoted
 __all__ = ["NAMES", "NUMBERS", "Clause", "Form", "Step"]
 
 
-NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "column": "a column name",
-        "constraint": "a constraint",
-        "database": "a database",
-        "foreign key": "a foreign key",
-        "index": "an index",
-        "partition": "a partition",
-        "policy": "a policy",
-        "resource group": "a resource group",
-        "statistics": "the statistics' name",
-    }
-)
+NAMES = {
+    "column": "a column name",
+    "constraint": "a constraint",
+    "database": "a database",
+    "foreign key": "a foreign key",
+    "index": "an index",
+    "partition": "a partition",
+    "policy": "a policy",
+    "resource group": "a resource group",
+    "statistics": "the statistics' name",
+}
 """Kinds of names, and what an error says that it expected."""
-NUMBERS: Mapping[str, str] = MappingProxyType(
-    {"partition count": "a number of partitions", "replicas": "a number of replicas"}
-)
+NUMBERS = {"partition count": "a number of partitions", "replicas": "a number of replicas"}
 """Kinds of numbers, and what an error says that it expected."""
 
 
@@ -79,7 +74,8 @@ _PART = re.compile(
     \{(?P<field>\w+) (?: \?(?P<flag>[^}]+) | :(?P<kind>[^}]+) )? \}
   | \[(?P<unprinted>[^]]+)\]
   | (?P<maybe>[A-Z_]+)\?
-  | (?P<words>[A-Z_]+(?:\|[A-Z_]+)+ | [A-Z_]+(?:[ ][A-Z_]+(?![A-Z_]*[|?]))*)
+  | (?P<either>[A-Z_]+(?:\|[A-Z_]+)+)
+  | (?P<words>[A-Z_]+(?:[ ][A-Z_]+(?![A-Z_]*[|?]))*)
   | (?P<sign>[=(),])
   | (?P<raw>[ ]+ | /\*.*?\*/)
     """,
@@ -94,28 +90,24 @@ class Step(NamedTuple):
 
     reads: Literal["", "all", "one", "maybe", "sign", "flag", "value"]
     text: str = ""
-    words: tuple[tuple[str, ...], ...] = ()
+    words: tuple[str, ...] = ()
     kind: str = ""
-
-
-def _choices(text: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(choice.split()) for choice in text.split("|"))
 
 
 def _step(part: re.Match[str]) -> Step:
     if flag := part["flag"]:
-        shown, *others = flag.split("|")
-        return Step("flag", shown + " " if others else shown, _choices(flag))
+        choices = tuple(flag.split("|"))
+        return Step("flag", choices[0] + (" " if len(choices) > 1 else ""), choices)
     if part["field"]:
         kind = part["kind"] or part["field"]
-        return Step("value", "", _choices(kind)) if kind.isupper() else Step("value", kind=kind)
-    if part["unprinted"]:
-        return Step("maybe", "", _choices(part["unprinted"]))
-    if part["maybe"]:
-        return Step("maybe", part["maybe"], _choices(part["maybe"]))
-    if part["words"]:
-        choices = _choices(part["words"])
-        return Step("one" if len(choices) > 1 else "all", part["words"].split("|")[0], choices)
+        return Step("value", words=tuple(kind.split("|"))) if kind.isupper() else Step("value", kind=kind)
+    if words := part["unprinted"] or part["maybe"]:
+        return Step("maybe", part["maybe"] or "", (words,))
+    if part["either"]:
+        choices = tuple(part["either"].split("|"))
+        return Step("one", choices[0], choices)
+    if words := part["words"]:
+        return Step("all", words, tuple(words.split()))
     return Step("sign" if part["sign"] else "", part[0])
 
 
@@ -129,15 +121,15 @@ class Form:
     def __init__(self, text: str, lead: int | None = None) -> None:
         self.text = text
         parts = list(_PART.finditer(text))
-        assert "".join(part[0] for part in parts) == text, text
+        assert "".join(part[0] for part in parts) == text, f"{text!r} is not a form"
         self.steps = tuple(map(_step, parts))
         self.fields = tuple(part["field"] for part in parts if part["field"])
         first: list[tuple[str, ...]] = []
         for step in self.steps:
             if step.reads == "all":
-                first += [(word,) for word in step.words[0]]
+                first += [(word,) for word in step.words]
             elif step.reads == "one":
-                first.append(tuple(word for (word,) in step.words))
+                first.append(step.words)
             elif step.reads:
                 break
         self.lead = tuple(first[:lead])

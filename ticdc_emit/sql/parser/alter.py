@@ -35,18 +35,18 @@ class AlterGrammar(TableGrammar):
         values: list[Any] = []
         for step in form.steps:
             if step.reads == "all":
-                self._expect(*step.words[0])
+                self._expect(*step.words)
             elif step.reads == "one":
-                self._expect_any(*(word for (word,) in step.words))
+                self._expect_any(*step.words)
             elif step.reads == "value":
-                values.append(self._value(step.kind) if step.kind else self._expect_any(*(w for (w,) in step.words)))
+                values.append(self._value(step.kind) if step.kind else self._expect_any(*step.words))
             elif step.reads == "sign" and step.text != "=":
                 self._expect_symbol(step.text)
             elif step.reads == "sign":
                 self._equals()
             elif step.reads:
-                given = any(self._accept(*words) for words in step.words)
-                values += [given] if step.reads == "flag" else []
+                follows = any(self._accept(*words.split()) for words in step.words)
+                values += [follows] if step.reads == "flag" else []
         return tuple(values)
 
     def _value(self, kind: str) -> Any:
