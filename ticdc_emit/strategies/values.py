@@ -158,12 +158,10 @@ def _floats(column: Column) -> _Texts:
     single = column.type is MySQLType.FLOAT
     if column.decimal >= 0:  # FLOAT(M,D) keeps D digits
         return _decimals(column).map(lambda text: float_text(float(text), single=single))
-    finite = st.floats(0.0 if column.unsigned else None, allow_nan=False, allow_infinity=False, width=_width(single))
+    finite = st.floats(
+        0.0 if column.unsigned else None, allow_nan=False, allow_infinity=False, width=32 if single else 64
+    )
     return finite.map(lambda value: float_text(value, single=single))
-
-
-def _width(single: bool) -> Any:
-    return 32 if single else 64
 
 
 def _vectors(column: Column) -> _Texts:

@@ -38,7 +38,6 @@ __all__ = [
     "UInts",
     "between",
     "canonical_text",
-    "choose",
     "concat_texts",
     "decimal_of",
     "digits",
@@ -285,11 +284,6 @@ def moment(column: Column, micros: Ints) -> pa.Array:
     unit = 10 ** (6 - max(column.decimal, 0))
     cut = micros if unit == 1 else micros // unit * unit
     return pa.array(cut).view(native_type(column))
-
-
-def choose(condition: Mask, one: Any, other: Any) -> pa.Array:
-    """Return ``one`` where the condition is true, else ``other``."""
-    return pc.if_else(pa.array(condition), one, other)
 
 
 def with_nulls(values: pa.Array, is_null: Mask | None) -> pa.Array:

@@ -34,7 +34,7 @@ from ticdc_emit.traffic.generate.arrays import (
     with_nulls,
 )
 from ticdc_emit.traffic.generate.column_options import Columns, Control, Controls, controls_of
-from ticdc_emit.traffic.generate.cycle import Clock, Cycle, gap_of, lay_out
+from ticdc_emit.traffic.generate.cycle import Clock, Cycle, lay_out
 from ticdc_emit.traffic.generate.ddl import AddedColumn, plan_ddl
 from ticdc_emit.traffic.generate.generated_columns import GeneratedColumns
 from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, plan_keys
@@ -385,7 +385,6 @@ def _micros(stamps: Ints) -> Ints:
     return (stamps >> LOGICAL_BITS) * 1000
 
 
-_TSO_PER_SECOND = 1000 << LOGICAL_BITS
 _ENDLESS = 1 << 31
 
 
@@ -447,8 +446,7 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     cycle = lay_out([each.shape for each in keys.values()], settings.lives, settings.seed)
     for each in keys.values():
         _refuse_few_keys(each, cycle, settings.rows)
-    rate = settings.changes_per_second
-    clock = Clock(settings.first_commit, round(_TSO_PER_SECOND / rate), gap_of(rate, settings.ddl_rate))
+    clock = Clock.at_rates(settings.first_commit, settings.changes_per_second, settings.ddl_rate)
     changes = plan_ddl(catalog, tables, clock.schema_changes(settings.rows or 0))
     planned = tuple(
         TableChanges(

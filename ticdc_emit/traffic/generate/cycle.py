@@ -20,7 +20,7 @@ from random import Random
 from ticdc_emit.traffic.generate.arrays import Ints
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["Clock", "Cycle", "Lifetimes", "Shape", "gap_of", "lay_out"]
+__all__ = ["Clock", "Cycle", "Lifetimes", "Shape", "lay_out"]
 
 
 HOT_SPAN = 16
@@ -183,12 +183,8 @@ def _transactions(numbers: Sequence[int], mean: float, random: Random) -> list[i
     return starts
 
 
+_TSO_PER_SECOND = 1000 << LOGICAL_BITS
 _GAP_BITS = 20  # of a gap's fraction
-
-
-def gap_of(rate: float, ddl_rate: float) -> int:
-    """Return the gap between two schema changes, from changes and schema changes per second; 0 without any."""
-    return round(rate / ddl_rate * (1 << _GAP_BITS)) if ddl_rate else 0
 
 
 @dataclass(frozen=True)
@@ -202,6 +198,12 @@ class Clock:
     start: int
     tick: int
     gap: int = 0
+
+    @classmethod
+    def at_rates(cls, start: int, rate: float, ddl_rate: float) -> Clock:
+        """Return the clock of ``rate`` changes and ``ddl_rate`` schema changes per second of commit time."""
+        gap = round(rate / ddl_rate * (1 << _GAP_BITS)) if ddl_rate else 0
+        return cls(start, round(_TSO_PER_SECOND / rate), gap)
 
     @property
     def micros(self) -> int:

@@ -138,7 +138,8 @@ class _Planner:
         return role is None and not is_constant(column) and varies(column, control)
 
     def _follow(self, number: int, reference: Reference) -> None:
-        if reference.closes_cycle and not self._may_be_null(reference):
+        may_be_null = all(self._table.column(name).nullable for name in reference.columns)
+        if reference.closes_cycle and not may_be_null:
             raise self._refusal(
                 f"foreign key {reference.name!r} closes a cycle and cannot be NULL",
                 remedy="Let its columns be NULL, or leave the foreign key out",
@@ -149,9 +150,6 @@ class _Planner:
             if name in self._roles:
                 raise self._refusal("a column is in two foreign keys, which cannot be satisfied together", column=name)
             self._roles[name] = Follows(number, source)
-
-    def _may_be_null(self, reference: Reference) -> bool:
-        return all(self._table.column(name).nullable for name in reference.columns)
 
     def _references_in(self, key: UniqueKey) -> list[int]:
         """Return the numbers of the foreign keys whose columns are all in the unique key."""

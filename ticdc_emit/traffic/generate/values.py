@@ -38,7 +38,6 @@ from ticdc_emit.traffic.generate.arrays import (
     Mask,
     UInts,
     between,
-    choose,
     concat_texts,
     decimal_of,
     digits,
@@ -281,7 +280,7 @@ def _duration(column: Column, bits: Hashes) -> pa.Array:
     which = units(bits(4), 50 if parity is None else 25)
     is_end = which < 2 if parity is None else which == 0
     ends = one_of(which & 1 if parity is None else parity, (f"-838:59:59{zeros}", f"838:59:59{zeros}"))
-    return choose(is_end, ends, fixed_width(rows))
+    return pc.if_else(pa.array(is_end), ends, fixed_width(rows))
 
 
 def _label(column: Column, bits: Hashes, at: Versions) -> pa.Array:

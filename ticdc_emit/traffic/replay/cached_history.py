@@ -53,7 +53,6 @@ __all__ = [
     "PackTask",
     "UnpackTask",
     "slice_name",
-    "tables_in",
 ]
 
 
@@ -71,9 +70,9 @@ PACK_SCHEMA = pa.schema(
         ("body", pa.binary()),
     ]
 )
-"""One row per pack. ``slice``: see :func:`slice_name`. ``source``: which DataFrame the rows are of. ``tables``: see
-:func:`tables_in`. ``lane``: a number by which the packs of a slice can be spread evenly. ``untimed``: rows without
-commit_ts, which are counted and dropped. ``hash``: the sum over the rows."""
+"""One row per pack. ``slice``: see :func:`slice_name`. ``source``: which DataFrame the rows are of. ``tables``: the
+[schema, name] of all tables that generic rows name, as JSON. ``lane``: a number by which the packs of a slice can be
+spread evenly. ``untimed``: rows without commit_ts, which are counted and dropped. ``hash``: the sum over the rows."""
 
 ROW_HASH = "_hash"
 """An optional column for the pack's ``hash``; it is not packed."""
@@ -91,11 +90,6 @@ def slice_name(number: int) -> str:
     It is text, because Spark compiles a filter again for another number, but not for another text.
     """
     return f"{number:020d}"
-
-
-def tables_in(names: str) -> list[tuple[str, str]]:
-    """Return (schema, name) of the tables of a pack's generic rows, from its column ``tables``."""
-    return [(schema, name) for schema, name in json.loads(names)]
 
 
 @dataclass(frozen=True)
@@ -296,8 +290,12 @@ class _CachedBatch(SparkBatch):
     def tables(self, plan: Plan) -> list[tuple[str, str]]:
         """Return the tables of the slice's rows; no Spark job."""
         known = self._history.tables(plan)
-        found = ((known[each["source"]], tables_in(each["tables"])) for each in self._names)
-        return sorted({key for table, named in found for key in ([table] if table is not None else named)})
+        tables: set[tuple[str, str]] = set()
+        for each in self._names:
+            table = known[each["source"]]
+            named_in_rows = {(schema, name) for schema, name in json.loads(each["tables"])}
+            tables |= named_in_rows if table is None else {table}
+        return sorted(tables)
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
         """Run both tasks in Spark; the rows are in its cache, so nothing of their own plan is left to adapt."""

@@ -8,7 +8,7 @@ some checkpoint may come again.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from typing import NamedTuple
 
@@ -62,15 +62,14 @@ def as_sent(sent: Sequence[SentMessage]) -> list[SentMessage]:
 
 def merge_by_commit_ts(queues: Iterable[Sequence[SentMessage]]) -> list[SentMessage]:
     """Return all messages as a consumer sees them if it reads all partitions at the same pace."""
-    return [each for _, _, each in merge(*map(_stamped, queues), key=lambda entry: entry[:2])]
 
+    def with_newest(messages: Sequence[SentMessage]) -> Iterator[tuple[int, bool, SentMessage]]:
+        newest = 0
+        for each in messages:
+            newest = max(newest, each.event.commit_ts or 0)
+            yield newest, isinstance(each.event, WatermarkEvent), each
 
-def _stamped(messages: Sequence[SentMessage]) -> list[tuple[int, bool, SentMessage]]:
-    stamped, newest = [], 0
-    for each in messages:
-        newest = max(newest, each.event.commit_ts or 0)
-        stamped.append((newest, isinstance(each.event, WatermarkEvent), each))
-    return stamped
+    return [each for _, _, each in merge(*map(with_newest, queues), key=lambda entry: entry[:2])]
 
 
 def interleave(chance: random.Random, queues: Iterable[Sequence[SentMessage]]) -> list[SentMessage]:
