@@ -1,9 +1,10 @@
-"""What the parameters of a TiDB storage URI are to fsspec.
+"""The claim-check storage: objects of messages that are too large, in a folder or a bucket that fsspec knows.
 
-In: a :class:`~ticdc_emit.config.uri.StorageUri`. Out: fsspec's protocol, and the options of its file system
-(s3fs, gcsfs, adlfs). Rule sources: ``pingcap/tidb: pkg/objstore/s3like/store.go`` (S3BackendOptions), ``gcs.go``,
-``azblob.go``. As TiDB does, parameters that it does not know are ignored; those that it acts on and this library does
-not are refused.
+In: ``claim-check-storage-uri``, and objects with their locations. Out: :class:`ClaimStore`, which puts and gets them.
+The URI is one of TiDB's (:class:`~ticdc_emit.config.uri.StorageUri`): its parameters become fsspec's protocol and the
+options of its file system (s3fs, gcsfs, adlfs). As TiDB does, parameters that it does not know are ignored; those that
+it acts on and this library does not are refused. Rule sources: ``pingcap/tidb: pkg/objstore/s3like/store.go``
+(S3BackendOptions), ``gcs.go``, ``azblob.go``.
 """
 
 from __future__ import annotations

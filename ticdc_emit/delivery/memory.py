@@ -1,4 +1,4 @@
-"""Messages kept in this process, for tests and for `Encoder` users who want to look at them.
+"""Messages kept in this process, for tests and for `Encoder` users who want to look at them; and :func:`sink_for`.
 
 In: batches of messages.  Out: :func:`messages` of a named store.  The store lives in the process that wrote to it: with
 Spark workers in other processes, read files or Kafka instead.

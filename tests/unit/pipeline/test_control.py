@@ -7,12 +7,13 @@ import random
 from dataclasses import replace
 from typing import cast
 
+import numpy as np
 import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError, UnknownTableError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule
+from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, PartitionControls, highest_watermark
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
@@ -56,6 +57,19 @@ def test_the_sequence_does_not_depend_on_where_it_is_cut() -> None:
 def test_a_watermark_stays_behind_by_the_lateness() -> None:
     late = ControlSchedule((), interval_ms=1_000, lateness=compose(2_000))
     assert kinds(late, 0, 4_500, 9_500) == ["5", "6", "7"]
+
+
+def test_a_control_message_comes_after_the_rows_at_its_place() -> None:
+    stamps = np.array([compose(4_500), compose(5_000), compose(5_000) + 1, compose(6_000)], np.uint64)
+    controls = PartitionControls(CONTROLS, ControlEncoder(plan()))
+    placed = controls.among(("ticdc", 0), stamps, -1, compose(4_500))
+    assert [type(event).__name__ for event in placed.events] == ["DdlEvent", "Watermark"]
+    assert placed.places.tolist() == [2, 2], "the DDL's own commit_ts has the old schema; a later row the new one"
+    assert controls.among(("ticdc", 1), stamps[:1], -1, compose(4_500)).messages == []
+
+
+def test_a_watermark_leaves_room_for_late_rows() -> None:
+    assert highest_watermark(compose(5_000), compose(2_000)) == compose(3_000) - 1
 
 
 def test_what_earlier_batches_sent_is_not_sent_again() -> None:
