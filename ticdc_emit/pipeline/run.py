@@ -168,9 +168,8 @@ class Changefeed:
             self._database, names_tables=self._planner.names_tables(self._state_of((), batch_id))
         )
         state = self._state_of(statements, batch_id, batch)
-        outline, is_kept = self._planner.outline(state), self._options.state_uri is not None
-        batch.check(outline)
-        is_checked = self._options.validate == "batch" and not state.done and not is_kept
+        batch.check(self._planner.outline(state))
+        is_checked = self._options.validate == "batch" and not state.done and self._options.state_uri is None
         if is_checked:
             controls = self._planner.controls(state)
             checkable = self._planner.checkable_plan(state)
@@ -181,31 +180,8 @@ class Changefeed:
         # from here on the world outside is touched: topics, subjects, records, messages
         plan = self._planner.registered_plan(state, batch)
         self._warn_keyless(plan)
-        controls = self._planner.controls(state)
-        rules = self._planner.control_rules(state)
-        encode = self._encode_task(plan, controls.late_until, rules)
-        path, skipped = self._options.bad_rows_path, None
-        if path is not None:
-            skipped = SkippedFile(path, state.run or self._run_name, state.batch_id)
-        deliver = DeliverTask(plan, controls, self.sink, self._claims, digests=is_kept, skipped=skipped)
-        if state.done or (self._options.validate == "batch" and not is_checked):
-            checked = batch.run(encode, replace(deliver, check_only=True))
-            state = state.with_rows(sum(result.rows for result in checked.values()), self._digest(checked))
-        if not state.done:
-            self._store.save(state)
-        if hooks is not None:
-            hooks.begin()
-        if skipped is not None:
-            skipped.remove()
-        try:
-            results = batch.run(encode, replace(deliver, rules=rules))
-        except (RowError, SchemaError, RegistryError) as error:
-            if hooks is not None and not state.done and "messages_sent" not in error.context:
-                self._store.forget(batch_id)
-                hooks.undo()
-                if skipped is not None:
-                    skipped.remove()
-            raise
+        controls, rules = self._planner.controls(state), self._planner.control_rules(state)
+        state, results = self._send_rows(batch, state, plan, controls, rules, hooks, is_checked=is_checked)
         bootstraps = None
         if rules is not None:
             counts = next((result.counts for result in results.values() if result.counts), b"")
@@ -226,10 +202,50 @@ class Changefeed:
         )
         self._store.save(done)
         self._log.add(report)
-        self._warned_early = self._warned_early or warn_unlikely(
-            last_row
-        )  # last, as it may raise where warnings are errors
+        # last, as it may raise where warnings are errors
+        self._warned_early = self._warned_early or warn_unlikely(last_row)
         return report
+
+    def _send_rows(
+        self,
+        batch: Batch,
+        state: BatchState,
+        plan: Plan,
+        controls: ControlSchedule,
+        rules: ControlRules | None,
+        hooks: CommitHooks | None,
+        *,
+        is_checked: bool,
+    ) -> tuple[BatchState, Mapping[Target, TaskResult]]:
+        """Record that the batch is begun and send its rows; return the record and what the tasks report.
+
+        ``is_checked``: every row was looked at before. A batch that is sent again, and one that is validated whole, is
+        checked first, so that nothing goes out of rows that are bad or others than before.
+        """
+        encode = self._encode_task(plan, controls.late_until, rules)
+        path, skipped = self._options.bad_rows_path, None
+        if path is not None:
+            skipped = SkippedFile(path, state.run or self._run_name, state.batch_id)
+        is_kept = self._options.state_uri is not None
+        deliver = DeliverTask(plan, controls, self.sink, self._claims, digests=is_kept, skipped=skipped)
+        if state.done or (self._options.validate == "batch" and not is_checked):
+            checked = batch.run(encode, replace(deliver, check_only=True))
+            state = state.with_rows(sum(result.rows for result in checked.values()), self._digest(checked))
+        if not state.done:
+            self._store.save(state)
+        if hooks is not None:
+            hooks.begin()
+        if skipped is not None:
+            skipped.remove()
+        try:
+            return state, batch.run(encode, replace(deliver, rules=rules))
+        except (RowError, SchemaError, RegistryError) as error:
+            if hooks is not None and not state.done and "messages_sent" not in error.context:
+                self._store.forget(state.batch_id)
+                hooks.undo()
+                if skipped is not None:
+                    skipped.remove()
+            raise
 
     def _state_of(self, statements: Sequence[DdlStatement], batch_id: int, batch: Batch | None = None) -> BatchState:
         """Return the state in which a batch with this DDL begins, or began.
