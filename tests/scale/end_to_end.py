@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import checkout  # noqa: F401 - finds benchmarks
 from spark_json import connector_jars, send_as_json
 
 from benchmarks.end_to_end import EndToEnd, measure_end_to_end

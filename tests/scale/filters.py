@@ -15,6 +15,8 @@ import time
 from statistics import median
 from typing import Any
 
+import checkout  # noqa: F401 - finds benchmarks
+
 from benchmarks.inputs import change_batch, commit_stamps, make_rows, table_sql
 from ticdc_emit import Encoder
 from ticdc_emit.changes.model import Op

@@ -21,6 +21,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import checkout  # noqa: F401 - finds benchmarks
 import pyarrow as pa
 import pyarrow.parquet as pq
 from cpu_time import PARTS, cpu_seconds_by_part

@@ -24,6 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import checkout  # noqa: F401 - finds benchmarks
 import numpy as np
 import pyarrow as pa
 from cpu_time import cpu_seconds

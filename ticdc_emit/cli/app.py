@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -34,6 +38,9 @@ from ticdc_emit.cli.options import (
     spark_settings,
     uri_option,
 )
+
+if TYPE_CHECKING:
+    from ticdc_emit.cli.topics import SourceOptions
 
 __all__ = ["app"]
 
@@ -91,20 +98,13 @@ def demo(
 
     A protocol that needs a schema registry gets an embedded one unless you name yours.
     """
-    from ticdc_emit.cli.demo import run
+    _run("demo", locals())
 
-    code = run(
-        protocol=protocol,
-        rows=rows,
-        sink_uri=sink_uri,
-        profile=profile,
-        schema_registry=schema_registry,
-        seed=seed,
-        on_spark=on_spark,
-        html=html,
-        as_json=as_json,
-    )
-    raise typer.Exit(code)
+
+def _run(command: str, arguments: Mapping[str, Any]) -> NoReturn:
+    """Run a command's module with the arguments of its function here; ``--strict`` has had its effect."""
+    run = importlib.import_module(f"ticdc_emit.cli.{command}").run
+    raise typer.Exit(run(**{name: value for name, value in arguments.items() if name != "strict"}))
 
 
 _SINK = "sink_uri config protocol time_zone profile schema_registry registry_ca registry_cert registry_key"
@@ -176,30 +176,7 @@ def emit(
     strict: Strict = False,
 ) -> None:
     """Emit your own data: row changes (with a column op), or plain rows as inserts."""
-    from ticdc_emit.cli.emit import run
-
-    code = run(
-        schema=schema,
-        input_path=input_path,
-        sink_uri=sink_uri,
-        config=config,
-        table=table,
-        input_format=input_format,
-        commit_time_column=commit_time_column,
-        commit_ts=commit_ts,
-        time_zone=time_zone,
-        profile=profile,
-        schema_registry=schema_registry,
-        registry_tls=(registry_ca, registry_cert, registry_key),
-        bad_rows=bad_rows,
-        bad_rows_path=bad_rows_path,
-        ignore_unknown=ignore_unknown_columns,
-        on_spark=on_spark,
-        spark=spark_settings(spark),
-        html=html,
-        as_json=as_json,
-    )
-    raise typer.Exit(code)
+    _run("emit", {**locals(), "spark": spark_settings(spark)})
 
 
 @app.command(
@@ -516,22 +493,12 @@ def serve(
 
     Prints connection settings for confluent-kafka, kcat, ClickHouse, Flink SQL, Kafka Connect, Spark.
     """
-    from ticdc_emit.cli.serve import BROKERS, run
+    arguments = locals()
+    from ticdc_emit.cli.serve import BROKERS
 
     if broker not in BROKERS:
         raise typer.BadParameter(f"choose {' or '.join(BROKERS)}", param_hint="--broker")
-    code = run(
-        port=port,
-        registry_port=registry_port,
-        broker=broker,
-        schema=schema,
-        rate=rate,
-        protocol=protocol,
-        enable_tidb_extension=enable_tidb_extension,
-        seed=seed,
-        profile=profile,
-    )
-    raise typer.Exit(code)
+    _run("serve", arguments)
 
 
 def _complete_scenario(incomplete: str) -> list[str]:
@@ -602,30 +569,61 @@ def scenario(
     raise typer.Exit(code)
 
 
-Source = Annotated[
-    Path | None,
-    typer.Argument(help="Files of a file:// sink: its folder, a topic's folder, or one file.", metavar="PATH"),
-]
-Topics = Annotated[
-    list[str] | None, typer.Option("--topic", help="Topic; repeat it for more. Default: the changefeed's topics.")
-]
-Brokers = Annotated[str | None, typer.Option(metavar="HOST:PORT,…", help="Kafka brokers, instead of --sink-uri.")]
-FeedUri = Annotated[
-    str | None,
-    uri_option("--sink-uri", "URI", "The changefeed's sink URI with all its options.", envvar="TICDC_EMIT_SINK_URI"),
-]
-FeedConfig = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE.toml", help="The changefeed file.", exists=True, dir_okay=False)
-]
-FeedProtocol = Annotated[
-    str | None,
-    typer.Option(
-        "--protocol",
-        help=f"{PROTOCOL_HELP} Not with --sink-uri, which names it.",
-        autocompletion=complete_protocol,
-    ),
-]
-FeedZone = Annotated[str, typer.Option("--time-zone", help="The changefeed's time zone, for TIMESTAMP values.")]
+def _topic_source(
+    context: typer.Context,
+    path: Annotated[
+        Path | None,
+        typer.Argument(help="Files of a file:// sink: its folder, a topic's folder, or one file.", metavar="PATH"),
+    ] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option(help="Topic; repeat it for more. Default: the changefeed's topics.")
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{PROTOCOL_HELP} Not with --sink-uri, which names it.",
+            autocompletion=complete_protocol,
+        ),
+    ] = None,
+    brokers: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT,…", help="Kafka brokers, instead of --sink-uri.")
+    ] = None,
+    sink_uri: Annotated[
+        str | None,
+        uri_option(
+            "--sink-uri", "URI", "The changefeed's sink URI with all its options.", envvar="TICDC_EMIT_SINK_URI"
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="The changefeed file.", exists=True, dir_okay=False)
+    ] = None,
+    schema_registry: RegistryOrVariable = None,
+    time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
+    profile: Lineage = None,
+) -> SourceOptions:
+    """Return where to read. The environment's sink URI counts only if the command line gives no other source."""
+    from ticdc_emit.cli.topics import SourceOptions
+
+    if (path is not None or brokers is not None) and from_variable(context, "sink_uri"):
+        sink_uri = None
+    return SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone, profile)
+
+
+def _reads_topics(command: Callable[..., int]) -> Callable[..., None]:
+    """Give a command the options of :func:`_topic_source`, whose result is its first argument."""
+    later = {"SourceOptions": Any}  # imported when a command runs
+    shared = inspect.signature(_topic_source, locals=later, eval_str=True).parameters
+    _, *own = inspect.signature(command, locals=later, eval_str=True).parameters.values()
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        source = _topic_source(**{name: given.pop(name) for name in shared})
+        raise typer.Exit(command(source, **given))
+
+    signature = inspect.Signature([*shared.values(), *own])
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {name: each.annotation for name, each in signature.parameters.items()}
+    return run
 
 
 @app.command(
@@ -635,17 +633,9 @@ FeedZone = Annotated[str, typer.Option("--time-zone", help="The changefeed's tim
         "ticdc-emit tail --brokers 127.0.0.1:9092 --topic t --protocol canal-json --table 'shop.*' --op update",
     ),
 )
+@_reads_topics
 def tail(
-    context: typer.Context,
-    path: Source = None,
-    topic: Topics = None,
-    protocol: FeedProtocol = None,
-    brokers: Brokers = None,
-    sink_uri: FeedUri = None,
-    config: FeedConfig = None,
-    schema_registry: RegistryOrVariable = None,
-    time_zone: FeedZone = "UTC",
-    profile: Lineage = None,
+    source: SourceOptions,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Continue with new messages as they arrive.")] = False,
     start: Annotated[
         str | None,
@@ -671,18 +661,14 @@ def tail(
     claims: Annotated[bool, typer.Option("--claims", help="Read large messages from the claim-check storage.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line, for programs.")] = False,
     strict: Strict = False,
-) -> None:
+) -> int:
     """Show the messages of topics, decoded, one line per message."""
-    from ticdc_emit.cli.tail import run
-    from ticdc_emit.cli.topic_source import SourceOptions
+    from ticdc_emit.cli import topics
 
-    sink_uri = _unless_elsewhere(context, sink_uri, path, brokers)
-    options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone, profile)
     if last is not None and start is not None:
         raise typer.BadParameter("give either --last or --from", param_hint="--last")
     start = start if last is None else f"newest:{last}"
-    code = run(options, follow=follow, start=start, tables=table or [], ops=op or [], claims=claims, as_json=as_json)
-    raise typer.Exit(code)
+    return topics.tail(source, follow, start, table or (), op or (), claims=claims, as_json=as_json)
 
 
 @app.command(
@@ -692,17 +678,9 @@ def tail(
         "ticdc-emit verify --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json'",
     ),
 )
+@_reads_topics
 def verify(
-    context: typer.Context,
-    path: Source = None,
-    topic: Topics = None,
-    protocol: FeedProtocol = None,
-    brokers: Brokers = None,
-    sink_uri: FeedUri = None,
-    config: FeedConfig = None,
-    schema_registry: RegistryOrVariable = None,
-    time_zone: FeedZone = "UTC",
-    profile: Lineage = None,
+    source: SourceOptions,
     claims: Annotated[
         bool, typer.Option("--claims", help="Also check that the claim-check storage has its objects.")
     ] = False,
@@ -711,19 +689,8 @@ def verify(
     html: Html = None,
     as_json: AsJson = False,
     strict: Strict = False,
-) -> None:
+) -> int:
     """Check the messages of topics against every invariant. Exit 1 if a check fails or there are no messages."""
-    from ticdc_emit.cli.topic_source import SourceOptions
-    from ticdc_emit.cli.verify import run
+    from ticdc_emit.cli import topics
 
-    sink_uri = _unless_elsewhere(context, sink_uri, path, brokers)
-    options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone, profile)
-    raise typer.Exit(run(options, claims=claims, show=show, allow_empty=allow_empty, html=html, as_json=as_json))
-
-
-def _unless_elsewhere(
-    context: typer.Context, sink_uri: str | None, path: Path | None, brokers: str | None
-) -> str | None:
-    """Return the sink URI; that of the environment only if the command line gives no other source."""
-    elsewhere = path is not None or brokers is not None
-    return None if elsewhere and from_variable(context, "sink_uri") else sink_uri
+    return topics.verify(source, claims=claims, show=show, allow_empty=allow_empty, html=html, as_json=as_json)

@@ -71,9 +71,10 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def print_json(data: Any) -> None:
-    """Print machine-readable data on stdout, on one line."""
-    print(printable(json.dumps(data, ensure_ascii=False)))  # JSON itself leaves DEL, C1 and marks as they are
+def print_json(data: Any, *, flush: bool = False) -> None:
+    """Print machine-readable data on stdout, on one line; what JSON does not have, as text."""
+    text = json.dumps(data, ensure_ascii=False, default=str)
+    print(printable(text), flush=flush)  # JSON itself leaves DEL, C1 and marks as they are
 
 
 @contextmanager

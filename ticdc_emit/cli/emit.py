@@ -1,35 +1,61 @@
-"""``ticdc-emit emit``: the user's own data to Kafka or files; small local files without Spark."""
+"""``ticdc-emit emit``: files of row changes, or of plain rows, to Kafka or files.
+
+In: files of ``cli.input_files``, or a path that only Spark opens. They become changes in the typed form: an Arrow table
+if they are small, else a DataFrame whose workers read the files in the same way.
+
+**Change form** is data with an ``op`` column: beside it ``commit_ts`` or ``commit_time``, and the images as ``before``
+and ``after`` structs; CSV, which has no structs, writes them as columns ``before.<name>`` and ``after.<name>``. **Plain
+rows** have the table's columns and become inserts, at the time in ``commit_time_column`` or all in one transaction.
+
+Text must be canonical for its column (``docs/types.md``); binary columns are base64. Columns that neither the form nor
+the table has are refused, or left out with one warning.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.caller import warn_caller
+from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, warn_of_nothing
-from ticdc_emit.cli.emit_input import ChangeForm, changes_here, changes_on_spark, format_of
 from ticdc_emit.cli.html import Pictures
-from ticdc_emit.cli.input_files import check_readable, find_files
-from ticdc_emit.cli.session import (
-    MOST_BYTES_HERE,
-    MOST_ROWS_HERE,
-    CountedBatches,
-    runs_here,
-    spark_for,
-)
+from ticdc_emit.cli.input_files import IMAGES, InputFiles, check_readable, find_files, json_batch, unified
+from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
-from ticdc_emit.errors import SchemaError, UnknownTableError
+from ticdc_emit.config.document import ConfigWarning
+from ticdc_emit.errors import (
+    ConfigError,
+    InvalidValueError,
+    MissingColumnError,
+    SchemaError,
+    UnknownTableError,
+    shown,
+)
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.registry.base import registry_for
 from ticdc_emit.registry.http import RegistryTls
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo, schema_and_name
+from ticdc_emit.traffic.replay.sources import format_of as source_format
+from ticdc_emit.traffic.replay.sources import read_source
 from ticdc_emit.tso import compose
 
-__all__ = ["run"]
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["FORMATS", "ChangeForm", "changes_here", "changes_on_spark", "format_of", "run"]
+
 
 _SHORT_BYTES = 16 * 1024 * 1024
 
@@ -47,10 +73,12 @@ def run(
     time_zone: str,
     profile: str | None,
     schema_registry: str | None,
-    registry_tls: tuple[Path | None, Path | None, Path | None],
+    registry_ca: Path | None,
+    registry_cert: Path | None,
+    registry_key: Path | None,
     bad_rows: str,
     bad_rows_path: str | None,
-    ignore_unknown: bool,
+    ignore_unknown_columns: bool,
     on_spark: bool,
     spark: Mapping[str, str],
     html: Path | None,
@@ -58,15 +86,15 @@ def run(
 ) -> int:
     """Emit a file or folder of row changes, or of plain rows as inserts; print a summary and return the exit code.
 
-    ``registry_tls``: files of CA, client certificate and key. ``ignore_unknown``: leave out columns that the table does
-    not have. ``on_spark``: even for small files. ``spark``:
-    further settings of Spark.
+    ``registry_ca`` to ``registry_key``: PEM files. ``on_spark``: even for small files. ``spark``: further settings of
+    Spark.
     """
     pictures = Pictures(html, "ticdc-emit emit")
     changefeed = load_changefeed(
         sink_uri, config, profile=profile, time_zone=time_zone, schema_registry=schema_registry
     )
-    registry = registry_for(changefeed, RegistryTls(*registry_tls)) if any(registry_tls) else None
+    tls = RegistryTls(registry_ca, registry_cert, registry_key)
+    registry = None if tls == RegistryTls() else registry_for(changefeed, tls)
     catalog = _catalog(schema, changefeed)
     info = _table(catalog, table)
     form = ChangeForm(
@@ -74,7 +102,7 @@ def run(
         format_of(input_path, input_format),
         commit_time_column,
         compose(time.time_ns() // 1_000_000) if commit_ts is None else commit_ts,
-        ignore_unknown,
+        ignore_unknown_columns,
     )
     files = find_files(input_path, spark)
     check_readable(input_path, "input", files)
@@ -137,3 +165,314 @@ def _table(catalog: Catalog, table: str | None) -> TableInfo:
     except UnknownTableError as error:
         remedy = f"{did_you_mean(table, names)}The schema file has: {', '.join(names)}"
         raise UnknownTableError(error.message, remedy=remedy, option="table") from None
+
+
+FORMATS = ("parquet", "csv", "json")
+_OF_CHANGES = ("op", "commit_ts", "commit_time", "seq", "query", *IMAGES, *ATTRIBUTES)
+_UTC = pa.timestamp("us", "UTC")
+
+
+def format_of(path: str, input_format: str | None) -> str:
+    """Return the format of an input: the one given, else that of its name or its files.
+
+    Raises :class:`ConfigError` for an unknown one.
+    """
+    given = input_format or source_format(path)
+    if given is None:
+        raise ConfigError(
+            "cannot tell the input's format from its name or its files",
+            remedy=f"Add --format {' or '.join(FORMATS)}",
+            option="format",
+        )
+    if given not in FORMATS:
+        raise ConfigError(
+            f"unknown input format {given!r}", remedy=f"Use one of: {', '.join(FORMATS)}", option="format"
+        )
+    return given
+
+
+@dataclass(frozen=True)
+class ChangeForm:
+    """How the columns of an input become changes of a table.
+
+    ``commit_time_column``: the column of plain rows with their commit time (a timestamp) or TSO (a whole number);
+    without it, ``commit_ts`` is the TSO of all. ``ignore_unknown``: leave out columns that the table does not have.
+    """
+
+    info: TableInfo
+    file_format: str
+    commit_time_column: str | None
+    commit_ts: int
+    ignore_unknown: bool = False
+
+    @cached_property
+    def nested(self) -> bool:
+        """Whether rows with ``op`` are in the change form: the table has no such column."""
+        return "op" not in self._columns
+
+    @cached_property
+    def _columns(self) -> list[str]:
+        return [column.name for column in self.info.data_columns]
+
+    def is_changes(self, names: Sequence[str]) -> bool:
+        """Return whether columns of these names are in the change form."""
+        return self.nested and "op" in names
+
+    def check(self, schema: pa.Schema) -> None:
+        """Check the columns of an input; warn once of what is left out.
+
+        Raises :class:`MissingColumnError` for missing columns, :class:`SchemaError` for unknown ones.
+        """
+        if not self.is_changes(schema.names):
+            self._check_plain_rows(schema.names)
+            return
+        unknown, known = [], {column.name for column in self.info.columns}
+        for field in schema:
+            image, dot, name = field.name.partition(".")
+            if pa.types.is_struct(field.type) and field.name in IMAGES:
+                unknown += [each.name for each in field.type if each.name not in known]
+            elif dot and image in IMAGES:
+                unknown += [] if name in known else [name]
+            elif field.name not in _OF_CHANGES:
+                unknown.append(field.name)
+        self._check_known(list(dict.fromkeys(unknown)), schema.names)
+
+    def _check_plain_rows(self, names: Sequence[str]) -> None:
+        known = {column.name for column in self.info.columns}
+        missing = [name for name in self._columns if name not in names]
+        if missing:
+            hint = did_you_mean(missing[0], [name for name in names if name not in known])
+            raise MissingColumnError(
+                f"the input lacks columns of the table: {', '.join(missing)}",
+                remedy=f"{hint}It has: {', '.join(names)}; names are case-sensitive. Row changes need a column op",
+                table=self.info.full_name,
+                column=missing[0],
+            )
+        self._check_known([name for name in names if name not in known and name != self.commit_time_column], names)
+        if self.commit_time_column is not None and self.commit_time_column not in names:
+            raise MissingColumnError(
+                "the input lacks the commit time column",
+                remedy=f"Choose one of its columns with --commit-time-column: {', '.join(names)}",
+                table=self.info.full_name,
+                column=self.commit_time_column,
+            )
+
+    def _check_known(self, unknown: Sequence[str], names: Sequence[str]) -> None:
+        if not unknown:
+            return
+        table, listed = self.info.full_name, ", ".join(unknown)
+        if self.ignore_unknown:
+            warn_caller(f"columns that {table} does not have are left out: {listed}", ConfigWarning)
+            return
+        others = [column.name for column in self.info.columns if column.name not in names]
+        raise SchemaError(
+            f"the input has columns that the table does not have: {listed}",
+            remedy=f"{did_you_mean(unknown[0], others)}Complete the schema file, or leave them out with "
+            "--ignore-unknown-columns",
+            table=table,
+            column=unknown[0],
+        )
+
+    def changes(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return rows as changes. Raises :class:`InvalidValueError` for text that is not a number or a time."""
+        columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+        if self.is_changes(rows.schema.names):
+            return pa.RecordBatch.from_pydict(self._changes(columns))
+        time: pa.Array | None = None if self.commit_time_column is None else columns[self.commit_time_column]
+        if time is None:
+            moment = {"commit_ts": pa.repeat(pa.scalar(self.commit_ts, pa.int64()), rows.num_rows)}
+        elif pa.types.is_integer(time.type):
+            moment = {"commit_ts": time}
+        else:
+            moment = {"commit_time": self._moments(time, str(self.commit_time_column))}
+        after = self._image(columns, None)
+        return pa.RecordBatch.from_pydict({"op": pa.repeat("c", rows.num_rows), **moment, "after": after})
+
+    def _changes(self, columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+        changes = {name: columns[name] for name in _OF_CHANGES if name in columns}
+        for name in ("commit_ts", "seq"):
+            if name in changes:
+                changes[name] = self._integers(changes[name], name)
+        if "commit_time" in changes:
+            changes["commit_time"] = self._moments(changes["commit_time"], "commit_time")
+        for image in IMAGES:
+            whole = columns.get(image)
+            if whole is None:
+                source = {
+                    name.removeprefix(f"{image}."): values
+                    for name, values in columns.items()
+                    if name.startswith(f"{image}.")
+                }
+                if source:
+                    changes[image] = self._image(source, None)
+            elif pa.types.is_struct(whole.type):
+                changes[image] = self._image(
+                    dict(zip((field.name for field in whole.type), whole.flatten(), strict=True)), whole.is_null()
+                )
+            elif pa.types.is_null(whole.type) or pa.types.is_string(whole.type):  # JSON in which it is always null
+                changes[image] = self._image({}, whole.is_null())
+        return changes
+
+    def _image(self, source: Mapping[str, pa.Array], absent: pa.Array | None) -> pa.StructArray:
+        """Return a struct of the table's columns. Those that the source lacks are missing, and later checks report
+        them; a member that a JSON object lacks is NULL.
+        """
+        columns = {name: source[name] for name in self._columns if name in source}
+        if self.file_format == "json" and absent is not None:
+            empty = pa.nulls(len(absent), pa.string())
+            columns = {name: columns.get(name, empty) for name in self._columns}
+        return pa.StructArray.from_arrays(list(columns.values()), list(columns), mask=absent)
+
+    def _integers(self, column: pa.Array, name: str) -> pa.Array:
+        return self._parsed(column, name, lambda values: values.cast(pa.int64()), "a whole number of 64 bits", "digits")
+
+    def _moments(self, column: pa.Array, name: str) -> pa.Array:
+        return self._parsed(column, name, _timestamps, "a time", "2024-05-25 05:09:30.123456+00:00; by default in UTC")
+
+    def _parsed(
+        self, column: pa.Array, name: str, parse: Callable[[pa.Array], pa.Array], what: str, example: str
+    ) -> pa.Array:
+        try:
+            return parse(column)
+        except pa.ArrowException:
+            for place in range(len(column)):
+                try:
+                    parse(column.slice(place, 1))
+                except pa.ArrowException:
+                    raise InvalidValueError(
+                        f"{shown(column[place].as_py())} is not {what}",
+                        remedy=f"Write it as {example}",
+                        table=self.info.full_name,
+                        column=name,
+                    ) from None
+            raise
+
+
+_ZONE = r":[0-9.]+(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
+
+
+def _timestamps(column: pa.Array) -> pa.Array:
+    """Return times in UTC: of a timestamp, or of text, with a zone or in UTC, whose further digits are cut off."""
+    if not pa.types.is_string(column.type):
+        return column.cast(_UTC, safe=False)
+    text = pc.replace_substring_regex(column, r"(\.[0-9]{6})[0-9]+", r"\1")
+    has_zone = pc.match_substring_regex(text, _ZONE)
+    nothing = pa.scalar(None, pa.string())
+    with_zone = pc.if_else(has_zone, text, nothing).cast(_UTC)
+    return pc.coalesce(with_zone, pc.if_else(has_zone, nothing, text).cast(pa.timestamp("us")).cast(_UTC))
+
+
+def changes_here(files: InputFiles, form: ChangeForm, most_rows: int) -> pa.Table | None:
+    """Return the changes in files; ``None`` if there are more than ``most_rows``. Raises the errors of the form."""
+    batches: list[pa.RecordBatch] = []
+    rows = 0
+    for piece in files.pieces(form.file_format):
+        for batch in files.read(piece, form.file_format, nested=form.nested):
+            rows += batch.num_rows
+            if rows > most_rows:
+                return None
+            batches.append(batch)
+    schema = unified([batch.schema for batch in batches])
+    form.check(schema)
+    return pa.Table.from_batches([form.changes(_aligned(batch, schema)) for batch in batches])
+
+
+def _aligned(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the batch with all columns of the schema, in its order; what it lacks is NULL."""
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    return pa.RecordBatch.from_arrays(
+        [_of_type(columns.get(field.name), field.type, batch.num_rows) for field in schema], schema=schema
+    )
+
+
+def _of_type(column: pa.Array | None, kind: pa.DataType, rows: int) -> pa.Array:
+    if column is None or pa.types.is_null(column.type):
+        return pa.nulls(rows, kind)
+    if column.type == kind:
+        return column
+    if not (pa.types.is_struct(kind) and pa.types.is_struct(column.type)):
+        return column.cast(kind)
+    fields = dict(zip((field.name for field in column.type), column.flatten(), strict=True))
+    return pa.StructArray.from_arrays(
+        [_of_type(fields.get(field.name), field.type, rows) for field in kind], fields=list(kind), mask=column.is_null()
+    )
+
+
+_Read = Callable[[pa.RecordBatch], Iterator[pa.RecordBatch]]
+
+
+def changes_on_spark(spark: SparkSession, path: str, files: InputFiles | None, form: ChangeForm) -> DataFrame:
+    """Return the changes as a DataFrame. ``files``: those at the path; without them, Spark opens it.
+
+    Raises the errors of the form.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    file_format = form.file_format
+    schema = None if files is None or file_format == "json" else files.schema(file_format)
+    if files is not None:
+        rows, read = _pieces_on_spark(spark, files, form)
+    elif file_format == "json":
+        rows, read = spark.read.text(path), lambda lines: iter([_of_lines(lines, form)])
+    else:
+        opened = read_source(spark, path, format=file_format)
+        names, schema = opened.columns, opened.limit(0).toArrow().schema
+        rows = opened.toDF(*map(str, range(len(names))))  # mapInArrow does not find a name with a dot
+        read = lambda batch: iter([batch.rename_columns(names)])  # noqa: E731
+    if schema is None:
+        schema = _json_schema(rows, read)
+    form.check(schema)
+    made = form.changes(pa.RecordBatch.from_pylist([], schema)).schema
+    kept = pa.schema([(field.name, _type_on_spark(field.type)) for field in made])
+
+    def changes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for given in batches:
+            for batch in read(given):
+                yield _aligned(form.changes(_aligned(batch, schema)), kept)
+
+    return rows.mapInArrow(changes, from_arrow_schema(kept, prefer_timestamp_ntz=True))
+
+
+def _pieces_on_spark(spark: SparkSession, files: InputFiles, form: ChangeForm) -> tuple[DataFrame, _Read]:
+    """Return a row for each piece of the files, and what reads the pieces of such rows."""
+    pieces = files.pieces(form.file_format)
+
+    def read(numbers: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        for number in numbers.column("id").to_pylist():
+            yield from files.read(pieces[number], form.file_format, nested=form.nested)
+
+    return spark.range(0, len(pieces), 1, max(len(pieces), 1)), read
+
+
+def _of_lines(lines: pa.RecordBatch, form: ChangeForm) -> pa.RecordBatch:
+    return json_batch(lines.column("value").cast(pa.binary()).to_pylist(), nested=form.nested, path="--input")
+
+
+def _json_schema(rows: DataFrame, read: _Read) -> pa.Schema:
+    """Return the columns of JSON, which show only in all of its rows."""
+
+    def schemas(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = unified([batch.schema for given in batches for batch in read(given)])
+        yield pa.record_batch({"schema": pa.array([schema.serialize().to_pybytes()], pa.binary())})
+
+    found = rows.mapInArrow(schemas, "schema binary").distinct().toArrow().column("schema").to_pylist()
+    return unified([pa.ipc.read_schema(pa.py_buffer(each)) for each in sorted(found)])
+
+
+def _type_on_spark(kind: pa.DataType) -> pa.DataType:
+    """Return the type of Spark that holds the values."""
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _type_on_spark(field.type)) for field in kind])
+    if pa.types.is_dictionary(kind):
+        return _type_on_spark(kind.value_type)
+    if pa.types.is_uint64(kind):
+        return pa.decimal128(20, 0)
+    if pa.types.is_unsigned_integer(kind):
+        return pa.int64()
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", None if kind.tz is None else "UTC")
+    if pa.types.is_large_string(kind):
+        return pa.string()
+    if pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    return kind

@@ -18,8 +18,14 @@ from typing import TYPE_CHECKING, Any
 from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, say, step
 from ticdc_emit.cli.html import Pictures
-from ticdc_emit.cli.messages import message_dict, print_messages
-from ticdc_emit.cli.place import changefeed_at, messages_at, place, sparse_interval
+from ticdc_emit.cli.messages import (
+    changefeed_at,
+    message_dict,
+    messages_at,
+    print_messages,
+    sparse_interval,
+    target_at,
+)
 from ticdc_emit.cli.session import MOST_ROWS_HERE, SHORT_ROWS, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
 from ticdc_emit.config import ChangefeedConfig, mask_uri
@@ -122,7 +128,7 @@ def run(
     amount = "changes without end" if rows is None else counted(rows, "change")
     with ExitStack() as stack:
         changefeed: str | os.PathLike[str] | dict[str, Any] = config or protocol_document(protocol)
-        kafka, uri = place(stack, sink_uri, _TOPIC, changefeed)
+        kafka, uri = target_at(stack, sink_uri, _TOPIC, changefeed)
         feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings.time_zone, profile)
         rows_at_once = None if wanted.is_stream else rows
         is_here = runs_here(rows_at_once, MOST_ROWS_HERE, on_spark=on_spark, settings=spark)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticdc_emit.cli.console import say
-from ticdc_emit.cli.place import messages_of_run
+from ticdc_emit.cli.messages import messages_of_run
 from ticdc_emit.consume.figures import Point, Points
 from ticdc_emit.consume.invariants import Finding
 from ticdc_emit.consume.verify import INVARIANTS, Verifier

@@ -1,34 +1,39 @@
 """Configuration. In: TiCDC's sink URI and changefeed file. Out: frozen, validated records.
 
 :func:`load_changefeed` is the entry point and returns a :class:`ChangefeedConfig`, which shows no secret when printed.
-See ``docs/config.md`` for every option.
+See ``docs/config.md`` for every option. A name is imported when it is first used.
 """
 
 from __future__ import annotations
 
-from ticdc_emit.config.codec import CodecConfig, GlueSchemaRegistry, LargeMessageHandle
-from ticdc_emit.config.document import ConfigWarning
-from ticdc_emit.config.filters import EventFilter, FilterConfig
-from ticdc_emit.config.kafka import (
-    DEFAULT_MAX_MESSAGE_BYTES,
-    DEFAULT_PARTITION_NUM,
-    GssapiConfig,
-    KafkaConfig,
-    OAuthConfig,
-    SaslConfig,
-    TlsConfig,
-)
-from ticdc_emit.config.lineages import (
-    CLASSIC,
-    NEXT,
-    PROFILES,
-    Profile,
-)
-from ticdc_emit.config.load import load_changefeed
-from ticdc_emit.config.options import ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
-from ticdc_emit.config.protocols import Protocol
-from ticdc_emit.config.secrets import Secret, mask_text, mask_uri
-from ticdc_emit.config.uri import SinkUri
+from typing import TYPE_CHECKING
+
+from ticdc_emit.exports import lazy
+
+if TYPE_CHECKING:
+    from ticdc_emit.config.codec import CodecConfig, GlueSchemaRegistry, LargeMessageHandle
+    from ticdc_emit.config.document import ConfigWarning
+    from ticdc_emit.config.filters import EventFilter, FilterConfig
+    from ticdc_emit.config.kafka import (
+        DEFAULT_MAX_MESSAGE_BYTES,
+        DEFAULT_PARTITION_NUM,
+        GssapiConfig,
+        KafkaConfig,
+        OAuthConfig,
+        SaslConfig,
+        TlsConfig,
+    )
+    from ticdc_emit.config.lineages import (
+        CLASSIC,
+        NEXT,
+        PROFILES,
+        Profile,
+    )
+    from ticdc_emit.config.load import load_changefeed
+    from ticdc_emit.config.options import ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
+    from ticdc_emit.config.protocols import Protocol
+    from ticdc_emit.config.secrets import Secret, mask_text, mask_uri
+    from ticdc_emit.config.uri import SinkUri
 
 __all__ = [
     "CLASSIC",
@@ -59,3 +64,35 @@ __all__ = [
     "mask_text",
     "mask_uri",
 ]
+
+_HOMES = {
+    "CodecConfig": "codec",
+    "GlueSchemaRegistry": "codec",
+    "LargeMessageHandle": "codec",
+    "ConfigWarning": "document",
+    "EventFilter": "filters",
+    "FilterConfig": "filters",
+    "DEFAULT_MAX_MESSAGE_BYTES": "kafka",
+    "DEFAULT_PARTITION_NUM": "kafka",
+    "GssapiConfig": "kafka",
+    "KafkaConfig": "kafka",
+    "OAuthConfig": "kafka",
+    "SaslConfig": "kafka",
+    "TlsConfig": "kafka",
+    "CLASSIC": "lineages",
+    "NEXT": "lineages",
+    "PROFILES": "lineages",
+    "Profile": "lineages",
+    "load_changefeed": "load",
+    "ChangefeedConfig": "options",
+    "ColumnSelector": "options",
+    "DispatchRule": "options",
+    "Integrity": "options",
+    "Protocol": "protocols",
+    "Secret": "secrets",
+    "mask_text": "secrets",
+    "mask_uri": "secrets",
+    "SinkUri": "uri",
+}
+
+__getattr__, __dir__ = lazy(__name__, _HOMES)

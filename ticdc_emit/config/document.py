@@ -16,7 +16,6 @@ import os
 import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -140,6 +139,8 @@ def parse_duration_ms(text: str) -> int:
         return 0
     if not rest:
         raise invalid
+    from fractions import Fraction
+
     total = Fraction(0)
     while rest:
         number = _NUMBER.match(rest)
@@ -178,8 +179,6 @@ def _quote_bytes(text: str) -> str:
 
 T = TypeVar("T")
 
-# Python 3.10 has no TOML reader of its own.
-_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 _NAMES = {bool: "boolean", int: "integer", float: "float", str: "string", list: "array", tuple: "array", dict: "table"}
 
 
@@ -213,8 +212,10 @@ def read_document(changefeed: str | os.PathLike[str] | Mapping[str, Any] | None)
 
 
 def _parse(text: str, place: str) -> dict[str, Any]:
+    # Python 3.10 has no TOML reader of its own
+    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        document: dict[str, Any] = _toml.loads(text)
+        document: dict[str, Any] = toml.loads(text)
     except ValueError as error:
         # The decoder's exception carries the whole document, secrets included: only its message may go on.
         raise ConfigError(

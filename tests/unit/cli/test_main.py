@@ -37,9 +37,14 @@ def test_the_commands_are_imported_when_they_run() -> None:
 
 
 @pytest.mark.parametrize("command", ["tail", "verify"])
-def test_commands_that_read_load_no_encoder(command: str) -> None:
-    program = f"import sys, ticdc_emit.cli.{command}; print([name for name in sys.modules if '.pipeline' in name])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+def test_commands_that_read_load_no_encoder(command: str, tmp_path: Path) -> None:
+    program = (
+        "import sys\nfrom ticdc_emit.cli.main import main\ntry:\n    main()\nexcept SystemExit:\n"
+        "    print([name for name in sys.modules if '.pipeline' in name])"
+    )
+    arguments = [sys.executable, "-c", program, command, str(tmp_path), "--protocol", "canal-json"]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert "no file of a topic partition" in done.stderr
     assert done.stdout.strip() == "[]"
 
 

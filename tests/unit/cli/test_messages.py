@@ -1,15 +1,30 @@
-"""What of a topic is shown, and how."""
+"""Messages that a command shows: which, how, and how far apart their watermarks are."""
 
 from __future__ import annotations
 
 import io
 import json
+import math
+from contextlib import ExitStack
 
+import pytest
 from rich.console import Console
 
-from ticdc_emit.cli.messages import Reader, message_dict, pick_story, print_messages
-from ticdc_emit.consume.tail import TailLine
+from ticdc_emit.cli.demo import span_s
+from ticdc_emit.cli.messages import (
+    Reader,
+    changefeed_at,
+    message_dict,
+    pick_story,
+    print_messages,
+    sparse_interval,
+    target_at,
+)
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.config.protocols import protocol_document
+from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.delivery.base import Message
+from ticdc_emit.traffic.scenarios import scenario
 
 
 def row(offset: int, kind: str, key: int) -> Message:
@@ -107,3 +122,52 @@ def test_every_row_of_a_message_is_shown() -> None:
     panel = printed([message], terminal=True, read=lambda _: lines)
     assert "2 rows" in panel.splitlines()[0]
     assert panel.count('"key"') == len(rows)
+
+
+@pytest.mark.parametrize("protocol", ["canal-json", "simple-json", "simple-avro", "debezium"])
+def test_a_story_of_each_protocol(protocol: str) -> None:
+    made = scenario("redelivery", protocol=protocol)
+    tail = Tail(made.config)
+    read = tail.line
+    lines = [read(message) for message in made.messages]
+    assert {line.op for line in lines if line is not None} >= {"insert", "update", "watermark"}
+    *rows, control = pick_story(made.messages, tail.lines)
+    told = [read(message) for message in rows]
+    assert len({(line.table, *line.key.items()) for line in told if line is not None}) == 1
+    last = read(control)
+    assert last is not None
+    assert last.op == "watermark"
+    stream = io.StringIO()
+    print_messages(Console(file=stream, force_terminal=True, width=200, color_system=None), rows, tail.lines)
+    shown = stream.getvalue()
+    binary = [message_dict(message, tail.lines).get("decoded") for message in rows]
+    assert all((each is not None) == (protocol == "simple-avro") for each in binary)
+    json.dumps(binary)
+    assert ('"schemaVersion"' in shown) == (protocol == "simple-json"), "JSON is shown as it is on the wire"
+    assert '"schema": {' not in shown, "of Debezium's envelope the payload alone"
+
+
+@pytest.mark.parametrize("protocol", ["canal-json", "simple", "simple-avro", "debezium"])
+def test_the_embedded_feed_sets_nothing_without_effect(protocol: str, caplog: pytest.LogCaptureFixture) -> None:
+    with ExitStack() as stack:
+        changefeed = protocol_document(protocol)
+        kafka, uri = target_at(stack, None, "t", changefeed)
+        config = changefeed_at(stack, uri, changefeed, None)
+    assert kafka is not None
+    assert config.codec.enable_tidb_extension == (not protocol.startswith("simple"))
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 16])
+@pytest.mark.parametrize("rows", [1, 99, 300, 4_800, 1_000_000])
+@pytest.mark.parametrize("seconds", [1.0, 3_600.0, 86_400.0 * 30])
+def test_there_is_at_most_one_message_per_hundred_rows(partitions: int, rows: int, seconds: float) -> None:
+    config = load_changefeed(f"memory://x/?protocol=simple&partition-num={partitions}")
+    interval = sparse_interval(config, rows, seconds)
+    ticks = math.floor(seconds / interval) if interval else 0
+    assert ticks * partitions <= rows / 100
+    assert interval == int(interval)
+
+
+def test_the_demo_ends_within_its_span() -> None:
+    assert 3_600 > span_s(300) > 300 / 5 * 2

@@ -18,8 +18,8 @@ from child import exit_code
 from documented import ROOT, blocks_of
 from rich.console import Console
 
-from ticdc_emit.cli.consumer_settings import EMBEDDED_LIMITS, Served, print_settings
 from ticdc_emit.cli.generate import Wanted
+from ticdc_emit.cli.serve import EMBEDDED_LIMITS, Served, print_settings
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.testing.embedded_kafka import require_free_port

@@ -55,7 +55,7 @@ def test_at_the_start(module: str) -> None:
 @pytest.mark.parametrize(
     ("module", "arguments"),
     [
-        ("ticdc_emit.cli.tail", ["tail", ".", "--protocol", "simple"]),
+        ("ticdc_emit.cli.topics", ["tail", ".", "--protocol", "simple"]),
         ("pyarrow.compute", ["scenario", "tombstones"]),
         ("ticdc_emit.testing", ["demo"]),
     ],

@@ -1,4 +1,4 @@
-"""The demo's history: valid for its table, the same however it is cut, and a life for every order."""
+"""``demo``: its data, and the command as a user runs it, in a process of its own, without Spark and on it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from child import command
 
-from ticdc_emit.cli.demo_data import CREATED_TS, DATABASE, ORDERS, TABLE, OrderHistory, history_batch
+from ticdc_emit.cli.demo import (
+    CREATED_TS,
+    DATABASE,
+    ORDERS,
+    TABLE,
+    OrderHistory,
+    history_batch,
+)
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -66,3 +74,24 @@ def test_the_sample_schema_is_the_demos() -> None:
 @pytest.mark.parametrize("rows", [1, 3, 7])
 def test_a_history_may_end_anywhere(rows: int) -> None:
     assert history_batch(np.arange(rows), seed=1).num_rows == rows
+
+
+def _demo(*options: str) -> dict[str, Any]:
+    done = command("demo", "--rows", "1000", "--json", *options)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    summary: dict[str, Any] = json.loads(done.stdout)
+    return {name: value for name, value in summary.items() if "second" not in name and name != "finished_ms"}
+
+
+@pytest.mark.spark
+def test_demo_on_the_embedded_kafka_is_the_same_on_both_engines() -> None:
+    summary = _demo()
+    assert summary["protocol"] == "canal-json"
+    assert summary["rows"] == 1_000
+    assert summary["messages"] > 1_000  # the DDL and the watermarks too
+    kinds = [json.loads(message["value"])["type"] for message in summary["shown"]]
+    assert kinds == ["INSERT", "UPDATE", "DELETE", "TIDB_WATERMARK"]
+    keys = {json.loads(message["value"])["data"][0]["id"] for message in summary["shown"][:3]}
+    assert len(keys) == 1
+    assert _demo("--on-spark") == summary

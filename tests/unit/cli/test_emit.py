@@ -14,7 +14,12 @@ import pytest
 from child import exit_code
 
 from ticdc_emit.cli import session
-from ticdc_emit.cli.emit_input import ChangeForm, changes_here, changes_on_spark, format_of
+from ticdc_emit.cli.emit import (
+    ChangeForm,
+    changes_here,
+    changes_on_spark,
+    format_of,
+)
 from ticdc_emit.cli.input_files import find_files
 from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.encoder import Encoder

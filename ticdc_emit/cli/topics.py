@@ -1,11 +1,12 @@
-"""The input of ``tail`` and ``verify``: Kafka topics, or files that a ``file://`` sink wrote.
+"""``ticdc-emit tail`` and ``verify``: messages of Kafka topics, or of files that a ``file://`` sink wrote.
 
-In: the options: a sink URI, or brokers or a path with the protocol. Out: the changefeed's configuration, and messages.
-The topics of a broker are those of the options, or those that the changefeed sends to.
+In: a sink URI, or brokers or a path with the protocol. Out: the messages decoded, one line each; or what is wrong with
+them. The topics of a broker are those of the options, or those that the changefeed sends to.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,19 +14,31 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from ticdc_emit.cli.console import say
+from rich.text import Text
+
+from ticdc_emit.cli import signals
+from ticdc_emit.cli.console import print_json, result_console, say, step
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.config.protocols import protocol_document, protocol_parameters
+from ticdc_emit.config.secrets import printable
 from ticdc_emit.consume.readers import guess_protocol
+from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import ConfigError, DeliveryError, UnknownTopicError
-from ticdc_emit.hints import did_you_mean
+from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.routing.topics import TopicExpression
 
-__all__ = ["SourceOptions", "TopicChoice", "TopicSource", "missing_topic", "open_source"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ticdc_emit.consume.invariants import Finding
+    from ticdc_emit.consume.verify import Verifier
+
+__all__ = ["SourceOptions", "TopicChoice", "TopicSource", "missing_topic", "open_source", "tail", "verify"]
 
 
 _POLL_S = 0.5
@@ -279,3 +292,163 @@ def missing_topic(topic: str, existing: Collection[str], also: Sequence[str] = (
         topic=topic,
         **place,
     )
+
+
+_FROM = re.compile(r"beginning|newest(?:[ :](\d+))?")
+_NEWEST = 10
+_LOOK_BACK = 20_000
+"""The number of a partition's messages in which TiCDC repeats the schema of every changing table: twice its BOOTSTRAP
+interval.
+"""
+_STYLES = {
+    "insert": "green",
+    "update": "yellow",
+    "delete": "red",
+    "ddl": "magenta",
+    "watermark": "dim",
+    "bootstrap": "cyan",
+    "unreadable": "bold red",
+}
+
+
+def tail(
+    options: SourceOptions,
+    follow: bool,
+    start: str | None,
+    tables: Sequence[str],
+    ops: Sequence[str],
+    *,
+    claims: bool,
+    as_json: bool,
+) -> int:
+    """Print each message when it is read; return the exit code.
+
+    ``start``: ``beginning``, or ``newest:N``; default: the newest 10, or the beginning if a table or operation is
+    selected.
+    """
+    if follow:
+        signals.endless()
+    source = open_source(options)
+    store = source.claims() if claims else None
+    if start is None:
+        start = "beginning" if (tables or ops) and not follow else "newest"
+    newest = _newest_count(start)
+    tail = Tail(
+        source.config,
+        tables=tables,
+        ops=ops,
+        claims=None if store is None else store.get,
+        earlier=None if newest is None else lambda: source.messages(newest=newest + _LOOK_BACK),
+    )
+    read = shown = 0
+    console = result_console()
+    for message in source.messages(newest=newest, follow=follow):
+        read += 1
+        for line in tail.lines(message):
+            shown += 1
+            if as_json:
+                print_json(line.to_dict(), flush=follow)
+            else:
+                console.print(Text.assemble(*_parts(line)))
+    if read and not shown:
+        say(f"no message in {source.looked_at()} matches --table or --op ({read:,} read)")
+    elif not shown:
+        say(f"no messages in {source.looked_at()}")
+    return 0
+
+
+def _newest_count(start: str) -> int | None:
+    """Return how many messages of each partition to read; ``None`` for all."""
+    match = _FROM.fullmatch(start.strip())
+    if match is None:
+        raise ConfigError(f"cannot read from {start!r}", remedy="Write beginning, newest or newest:20", option="from")
+    return None if start.startswith("beginning") else int(match[1] or _NEWEST)
+
+
+def _parts(line: TailLine) -> Iterator[str | tuple[str, str]]:
+    style = _STYLES[line.op]
+    yield line.place, "dim"
+    yield f" {line.time} "
+    yield line.op, style
+    if line.table:
+        yield f" {printable(line.table)}"
+    for name, value in line.key.items():
+        yield printable(f" {name}={value}"), "bold"
+    if line.said:
+        yield f" {printable(line.said)}"
+
+
+_KINDS = {
+    "row": "row",
+    "ddl": "DDL message",
+    "watermark": "watermark",
+    "bootstrap": "BOOTSTRAP message",
+    "unreadable": "unreadable message",
+}
+
+
+def verify(
+    options: SourceOptions, *, claims: bool, show: int, allow_empty: bool, html: Path | None, as_json: bool
+) -> int:
+    """Read all messages that exist now and print the problems; return 1 if there are any.
+
+    ``claims``: also check that claim-check objects exist. ``show``: how many findings of each invariant to print.
+    ``allow_empty``: return 0, not 1, if there are no messages. ``html``: the file to draw the messages to.
+    """
+    from ticdc_emit.cli.html import Pictures
+    from ticdc_emit.consume.figures import Points
+    from ticdc_emit.consume.verify import Verifier
+
+    pictures, points = Pictures(html, "ticdc-emit verify"), Points()
+    source = open_source(options)
+    store = source.claims() if claims else None
+    verifier = Verifier(
+        source.config,
+        claims=None if store is None else store.get,
+        most=show,
+        watch=points.see if pictures.wanted else None,
+    )
+    with step("reading", quiet=as_json):
+        for message in source.messages():
+            verifier.see(message)
+    findings = verifier.finish(source.used_partitions())
+    pictures.add_points(points.all, findings)
+    pictures.write()
+    if as_json:
+        print_json(
+            {
+                "messages": dict(verifier.counts),
+                "partitions": source.used_partitions(),
+                "topics_left_out": source.foreign,
+                "found": dict(verifier.found),
+                "findings": [vars(finding) for finding in findings],
+            }
+        )
+    else:
+        _print_findings(result_console(), findings, verifier, source.looked_at())
+    return 1 if findings or not (verifier.counts or allow_empty) else 0
+
+
+def _print_findings(console: Console, findings: list[Finding], verifier: Verifier, topics: str) -> None:
+    from ticdc_emit.consume.verify import INVARIANTS
+
+    if console.is_terminal and findings:
+        from rich.table import Table
+
+        table = Table("place", "invariant", "row", "what is wrong")
+        for finding in findings:
+            row = " ".join(part for part in (finding.table, finding.key) if part)
+            table.add_row(finding.place, finding.invariant, Text(printable(row)), Text(printable(finding.text)))
+        console.print(table)
+    else:
+        for finding in findings:
+            console.print(Text(printable(str(finding))))
+    for name, count in verifier.found.items():
+        console.print(Text(f"{name}: {count:,} ({INVARIANTS[name]})", "red"))
+    if not verifier.counts:
+        console.print(Text(f"no messages in {topics}: nothing was checked", "bold yellow"))
+        return
+    counts = ", ".join(counted(count, _KINDS[kind]) for kind, count in verifier.counts.items())
+    total = sum(verifier.found.values())
+    problems = counted(total, "problem") if total else "no problems"
+    console.print(Text(f"Checked {counts}: {problems} found", "bold red" if total else "bold green"))
