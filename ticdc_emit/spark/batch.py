@@ -288,9 +288,9 @@ class SparkBatch:
         with missing_packages_named(), setting_off(self.session, _NUMBERED_CLASSES):
             if self._are_short(encode.plan):
                 return self._lengths.run(self.session, partial(self._run, encode, deliver))
-            return self._run(encode, deliver, checks_length=False)
+            return self._run(encode, deliver, False)
 
-    def _run(self, encode: EncodeTask, deliver: DeliverTask, *, checks_length: bool) -> dict[Target, TaskResult]:
+    def _run(self, encode: EncodeTask, deliver: DeliverTask, checks_length: bool) -> dict[Target, TaskResult]:
         if isinstance(deliver.sink, MemorySink):
             chunks = self._mapped(encode, CHUNK_SCHEMA, checks_length=checks_length)
             return read_results(deliver(iter(chunks.toArrow().to_batches())))

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -116,11 +116,7 @@ _MOST_ROWS = 10_000
 _MOST_FIELDS = 100
 _LONG_TYPES = {*BLOB_TYPES, MySQLType.GEOMETRY, MySQLType.VECTOR_FLOAT32} - {MySQLType.TINY_BLOB}
 _MARK = "ticdc_emit: a row is long, so the batch runs again and Spark measures its rows"
-_Made = TypeVar("_Made", covariant=True)
-
-
-class _Job(Protocol[_Made]):
-    def __call__(self, *, checks_length: bool) -> _Made: ...
+_Result = TypeVar("_Result")
 
 
 class RowLengths:
@@ -129,17 +125,17 @@ class RowLengths:
     def __init__(self) -> None:
         self._long = False
 
-    def run(self, session: SparkSession, job: _Job[_Made]) -> _Made:
+    def run(self, session: SparkSession, job: Callable[[bool], _Result]) -> _Result:
         """Return what ``job`` returns, without the limit of bytes if it can be lifted and meets no long row.
 
-        ``checks_length`` says whether it must look for one.
+        ``job``: gets whether it must fail at a long row.
         """
         from pyspark.errors import PySparkException
 
         if not self._long and _can_lift_limit(session):
             try:
                 with _without_byte_limit(session):
-                    return job(checks_length=True)
+                    return job(True)
             except PySparkException as error:
                 if _MARK not in str(error):
                     raise
@@ -149,7 +145,7 @@ class RowLengths:
                     "anything. This is expected. The batch runs again, and Spark measures this sink's rows from now on",
                     LONGEST_ROW_BYTES,
                 )
-        return job(checks_length=False)
+        return job(False)
 
 
 def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:

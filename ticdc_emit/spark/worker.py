@@ -105,10 +105,10 @@ def in_worker(*steps: Step, tally: str | None = None) -> Step:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # module-level names around the work, because the content of a pickled function is new in every task
         keep_memory()
-        made = count_rows(batches, tally)
+        batches = count_rows(batches, tally)
         for step in steps:
-            made = step(made)
-        yield from made
+            batches = step(batches)
+        yield from batches
         freeze_gc()
 
     return run
