@@ -358,8 +358,10 @@ def _key_in_several_partitions(points: Sequence[Point]) -> tuple[str, list[Place
     for point in points:
         if point.is_row and point.key:
             places_of.setdefault((point.topic, point.table, point.key), {})[point.place] = None
-    found = next(((key, places) for (_, _, key), places in places_of.items() if len(places) > 1), ("", {}))
-    return found[0], sorted(found[1])[:_MOST_MARKS]
+    for (_, _, key), places in places_of.items():
+        if len(places) > 1:
+            return key, sorted(places)[:_MOST_MARKS]
+    return "", []
 
 
 def _other_partitions(points: Sequence[Point], here: Sequence[Point], key: str) -> str:

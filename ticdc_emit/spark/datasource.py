@@ -435,7 +435,7 @@ class _Writer:
         with closing(options.changefeed()) as feed:
             table = typed_table(self._columns, options.table, feed.outline)
             ids = self._ids(feed.next_batch_id())
-            return {told: feed.encoding(number, table) for told, number in ids.items()}
+            return {key: feed.encoding(number, table) for key, number in ids.items()}
 
     def _send(self, messages: list[WriterCommitMessage | None], batch_id: int | None) -> RunReport:
         """Send the staged files named by the messages, without an id as the last of all batches; remove them."""

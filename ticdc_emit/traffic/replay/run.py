@@ -203,8 +203,8 @@ def replay(
             lag = pace.lag(part.offset_ms)
             lags += [] if lag is None else [lag]
             at = None if slices is None else slices.begin_ms + part.offset_ms
-            for tell in slice_callbacks:
-                tell(SliceReport(number, count, at, reports[-1], lag))
+            for callback in slice_callbacks:
+                callback(SliceReport(number, count, at, reports[-1], lag))
             number += 1
         return ReplayReport(
             total=RunTotal.of(reports),
