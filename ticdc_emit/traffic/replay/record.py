@@ -40,7 +40,7 @@ def tables_hash(plan: Plan, ddl: Sequence[DdlStatement]) -> str:
 
 @dataclass(frozen=True)
 class ReplayRecord:
-    """The record of a replay besides those of its batches, kept from its first message on (a ``Journal`` of a
+    """The record of a replay besides those of its batches, kept from its first message on (the ``CommitHooks`` of a
     changefeed).
 
     ``cut``: how the history is cut. ``first_batch``: the batch id of its first slice. ``is_saved``: whether an earlier
