@@ -72,14 +72,12 @@ __all__ = [
     "AvroRows",
     "avro_type",
     "branches",
-    "ddl_message",
     "default_text",
     "key_columns",
     "key_schema",
     "make_codec",
     "value_columns",
     "value_schema",
-    "watermark_message",
 ]
 
 
@@ -525,24 +523,6 @@ def _refused(image: Image, column: Column, fault: ValueRefused, row: dict[str, o
     )
 
 
-def ddl_message(event: DdlEvent) -> ControlMessage:
-    """Return a DDL's message. The statement is printed as given."""
-    members = {
-        "query": json_text(event.query),
-        "type": event.action_code,
-        "schema": json_text(event.schema),
-        "table": json_text(event.table),
-        "commitTs": event.commit_ts,
-    }
-    text = ",".join(f'"{name}":{value}' for name, value in members.items())
-    return ControlMessage(None, DDL + f"{{{text}}}".encode(), event.commit_ts)
-
-
-def watermark_message(ts: int) -> ControlMessage:
-    """Return the watermark for the TSO ``ts``."""
-    return ControlMessage(None, WATERMARK + ts.to_bytes(8, "big"), ts)
-
-
 @dataclass(frozen=True)
 class Avro:
     """The codec (see ``changes.codec.Codec``)."""
@@ -559,11 +539,22 @@ class Avro:
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
         """Return the message of a DDL, without a wall-clock time; ``None`` without ``avro-enable-watermark``."""
-        return ddl_message(event) if self.options.avro_enable_watermark else None
+        if not self.options.avro_enable_watermark:
+            return None
+        members = {
+            "query": json_text(event.query),
+            "type": event.action_code,
+            "schema": json_text(event.schema),
+            "table": json_text(event.table),
+            "commitTs": event.commit_ts,
+        }
+        text = ",".join(f'"{name}":{value}' for name, value in members.items())
+        return ControlMessage(None, DDL + f"{{{text}}}".encode(), event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, without a wall-clock time; ``None`` without ``avro-enable-watermark``."""
-        return watermark_message(ts) if self.options.avro_enable_watermark else None
+        on = self.options.avro_enable_watermark
+        return ControlMessage(None, WATERMARK + ts.to_bytes(8, "big"), ts) if on else None
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> None:
         """Return nothing: the protocol has no schema messages."""

@@ -36,17 +36,7 @@ from ticdc_emit.schema.model import Column, TableInfo, mysql_type_name, type_des
 from ticdc_emit.sql.types import TYPES, MySQLType
 from ticdc_emit.tso import physical_ms
 
-__all__ = [
-    "CanalJson",
-    "CanalJsonRows",
-    "Promotion",
-    "ddl_message",
-    "java_type",
-    "json_string",
-    "make_codec",
-    "promotion",
-    "watermark_message",
-]
+__all__ = ["CanalJson", "CanalJsonRows", "Promotion", "java_type", "json_string", "make_codec", "promotion"]
 
 
 _BIGINT, _DECIMAL, _INTEGER, _SMALLINT, _BLOB = -5, 3, 4, 5, 2004
@@ -98,10 +88,6 @@ def _content(column: Column, values: pa.Array) -> pa.Array:
     return json_content(column, values, EASYJSON)
 
 
-def _quotes(column: Column) -> tuple[bytes, bytes]:
-    return b'"', b'"'
-
-
 @dataclass(frozen=True)
 class _Members:
     """The columns of one kind of message, with every constant that depends only on them."""
@@ -113,7 +99,7 @@ class _Members:
     @cached_property
     def object(self) -> Members:
         names = tuple(json_string(column.name) + b":" for column in self.columns)
-        return Members(self.columns, names, _FORM, _content, _quotes)
+        return Members(self.columns, names, _FORM, _content, lambda column: (b'"', b'"'))
 
     @cached_property
     def mysql_type(self) -> bytes:
@@ -278,41 +264,6 @@ class CanalJsonRows:
         return members.object.layout.sparse_fragments(texts, shown)
 
 
-def ddl_message(event: DdlEvent, build_ts: int, *, extension: bool) -> ControlMessage:
-    """Return a DDL's message. The statement is printed as given."""
-    return ControlMessage(
-        None,
-        _envelope(
-            event.schema,
-            event.table,
-            is_ddl=True,
-            kind=ddl_kind(event.action),
-            ts=event.commit_ts,
-            build_ts=build_ts,
-            sql=event.query,
-            extension=b'"commitTs":%d' % event.commit_ts if event.commit_ts else b"",
-            with_extension=extension,
-        ),
-        event.commit_ts,
-    )
-
-
-def watermark_message(ts: int, build_ts: int) -> ControlMessage:
-    """Return the watermark for the TSO ``ts`` (sent with ``enable-tidb-extension`` only)."""
-    value = _envelope(
-        "",
-        "",
-        is_ddl=False,
-        kind="TIDB_WATERMARK",
-        ts=ts,
-        build_ts=build_ts,
-        sql="",
-        extension=b'"watermarkTs":%d' % ts if ts else b"",
-        with_extension=True,
-    )
-    return ControlMessage(None, value, ts)
-
-
 def _envelope(
     database: str,
     table: str,
@@ -355,12 +306,36 @@ class CanalJson:
         return CanalJsonRows(table, self.options, self.switches)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
-        """Return the message of a DDL."""
-        return ddl_message(event, build_ts, extension=self.options.enable_tidb_extension)
+        """Return the message of a DDL. The statement is printed as given."""
+        value = _envelope(
+            event.schema,
+            event.table,
+            is_ddl=True,
+            kind=ddl_kind(event.action),
+            ts=event.commit_ts,
+            build_ts=build_ts,
+            sql=event.query,
+            extension=b'"commitTs":%d' % event.commit_ts if event.commit_ts else b"",
+            with_extension=self.options.enable_tidb_extension,
+        )
+        return ControlMessage(None, value, event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, ``None`` without ``enable-tidb-extension``."""
-        return watermark_message(ts, build_ts) if self.options.enable_tidb_extension else None
+        if not self.options.enable_tidb_extension:
+            return None
+        value = _envelope(
+            "",
+            "",
+            is_ddl=False,
+            kind="TIDB_WATERMARK",
+            ts=ts,
+            build_ts=build_ts,
+            sql="",
+            extension=b'"watermarkTs":%d' % ts if ts else b"",
+            with_extension=True,
+        )
+        return ControlMessage(None, value, ts)
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> None:
         """Return nothing: the protocol has no schema messages."""

@@ -48,75 +48,31 @@ __all__ = [
     "NUMBER",
     "Value",
     "around",
-    "as_it_is",
     "bit_content",
-    "bit_default",
     "content",
     "date_default",
     "datetime_default",
     "days",
-    "days_content",
-    "decimal_content",
     "default_bits",
     "default_days",
     "default_moment",
     "default_text",
     "duration_default",
-    "flag_content",
-    "float_content",
-    "integer_content",
     "label_content",
     "literal_default",
-    "little_endian_content",
-    "micros_content",
     "null_content",
     "null_value",
     "number_default",
     "printed",
     "refused_at",
     "schema_default",
-    "string_content",
     "ticks",
-    "ticks_content",
     "timestamp_default",
-    "wrapped_content",
-    "year_default",
     "zoned",
-    "zoned_content",
 ]
 
 
 _BOOLEANS = pa.array(["false", "true"])
-
-
-def as_it_is(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """Text without characters that JSON escapes."""
-    return values
-
-
-def integer_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """Numbers."""
-    return to_text(values)
-
-
-def wrapped_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """Numbers of 64 bits: beyond int64 they wrap."""
-    return to_text(values.view(pa.int64()))
-
-
-def float_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """Floating point numbers."""
-    return number_text(values)
-
-
-def decimal_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """The doubles nearest to decimals."""
-    return decimal_as_double(values)
-
-
-def string_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """Text and JSON; binary data in base64."""
-    return base64_text(values) if column.is_binary else text_content(column, values, JSONITER)
 
 
 def label_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
@@ -126,36 +82,6 @@ def label_content(column: Column, values: pa.Array, settings: DebeziumSettings) 
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     labels = pa.array(labels_of(column, encoded.dictionary), pa.string())
     return escape_text(labels, JSONITER).take(encoded.indices)
-
-
-def flag_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """BIT(1)."""
-    return _BOOLEANS.take(values)
-
-
-def little_endian_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """Longer BIT columns in base64."""
-    return little_endian_base64(values, column.flen)
-
-
-def days_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """:func:`days` as text."""
-    return to_text(days(column, values, settings))
-
-
-def ticks_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """:func:`ticks` as text."""
-    return to_text(ticks(column, values, settings))
-
-
-def micros_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """TIME in us."""
-    return to_text(clock_micros(values))
-
-
-def zoned_content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    """TIMESTAMP in UTC, without the final ``Z``."""
-    return zoned_text(column, values, settings.zone)
 
 
 def zoned(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
@@ -193,11 +119,6 @@ def number_default(column: Column) -> bytes | None:
     return _double(default_text(column), turn=False)
 
 
-def year_default(column: Column) -> bytes | None:
-    """Return the default of a YEAR, which may have two digits."""
-    return _double(default_text(column), turn=True)
-
-
 def date_default(column: Column) -> bytes | None:
     """Return the default of a DATE in days."""
     return default_days(column) or _zero_unless_nullable(column)
@@ -233,11 +154,6 @@ def duration_default(column: Column) -> bytes | None:
     except ValueError:
         return None
     return printed(clock_micros(pa.array([clock], pa.string())))
-
-
-def bit_default(column: Column) -> bytes:
-    """Return the default of a BIT: a flag, or base64."""
-    return bit_content(column) if column.flen == 1 else b'"%s"' % bit_content(column)
 
 
 def default_bits(column: Column) -> int:
@@ -316,31 +232,46 @@ class _Row:
 
 
 _TEXT, _ZULU = (b'"', b'"'), (b'"', b'Z"')
-_INTEGER_ROW = _Row(integer_content, number_default)
-_CHARACTERS = _Row(string_content, literal_default, _TEXT)
-_DATE_ROW = _Row(days_content, date_default)
+_INTEGER_ROW = _Row(lambda column, values, settings: to_text(values), number_default)
+_FLOAT_ROW = _Row(lambda column, values, settings: number_text(values), number_default)
+_DATE_ROW = _Row(lambda column, values, settings: to_text(days(column, values, settings)), date_default)
 _TYPES = {
-    MySQLType.TINY: _INTEGER_ROW,
-    MySQLType.SHORT: _INTEGER_ROW,
-    MySQLType.INT24: _INTEGER_ROW,
-    MySQLType.LONG: _INTEGER_ROW,
-    MySQLType.LONGLONG: _Row(wrapped_content, number_default),
-    MySQLType.FLOAT: _Row(float_content, number_default),
-    MySQLType.DOUBLE: _Row(float_content, number_default),
-    MySQLType.NEWDECIMAL: _Row(decimal_content, number_default),
-    MySQLType.YEAR: _Row(integer_content, year_default),
+    **dict.fromkeys(INTEGER_TYPES, _INTEGER_ROW),
+    # beyond int64 they wrap
+    MySQLType.LONGLONG: _Row(lambda column, values, settings: to_text(values.view(pa.int64())), number_default),
+    MySQLType.FLOAT: _FLOAT_ROW,
+    MySQLType.DOUBLE: _FLOAT_ROW,
+    MySQLType.NEWDECIMAL: _Row(lambda column, values, settings: decimal_as_double(values), number_default),
+    MySQLType.YEAR: replace(_INTEGER_ROW, default=lambda column: _double(default_text(column), turn=True)),
     MySQLType.DATE: _DATE_ROW,
     MySQLType.NEWDATE: _DATE_ROW,
-    MySQLType.DATETIME: _Row(ticks_content, datetime_default),
-    MySQLType.TIMESTAMP: _Row(zoned_content, timestamp_default, _ZULU),
-    MySQLType.DURATION: _Row(micros_content, duration_default),
-    **dict.fromkeys(STRING_TYPES | {MySQLType.JSON}, _CHARACTERS),
+    MySQLType.DATETIME: _Row(
+        lambda column, values, settings: to_text(ticks(column, values, settings)), datetime_default
+    ),
+    MySQLType.TIMESTAMP: _Row(
+        lambda column, values, settings: zoned_text(column, values, settings.zone), timestamp_default, _ZULU
+    ),
+    MySQLType.DURATION: _Row(lambda column, values, settings: to_text(clock_micros(values)), duration_default),
+    **dict.fromkeys(
+        STRING_TYPES | {MySQLType.JSON},
+        _Row(
+            lambda column, values, settings: (
+                base64_text(values) if column.is_binary else text_content(column, values, JSONITER)
+            ),
+            literal_default,
+            _TEXT,
+        ),
+    ),
     MySQLType.ENUM: _Row(label_content, literal_default, _TEXT),
     MySQLType.SET: _Row(label_content, literal_default, _TEXT),
-    MySQLType.BIT: _Row(little_endian_content, bit_default, _TEXT),
-    MySQLType.VECTOR_FLOAT32: _Row(as_it_is, literal_default, _TEXT),
+    MySQLType.BIT: _Row(
+        lambda column, values, settings: little_endian_base64(values, column.flen),
+        lambda column: b'"%s"' % bit_content(column),
+        _TEXT,
+    ),
+    MySQLType.VECTOR_FLOAT32: _Row(lambda column, values, settings: values, literal_default, _TEXT),
 }
-_ONE_BIT = replace(_TYPES[MySQLType.BIT], content=flag_content, quotes=(b"", b""))
+_ONE_BIT = _Row(lambda column, values, settings: _BOOLEANS.take(values), bit_content)
 
 
 def _row(column: Column) -> _Row:

@@ -1,7 +1,9 @@
-"""Names of Kafka Connect schemas: ``<cluster>.<database>.<table>.Envelope`` and others.
+"""Debezium in JSON, written: a key and a value per row change, DDL or watermark, with or without their schemas.
 
-Rule sources: protocol document "Schema"; reference ``pingcap/tiflow: pkg/sink/codec/common/helper.go`` (SanitizeName,
-SanitizeTopicName), ``pkg/sink/codec/debezium/helper.go`` (getSchemaTopicName).
+In: the changes of one table version (:class:`DebeziumRows`), DDL and watermarks (:class:`Debezium`). Out: keys and
+values. Names of schemas are ``<cluster>.<database>.<table>.Envelope`` and others. Rule sources: protocol document
+"Payload", "Schema"; reference ``pingcap/tiflow: pkg/sink/codec/debezium`` (``codec.go``; ``helper.go``:
+getSchemaTopicName), ``pkg/sink/codec/common/helper.go`` (SanitizeName, SanitizeTopicName).
 """
 
 from __future__ import annotations
@@ -52,33 +54,10 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MOMENT_TYPES, MySQLType
 
-__all__ = [
-    "Debezium",
-    "DebeziumRows",
-    "ddl_message",
-    "envelope_schema",
-    "field_schema",
-    "key_schema",
-    "make_codec",
-    "source_schema",
-    "table_prefix",
-    "watermark_message",
-    "watermark_prefix",
-    "watermark_schema",
-]
+__all__ = ["Debezium", "DebeziumRows", "envelope_schema", "field_schema", "key_schema", "make_codec", "source_schema"]
 
 
 _NO_TOPIC_CHARACTER = re.compile(r"[^A-Za-z0-9_.]")
-
-
-def table_prefix(cluster_id: str, table: TableInfo) -> str:
-    """Return the prefix of a table's schema names; the table's name keeps its dots and leading digits."""
-    return f"{sanitize(cluster_id)}.{sanitize(table.schema)}.{_NO_TOPIC_CHARACTER.sub('_', table.name)}"
-
-
-def watermark_prefix(cluster_id: str) -> str:
-    """Return the prefix of a watermark's schema names."""
-    return f"{sanitize(cluster_id)}.watermark"
 
 
 _Member: TypeAlias = "tuple[str, Json]"
@@ -138,11 +117,6 @@ def envelope_schema(prefix: str, table: TableInfo, settings: DebeziumSettings) -
     )
     source = source_schema(settings, start_ts=settings.codec.debezium_include_start_ts)
     return _envelope(prefix, before, after, source)
-
-
-def watermark_schema(prefix: str, settings: DebeziumSettings) -> bytes:
-    """Return the schema of watermark messages."""
-    return _envelope(prefix, source_schema(settings))
 
 
 def _envelope(prefix: str, *first: bytes) -> bytes:
@@ -232,7 +206,9 @@ class DebeziumRows:
 
     @cached_property
     def _prefix(self) -> str:
-        return table_prefix(self.settings.cluster_id, self.table)
+        """The beginning of the names of the table's schemas; its own name keeps its dots and leading digits."""
+        name = _NO_TOPIC_CHARACTER.sub("_", self.table.name)
+        return f"{sanitize(self.settings.cluster_id)}.{sanitize(self.table.schema)}.{name}"
 
     @cached_property
     def _source(self) -> tuple[bytes, bytes, bytes]:
@@ -335,30 +311,6 @@ class DebeziumRows:
         raise AssertionError("a value is refused wherever it stands")
 
 
-def ddl_message(event: DdlEvent, build_ts: int, settings: DebeziumSettings) -> ControlMessage | None:
-    """Return the message of a DDL, ``None`` if its kind is not sent; ``build_ts`` is the wall clock in ms.
-
-    Raises :class:`~ticdc_emit.errors.SchemaError` where TiCDC fails at the statement.
-    """
-    payloads = ddl_payloads(event, build_ts, settings.cluster_id)
-    if payloads is None:
-        return None
-    schemas: tuple[bytes | None, bytes | None] = (None, None)
-    if not settings.codec.debezium_disable_schema:
-        schemas = change_schema(CHANGE_KEY), change_schema(CHANGE_VALUE, source_schema(settings))
-    return ControlMessage(message(payloads[0], schemas[0]), message(payloads[1], schemas[1]), event.commit_ts)
-
-
-def watermark_message(ts: int, build_ts: int, settings: DebeziumSettings) -> ControlMessage:
-    """Return the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms."""
-    key, value = watermark_payloads(ts, build_ts, settings.cluster_id)
-    schemas: tuple[bytes | None, bytes | None] = (None, None)
-    if not settings.codec.debezium_disable_schema:
-        prefix = watermark_prefix(settings.cluster_id)
-        schemas = key_schema(prefix, []), watermark_schema(prefix, settings)
-    return ControlMessage(message(key, schemas[0]), message(value, schemas[1]), ts)
-
-
 @dataclass(frozen=True)
 class Debezium:
     """The codec (see ``changes.codec.Codec``)."""
@@ -377,11 +329,25 @@ class Debezium:
 
         Raises :class:`~ticdc_emit.errors.SchemaError` for a statement at which TiCDC fails.
         """
-        return ddl_message(event, build_ts, self.settings)
+        payloads = ddl_payloads(event, build_ts, self.settings.cluster_id)
+        if payloads is None:
+            return None
+        schemas: tuple[bytes | None, bytes | None] = (None, None)
+        if not self.settings.codec.debezium_disable_schema:
+            schemas = change_schema(CHANGE_KEY), change_schema(CHANGE_VALUE, source_schema(self.settings))
+        return ControlMessage(message(payloads[0], schemas[0]), message(payloads[1], schemas[1]), event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, ``None`` without ``enable-tidb-extension``."""
-        return watermark_message(ts, build_ts, self.settings) if self.settings.codec.enable_tidb_extension else None
+        codec, cluster_id = self.settings.codec, self.settings.cluster_id
+        if not codec.enable_tidb_extension:
+            return None
+        key, value = watermark_payloads(ts, build_ts, cluster_id)
+        schemas: tuple[bytes | None, bytes | None] = (None, None)
+        if not codec.debezium_disable_schema:
+            prefix = f"{sanitize(cluster_id)}.watermark"
+            schemas = key_schema(prefix, []), _envelope(prefix, source_schema(self.settings))
+        return ControlMessage(message(key, schemas[0]), message(value, schemas[1]), ts)
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> None:
         """Return nothing: rows contain their schema."""

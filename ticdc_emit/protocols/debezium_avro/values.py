@@ -31,7 +31,7 @@ from ticdc_emit.protocols.connect.schema import DebeziumSettings
 from ticdc_emit.protocols.connect.values import Value, days, null_value, refused_at, ticks, zoned
 from ticdc_emit.protocols.debezium_avro.schema import connect_of
 from ticdc_emit.schema.model import Column
-from ticdc_emit.sql.types import LABEL_TYPES, MySQLType
+from ticdc_emit.sql.types import DATE_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
 
 __all__ = ["NULL", "VALUE", "can_fail", "refuse_beyond_long", "value_pieces"]
 
@@ -44,38 +44,14 @@ _Pieces: TypeAlias = Callable[[Column, pa.Array], list[Piece]]
 
 
 class _Row(NamedTuple):
-    """``native``: the numbers or texts that Avro encodes, ``pieces``: their encoding."""
+    """``pieces``: the encoding of numbers or texts. ``native``: makes them of accepted values, if these are not."""
 
-    native: _Native
     pieces: _Pieces
-
-
-def _as_they_are(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    return values
-
-
-def _plain_value(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    return plain_text(column, values)
-
-
-def _double(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    return values.cast(pa.float64()) if column.decimal >= 0 else values
-
-
-def _days(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    return days(column, values, settings)
-
-
-def _micros(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
-    return clock_micros(values)
+    native: _Native | None = None
 
 
 def _longs(column: Column, values: pa.Array) -> list[Piece]:
     return long_pieces(values, _UNION)
-
-
-def _floats(column: Column, values: pa.Array) -> list[Piece]:
-    return float_pieces(values, _UNION)
 
 
 def _texts(column: Column, values: pa.Array) -> list[Piece]:
@@ -93,40 +69,23 @@ def _bits(column: Column, values: pa.Array) -> list[Piece]:
     return little_endian_pieces(values, -(-column.flen // 8), _UNION)
 
 
-def _decimals(column: Column, values: pa.Array) -> list[Piece]:
-    return decimal_pieces(values, _UNION)
-
-
-_WHOLE, _TEXT = _Row(_as_they_are, _longs), _Row(_as_they_are, _texts)
-_NUMBER_AS_TEXT = _Row(_plain_value, _texts)
-_LABELS = _Row(_as_they_are, _labels)
+_FLOAT_ROW = _Row(lambda column, values: float_pieces(values, _UNION))
+_NUMBER_AS_TEXT = _Row(_texts, lambda column, values, settings: plain_text(column, values))
 _TYPES = {
-    MySQLType.TINY: _WHOLE,
-    MySQLType.SHORT: _WHOLE,
-    MySQLType.INT24: _WHOLE,
-    MySQLType.LONG: _WHOLE,
-    MySQLType.LONGLONG: _WHOLE,
-    MySQLType.YEAR: _WHOLE,
-    MySQLType.FLOAT: _Row(_double, _floats),
-    MySQLType.DOUBLE: _Row(_as_they_are, _floats),
-    MySQLType.NEWDECIMAL: _Row(_as_they_are, _decimals),
-    MySQLType.DATE: _Row(_days, _longs),
-    MySQLType.NEWDATE: _Row(_days, _longs),
-    MySQLType.DATETIME: _Row(ticks, _longs),
-    MySQLType.TIMESTAMP: _Row(zoned, _texts),
-    MySQLType.DURATION: _Row(_micros, _longs),
-    MySQLType.ENUM: _LABELS,
-    MySQLType.SET: _LABELS,
-    MySQLType.BIT: _Row(_as_they_are, _bits),
-    MySQLType.STRING: _TEXT,
-    MySQLType.VARCHAR: _TEXT,
-    MySQLType.VAR_STRING: _TEXT,
-    MySQLType.TINY_BLOB: _TEXT,
-    MySQLType.BLOB: _TEXT,
-    MySQLType.MEDIUM_BLOB: _TEXT,
-    MySQLType.LONG_BLOB: _TEXT,
-    MySQLType.JSON: _TEXT,
-    MySQLType.VECTOR_FLOAT32: _TEXT,
+    **dict.fromkeys(INTEGER_TYPES | {MySQLType.YEAR}, _Row(_longs)),
+    # a FLOAT with a scale is a double
+    MySQLType.FLOAT: _FLOAT_ROW._replace(
+        native=lambda column, values, settings: values.cast(pa.float64()) if column.decimal >= 0 else values
+    ),
+    MySQLType.DOUBLE: _FLOAT_ROW,
+    MySQLType.NEWDECIMAL: _Row(lambda column, values: decimal_pieces(values, _UNION)),
+    **dict.fromkeys(DATE_TYPES, _Row(_longs, days)),
+    MySQLType.DATETIME: _Row(_longs, ticks),
+    MySQLType.TIMESTAMP: _Row(_texts, zoned),
+    MySQLType.DURATION: _Row(_longs, lambda column, values, settings: clock_micros(values)),
+    **dict.fromkeys(LABEL_TYPES, _Row(_labels)),
+    MySQLType.BIT: _Row(_bits),
+    **dict.fromkeys(STRING_TYPES | {MySQLType.JSON, MySQLType.VECTOR_FLOAT32}, _Row(_texts)),
 }
 _NUMBERS_THAT_MAY_BE_TEXT = {MySQLType.NEWDECIMAL, MySQLType.LONGLONG}
 
@@ -147,7 +106,7 @@ def value_pieces(column: Column, values: pa.Array, settings: DebeziumSettings) -
     row = _TYPES[column.type]
     if column.type in _NUMBERS_THAT_MAY_BE_TEXT and connect_of(column, settings).type == "string":
         row = _NUMBER_AS_TEXT
-    native = row.native(column, values, settings)
+    native = values if row.native is None else row.native(column, values, settings)
     if values.null_count and column.default is not None:
         native = _with_defaults(column, values, native, settings)
     return row.pieces(column, native)

@@ -43,7 +43,6 @@ __all__ = [
     "OpenProtocol",
     "OpenRows",
     "column_flags",
-    "ddl_message",
     "framed_key",
     "framed_value",
     "json_string",
@@ -51,7 +50,6 @@ __all__ = [
     "members_of",
     "name_members",
     "updated_columns",
-    "watermark_message",
     "writer_of",
 ]
 
@@ -372,18 +370,6 @@ def name_members(schema: str, table: str, switches: OpenSwitches) -> bytes:
     )
 
 
-def ddl_message(event: DdlEvent, switches: OpenSwitches) -> ControlMessage:
-    """Return a DDL's message. The statement is printed as given."""
-    key = b'{"ts":%d%s,"t":2}' % (event.commit_ts, name_members(event.schema, event.table, switches))
-    value = b'{"q":%s,"t":%d}' % (json_string(event.query, switches), event.action_code)
-    return ControlMessage(framed_key(key), framed_value(value), event.commit_ts)
-
-
-def watermark_message(ts: int) -> ControlMessage:
-    """Return the watermark for the TSO ``ts``."""
-    return ControlMessage(framed_key(b'{"ts":%d,"t":3}' % ts), framed_value(b""), ts)
-
-
 @dataclass(frozen=True)
 class OpenProtocol:
     """The codec (see ``changes.codec.PackingCodec``)."""
@@ -400,12 +386,15 @@ class OpenProtocol:
         return OpenRows(table, self.options, self.switches)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
-        """Return the message of a DDL."""
-        return ddl_message(event, self.switches)
+        """Return the message of a DDL. The statement is printed as given."""
+        names = name_members(event.schema, event.table, self.switches)
+        key = b'{"ts":%d%s,"t":2}' % (event.commit_ts, names)
+        value = b'{"q":%s,"t":%d}' % (json_string(event.query, self.switches), event.action_code)
+        return ControlMessage(framed_key(key), framed_value(value), event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage:
         """Return the watermark message."""
-        return watermark_message(ts)
+        return ControlMessage(framed_key(b'{"ts":%d,"t":3}' % ts), framed_value(b""), ts)
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> None:
         """Return nothing: the protocol has no schema messages."""
