@@ -371,7 +371,6 @@ class AvroEvents(EventReader):
         )
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
-        """Return one image of the event in canonical text."""
         if image is None:
             return None
         message: AvroRow = event.message
@@ -497,7 +496,6 @@ _SCHEMA_ID_BYTES = 5
 
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
-    """Return the reader of a changefeed's messages."""
     assert inputs.schemas is not None  # ensured by readers.reader_for
     return AvroEvents(inputs.schemas, inputs.config.time_zone)
 

@@ -534,7 +534,6 @@ class Avro:
     refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> AvroRows:
-        """Return the row encoder of one table version, without headers."""
         return AvroRows(table, self.options, self.switches)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
@@ -561,5 +560,4 @@ class Avro:
 
 
 def make_codec(changefeed: ChangefeedConfig) -> Avro:
-    """Return the codec that a changefeed configures."""
     return Avro(changefeed.codec, changefeed.profile.avro)

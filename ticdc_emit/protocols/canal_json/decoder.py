@@ -306,7 +306,6 @@ class CanalEvents(EventReader):
         self._converts = per_object(_converts_of)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return the event of a record."""
         message = self._reader.read(key, value)
         if isinstance(message, CanalRow):
             return _row(self._claims.whole(message))
@@ -316,7 +315,6 @@ class CanalEvents(EventReader):
         return WatermarkEvent(message.commit_ts, message)
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
-        """Return one image of the event in canonical text."""
         if image is None:
             return None
         if table is None:
@@ -325,12 +323,10 @@ class CanalEvents(EventReader):
         return converted(image, self._converts(table), table=event.table)
 
     def key_names(self, event: RowEvent) -> tuple[str, ...]:
-        """Return the columns of the handle key."""
         message: CanalRow = event.message
         return message.pk_names if event.key is None else super().key_names(event)
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        """Return the content of the row, without the time of encoding."""
         row: CanalRow = event.message
         old = None if row.old is None else frozenset(row.old.items())
         parts = row.handle_key_only, row.claim_check is not None
@@ -364,7 +360,6 @@ def _row(message: CanalRow) -> RowEvent:
 
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
-    """Return the reader of a changefeed's messages."""
     return CanalEvents(inputs)
 
 

@@ -302,7 +302,6 @@ class CanalJson:
     refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> CanalJsonRows:
-        """Return the row encoder of one table version."""
         return CanalJsonRows(table, self.options, self.switches)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
@@ -342,5 +341,4 @@ class CanalJson:
 
 
 def make_codec(changefeed: ChangefeedConfig) -> CanalJson:
-    """Return the codec that a changefeed configures."""
     return CanalJson(changefeed.codec, changefeed.profile.canal_json)

@@ -27,7 +27,7 @@ from base64 import b64decode
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from ticdc_emit.protocols.canonical_text import Convert, by_column, converted, per_object
+from ticdc_emit.protocols.canonical_text import BINARY_TYPES, Convert, by_column, converted, per_object
 from ticdc_emit.protocols.connect.decoder import (
     DebeziumField,
     DebeziumMessage,
@@ -60,7 +60,6 @@ __all__ = ["DebeziumEvents", "DebeziumReader", "make_reader", "recognizers", "ty
 
 
 _INTEGER_BITS = {"int16": 16, "int32": 32, "int64": 64}
-_BINARY = {"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"}
 _DAY_ZERO = dt.date(1970, 1, 1)
 _EPOCH = dt.datetime(1970, 1, 1)
 
@@ -106,7 +105,7 @@ def _plain(value: Any, field: DebeziumField) -> Any:
         return number + (1 << 64) if number < 0 and field.tidb_type == "bigint unsigned" else number
     if field.type == "string":
         text = _text(value)
-        return b64decode(text, validate=True) if field.tidb_type in _BINARY else text
+        return b64decode(text, validate=True) if field.tidb_type in BINARY_TYPES else text
     if field.type in ("float", "double") and isinstance(value, int | float) and not isinstance(value, bool):
         return struct.unpack("<f", struct.pack("<f", value))[0] if field.type == "float" else float(value)
     raise ValueError
@@ -309,20 +308,19 @@ class DebeziumEvents(EventReader):
             max_decompressed_bytes=inputs.max_decompressed_bytes,
         )
         self._zone = inputs.config.time_zone
-        self._converts = per_object(self._converts_of_table)
+        self._converts: Callable[[TableInfo], dict[str, Convert]] = per_object(
+            lambda table: self._converts_of(table.columns)
+        )
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return the event of a record."""
         return event_of(self._reader.read(key, value))
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        """Return the content of the row, without the time of encoding."""
         row: DebeziumRow = event.message
         images = in_any_order(row.key), in_any_order(row.before), in_any_order(row.after)
         return repr((row.op, row.source, images))
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
-        """Return one image of the event in canonical text."""
         if image is None:
             return None
         if table is not None:
@@ -333,15 +331,11 @@ class DebeziumEvents(EventReader):
         columns = [debezium_column(field) for field in message.fields if field.name in image]
         return converted(image, self._converts_of(columns), table=event.table)
 
-    def _converts_of_table(self, table: TableInfo) -> dict[str, Convert]:
-        return self._converts_of(table.columns)
-
     def _converts_of(self, columns: Iterable[Column]) -> dict[str, Convert]:
         return by_column(columns, lambda column: debezium_convert(column, self._zone))
 
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
-    """Return the reader of a changefeed's messages."""
     return DebeziumEvents(inputs)
 
 

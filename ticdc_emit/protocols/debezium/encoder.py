@@ -321,7 +321,6 @@ class Debezium:
     refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> DebeziumRows:
-        """Return the row encoder of one table version."""
         return DebeziumRows(table, self.settings, reads_old=self.settings.codec.output_old_value)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
@@ -354,5 +353,4 @@ class Debezium:
 
 
 def make_codec(changefeed: ChangefeedConfig) -> Debezium:
-    """Return the codec that a changefeed configures."""
     return Debezium(DebeziumSettings.of(changefeed))

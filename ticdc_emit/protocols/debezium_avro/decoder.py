@@ -322,16 +322,13 @@ class DebeziumAvroEvents(EventReader):
         self._converts: dict[tuple[int, int], tuple[object, object, dict[str, Convert]]] = {}
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return the event of a record."""
         return event_of(self._reader.read(key, value))
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        """Return the content of the row, without the time of encoding."""
         row: DebeziumRow = event.message
         return repr((row.op, row.source, row.key, row.before, row.after))
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
-        """Return one image of the event in canonical text."""
         if image is None:
             return None
         message: DebeziumRow = event.message
@@ -443,7 +440,6 @@ _SOURCE = b"\x162.4.0.Final\nTiCDC"
 
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
-    """Return the reader of a changefeed's messages."""
     assert inputs.schemas is not None  # ensured by readers.reader_for
     return DebeziumAvroEvents(inputs.schemas, inputs.config.time_zone)
 

@@ -44,15 +44,7 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = [
-    "DebeziumAvro",
-    "DebeziumAvroRows",
-    "Headers",
-    "control_schemas",
-    "ddl_message",
-    "make_codec",
-    "watermark_message",
-]
+__all__ = ["DebeziumAvro", "DebeziumAvroRows", "Headers", "make_codec"]
 
 
 _FORM = "debezium-avro"
@@ -269,33 +261,6 @@ class _Schema:
         return header + _encoded(self.record, json.loads(go_utf8(payload)))
 
 
-def control_schemas(event: DdlEvent | None, cluster_id: str) -> Mapping[str, str]:
-    """Return the schema texts of a DDL or a watermark (``None``) by their subjects, in order of registration."""
-    if event is None:
-        schemas: Sequence[_Schema] = _of_watermarks(cluster_id)
-    else:
-        schemas = _of_ddl(cluster_id, event.schema) if is_sent(event) else ()
-    return {schema.subject: schema.text for schema in schemas}
-
-
-def ddl_message(event: DdlEvent, build_ts: int, cluster_id: str, headers: Headers) -> ControlMessage | None:
-    """Return the message of a DDL, ``None`` if its kind is not sent; ``build_ts`` is the wall clock in ms.
-
-    Raises :class:`~ticdc_emit.errors.SchemaError` where TiCDC fails at the statement, and :class:`RegistryError`
-    where a schema has no header.
-    """
-    made = ddl_payloads(event, build_ts, cluster_id)
-    return None if made is None else _message(_of_ddl(cluster_id, event.schema), made, headers, event.commit_ts)
-
-
-def watermark_message(ts: int, build_ts: int, cluster_id: str, headers: Headers) -> ControlMessage:
-    """Return the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms.
-
-    Raises :class:`RegistryError` where a schema has no header.
-    """
-    return _message(_of_watermarks(cluster_id), watermark_payloads(ts, build_ts, cluster_id), headers, ts)
-
-
 def _message(
     schemas: tuple[_Schema, _Schema], payloads: tuple[bytes, bytes], headers: Headers, ts: int
 ) -> ControlMessage:
@@ -342,12 +307,17 @@ class DebeziumAvro:
     refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> DebeziumAvroRows:
-        """Return the row encoder of one table version, without headers."""
         return DebeziumAvroRows(table, self.settings, reads_old=self.settings.codec.output_old_value)
 
     def control_schemas(self, event: DdlEvent | None) -> Mapping[str, str]:
-        """Return the schema texts of a control message by subject; none without ``avro-enable-watermark``."""
-        return control_schemas(event, self.settings.cluster_id) if self.settings.codec.avro_enable_watermark else {}
+        """Return the schema texts of a DDL or a watermark (``None``) by subject, in order of registration; none without
+        ``avro-enable-watermark`` and for kinds that are not sent.
+        """
+        if not self.settings.codec.avro_enable_watermark or (event is not None and not is_sent(event)):
+            return {}
+        cluster_id = self.settings.cluster_id
+        schemas = _of_watermarks(cluster_id) if event is None else _of_ddl(cluster_id, event.schema)
+        return {schema.subject: schema.text for schema in schemas}
 
     def with_headers(self, headers: Mapping[str, bytes]) -> DebeziumAvro:
         """Return the codec with these additional headers by schema text."""
@@ -358,21 +328,24 @@ class DebeziumAvro:
 
         Raises :class:`~ticdc_emit.errors.SchemaError` for a statement at which TiCDC fails.
         """
-        if not self.settings.codec.avro_enable_watermark:
+        cluster_id = self.settings.cluster_id
+        payloads = None
+        if self.settings.codec.avro_enable_watermark:
+            payloads = ddl_payloads(event, build_ts, cluster_id)
+        if payloads is None:
             return None
-        return ddl_message(event, build_ts, self.settings.cluster_id, self.headers)
+        return _message(_of_ddl(cluster_id, event.schema), payloads, self.headers, event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, ``None`` without ``avro-enable-watermark``."""
-        own = self.settings
-        return (
-            watermark_message(ts, build_ts, own.cluster_id, self.headers) if own.codec.avro_enable_watermark else None
-        )
+        if not self.settings.codec.avro_enable_watermark:
+            return None
+        cluster_id = self.settings.cluster_id
+        return _message(_of_watermarks(cluster_id), watermark_payloads(ts, build_ts, cluster_id), self.headers, ts)
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> None:
         """Return nothing: the registry has the schemas."""
 
 
 def make_codec(changefeed: ChangefeedConfig) -> DebeziumAvro:
-    """Return the codec that a changefeed configures."""
     return DebeziumAvro(DebeziumSettings.of(changefeed))

@@ -279,7 +279,6 @@ class OpenProtocolReader:
         return self._message(*parts[0])
 
     def parts(self, key: bytes | None, value: bytes | None) -> list[Part]:
-        """Return one record per row of a record."""
         return records_of(key, value)
 
     def _message(self, key: bytes, value: bytes) -> OpenMessage:
@@ -373,7 +372,6 @@ class OpenEvents(EventReader):
         self._told_converts = per_object(_told_converts_of)
 
     def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:
-        """Return one record per row of a record."""
         return self._reader.parts(key, value)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
@@ -386,7 +384,6 @@ class OpenEvents(EventReader):
         return WatermarkEvent(message.commit_ts, message)
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
-        """Return one image of the event in canonical text."""
         if image is None:
             return None
         message: OpenRow = event.message
@@ -394,12 +391,10 @@ class OpenEvents(EventReader):
         return converted(image, converts, table=event.table)
 
     def key_names(self, event: RowEvent) -> tuple[str, ...]:
-        """Return the columns of the handle key."""
         message: OpenRow = event.message
         return tuple(name for name, column in message.columns.items() if column.is_handle_key)
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        """Return the content of the row, without the time of encoding."""
         row: OpenRow = event.message
         old = None if row.old is None else frozenset(row.old.items())
         parts = row.handle_key_only, row.claim_check is not None, row.partition
@@ -431,7 +426,6 @@ def _row(message: OpenRow) -> RowEvent:
 
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
-    """Return the reader of a changefeed's messages."""
     return OpenEvents(inputs)
 
 

@@ -382,7 +382,6 @@ class OpenProtocol:
     refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> OpenRows:
-        """Return the row encoder of one table version."""
         return OpenRows(table, self.options, self.switches)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
@@ -401,6 +400,5 @@ class OpenProtocol:
 
 
 def make_codec(changefeed: ChangefeedConfig) -> OpenProtocol:
-    """Return the codec that a changefeed configures."""
     codec = changefeed.codec
     return OpenProtocol(codec, changefeed.profile.open_protocol, OpenPacking(codec.max_batch_size))

@@ -428,7 +428,6 @@ class SimpleEvents(EventReader):
         self._names = per_object(_names_of)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return the event of a record."""
         message = self._reader.read(key, value)
         if isinstance(message, SimpleRow):
             return _row_event(self._claims.whole(message))
@@ -470,7 +469,6 @@ class SimpleEvents(EventReader):
         return self.key_names(event) or _handle_key(newest)
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        """Return the content of the row, without the time of encoding."""
         row: SimpleRow = event.message
         members = {name: value for name, value in vars(row).items() if name not in _MADE_ANEW}
         members |= {
@@ -649,7 +647,6 @@ def _loses_rows(query: str) -> bool:
 
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
-    """Return the reader of a changefeed's messages."""
     return SimpleEvents(inputs)
 
 

@@ -584,12 +584,10 @@ class Simple:
         return self.options.encoding_format == "avro"
 
     def rows(self, table: TableInfo) -> SimpleAvroRows | SimpleJsonRows:
-        """Return the row encoder of one table version."""
         make = SimpleAvroRows if self._avro else SimpleJsonRows
         return make(table, self.options, self.location, self.switches)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
-        """Return the message of a DDL."""
         make = ddl_avro if self._avro else ddl_json
         return ControlMessage(None, make(event, build_ts, self.switches), event.commit_ts)
 
@@ -605,5 +603,4 @@ class Simple:
 
 
 def make_codec(changefeed: ChangefeedConfig) -> Simple:
-    """Return the codec that a changefeed configures."""
     return Simple(changefeed.codec, changefeed.time_zone, changefeed.profile.simple)
