@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import pyarrow as pa
 
@@ -22,9 +22,19 @@ from ticdc_emit.columnar.avro import long_pieces, zigzag_bytes
 from ticdc_emit.columnar.epochs import commit_times
 from ticdc_emit.columnar.packed_fields import Piece, elements_of, join_pieces
 from ticdc_emit.columnar.small_batches import Pieces, Render
+from ticdc_emit.columnar.value_errors import ValueRefused
+from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.schema.model import Column
 
-__all__ = ["BinaryImages", "Members", "build_time_pieces", "commit_ts_pieces", "value_pieces"]
+__all__ = [
+    "BinaryImages",
+    "Members",
+    "build_time_pieces",
+    "commit_ts_pieces",
+    "invalid_value",
+    "refuse_values",
+    "value_pieces",
+]
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,24 @@ class Members:
         if not pa.types.is_dictionary(values.type) or values.null_count:
             return enclosed(self.content(column, values), self.around(column))
         return enclosed(self.content(column, values.dictionary), self.around(column)).take(values.indices)
+
+
+def invalid_value(image: Image, column: Column, fault: ValueRefused, row: dict[str, object]) -> InvalidValueError:
+    """Return the error of a value that the protocol cannot represent; ``row``: what names its row."""
+    return InvalidValueError(
+        fault.reason, remedy=fault.remedy, table=image.table.full_name, column=column.name, row=row
+    )
+
+
+def refuse_values(image: Image, column: Column, check: Callable[[pa.Array], object]) -> None:
+    """Raise :class:`InvalidValueError` for values of a column that ``check`` refuses, by their rows' places in the
+    batch.
+    """
+    values = image.values(column)
+    try:
+        check(values)
+    except ValueRefused as fault:
+        raise image.refusal(fault, values, check, partial(invalid_value, image, column)) from None
 
 
 _MOSTLY = 0.5  # share of changed rows from which a column's both images are packed rather than gathered

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import ClassVar, NamedTuple
@@ -42,7 +41,7 @@ from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
 from ticdc_emit.config.lineages import AvroSwitches
-from ticdc_emit.errors import InvalidValueError, SchemaError, SharedSubjectError
+from ticdc_emit.errors import SchemaError, SharedSubjectError
 from ticdc_emit.protocols.avro.schema import (
     BEFORE,
     CHECKSUM_FIELDS,
@@ -53,7 +52,7 @@ from ticdc_emit.protocols.avro.schema import (
     WATERMARK,
 )
 from ticdc_emit.protocols.names import escaped_label, sanitize
-from ticdc_emit.protocols.row_images import value_pieces
+from ticdc_emit.protocols.row_images import invalid_value, refuse_values, value_pieces
 from ticdc_emit.protocols.schema_texts import SchemaTexts, float_text, header_of, json_text
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
@@ -377,19 +376,21 @@ class AvroRows:
         for shown in self._value if has_value else self._key:
             if shown.column.type is MySQLType.ENUM and not shown.column.is_virtual:
                 for image in images:
-                    _refuse_zero(image, shown.column)
+                    refuse_values(image, shown.column, partial(refuse_enum_zero, shown.column))
 
     def _refuse_virtual(self, changes: Changes) -> None:
-        for shown in self._value:
-            if shown.column.is_virtual and shown.union is None:
-                fault = ValueRefused(
-                    0,
-                    "a virtual column that is NOT NULL has no value in Avro: TiCDC fails here",
-                    "Make the column nullable or STORED, or drop it with a column selector",
-                )
-                image = changes.current
-                error = partial(_refused_at, image, shown.column, fault)
-                raise image.refused(np.arange(len(changes)), error)
+        column = next((shown.column for shown in self._value if shown.column.is_virtual and shown.union is None), None)
+        if column is None:
+            return
+        image = changes.current
+        fault = ValueRefused(
+            0,
+            "a virtual column that is NOT NULL has no value in Avro: TiCDC fails here",
+            "Make the column nullable or STORED, or drop it with a column selector",
+        )
+        raise image.refused(
+            np.arange(len(changes)), lambda row: invalid_value(image, column, fault, image.row_key(row))
+        )
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change.
@@ -453,8 +454,10 @@ class AvroRows:
         make = partial(self._value_pieces, shown.kind, shown.union)
         if shown.column.type is not MySQLType.ENUM:
             return value_pieces(image, shown.column, _FORM, make)
-        with _placed(image, shown.column):
+        try:
             return value_pieces(image, shown.column, _FORM, make)
+        except ValueRefused as fault:
+            raise invalid_value(image, shown.column, fault, image.row_key(fault.index)) from None
 
     def _value_pieces(self, kind: AvroType, union: Union | None, column: Column, values: pa.Array) -> list[Piece]:
         if column.type in LABEL_TYPES:
@@ -490,37 +493,6 @@ class AvroRows:
 def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
     """Return ``_tidb_commit_ts`` and ``_tidb_commit_physical_time``."""
     return [*long_pieces(stamps), *long_pieces(commit_times(stamps))]
-
-
-@contextmanager
-def _placed(image: Image, column: Column) -> Iterator[None]:
-    """Add the place to the error of a value that Avro cannot represent."""
-    try:
-        yield
-    except ValueRefused as fault:
-        raise _refused(image, column, fault, image.row_key(fault.index)) from None
-
-
-def _refuse_zero(image: Image, column: Column) -> None:
-    values = image.values(column)
-
-    def check(part: pa.Array) -> None:
-        refuse_enum_zero(column, part)
-
-    try:
-        check(values)
-    except ValueRefused as fault:
-        raise image.refusal(fault, values, check, lambda own, row: _refused(image, column, own, row)) from None
-
-
-def _refused_at(image: Image, column: Column, fault: ValueRefused, index: int) -> InvalidValueError:
-    return _refused(image, column, fault, image.row_key(index))
-
-
-def _refused(image: Image, column: Column, fault: ValueRefused, row: dict[str, object]) -> InvalidValueError:
-    return InvalidValueError(
-        fault.reason, remedy=fault.remedy, table=image.table.full_name, column=column.name, row=row
-    )
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,10 @@ def _content(column: Column, values: pa.Array) -> pa.Array:
     return json_content(column, values, EASYJSON)
 
 
+def _quotes(column: Column) -> tuple[bytes, bytes]:
+    return b'"', b'"'
+
+
 @dataclass(frozen=True)
 class _Members:
     """The columns of one kind of message, with every constant that depends only on them."""
@@ -99,7 +103,7 @@ class _Members:
     @cached_property
     def object(self) -> Members:
         names = tuple(json_string(column.name) + b":" for column in self.columns)
-        return Members(self.columns, names, _FORM, _content, lambda column: (b'"', b'"'))
+        return Members(self.columns, names, _FORM, _content, _quotes)
 
     @cached_property
     def mysql_type(self) -> bytes:

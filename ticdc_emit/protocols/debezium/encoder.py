@@ -11,19 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, TypeAlias
 
 import pyarrow as pa
 
 from ticdc_emit.changes.codec import ControlMessage, Encoded
-from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, join, reuse_equal
 from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.errors import InvalidValueError, RowError
 from ticdc_emit.protocols.connect.encoder import (
     Json,
     change_schema,
@@ -49,7 +47,7 @@ from ticdc_emit.protocols.connect.schema import (
 )
 from ticdc_emit.protocols.connect.values import around, content, schema_default
 from ticdc_emit.protocols.names import sanitize
-from ticdc_emit.protocols.row_images import Members
+from ticdc_emit.protocols.row_images import Members, refuse_values
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MOMENT_TYPES, MySQLType
@@ -252,7 +250,7 @@ class DebeziumRows:
                 try:
                     self._object.text(image, column)
                 except ValueRefused:
-                    raise self._refusal(column, image) from None
+                    refuse_values(image, column, partial(self._content, column))
 
     def encode(self, changes: Changes) -> Encoded:
         """Return key and value of each change."""
@@ -294,21 +292,6 @@ class DebeziumRows:
 
     def _content(self, column: Column, values: pa.Array) -> pa.Array:
         return content(column, values, self.settings)
-
-    def _refusal(self, column: Column, image: Image) -> RowError:
-        """Return the error of a column that was refused, by the row's place in the whole batch."""
-        values = image.values(column)
-
-        def error(fault: ValueRefused, row: dict[str, object]) -> InvalidValueError:
-            return InvalidValueError(
-                fault.reason, remedy=fault.remedy, table=self.table.full_name, column=column.name, row=row
-            )
-
-        try:
-            self._content(column, values)
-        except ValueRefused as fault:
-            return image.refusal(fault, values, lambda part: self._content(column, part), error)
-        raise AssertionError("a value is refused wherever it stands")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -26,7 +26,7 @@ from ticdc_emit.columnar.epochs import commit_times
 from ticdc_emit.columnar.packed_fields import Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.errors import InvalidValueError, RegistryError, RowError
+from ticdc_emit.errors import RegistryError
 from ticdc_emit.protocols.connect.encoder import ddl_payloads, is_sent, watermark_payloads
 from ticdc_emit.protocols.connect.schema import CONNECTOR, VERSION, DebeziumSettings
 from ticdc_emit.protocols.debezium_avro.schema import (
@@ -37,7 +37,7 @@ from ticdc_emit.protocols.debezium_avro.schema import (
     watermark_schemas,
 )
 from ticdc_emit.protocols.debezium_avro.values import NULL, VALUE, can_fail, refuse_beyond_long, value_pieces
-from ticdc_emit.protocols.row_images import BinaryImages
+from ticdc_emit.protocols.row_images import BinaryImages, refuse_values
 from ticdc_emit.protocols.schema_texts import SchemaTexts, any_text, header_of
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
@@ -142,15 +142,13 @@ class DebeziumAvroRows:
             images.append(changes.old)
         for image in images:
             for column in self._longs:
-                self._checked(column, image, lambda column, image: refuse_beyond_long(image.values(column)))
+                refuse_values(image, column, refuse_beyond_long)
+            lay = self._laid.joined if changes.op is Op.UPDATE else self._laid.entry
             for column in self._refusable:
-                self._checked(column, image, self._laid.joined if changes.op is Op.UPDATE else self._laid.entry)
-
-    def _checked(self, column: Column, image: Image, make: Callable[[Column, Image], object]) -> None:
-        try:
-            make(column, image)
-        except ValueRefused:
-            raise self._refusal(column, image) from None
+                try:
+                    lay(column, image)
+                except ValueRefused:
+                    refuse_values(image, column, partial(self._value, column))
 
     def encode(self, changes: Changes) -> Encoded:
         """Return key and value of each change.
@@ -211,26 +209,6 @@ class DebeziumAvroRows:
 
     def _value(self, column: Column, values: pa.Array) -> list[Piece]:
         return value_pieces(column, values, self.settings)
-
-    def _refusal(self, column: Column, image: Image) -> RowError:
-        """Return the error of a column that was refused, by the row's place in the whole batch."""
-        values = image.values(column)
-
-        def error(fault: ValueRefused, row: dict[str, object]) -> InvalidValueError:
-            return InvalidValueError(
-                fault.reason, remedy=fault.remedy, table=self.table.full_name, column=column.name, row=row
-            )
-
-        def check(part: pa.Array) -> None:
-            if column in self._longs:
-                refuse_beyond_long(part)
-            self._value(column, part)
-
-        try:
-            check(values)
-        except ValueRefused as fault:
-            return image.refusal(fault, values, check, error)
-        raise AssertionError("a value is refused wherever it stands")
 
 
 Headers = Mapping[str, bytes]
