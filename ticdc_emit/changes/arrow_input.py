@@ -1,4 +1,4 @@
-"""The public forms of row changes as Arrow columns: which there are, and which columns they need.
+"""The public forms of row changes as Arrow columns: which they are, and how they become one normal form.
 
 **Typed**: ``op``, ``commit_ts`` (TSO) or ``commit_time`` (a timestamp with a zone), optional ``seq`` and what
 ``changes.attributes`` lists, ``before`` and ``after`` as structs or maps of one table's columns. **Generic**: the same

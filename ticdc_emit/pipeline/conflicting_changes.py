@@ -46,14 +46,14 @@ class ConflictCheck:
 
     def __init__(self, tables: Sequence[TablePlan]) -> None:
         self._tables = tables
-        self._open = _Open(b"")
+        self._open = _OpenTransaction(b"")
 
     def check(self, keys: pa.Array) -> None:
         """Raise :class:`DuplicateChangeError` for a change whose key another change of its transaction has too."""
         if len(keys) == 0:
             return
         if keys[0].as_py()[:TRANSACTION_BYTES] == self._open.transaction:
-            self._check_open(keys)
+            self._check_open_transaction(keys)
         stamps = commit_stamps(keys)
         equal = stamps[1:] == stamps[:-1]
         tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
@@ -62,11 +62,11 @@ class ConflictCheck:
             self._refuse(_repeated(*_identities(rows)))
         last = keys[len(keys) - 1].as_py()[:TRANSACTION_BYTES]
         if last != self._open.transaction:
-            self._open = _Open(last)
+            self._open = _OpenTransaction(last)
         # the keys of the last transaction alone are held, so that the window is let go
         self._open.windows.append(_of_transaction(keys, last))
 
-    def _check_open(self, keys: pa.Array) -> None:
+    def _check_open_transaction(self, keys: pa.Array) -> None:
         """Look for changes of the open transaction that an earlier window had."""
         identities, roles = _identities(_of_transaction(keys, self._open.transaction))
         self._refuse(self._open.repeated(identities, roles))
@@ -85,7 +85,7 @@ class ConflictCheck:
         )
 
 
-class _Open:
+class _OpenTransaction:
     """The changes so far of a transaction that the next window may continue: their keys, and hashes in sorted runs."""
 
     def __init__(self, transaction: bytes) -> None:

@@ -46,11 +46,11 @@ def drop_unreplicated(
     """
     if table.left_out:
         left_out = table.rows_left_out(batch.column("commit_ts"), _physical_ids(batch, table), keyless=keyless)
-        batch = _without(batch, left_out, kept_back)
+        batch = _drop(batch, left_out, kept_back)
     if plan.ignored_start_ts and START_TS in batch.schema.names:
         starts = batch.column(START_TS).fill_null(-1).to_numpy(zero_copy_only=False)
         wanted = np.fromiter(plan.ignored_start_ts, np.uint64, len(plan.ignored_start_ts)).astype(np.int64)
-        batch = _without(batch, [(BY_START_TS, np.isin(starts, wanted))], kept_back)
+        batch = _drop(batch, [(BY_START_TS, np.isin(starts, wanted))], kept_back)
     return batch
 
 
@@ -71,45 +71,47 @@ def split_and_filter(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_b
     if not any(table.filters):
         return split_updates(batch, table, plan)
     if plan.transactions.filtered_updates == "whole":
-        return split_updates(_filtered(batch, table, plan, kept_back), table, plan)
-    batch = _by(batch, table, kept_back, lambda rows, encoder, filters: _kinds(rows, filters, [Op.UPDATE]))
-    return _filtered(split_updates(batch, table, plan), table, plan, kept_back)
+        return split_updates(_apply_filters(batch, table, plan, kept_back), table, plan)
+    batch = _drop_judged(
+        batch, table, kept_back, lambda rows, encoder, filters: _ignored_kinds(rows, filters, [Op.UPDATE])
+    )
+    return _apply_filters(split_updates(batch, table, plan), table, plan, kept_back)
 
 
-def _filtered(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
-    batch = _by(batch, table, kept_back, lambda rows, encoder, filters: _kinds(rows, filters, Op))
+def _apply_filters(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
+    batch = _drop_judged(batch, table, kept_back, lambda rows, encoder, filters: _ignored_kinds(rows, filters, Op))
 
-    def by_values(
+    def ignored_values(
         rows: pa.RecordBatch, encoder: RowEncoder, filters: RowFilter
     ) -> Iterable[tuple[str, npt.NDArray[np.bool_]]]:
-        return _values(rows, table, encoder, filters, plan)
+        return _ignored_values(rows, table, encoder, filters, plan)
 
-    return _by(batch, table, kept_back, by_values)
+    return _drop_judged(batch, table, kept_back, ignored_values)
 
 
-def _by(
+def _drop_judged(
     batch: pa.RecordBatch,
     table: TablePlan,
     kept_back: Counter[str],
-    judged: Callable[[pa.RecordBatch, RowEncoder, RowFilter], Iterable[tuple[str, Mask]]],
+    judge: Callable[[pa.RecordBatch, RowEncoder, RowFilter], Iterable[tuple[str, Mask]]],
 ) -> pa.RecordBatch:
-    """Return the batch without the rows that ``judged`` names in the rows of each table version."""
+    """Return the batch without the rows that ``judge`` names among the rows of each table version."""
     left_out: list[tuple[str, Mask]] = []
     for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
         filters = table.filter_of(encoder)
         if filters is None:
             continue
-        for reason, rows in judged(batch.slice(start, length), encoder, filters):
+        for reason, rows in judge(batch.slice(start, length), encoder, filters):
             mask = np.zeros(batch.num_rows, np.bool_)
             mask[start : start + length] = rows
             left_out.append((reason, mask))
-    return _without(batch, left_out, kept_back)
+    return _drop(batch, left_out, kept_back)
 
 
-def _without(batch: pa.RecordBatch, judged: Iterable[tuple[str, Mask]], kept_back: Counter[str]) -> pa.RecordBatch:
+def _drop(batch: pa.RecordBatch, masks: Iterable[tuple[str, Mask]], kept_back: Counter[str]) -> pa.RecordBatch:
     """Return the batch without the rows of any mask; a row counts for the first that holds it."""
     gone = np.zeros(batch.num_rows, np.bool_)
-    for reason, mask in judged:
+    for reason, mask in masks:
         count = int((mask & ~gone).sum())
         if count:
             kept_back[reason] += count
@@ -117,14 +119,14 @@ def _without(batch: pa.RecordBatch, judged: Iterable[tuple[str, Mask]], kept_bac
     return batch.filter(pa.array(~gone)) if gone.any() else batch
 
 
-def _kinds(rows: pa.RecordBatch, filters: RowFilter, ops: Iterable[Op]) -> Iterator[tuple[str, Mask]]:
+def _ignored_kinds(rows: pa.RecordBatch, filters: RowFilter, ops: Iterable[Op]) -> Iterator[tuple[str, Mask]]:
     kinds = kind_ranks(rows)
     for op in ops:
         if op in filters.kinds:
             yield filters.kinds[op], kinds == _RANKS[op]
 
 
-def _values(
+def _ignored_values(
     rows: pa.RecordBatch, table: TablePlan, encoder: RowEncoder, filters: RowFilter, plan: Plan
 ) -> Iterator[tuple[str, Mask]]:
     kinds = kind_ranks(rows)
@@ -143,14 +145,14 @@ def _values(
         for columns in only:
             yield (
                 columns.name,
-                _spread(_changes_only(images, columns.columns, len(places), plan), places, rows.num_rows),
+                _spread(_changes_no_others(images, columns.columns, len(places), plan), places, rows.num_rows),
             )
         for each in wanted:
             ignored = each.expression.ignored(images[each.image], len(places))
             yield each.name, _spread(ignored, places, rows.num_rows)
 
 
-def _changes_only(
+def _changes_no_others(
     images: Mapping[Literal["before", "after"], Image], columns: frozenset[str], count: int, plan: Plan
 ) -> Mask:
     """Return which updates change none but these columns; one that changes nothing does so too."""
