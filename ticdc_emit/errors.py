@@ -9,6 +9,8 @@ Never put a secret into a message or a context value: mask URIs with :func:`ticd
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -119,6 +121,18 @@ class TicdcEmitWarning(UserWarning):
 
     ``warnings.simplefilter("error", TicdcEmitWarning)`` makes them errors, as ``--strict`` does.
     """
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called into this library; in a worker process of Spark, that is a line of Spark.
+
+    Python has that as ``skip_file_prefixes``, but only from 3.12, and generated code (the ``__init__`` of a dataclass)
+    has no file.
+    """
+    frame, inside = sys._getframe().f_back, 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0]:
+        frame, inside = frame.f_back, inside + 1
+    warnings.warn(message, category, stacklevel=inside + 1)
 
 
 def _rebuild(kind: type[TicdcEmitError], message: str, remedy: str, context: dict[str, Any]) -> TicdcEmitError:

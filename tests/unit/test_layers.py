@@ -11,7 +11,7 @@ from ticdc_emit.config import Protocol
 
 ROOT = Path(__file__).parents[2] / "ticdc_emit"
 FLOORS = (
-    ("errors", "caller", "exports", "hints", "tso", "json_depth"),
+    ("errors", "exports", "hints", "tso", "json_depth"),
     ("java", "pictures", "regexp", "temporary"),
     ("sql",),
     ("schema",),

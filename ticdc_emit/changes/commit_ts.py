@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.caller import warn_caller
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.errors import (
     InvalidValueError,
@@ -25,6 +24,7 @@ from ticdc_emit.errors import (
     TicdcEmitWarning,
     UnsupportedTypeError,
     shown,
+    warn_caller,
 )
 from ticdc_emit.tso import LOGICAL_BITS, MAX_TSO, physical_ms, tso_from_datetime, tso_from_micros
 

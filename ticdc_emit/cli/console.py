@@ -30,9 +30,9 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from ticdc_emit.caller import warn_caller
 from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.config.secrets import printable
+from ticdc_emit.errors import warn_caller
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.caller import warn_caller
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, warn_of_nothing
 from ticdc_emit.cli.html import Pictures
@@ -40,6 +39,7 @@ from ticdc_emit.errors import (
     SchemaError,
     UnknownTableError,
     shown,
+    warn_caller,
 )
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import catalog_for

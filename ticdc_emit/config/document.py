@@ -19,9 +19,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ticdc_emit.caller import warn_caller
 from ticdc_emit.config.secrets import mask_text
-from ticdc_emit.errors import ConfigError, TicdcEmitWarning
+from ticdc_emit.errors import ConfigError, TicdcEmitWarning, warn_caller
 from ticdc_emit.hints import closest
 
 __all__ = [
@@ -41,6 +40,25 @@ __all__ = [
 
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+_NAMES = {bool: "boolean", int: "integer", float: "float", str: "string", list: "array", tuple: "array", dict: "table"}
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+_NUMBER = re.compile(r"[0-9]*(?:\.[0-9]*)?")
+_UNIT = re.compile(r"[^.0-9]+")
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 
 
 class ConfigWarning(TicdcEmitWarning):
@@ -64,24 +82,6 @@ def refused(code: str, text: str, *, option: str, remedy: str = "") -> ConfigErr
 def bind_refused(cause: str, *, option: str, remedy: str = "") -> ConfigError:
     """Return the refusal of a URI parameter that does not parse. TiCDC uses an error code of MySQL for every sink."""
     return refused("ErrMySQLInvalidConfig", f"MySQL config invalid: {cause}", option=option, remedy=remedy)
-
-
-_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
-_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
-_NUMBER = re.compile(r"[0-9]*(?:\.[0-9]*)?")
-_UNIT = re.compile(r"[^.0-9]+")
-_NANOSECONDS = {
-    "ns": 1,
-    "us": 10**3,
-    "µs": 10**3,
-    "μs": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "m": 60 * 10**9,
-    "h": 3600 * 10**9,
-}
-_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 
 
 class GoSyntaxError(ValueError):
@@ -175,11 +175,6 @@ def _quote_bytes(text: str) -> str:
         else:
             shown.append("\\" + character if character in '"\\' else character)
     return '"' + "".join(shown) + '"'
-
-
-T = TypeVar("T")
-
-_NAMES = {bool: "boolean", int: "integer", float: "float", str: "string", list: "array", tuple: "array", dict: "table"}
 
 
 def read_document(changefeed: str | os.PathLike[str] | Mapping[str, Any] | None) -> Section:

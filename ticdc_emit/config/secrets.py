@@ -40,8 +40,69 @@ __all__ = [
     "uri_secrets",
 ]
 
-
+T = TypeVar("T")
+P = ParamSpec("P")
 MASK = "****"
+
+
+class Secret(Generic[T]):
+    """A value that never prints: ``repr``, ``str`` and ``format`` are ``****``.
+
+    Immutable; compares, hashes and pickles by its value.  Deliberately not a dataclass: ``dataclasses.asdict`` of a
+    config must not open it.
+    """
+
+    __slots__ = ("_value",)
+    _value: T
+
+    def __init__(self, value: T) -> None:
+        object.__setattr__(self, "_value", value)
+
+    def reveal(self) -> T:
+        """Return the value itself, for the place that needs it."""
+        return self._value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Secret is immutable")
+
+    def __eq__(self, other: object) -> bool:
+        return self._value == other._value if isinstance(other, Secret) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._value))
+
+    def __reduce__(self) -> tuple[type[Secret[T]], tuple[T]]:
+        return Secret, (self._value,)
+
+    def __repr__(self) -> str:
+        return MASK
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return MASK
+
+
+def hides_arguments(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function whose arguments or locals are secrets in clear text: its errors lose its frames.
+
+    Many tools print a traceback with the local variables of every frame.  The library's own errors need no frames; any
+    other exception keeps its whole traceback.
+    """
+
+    @wraps(function)
+    def hidden(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except TicdcEmitError as error:
+            del args, kwargs
+            raise error.with_traceback(None)  # noqa: B904 - the same error, with the cause that it had
+
+    return hidden
+
+
+# -- secrets that are known, in the texts of others --------------------------------------------------------------------
+
 _ROUNDS = 3
 _A_WORD = 4
 """A shorter secret is a part of many words, so it is masked only as a whole word."""
@@ -53,13 +114,6 @@ _ESCAPE = re.compile(
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _FORM = re.compile(r"(?:%[0-9A-Fa-f]{2})+|\+")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[a-z]{2,5});")
-
-
-class _View(NamedTuple):
-    """A decoded text. ``places``: where each character begins in the original text, and where the last one ends."""
-
-    text: str
-    places: list[int]
 
 
 def hide(text: str, secrets: Iterable[str | bytes]) -> str:
@@ -74,6 +128,13 @@ def hide(text: str, secrets: Iterable[str | bytes]) -> str:
             shown += [text[at:start], MASK]
         at = max(at, end)
     return "".join([*shown, text[at:]])
+
+
+class _View(NamedTuple):
+    """A decoded text. ``places``: where each character begins in the original text, and where the last one ends."""
+
+    text: str
+    places: list[int]
 
 
 def _forms(secrets: Iterable[str | bytes]) -> Iterator[str]:
@@ -157,11 +218,7 @@ def _characters(data: bytes, width: int, errors: str = "surrogateescape") -> lis
 _DECODERS = ((_ESCAPE, _unescaped), (_PERCENT, _unquoted), (_FORM, _unquoted), (_ENTITY, _entity))
 
 
-_ACTS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_SHORT_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
-
-T = TypeVar("T")
-P = ParamSpec("P")
+# -- secrets that are not known: by the names of parameters ------------------------------------------------------------
 
 _SENSITIVE_WORDS = (
     "password",
@@ -203,62 +260,8 @@ _VALUE = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _AUTHORIZATION = re.compile(r"(?i)\b(Bearer|Basic)(\s+)(?![a-z]+\b)[A-Za-z0-9._~+/\-]{6,}=*")
-
-
-class Secret(Generic[T]):
-    """A value that never prints: ``repr``, ``str`` and ``format`` are ``****``.
-
-    Immutable; compares, hashes and pickles by its value.  Deliberately not a dataclass: ``dataclasses.asdict`` of a
-    config must not open it.
-    """
-
-    __slots__ = ("_value",)
-    _value: T
-
-    def __init__(self, value: T) -> None:
-        object.__setattr__(self, "_value", value)
-
-    def reveal(self) -> T:
-        """Return the value itself, for the place that needs it."""
-        return self._value
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a Secret is immutable")
-
-    def __eq__(self, other: object) -> bool:
-        return self._value == other._value if isinstance(other, Secret) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((Secret, self._value))
-
-    def __reduce__(self) -> tuple[type[Secret[T]], tuple[T]]:
-        return Secret, (self._value,)
-
-    def __repr__(self) -> str:
-        return MASK
-
-    __str__ = __repr__
-
-    def __format__(self, spec: str) -> str:
-        return MASK
-
-
-def hides_arguments(function: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a function whose arguments or locals are secrets in clear text: its errors lose its frames.
-
-    Many tools print a traceback with the local variables of every frame.  The library's own errors need no frames; any
-    other exception keeps its whole traceback.
-    """
-
-    @wraps(function)
-    def hidden(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return function(*args, **kwargs)
-        except TicdcEmitError as error:
-            del args, kwargs
-            raise error.with_traceback(None)  # noqa: B904 - the same error, with the cause that it had
-
-    return hidden
+_ACTS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_SHORT_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def is_sensitive_name(name: str) -> bool:
@@ -315,10 +318,10 @@ def shown_names(names: Iterable[str]) -> list[str]:
 
     An unknown name after a secret may be the rest of it: ``password=abc&REST=x`` is ``abc&REST=x`` unescaped.
     """
-    shown, behind_secret = [], False
+    shown, after_secret = [], False
     for name in names:
-        if not behind_secret or _plain_name(name) in KNOWN_PARAMETERS:
-            behind_secret = is_sensitive_name(name) and not name.lower().startswith(_CLIENT)
+        if not after_secret or name.lower().replace("_", "-") in KNOWN_PARAMETERS:
+            after_secret = is_sensitive_name(name) and not name.lower().startswith(_CLIENT)
             shown.append(name)
         else:
             shown.append(MASK)
@@ -328,10 +331,6 @@ def shown_names(names: Iterable[str]) -> list[str]:
 def is_host_list(authority: str) -> bool:
     """Return whether this is ``host[:port]``, once or separated by commas, and nothing else."""
     return _HOSTS.match(authority) is not None
-
-
-def _plain_name(name: str) -> str:
-    return name.lower().replace("_", "-")
 
 
 def _mask_assignments(text: str) -> str:
@@ -412,6 +411,8 @@ def _mask_pair(pair: str, depth: int) -> str:
     return f"{name}={MASK}"
 
 
+# -- lines of other libraries' loggers ---------------------------------------------------------------------------------
+
 AWS_LOGGERS = (
     "botocore.auth",
     "botocore.awsrequest",
@@ -429,6 +430,18 @@ HTTP_LOGGERS = ("httpcore.connection", "httpcore.http11", "httpcore.proxy", "htt
 """Loggers of answers' headers, which may repeat a login."""
 
 
+def hide_in_logs(loggers: Iterable[str], secrets: Iterable[Secret[str] | None]) -> None:
+    """Mask the secrets in the lines of these loggers. May be called again, also with other secrets."""
+    known = [secret for secret in secrets if secret is not None and secret.reveal()]
+    for name in loggers if known else ():
+        logger = logging.getLogger(name)
+        masking = next((each for each in logger.filters if isinstance(each, _Masking)), None)
+        if masking is None:
+            masking = _Masking()
+            logger.addFilter(masking)
+        masking.add(known)
+
+
 class _Masking(logging.Filter):
     def __init__(self) -> None:
         super().__init__()
@@ -443,15 +456,3 @@ class _Masking(logging.Filter):
         if shown != text:
             record.msg, record.args = shown, None
         return True
-
-
-def hide_in_logs(loggers: Iterable[str], secrets: Iterable[Secret[str] | None]) -> None:
-    """Mask the secrets in the lines of these loggers. May be called again, also with other secrets."""
-    known = [secret for secret in secrets if secret is not None and secret.reveal()]
-    for name in loggers if known else ():
-        logger = logging.getLogger(name)
-        masking = next((each for each in logger.filters if isinstance(each, _Masking)), None)
-        if masking is None:
-            masking = _Masking()
-            logger.addFilter(masking)
-        masking.add(known)

@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.caller import warn_caller
 from ticdc_emit.changes.codec import Codec, RowEncoder
 from ticdc_emit.changes.model import encoding_shape, key_shape
 from ticdc_emit.columnar.values import Rendering
@@ -30,6 +29,7 @@ from ticdc_emit.errors import (
     SchemaError,
     TicdcEmitWarning,
     UnknownTableError,
+    warn_caller,
 )
 from ticdc_emit.pipeline.large_messages import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
