@@ -14,7 +14,7 @@ from hypothesis_profiles import examples
 
 from ticdc_emit import load_changefeed
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.pipeline import row_sorter as pieces_module
+from ticdc_emit.pipeline import row_sorter
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.row_sorter import RowSorter
 from ticdc_emit.schema.catalog import catalog_from_sql
@@ -83,29 +83,29 @@ def blocks(draw: st.DrawFn) -> pa.RecordBatch:
 
 def arranged(plan: Plan, block: pa.RecordBatch, late_until: int | None) -> Any:
     """Return each table's rows and keys, and what was found out; or the error."""
-    arranger = RowSorter(plan, None, "drop", late_until)
+    sorter = RowSorter(plan, None, "drop", late_until)
     found: dict[str, list[Any]] = {}
     try:
-        for rows in arranger.gather([block]):
-            for piece in (own for each in arranger.sort(rows) for own in each.by_table()):
+        for rows in sorter.gather([block]):
+            for piece in (own for each in sorter.sort(rows) for own in each.by_table()):
                 pairs = zip(piece.keys.to_pylist(), piece.batch.to_pylist(), strict=True)
                 found.setdefault(piece.tables.name, []).extend(pairs)
     except TicdcEmitError as fault:
         return type(fault), str(fault)
-    return found, arranger.late_rows, arranger.split_transactions
+    return found, sorter.late_rows, sorter.split_transactions
 
 
 @pytest.mark.parametrize("profile", PLANS)
 @given(block=blocks(), late_until=st.sampled_from([None, TS - 1, TS + 2]))
 @settings(max_examples=examples(150), deadline=None)
 def test_alike_is_as_alone(profile: str, block: pa.RecordBatch, late_until: int | None) -> None:
-    with mock.patch.object(pieces_module, "by_key_shape", lambda tables, plan: [[table] for table in tables]):
+    with mock.patch.object(row_sorter, "by_key_shape", lambda tables, plan: [[table] for table in tables]):
         alone = arranged(PLANS[profile], block, late_until)
     assert arranged(PLANS[profile], block, late_until) == alone
 
 
 def test_tables_with_keys_of_one_name_and_kind_are_alike() -> None:
     plan = PLANS["classic"]
-    tables = [pieces_module.TableRows(plan.table("s", name), np.zeros(0, np.int64)) for name in "abcdefgh"]
-    groups = pieces_module.by_key_shape(tables, plan)
+    tables = [row_sorter.TableRows(plan.table("s", name), np.zeros(0, np.int64)) for name in "abcdefgh"]
+    groups = row_sorter.by_key_shape(tables, plan)
     assert ["".join(each.table.name for each in group) for group in groups] == ["abc", "de", "f", "gh"]

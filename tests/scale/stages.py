@@ -83,15 +83,15 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
     in_order = list(_batches(table, rows))
 
     def arrange() -> None:
-        arranger = RowSorter(plan, key, "error", None)
-        for block in arranger.gather(in_order):
-            for _ in arranger.sort(block):
+        sorter = RowSorter(plan, key, "error", None)
+        for block in sorter.gather(in_order):
+            for _ in sorter.sort(block):
                 pass
 
     def messages() -> int:
-        arranger, size = RowSorter(plan, key, "error", None), 0
-        for block in arranger.gather(in_order):
-            for rows in arranger.sort(block):
+        sorter, size = RowSorter(plan, key, "error", None), 0
+        for block in sorter.gather(in_order):
+            for rows in sorter.sort(block):
                 for encoded in encode_batches(rows.bounded(), plan):
                     size += encoded.nbytes
         return size

@@ -63,9 +63,9 @@ def _changes(count: int) -> pa.RecordBatch:
 def test_pieces_are_cut_by_the_size_of_their_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = encoder_of(URIS[0], "create table test.t (id bigint primary key)")
     monkeypatch.setattr(model, "OUTPUT_BYTES", 100 * encoder.plan.table("test", "t").overhead)
-    arranger = RowSorter(encoder.plan, ("test", "t"), "emit", None)
-    (rows,) = arranger.gather([_changes(1000)])
-    (piece,) = arranger.sort(rows)
+    sorter = RowSorter(encoder.plan, ("test", "t"), "emit", None)
+    (rows,) = sorter.gather([_changes(1000)])
+    (piece,) = sorter.sort(rows)
     assert [part.length for part in piece.bounded()] == [100] * 10
 
 

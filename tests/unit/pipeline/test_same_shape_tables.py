@@ -135,13 +135,13 @@ def test_siblings_are_as_alone(uri: str) -> None:
 
 def test_tables_of_the_same_columns_are_siblings() -> None:
     plan = plan_of(config_of(URIS[0]))
-    arranger = RowSorter(plan, None, "error", None)
-    (rows,) = arranger.gather([pa.RecordBatch.from_pylist(history(), schema=FORM)])
+    sorter = RowSorter(plan, None, "error", None)
+    (rows,) = sorter.gather([pa.RecordBatch.from_pylist(history(), schema=FORM)])
     found = [
         "".join(sorted(table.name for table in piece.tables.tables))
         if isinstance(piece.tables, TableGroup)
         else piece.tables.name
-        for piece in arranger.sort(rows)
+        for piece in sorter.sort(rows)
     ]
     assert sorted(found) == ["abc", "de", "f", "other"]
 
