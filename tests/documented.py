@@ -33,7 +33,7 @@ NOT_RUN = {
     "PYSPARK_DRIVER_PYTHON": "as above: tests/cluster submits such a job",
     "tox": "as above",
     "ticdc-emit tail --follow": "does not end",
-    "ticdc-emit tail --sink-uri @": "tests/unit/cli/test_secret_options.py reads sink URIs from files",
+    "ticdc-emit tail --sink-uri @": "tests/unit/cli/test_options.py reads sink URIs from files",
     "kafka-console-consumer": "does not end; tests/integration/consumers/test_serve_attached.py runs it at night",
     "ticdc-emit serve": "does not end; tests/unit/cli/test_serve.py runs it until a signal",
 }
