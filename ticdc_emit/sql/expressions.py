@@ -38,7 +38,9 @@ from ticdc_emit.sql.inference.operands import (
 )
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
+    FLOAT_TYPES,
     LABEL_TYPES,
+    TYPES,
     ColumnFlag,
     MySQLType,
 )
@@ -121,17 +123,11 @@ def _cast_value(value: Value, to: CastType) -> Value:
 # -- types -------------------------------------------------------------------------------------------------------------
 
 _INT64 = 1 << 63
+_OF_THEIR_TYPES = (MySQLType.DATE, MySQLType.DATETIME, MySQLType.DURATION, MySQLType.NEWDECIMAL, MySQLType.YEAR)
 # (length, decimals) of CAST types if the statement has none
-_CAST_LENGTHS = {
-    MySQLType.DATE: (10, 0),
-    MySQLType.DATETIME: (19, 0),
-    MySQLType.DURATION: (10, 0),
-    MySQLType.NEWDECIMAL: (10, 0),
+_CAST_LENGTHS = {kind: (TYPES[kind].length, TYPES[kind].decimals) for kind in (*_OF_THEIR_TYPES, *FLOAT_TYPES)} | {
     MySQLType.LONGLONG: (22, 0),
-    MySQLType.DOUBLE: (22, UNSPECIFIED),
-    MySQLType.FLOAT: (12, UNSPECIFIED),
     MySQLType.JSON: (4194304, 0),
-    MySQLType.YEAR: (4, 0),
 }
 _NOT_IN_ARRAYS = frozenset({MySQLType.YEAR, MySQLType.JSON, MySQLType.FLOAT, MySQLType.NEWDECIMAL})
 
