@@ -58,8 +58,6 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import schema_and_name
 
-__all__ = ["Encoder"]
-
 
 class Encoder:
     """Encodes the row changes of a changefeed's tables, batch by batch. Holds no connection and sends nothing.

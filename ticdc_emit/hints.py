@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["closest", "counted", "did_you_mean", "names"]
-
 _LONGEST = 200
 
 

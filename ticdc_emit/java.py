@@ -21,18 +21,6 @@ from pathlib import Path
 
 from ticdc_emit.errors import MissingDependencyError
 
-__all__ = [
-    "MINIMUM_JAVA",
-    "batch_jvm",
-    "find_java",
-    "java_cache",
-    "java_env",
-    "java_version",
-    "names_collector",
-    "short_lived_jvm",
-    "user_cache",
-]
-
 logger = logging.getLogger(__name__)
 
 MINIMUM_JAVA = 17

@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["DEEPEST", "check_depth", "parsed", "too_deep"]
-
 DEEPEST = 120
 """Levels of lists and objects. TiDB's JSON has at most 100, and no message of TiCDC's more than 10."""
 

@@ -14,9 +14,6 @@ from typing import Any
 
 from ticdc_emit.errors import MissingDependencyError
 
-__all__ = ["GoRegexp", "GoRegexpError", "compile_regexp"]
-
-
 _GO_CAUSES = {
     "missing )": "missing closing )",
     "missing ]": "missing closing ]",

@@ -18,8 +18,6 @@ from typing import IO, Any, TypeAlias
 
 from ticdc_emit.errors import TemporaryFileError
 
-__all__ = ["OpenFile", "close_quietly", "own_folder", "writing_temporary_files"]
-
 OpenFile: TypeAlias = "Callable[[str, str], IO[Any]]"
 """Opens a file of a folder by its name, to read (``rb``) or to write a new one (``wb``)."""
 

@@ -22,22 +22,6 @@ from ticdc_emit.columnar.buffers import compact, null_mask, order_of_codes, text
 from ticdc_emit.columnar.escape import first_invalid_utf8
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, SchemaError, UnsupportedTypeError
 
-__all__ = [
-    "DDL_OP",
-    "GENERIC_NAMES",
-    "TABLE_NAMES",
-    "changes_table",
-    "check_columns",
-    "is_ddl",
-    "is_generic",
-    "is_tabular",
-    "normal_form",
-    "only_op",
-    "refuse_plain_rows",
-    "rows_by_table",
-]
-
-
 DDL_OP = "ddl"
 """The ``op`` of rows that are DDL, in any case; their statement is their ``query``."""
 

@@ -13,17 +13,6 @@ from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.errors import UnsupportedTypeError
 
-__all__ = [
-    "ATTRIBUTES",
-    "CHECKSUM",
-    "PHYSICAL_TABLE_ID",
-    "ROW_KEY",
-    "SPLIT",
-    "START_TS",
-    "physical_table_ids",
-    "start_tsos",
-]
-
 CHECKSUM = "checksum"
 """What is known of the row's checksum (``changes.integrity``)."""
 

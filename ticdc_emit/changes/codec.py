@@ -27,23 +27,6 @@ from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = [
-    "Codec",
-    "ControlMessage",
-    "Encoded",
-    "FramedRows",
-    "Packing",
-    "PackingCodec",
-    "ReducibleRows",
-    "RegisteredControls",
-    "RegisteredRows",
-    "RowEncoder",
-    "Starts",
-    "one_row_messages",
-    "refuse_empty",
-    "with_ends",
-]
-
 
 class Codec(Protocol):
     """A protocol with its options resolved: picklable, free of state."""

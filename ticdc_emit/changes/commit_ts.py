@@ -28,9 +28,6 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.tso import LOGICAL_BITS, MAX_TSO, physical_ms, tso_from_datetime, tso_from_micros
 
-__all__ = ["CommitTsWarning", "check_tso", "commit_ts_array", "commit_ts_of", "is_far", "refuse_far", "warn_unlikely"]
-
-
 logger = logging.getLogger(__name__)
 
 _EPOCH = dt.datetime(1970, 1, 1)

@@ -35,8 +35,6 @@ from ticdc_emit.errors import InvalidValueError, MissingColumnError, RowError, U
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import FLOAT_TYPES, MySQLType
 
-__all__ = ["BeforeImage", "Image", "differing", "image_column", "refused_value"]
-
 
 def refused_value(fault: ValueRefused, column: Column, table: str, row: dict[str, object]) -> InvalidValueError:
     """Return the error of a value that the column cannot hold; ``row`` names its row."""

@@ -33,8 +33,6 @@ from ticdc_emit.errors import CorruptedRowError, InvalidValueError, RowError, Sc
 if TYPE_CHECKING:
     from ticdc_emit.changes.model import Changes
 
-__all__ = ["Checksums", "check_given", "checksums_of", "read_given"]
-
 
 CHECKSUM_VERSION = 2
 _WHOLE = "Give a whole number"

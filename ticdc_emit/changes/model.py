@@ -31,18 +31,6 @@ from ticdc_emit.schema.model import Column, TableInfo
 if TYPE_CHECKING:
     from ticdc_emit.changes.codec import RowEncoder
 
-__all__ = [
-    "MESSAGE_OVERHEAD",
-    "OUTPUT_BYTES",
-    "Changes",
-    "Op",
-    "TableConstants",
-    "encoding_shape",
-    "json_overhead",
-    "key_shape",
-    "rows_within",
-]
-
 
 MESSAGE_OVERHEAD = 36
 """Bytes that TiCDC adds to key and value for the size check: sarama's record overhead (semantics 2.0.7)."""

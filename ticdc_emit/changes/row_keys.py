@@ -44,8 +44,6 @@ from ticdc_emit.sql.types import (
 if TYPE_CHECKING:
     from ticdc_emit.changes.model import Changes
 
-__all__ = ["row_ids_of", "row_keys_of"]
-
 
 _SIGN, _MASK = 1 << 63, (1 << 64) - 1
 _BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = b"\x01", b"\x03", b"\x04", b"\x05", b"\x06", b"\x07"

@@ -42,8 +42,6 @@ from ticdc_emit.cli.options import (
 if TYPE_CHECKING:
     from ticdc_emit.cli.topics import SourceOptions
 
-__all__ = ["app"]
-
 
 def _print_version(wanted: bool) -> None:
     if wanted:

@@ -39,18 +39,6 @@ if TYPE_CHECKING:
 
     from ticdc_emit.pipeline.report import RunReport, RunTotal
 
-__all__ = [
-    "ProgressLine",
-    "print_json",
-    "print_summary",
-    "progress",
-    "result_console",
-    "row_progress",
-    "say",
-    "step",
-    "warn_of_nothing",
-]
-
 
 _QUIET_S = 5.0
 

@@ -45,18 +45,6 @@ if TYPE_CHECKING:
 
     from ticdc_emit.spark import TicdcSink
 
-__all__ = [
-    "CREATED_TS",
-    "DATABASE",
-    "ORDERS",
-    "TABLE",
-    "OrderHistory",
-    "history_batch",
-    "order_history",
-    "run",
-    "span_s",
-]
-
 
 _TOPIC = "ticdc-demo"
 

@@ -54,8 +54,6 @@ from ticdc_emit.tso import compose
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["FORMATS", "ChangeForm", "changes_here", "changes_on_spark", "format_of", "run"]
-
 
 _SHORT_BYTES = 16 * 1024 * 1024
 

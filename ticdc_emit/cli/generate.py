@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
     from ticdc_emit.spark import TicdcSink
 
-__all__ = ["Wanted", "run", "send_stream", "warm_up_live"]
-
 
 _TOPIC = "ticdc-traffic"
 _SHOWN = 5

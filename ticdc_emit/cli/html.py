@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ticdc_emit.protocols.registered_avro import SchemaSource
     from ticdc_emit.testing import EmbeddedKafka
 
-__all__ = ["Pictures"]
-
 _MOST_LISTED = 200
 _OPERATIONS = ("insert", "update", "delete", "ddl", "redelivered", "first commit", "last commit")
 

@@ -35,8 +35,6 @@ from pyarrow import fs
 from ticdc_emit.config.secrets import foreign_text, mask_text
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["IMAGES", "InputFile", "InputFiles", "Piece", "check_readable", "find_files", "json_batch", "local_columns"]
-
 IMAGES = ("before", "after")
 """The members of a JSON row with ``op`` that are read as structs."""
 

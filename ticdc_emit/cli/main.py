@@ -15,8 +15,6 @@ from typing import Any, NoReturn
 
 from ticdc_emit.cli import signals
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit; ``arguments`` default to the process's own."""

@@ -34,18 +34,6 @@ if TYPE_CHECKING:
 
     from ticdc_emit.testing import EmbeddedKafka
 
-__all__ = [
-    "Reader",
-    "changefeed_at",
-    "message_dict",
-    "messages_at",
-    "messages_of_run",
-    "pick_story",
-    "print_messages",
-    "sparse_interval",
-    "target_at",
-]
-
 
 _READ_BACK = 2_000  # messages per partition
 

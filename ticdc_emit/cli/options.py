@@ -15,35 +15,6 @@ from typer.core import TyperCommand, TyperGroup
 from ticdc_emit.config.protocols import PROTOCOL_NAMES
 from ticdc_emit.errors import ConfigError, TicdcEmitWarning
 
-__all__ = [
-    "PROTOCOLS",
-    "PROTOCOL_HELP",
-    "AsJson",
-    "BadRows",
-    "BadRowsPath",
-    "Command",
-    "Html",
-    "Lineage",
-    "LineageOrClassic",
-    "OnSpark",
-    "Program",
-    "Registry",
-    "RegistryOrVariable",
-    "SinkUri",
-    "SinkUriOrEmbedded",
-    "SparkSettings",
-    "Strict",
-    "complete_profile",
-    "complete_protocol",
-    "complete_schema",
-    "examples",
-    "from_variable",
-    "grouped",
-    "one_of",
-    "spark_settings",
-    "uri_option",
-]
-
 
 def one_of(*values: str) -> Callable[[str], list[str]]:
     """Return a function that completes an option's value in a shell."""

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from ticdc_emit.traffic.replay import ReplayReport
 
-__all__ = ["BASED", "MODES", "ColumnOptions", "CommandOptions", "history_of", "print_report", "run"]
-
 
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 

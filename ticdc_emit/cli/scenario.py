@@ -21,8 +21,6 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.traffic.scenarios import Scenario, feed_of, scenario, scenarios
 
-__all__ = ["list_scenarios", "require_name", "run"]
-
 
 def list_scenarios(*, as_json: bool) -> int:
     """Print the list of scenarios; return the exit code."""

@@ -35,9 +35,6 @@ from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import FLOAT_TYPES, INTEGERS_AND_YEAR, MySQLType
 
-__all__ = ["BROKERS", "EMBEDDED_LIMITS", "Served", "flink_sql", "print_settings", "quoted", "run"]
-
-
 BROKERS = ("embedded", "kafka")
 _DEFAULT_TOPIC = "ticdc"  # for DDL without a table
 _TOPIC_OF_TABLE = "{schema}_{table}"

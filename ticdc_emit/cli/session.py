@@ -41,20 +41,6 @@ from ticdc_emit.java import find_java, java_cache, short_lived_jvm
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = [
-    "MOST_BYTES_HERE",
-    "MOST_ROWS_HERE",
-    "SHORT_ROWS",
-    "VARIABLE",
-    "ClassArchive",
-    "CountedBatches",
-    "SparkJobError",
-    "archive_for",
-    "local_spark",
-    "runs_here",
-    "spark_for",
-]
-
 
 _TRACEBACK = "Traceback (most recent call last):"
 _RAISED = re.compile(r"^(?:[\w.]*\.)?(?P<kind>[A-Z]\w+): (?P<text>.+)$", re.MULTILINE)

@@ -20,23 +20,6 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, Protocol
 
-__all__ = [
-    "Interrupted",
-    "Stop",
-    "end_children",
-    "endless",
-    "exit_code",
-    "handled",
-    "held",
-    "raise_interrupted",
-    "raise_on_signals",
-    "received",
-    "say_ended",
-    "stopped_by_interrupt",
-    "watch",
-]
-
-
 _LINES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _PATIENCE_S = 10.0
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from ticdc_emit.consume.invariants import Finding
     from ticdc_emit.consume.verify import Verifier
 
-__all__ = ["SourceOptions", "TopicChoice", "TopicSource", "missing_topic", "open_source", "tail", "verify"]
-
 
 _POLL_S = 0.5
 

@@ -24,22 +24,6 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import from_bytes, from_element, null_mask, text_buffers
 
-__all__ = [
-    "NULL",
-    "Fragment",
-    "Laid",
-    "Mask",
-    "ObjectLayout",
-    "blank_where",
-    "enclosed",
-    "gather",
-    "gathered",
-    "join",
-    "reuse_equal",
-    "row_of",
-]
-
-
 Fragment: TypeAlias = "bytes | pa.Array"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 

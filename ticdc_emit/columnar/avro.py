@@ -28,29 +28,6 @@ from ticdc_emit.columnar.value_errors import refuse_any
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = [
-    "Union",
-    "bit_flag_pieces",
-    "bit_pieces",
-    "branched",
-    "byte_counts",
-    "choice_pieces",
-    "decimal_pieces",
-    "flag_pieces",
-    "float_pieces",
-    "label_pieces",
-    "little_endian_pieces",
-    "long_pieces",
-    "number_pieces",
-    "prepend_byte",
-    "refuse_enum_zero",
-    "text_pieces",
-    "varints",
-    "zigzag",
-    "zigzag_bytes",
-]
-
-
 Words: TypeAlias = "npt.NDArray[np.uint64]"
 _GROUP = 7
 # How to spread groups of seven bits to bytes, by word size: (mask of moved bits, shift, mask of kept bits).

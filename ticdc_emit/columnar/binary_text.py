@@ -20,9 +20,6 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.buffers import FEW, fixed_values, from_bytes, text_buffers
 from ticdc_emit.columnar.escape import JsonWriter, escape_text, quoted
 
-__all__ = ["base64_text", "go_quoted_json", "latin1_json", "little_endian_base64"]
-
-
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 _BYTE_BITS = 8
 

@@ -16,32 +16,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = [
-    "FEW",
-    "Columns",
-    "TextBuffers",
-    "as_text",
-    "compact",
-    "element_lengths",
-    "extremes",
-    "fixed_values",
-    "from_byte_matrix",
-    "from_bytes",
-    "from_element",
-    "hits_before",
-    "is_binary_like",
-    "longest",
-    "null_mask",
-    "order_of_codes",
-    "order_of_pairs",
-    "python_value",
-    "text_buffers",
-    "to_number",
-    "to_text",
-    "valid_mask",
-]
-
-
 FEW = 4
 """Up to this number of values, a Python loop is faster than a kernel, whose call costs some microseconds."""
 

@@ -32,8 +32,6 @@ from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import FLOAT_TYPES, INT64_TYPES, MySQLType
 
-__all__ = ["row_crc"]
-
 
 def row_crc(columns: Sequence[tuple[Column, pa.Array]], zone: str) -> npt.NDArray[np.uint32]:
     """Return the checksum of every row. ``columns``: every data column of the table, in checksum order.

@@ -13,8 +13,6 @@ import pyarrow as pa
 
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 
-__all__ = ["compressed", "compressor"]
-
 _FASTEST = 0  # the level of TiCDC's lz4
 
 

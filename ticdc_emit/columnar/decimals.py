@@ -19,8 +19,6 @@ from ticdc_emit.columnar.value_errors import ValueRefused, read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 
-__all__ = ["accept_decimal", "decimal_as_double", "decimal_text", "decimal_type"]
-
 _EXACT = Context(prec=120)
 _NUMBER_TEXT = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _ARROW_DIGITS = 38

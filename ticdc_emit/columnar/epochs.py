@@ -26,19 +26,6 @@ from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import ColumnFlag, MySQLType
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = [
-    "COMMIT_TS",
-    "EARLIEST_ZONED",
-    "clock_micros",
-    "commit_times",
-    "date_days",
-    "datetime_ticks",
-    "tso_ms_text",
-    "tso_text",
-    "zoned_text",
-]
-
-
 EARLIEST_ZONED = "1970-01-01T00:00:00"
 """The value for every TIMESTAMP before the first one, including the zero timestamp."""
 

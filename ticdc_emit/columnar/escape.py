@@ -22,18 +22,6 @@ from ticdc_emit.columnar.buffers import as_text, from_bytes, hits_before, text_b
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.schema.defaults import NOT_UTF8
 
-__all__ = [
-    "EASYJSON",
-    "GO_STD",
-    "JSONITER",
-    "JsonWriter",
-    "escape",
-    "escape_bytes",
-    "escape_text",
-    "first_invalid_utf8",
-    "quoted",
-]
-
 _PLAIN = re.compile(r"[\w .:/-]*", re.ASCII)  # nothing to escape: no need for a column of one
 _LINE_SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 

@@ -31,8 +31,6 @@ from ticdc_emit.sql.expressions import evaluate
 from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, INTEGERS_AND_YEAR, STRING_TYPES, MySQLType
 from ticdc_emit.sql.words import to_lower
 
-__all__ = ["ColumnValues", "assign"]
-
 
 class ColumnValues:
     """The columns of ``count`` rows of a table version as values of expressions, each made once.

@@ -29,8 +29,6 @@ from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = ["PRECISIONS", "accept_float", "fixed_text", "floats_to_decimal_text", "floats_to_integers", "number_text"]
-
 Numbers: TypeAlias = "npt.NDArray[Any]"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 

@@ -29,8 +29,6 @@ from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import integer_range
 
-__all__ = ["accept_bit", "accept_integer", "accept_year", "integer_text", "parse_integers"]
-
 _MOST_DIGITS = 20
 _INT64 = -(1 << 63), (1 << 63) - 1
 _UINT64 = 0, (1 << 64) - 1

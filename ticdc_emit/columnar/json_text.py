@@ -24,8 +24,6 @@ from ticdc_emit.columnar.value_errors import read_each
 from ticdc_emit.json_depth import DEEPEST
 from ticdc_emit.sql.json_document import normalise
 
-__all__ = ["canonical_json"]
-
 _DIGITS_AS_ZERO = bytes(0x30 if 0x31 <= code <= 0x39 else code for code in range(256))
 _ZERO = 0x30
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[-+.eE\d]*')

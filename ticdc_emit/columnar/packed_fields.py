@@ -22,25 +22,6 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.assemble import Fragment, gathered, join, row_of
 from ticdc_emit.columnar.buffers import element_lengths, from_bytes, from_element, text_buffers
 
-__all__ = [
-    "LENGTH_BYTES",
-    "WORDS",
-    "Block",
-    "Lengths",
-    "PackedField",
-    "Piece",
-    "chosen",
-    "cut",
-    "drop_prefix",
-    "elements_of",
-    "framed",
-    "interleaved",
-    "join_pieces",
-    "joined",
-    "share_pieces",
-]
-
-
 WORDS = (1, 2, 4, 8)
 """The bytes of the unsigned integers that numpy has."""
 

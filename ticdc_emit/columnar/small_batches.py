@@ -26,9 +26,6 @@ from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import NO_LIMIT, Column
 
-__all__ = ["BatchedColumns", "ColumnBatcher", "Elements", "Pieces", "Render"]
-
-
 Render: TypeAlias = Callable[[Column, pa.Array], pa.Array]
 """Renders accepted values as text without using the column's name. A rendering that needs the name raises ``TypeError``
 for a column without one, and is called again for each column alone.

@@ -27,9 +27,6 @@ from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import LATIN1_CHARSET, MySQLType, label_of
 
-__all__ = ["accept_binary", "accept_labels", "accept_text", "accept_vector", "label_number", "label_text", "labels_of"]
-
-
 _COUNTED_IN_CHARACTERS = {MySQLType.VARCHAR, MySQLType.VAR_STRING, MySQLType.STRING}
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _VECTOR = re.compile(rf"\s*\[\s*(?:{_NUMBER}\s*(?:,\s*{_NUMBER}\s*)*)?\]\s*", re.ASCII)

@@ -26,19 +26,6 @@ from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = [
-    "TIME_RANGE",
-    "accept_date",
-    "accept_datetime",
-    "accept_time",
-    "date_text",
-    "datetime_text",
-    "fsp_of",
-    "in_utc",
-    "time_text",
-]
-
-
 TIME_RANGE = "a TIME lies within -838:59:59 and 838:59:59"
 _DATE_LAYOUT, _CLOCK_LAYOUT = "dddd-dd-dd", "dd:dd:dd"
 _DATE_TEXT = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)

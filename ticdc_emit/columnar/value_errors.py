@@ -27,19 +27,6 @@ from ticdc_emit.sql.types import (
     type_name,
 )
 
-__all__ = [
-    "ValueRefused",
-    "bad_places",
-    "cast_remedy",
-    "fault_at",
-    "mismatch",
-    "read_each",
-    "refuse_any",
-    "user_type",
-    "value_remedy",
-]
-
-
 _Read = TypeVar("_Read")
 _MOST_LABELS = 8
 _PLAIN_NAMES = INTEGERS_AND_YEAR | LABEL_TYPES

@@ -46,8 +46,6 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-__all__ = ["Rendering", "accept", "json_content", "plain_text", "text_content"]
-
 
 class Rendering:
     """How values are read: the changefeed's time zone, and whether JSON text is normalised or taken verbatim.

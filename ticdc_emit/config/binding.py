@@ -16,8 +16,6 @@ from ticdc_emit.config.document import GoSyntaxError, Section, bind_refused, hin
 from ticdc_emit.config.secrets import KNOWN_PARAMETERS, MASK, Secret, shown_names
 from ticdc_emit.config.uri import SinkUri
 
-__all__ = ["CODEC_TABLE", "KAFKA_TABLE", "UriParameters", "declare", "merge", "read_options"]
-
 T = TypeVar("T")
 
 KAFKA_TABLE = "sink.kafka-config"

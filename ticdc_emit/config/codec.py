@@ -20,17 +20,6 @@ from ticdc_emit.config.protocols import WRITTEN, Availability, Protocol, form_of
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError
 
-__all__ = [
-    "BigintMode",
-    "CodecConfig",
-    "DecimalMode",
-    "GlueSchemaRegistry",
-    "LargeMessageHandle",
-    "build_codec",
-    "read_glue",
-    "read_large_message_handle",
-]
-
 _LARGE_TABLE = f"{KAFKA_TABLE}.large-message-handle"
 DecimalMode = Literal["precise", "string"]
 """How Avro holds DECIMAL: as bytes with a scale, or as text."""

@@ -23,22 +23,6 @@ from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.errors import ConfigError, TicdcEmitWarning, warn_caller
 from ticdc_emit.hints import closest
 
-__all__ = [
-    "ConfigWarning",
-    "GoSyntaxError",
-    "Section",
-    "bind_refused",
-    "hinted",
-    "parse_bool",
-    "parse_duration_ms",
-    "parse_int",
-    "quote",
-    "read_document",
-    "refused",
-    "warn_of_option",
-]
-
-
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")

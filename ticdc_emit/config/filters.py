@@ -16,8 +16,6 @@ from ticdc_emit.config.lineages import FilterSwitches
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 
-__all__ = ["EVENT_TYPES", "EventFilter", "FilterConfig", "read_filter"]
-
 EVENT_TYPES = {
     "create schema": "create database",
     "drop schema": "drop database",

@@ -22,19 +22,6 @@ from ticdc_emit.config.uri import SinkUri
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 
-__all__ = [
-    "DEFAULT_MAX_MESSAGE_BYTES",
-    "DEFAULT_PARTITION_NUM",
-    "GssapiConfig",
-    "KafkaConfig",
-    "OAuthConfig",
-    "SaslConfig",
-    "TlsConfig",
-    "build_embedded",
-    "build_kafka",
-]
-
-
 DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024
 DEFAULT_PARTITION_NUM = 3
 """Partitions of a topic that TiCDC creates if no count is given."""

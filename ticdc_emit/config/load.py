@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from ticdc_emit.config.binding import UriParameters, read_options
 from ticdc_emit.config.codec import build_codec, read_glue, read_large_message_handle
-from ticdc_emit.config.document import ConfigWarning, Section, read_document, refused, warn_of_option
+from ticdc_emit.config.document import Section, read_document, refused, warn_of_option
 from ticdc_emit.config.filters import read_filter
 from ticdc_emit.config.kafka import build_embedded, build_kafka
 from ticdc_emit.config.lineages import CLASSIC, OptionSwitches, Profile
@@ -28,9 +28,6 @@ from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.sql.lexer import sql_mode_of
 from ticdc_emit.sql.words import to_lower
-
-__all__ = ["ConfigWarning", "LoadOptions", "config_of", "load_changefeed", "load_options", "refuse_unknown"]
-
 
 _Choice = TypeVar("_Choice", bound=str)
 

@@ -17,9 +17,6 @@ from ticdc_emit.config.kafka import KafkaConfig
 from ticdc_emit.config.lineages import CLASSIC, Profile
 from ticdc_emit.config.uri import SinkUri
 
-__all__ = ["DISPATCHER_NAMES", "ChangefeedConfig", "ColumnSelector", "DispatchRule", "Integrity"]
-
-
 DISPATCHER_NAMES = ("default", "table", "ts", "index-value", "rowid", "columns")
 """The values of a dispatcher's ``partition``, in any case. TiCDC treats any other value as ``table``."""
 

@@ -15,24 +15,6 @@ from ticdc_emit.config.lineages import PROFILES, Profile
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 
-__all__ = [
-    "FORMS",
-    "PROTOCOL_NAMES",
-    "SWITCH",
-    "WRITTEN",
-    "Availability",
-    "BinaryForm",
-    "Protocol",
-    "ProtocolSpec",
-    "form_of",
-    "parse_protocol_name",
-    "protocol_document",
-    "protocol_not_written",
-    "protocol_parameters",
-    "spec_of",
-]
-
-
 SWITCH = ("false", "true")
 """The values of a parameter that is off by default."""
 

@@ -21,25 +21,6 @@ from urllib.parse import quote, unquote, unquote_plus
 
 from ticdc_emit.errors import TicdcEmitError
 
-__all__ = [
-    "AWS_LOGGERS",
-    "HTTP_LOGGERS",
-    "KNOWN_PARAMETERS",
-    "MASK",
-    "Secret",
-    "foreign_text",
-    "hide",
-    "hide_in_logs",
-    "hides_arguments",
-    "is_host_list",
-    "is_sensitive_name",
-    "mask_text",
-    "mask_uri",
-    "printable",
-    "shown_names",
-    "uri_secrets",
-]
-
 T = TypeVar("T")
 P = ParamSpec("P")
 MASK = "****"

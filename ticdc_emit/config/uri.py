@@ -16,9 +16,6 @@ from ticdc_emit.config.document import refused
 from ticdc_emit.config.secrets import MASK, Secret, hides_arguments, is_host_list, mask_uri, shown_names
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["EMBEDDED_SCHEMES", "KAFKA_SCHEMES", "SinkUri", "StorageUri"]
-
-
 KAFKA_SCHEMES = frozenset({"kafka", "kafka+ssl"})
 EMBEDDED_SCHEMES = frozenset({"file", "memory"})
 DEFAULT_EMBEDDED_TOPIC = "ticdc"

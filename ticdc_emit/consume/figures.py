@@ -30,19 +30,6 @@ from ticdc_emit.tso import physical_ms
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = [
-    "KINDS",
-    "KIND_COLOURS",
-    "Point",
-    "Points",
-    "moment",
-    "overview_figure",
-    "plot_messages",
-    "plot_timeline",
-    "timeline_figure",
-    "timeline_figures",
-]
-
 
 KINDS = ("insert", "update", "delete", "ddl", "bootstrap", "watermark", "unreadable")
 

@@ -28,23 +28,6 @@ from ticdc_emit.protocols.events import (
     table_of,
 )
 
-__all__ = [
-    "Checksums",
-    "ClaimChecks",
-    "DdlPartitions",
-    "Duplicates",
-    "Finding",
-    "Invariant",
-    "KeyColumns",
-    "KeyOrder",
-    "SchemaFirst",
-    "SchemaIds",
-    "Seen",
-    "Stream",
-    "Watermarks",
-    "row_key",
-]
-
 
 def row_key(event: RowEvent, names: tuple[str, ...]) -> tuple[tuple[str, Any], ...] | None:
     """Return the values of these handle key columns; ``None`` if the message lacks some of them."""

@@ -20,8 +20,6 @@ from ticdc_emit.protocols.decoder import MAX_DECOMPRESSED_BYTES, EventReader, Re
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.protocols.registered_avro import RegistrySchemas, SchemaSource
 
-__all__ = ["EventReader", "guess_protocol", "package_of", "reader_for"]
-
 
 def reader_for(
     config: ChangefeedConfig,

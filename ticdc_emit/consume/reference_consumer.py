@@ -25,8 +25,6 @@ from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["ReferenceConsumer", "Row", "RowKey", "TableName"]
-
 
 class ReferenceConsumer:
     """Folds messages into tables.

@@ -32,9 +32,6 @@ from ticdc_emit.protocols.events import (
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.tso import physical_ms
 
-__all__ = ["OPERATIONS", "Tail", "TailLine"]
-
-
 OPERATIONS = ("insert", "update", "delete", "ddl", "watermark", "bootstrap", "unreadable")
 _LONGEST_VALUE = 60
 _ABSENT = object()

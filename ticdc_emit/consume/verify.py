@@ -33,9 +33,6 @@ from ticdc_emit.protocols.decoder import EventReader
 from ticdc_emit.protocols.events import DecodeError, RowEvent, as_decode_error, kind_of
 from ticdc_emit.protocols.registered_avro import SchemaSource
 
-__all__ = ["INVARIANTS", "Finding", "Verifier", "verify"]
-
-
 READABLE = "readable"
 INVARIANTS: Mapping[str, str] = {
     READABLE: "every message can be read",

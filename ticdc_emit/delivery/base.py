@@ -25,24 +25,6 @@ from ticdc_emit.config.document import refused
 from ticdc_emit.errors import DeliveryError, MessageTooLargeError, TicdcEmitError, UnknownTopicError
 from ticdc_emit.pictures.shown import facts_html, short_bytes
 
-__all__ = [
-    "MESSAGE_SCHEMA",
-    "MOST_PARTITIONS",
-    "DeliveryReport",
-    "Message",
-    "MessageWriter",
-    "PartitionBatch",
-    "PartitionCount",
-    "Place",
-    "Sink",
-    "TaskWriter",
-    "effective_partitions",
-    "partition_batches",
-    "to_messages",
-    "unknown_partition",
-    "unknown_topic",
-]
-
 
 class Message(NamedTuple):
     """One record as a consumer sees it; ``offset`` counts from 0 in its topic-partition."""

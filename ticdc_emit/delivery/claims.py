@@ -32,9 +32,6 @@ from ticdc_emit.config.secrets import (
 from ticdc_emit.config.uri import StorageUri
 from ticdc_emit.errors import ClaimCheckError, ConfigError, MissingDependencyError
 
-__all__ = ["Claim", "ClaimStore", "check_parameters", "protocol_and_options"]
-
-
 _OPTION = "claim-check-storage-uri"
 _S3_OBJECT = {
     "storage-class": "StorageClass",

@@ -37,8 +37,6 @@ try:
 except ImportError:  # Windows: one writer per partition is then the caller's promise alone
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FileReader", "FileSink", "FileWriter", "read_files"]
-
 _TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}\Z")
 _PARTITION = re.compile(r"[0-9]{5,}\.jsonl\Z")
 _REMEDY = "Name a file, or a folder of files, that a file:// sink has written"

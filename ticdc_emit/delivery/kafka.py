@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError
     from confluent_kafka.admin._metadata import ClusterMetadata
 
-__all__ = ["KafkaAdmin", "KafkaSink", "security_settings"]
-
 logger = logging.getLogger(__name__)
 
 

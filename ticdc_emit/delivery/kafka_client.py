@@ -30,20 +30,6 @@ if TYPE_CHECKING:
     from confluent_kafka.admin._metadata import ClusterMetadata
 
 
-__all__ = [
-    "RECORD_OVERHEAD_BYTES",
-    "ConnectionLog",
-    "client_settings",
-    "delivery_failed",
-    "find_topics",
-    "is_refusal",
-    "is_unreachable",
-    "login_refused",
-    "settings_refused",
-    "unreachable",
-]
-
-
 RECORD_OVERHEAD_BYTES = 1_024
 """More than a record and its batch have beside key and value."""
 

@@ -26,8 +26,6 @@ from ticdc_emit.errors import DeliveryError, MissingDependencyError
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, TopicPartition
 
-__all__ = ["read_topic", "stream_topics"]
-
 _POLL_S = 0.2
 
 

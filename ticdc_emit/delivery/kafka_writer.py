@@ -41,18 +41,6 @@ if TYPE_CHECKING:
 
     from ticdc_emit.delivery.kafka import KafkaSink
 
-__all__ = [
-    "BATCHES_AHEAD",
-    "BATCH_BYTES",
-    "PIECES",
-    "InFlightLimit",
-    "KafkaWriter",
-    "PooledProducer",
-    "acquire",
-    "discard",
-    "release",
-]
-
 
 BATCH_BYTES = 1_000_000
 """librdkafka's own ``batch.size``; larger ones are no faster."""

@@ -25,9 +25,6 @@ from ticdc_emit.delivery.base import (
 from ticdc_emit.delivery.files import FileSink
 from ticdc_emit.delivery.kafka import KafkaSink
 
-__all__ = ["MemorySink", "clear", "messages", "sink_for"]
-
-
 _Record = tuple[bytes | None, bytes | None]
 _Partition = list[_Record]
 

@@ -17,8 +17,6 @@ from ticdc_emit.pictures.style import require_plotly
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["Page"]
-
 _CSS = (
     ":root{color-scheme:light dark}"
     "body{font-family:system-ui,-apple-system,'Segoe UI',sans-serif;color:#222;background:#fff;margin:24px auto;"

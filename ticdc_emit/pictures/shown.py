@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-__all__ = ["facts_html", "short_bytes"]
-
 _MOST = 48
 
 

@@ -14,8 +14,6 @@ from ticdc_emit.errors import MissingDependencyError
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["COLOURS", "panels", "require_plotly"]
-
 COLOURS = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#7F7F7F"),
     *("#003F63", "#FFD27F", "#7FCDB5", "#7A2E5D"),

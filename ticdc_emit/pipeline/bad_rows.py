@@ -38,24 +38,6 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.pipeline.row_batch import POSITION
 
-__all__ = [
-    "ArrowRows",
-    "BadRow",
-    "BadRows",
-    "InputRows",
-    "MappedRows",
-    "Refusals",
-    "Refused",
-    "Rows",
-    "SkippedFile",
-    "check_bad_rows_option",
-    "combine_failures",
-    "new_run_name",
-    "separate_bad_rows",
-    "skipped_rows",
-]
-
-
 _SHOWN = 10  # bad rows that an error lists
 
 Rows: TypeAlias = npt.NDArray[np.int64]

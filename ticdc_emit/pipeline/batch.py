@@ -35,8 +35,6 @@ from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import schema_and_name
 
-__all__ = ["ArrowBatch", "Batch", "CommitHooks", "EncodedBatch", "Encoding", "null_in_ddl", "typed_table"]
-
 
 class Batch(Protocol):
     """Row changes, wherever they are, and the DDL among them."""

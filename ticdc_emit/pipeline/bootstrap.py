@@ -21,9 +21,6 @@ from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose, physical_ms
 
-__all__ = ["Bootstrap", "BootstrapRules", "Bootstraps", "CountedRows", "TableRef", "schedule_live", "schedule_replay"]
-
-
 _SEND, _FORGET = 0, 1
 
 

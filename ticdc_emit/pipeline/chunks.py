@@ -40,27 +40,6 @@ from ticdc_emit.pipeline.sort_key import commit_stamps, order_of
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
-__all__ = [
-    "CHUNK_SCHEMA",
-    "Buckets",
-    "Chunk",
-    "ChunkFiles",
-    "ChunkFolder",
-    "ChunkKind",
-    "ChunkStore",
-    "EncodedRows",
-    "count_chunks",
-    "from_ipc",
-    "map_and_remove",
-    "map_file",
-    "message_chunks",
-    "side_chunk",
-    "skipped_chunks",
-    "to_ipc",
-    "transaction_chunks",
-]
-
-
 CHUNK_SCHEMA = pa.schema(
     [
         ("bucket", pa.int32()),

@@ -31,9 +31,6 @@ from ticdc_emit.pipeline.sort_key import (
 )
 from ticdc_emit.pipeline.transactions import DELETED, INSERTED
 
-__all__ = ["ConflictCheck"]
-
-
 _Hashes: TypeAlias = npt.NDArray[np.int64]
 _Roles: TypeAlias = npt.NDArray[np.uint8]
 

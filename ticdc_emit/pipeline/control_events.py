@@ -35,20 +35,6 @@ from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import compose, physical_ms
 
-__all__ = [
-    "ControlEncoder",
-    "ControlEvent",
-    "ControlSchedule",
-    "Event",
-    "FinalControls",
-    "PartitionControls",
-    "PlacedControls",
-    "Watermark",
-    "final_controls",
-    "highest_watermark",
-]
-
-
 _MAX_TICKS = 1_000_000
 _DDL_RANK, _BOOTSTRAP_RANK, _WATERMARK_RANK = 0, 1, 2
 

@@ -20,9 +20,6 @@ from ticdc_emit.schema.ddl_texts import DdlTexts
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.sql.script import refuse_path, restored_statements
 
-__all__ = ["DdlStatement", "SentDdl", "catalog_for", "current_database", "ddl_statements", "restore_ddl"]
-
-
 DdlStatement: TypeAlias = "tuple[int, str, str]"
 """commit_ts, current database, statement."""
 

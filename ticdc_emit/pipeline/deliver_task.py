@@ -33,22 +33,6 @@ from ticdc_emit.pipeline.row_batching import RowBatcher
 from ticdc_emit.pipeline.row_counts import ControlRules, CountsBody
 from ticdc_emit.routing.topics import Target
 
-__all__ = [
-    "DEFAULT_MEMORY_LIMIT",
-    "RESULT_SCHEMA",
-    "DeliverTask",
-    "Digest",
-    "RowsDigest",
-    "TaskResult",
-    "batches_of",
-    "error_result",
-    "read_results",
-    "result_batch",
-    "sum_of_digests",
-    "write_rows",
-]
-
-
 Digest: TypeAlias = bytes
 
 _BYTES = 16

@@ -28,9 +28,6 @@ from ticdc_emit.pipeline.row_reader import read_changes
 from ticdc_emit.pipeline.small_groups import SmallGroups
 from ticdc_emit.routing.topics import Target
 
-__all__ = ["control_batch", "encode_batches", "encode_rows", "message_batch"]
-
-
 _ARROW_LIMIT = (1 << 31) - 1
 
 

@@ -33,9 +33,6 @@ from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.row_batch import RowBatch, TableGroup
 from ticdc_emit.pipeline.row_sorter import RowSorter, group_batches
 
-__all__ = ["EncodeTask"]
-
-
 _HELD_BYTES = 8 * 1024 * 1024
 
 

@@ -23,9 +23,6 @@ from ticdc_emit.json_depth import parsed
 from ticdc_emit.pipeline.bad_rows import BadRow, BadRows
 from ticdc_emit.routing.row_filters import UnknownColumnError
 
-__all__ = ["error_as_json", "error_from_json", "unreadable"]
-
-
 _Json: TypeAlias = Any
 
 _KINDS: Mapping[str, type[TicdcEmitError]] = {

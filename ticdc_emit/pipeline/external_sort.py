@@ -25,9 +25,6 @@ from ticdc_emit.columnar.buffers import order_of_pairs
 from ticdc_emit.pipeline.sort_key import order_of, stamps_and_tables
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
-__all__ = ["ORDER_KEY", "Places", "SortedRun", "SortedRuns", "merged_order"]
-
-
 Places = npt.NDArray[np.int64]
 
 ORDER_KEY = "order_key"

@@ -26,8 +26,6 @@ from ticdc_emit.pipeline.state_store import StateStore
 from ticdc_emit.routing.topics import Target
 from ticdc_emit.tso import compose
 
-__all__ = ["PeriodicTask", "send_heartbeat"]
-
 
 class PeriodicTask:
     """``seconds``: between two calls; ``None`` for no calls. None follows one that fails, until a batch runs."""

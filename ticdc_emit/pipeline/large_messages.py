@@ -37,9 +37,6 @@ from ticdc_emit.config.uri import StorageUri
 from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.errors import MessageTooLargeError, RowError
 
-__all__ = ["ClaimNames", "FixedName", "LargeMessages", "SeededNames"]
-
-
 _OWN_LIMIT, _TOPICS_LIMIT = "max-message-bytes in the sink URI", "the topic's max.message.bytes"
 
 

@@ -25,9 +25,6 @@ from typing import Any, NamedTuple
 from ticdc_emit.errors import StateError
 from ticdc_emit.pipeline.state import GREATEST, object_of, storage
 
-__all__ = ["LEASE_SECONDS", "Lease", "Process"]
-
-
 logger = logging.getLogger(__name__)
 
 LEASE_SECONDS = 60

@@ -29,9 +29,6 @@ from ticdc_emit.pipeline.row_batching import RowBatcher
 from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, commit_stamps, order_of, with_ranks
 from ticdc_emit.routing.topics import Target
 
-__all__ = ["Merge", "MergedRows"]
-
-
 _Objects: TypeAlias = "tuple[list[bytes | None], npt.NDArray[np.int64]]"
 
 

@@ -22,8 +22,6 @@ from ticdc_emit.pipeline.bad_rows import check_bad_rows_option
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["FLAG", "SECONDS", "TEXT", "URI", "EncoderOptions", "RunOptions", "TextForm"]
-
 
 @dataclass(frozen=True)
 class TextForm:

@@ -23,9 +23,6 @@ from ticdc_emit.pipeline.row_batch import TableGroup
 from ticdc_emit.pipeline.transactions import DELETED, kind_ranks
 from ticdc_emit.routing.partitions import partitions_of, table_hash
 
-__all__ = ["UNKNOWN", "partitions_of_unchecked", "targets_of"]
-
-
 UNKNOWN = -1
 """In the place of a partition: the row has none that could be told, for a reason that its check will raise."""
 

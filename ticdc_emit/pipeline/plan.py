@@ -47,19 +47,6 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.tso import MAX_TSO, physical_ms
 
-__all__ = [
-    "KeylessTableWarning",
-    "KnownEncoders",
-    "Plan",
-    "TablePlan",
-    "make_plan",
-    "replicated_tables",
-    "topics_of",
-    "verify_tables",
-    "warn_keyless",
-]
-
-
 logger = logging.getLogger(__name__)
 
 _KEYLESS_TABLE = "the table has no primary key and no unique key over NOT NULL columns, so TiCDC does not replicate it"

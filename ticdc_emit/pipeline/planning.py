@@ -33,9 +33,6 @@ from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 
-__all__ = ["Planner"]
-
-
 _MADE_UP_PARTITIONS = 32  # of a topic that is not asked: so many tasks can check rows at once
 
 

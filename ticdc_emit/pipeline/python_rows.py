@@ -39,9 +39,6 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-__all__ = ["canonical_text", "one_kind_array", "require_mapping", "rows_to_batch"]
-
-
 _TEXTS = frozenset({str, bytes, bytearray, memoryview})
 _INT64 = range(-(1 << 63), 1 << 63)
 _UINT64 = range(1 << 64)

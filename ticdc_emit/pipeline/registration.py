@@ -25,9 +25,6 @@ from ticdc_emit.registry.base import SchemaRegistry, SubjectCache, confluent_sch
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["Registrar", "needed_by", "needed_by_all", "with_made_up_headers"]
-
-
 Needed = Iterable[tuple[RowEncoder, Op]]
 
 

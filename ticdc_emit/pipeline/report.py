@@ -30,21 +30,6 @@ if TYPE_CHECKING:
 
     from ticdc_emit.delivery.base import Place
 
-__all__ = [
-    "ControlCounts",
-    "ReportCallback",
-    "ReportLog",
-    "RunReport",
-    "RunTotal",
-    "report_facts",
-    "report_figure",
-    "report_lines",
-    "report_table",
-    "shown_lag",
-    "shown_watermark",
-    "total_line",
-]
-
 
 @dataclass(frozen=True)
 class ControlCounts:

@@ -26,19 +26,6 @@ from ticdc_emit.errors import RowError
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = [
-    "BATCH_BYTES",
-    "POSITION",
-    "Block",
-    "FieldNames",
-    "RowBatch",
-    "StructFields",
-    "TableGroup",
-    "describe_row",
-    "encoder_of",
-    "first_error",
-]
-
 BATCH_BYTES = 64 * 1024 * 1024  # of rows that are encoded at once
 
 

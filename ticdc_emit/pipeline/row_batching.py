@@ -19,9 +19,6 @@ from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.pipeline.encode import message_batch
 from ticdc_emit.pipeline.plan import Plan
 
-__all__ = ["RowBatcher", "batch_messages"]
-
-
 _Places = npt.NDArray[np.int64]
 _NOWHERE = np.zeros(0, np.int64)
 

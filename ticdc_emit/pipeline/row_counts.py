@@ -37,9 +37,6 @@ from ticdc_emit.pipeline.row_batch import RowBatch, TableGroup
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import LOGICAL_BITS, physical_ms
 
-__all__ = ["COUNT_SCHEMA", "ControlRules", "CountsBody", "RowCounts", "counted_rows", "with_default_ticks"]
-
-
 COUNT_SCHEMA = pa.schema(
     [
         ("place", pa.int32()),

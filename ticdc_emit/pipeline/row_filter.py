@@ -29,9 +29,6 @@ from ticdc_emit.pipeline.transactions import DELETED, INSERTED, UPDATED, kind_ra
 from ticdc_emit.routing.filter_rules import START_TS as BY_START_TS
 from ticdc_emit.routing.row_filters import RowFilter
 
-__all__ = ["drop_unreplicated", "split_and_filter"]
-
-
 _IMAGES: tuple[Literal["before", "after"], ...] = ("before", "after")
 _RANKS = {Op.DELETE: DELETED, Op.UPDATE: UPDATED, Op.INSERT: INSERTED}
 

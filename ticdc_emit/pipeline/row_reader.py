@@ -49,18 +49,6 @@ from ticdc_emit.pipeline.row_batch import (
 )
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = [
-    "CHUNK_ROWS",
-    "ImageName",
-    "ImageReader",
-    "change_form",
-    "check_fields",
-    "check_images",
-    "read_changes",
-    "read_image",
-]
-
-
 CHUNK_ROWS = 10_000
 """How many rows are encoded at once, at most."""
 

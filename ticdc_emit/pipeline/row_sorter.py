@@ -37,9 +37,6 @@ from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_keys, order_of
 from ticdc_emit.pipeline.transactions import ranks, with_whole_numbers
 from ticdc_emit.routing.topics import Target
 
-__all__ = ["RowSorter", "group_batches", "sort_table", "sort_unchecked"]
-
-
 _GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024
 

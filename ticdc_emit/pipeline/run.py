@@ -52,8 +52,6 @@ from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import schema_and_name
 
-__all__ = ["Changefeed"]
-
 
 class Changefeed:
     """Runs batches one after the other. Holds no connection between them.

@@ -26,9 +26,6 @@ from ticdc_emit.pipeline.row_batch import BATCH_BYTES, Block, RowBatch, TableGro
 from ticdc_emit.pipeline.sort_key import order_keys_of
 from ticdc_emit.pipeline.transactions import key_updates, ranks, with_whole_numbers
 
-__all__ = ["TableRows", "by_key_shape", "sort_together"]
-
-
 _Places: TypeAlias = npt.NDArray[np.int64]
 
 

@@ -26,9 +26,6 @@ from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import TicdcEmitError
 
-__all__ = ["FEW_ROWS", "SmallGroups"]
-
-
 FEW_ROWS = 2_000
 """A group of more rows gains nothing by being made with others."""
 

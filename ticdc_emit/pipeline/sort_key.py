@@ -59,32 +59,6 @@ from ticdc_emit.pipeline.transactions import DELETED, kind_ranks
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
 
-__all__ = [
-    "HALF",
-    "HEAD_BYTES",
-    "KIND_MASK",
-    "NAMELESS",
-    "RANK_AT",
-    "TRANSACTION_BYTES",
-    "Bytes",
-    "Nulls",
-    "big_endian",
-    "cells_of",
-    "commit_stamps",
-    "key_columns",
-    "key_values",
-    "kinds_of",
-    "number_cells",
-    "order_keys",
-    "order_keys_of",
-    "order_of",
-    "sortable",
-    "stamps_and_tables",
-    "value_of",
-    "with_ranks",
-]
-
-
 TRANSACTION_BYTES = 30
 """The first bytes of a key: two changes of one transaction have the same ones."""
 

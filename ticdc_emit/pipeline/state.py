@@ -22,22 +22,6 @@ from ticdc_emit.hints import counted
 from ticdc_emit.json_depth import parsed
 from ticdc_emit.pipeline.ddl import DdlStatement
 
-__all__ = [
-    "GREATEST",
-    "STORAGE_REMEDY",
-    "BatchState",
-    "Places",
-    "batch_id_of",
-    "damaged",
-    "file_name",
-    "is_ddl",
-    "object_of",
-    "record_of",
-    "storage",
-    "text_of",
-]
-
-
 _OTHER_SOURCE = "The source does not replay deterministically: check the query, or use another state_uri"
 
 

@@ -29,9 +29,6 @@ from ticdc_emit.pipeline.state import (
     text_of,
 )
 
-__all__ = ["DdlHistory", "FsspecStateStore", "MemoryStateStore", "StateStore", "open_state_store"]
-
-
 _KEEP = 100
 
 

@@ -32,20 +32,6 @@ from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_batch import POSITION
 from ticdc_emit.schema.model import Column, TableInfo
 
-__all__ = [
-    "DELETED",
-    "INSERTED",
-    "TRANSACTION",
-    "UPDATED",
-    "SplitOrder",
-    "key_updates",
-    "kind_ranks",
-    "ranks",
-    "split_updates",
-    "with_whole_numbers",
-]
-
-
 TRANSACTION = (PHYSICAL_TABLE_ID, START_TS)
 """The optional columns that tell transactions of one table and commit_ts apart, in the order of their sort."""
 

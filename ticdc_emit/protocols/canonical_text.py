@@ -22,30 +22,6 @@ from ticdc_emit.protocols.events import FAULTS, OTHER_TABLES, DecodeError
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.model import Column
 
-__all__ = [
-    "BINARY_TYPES",
-    "UNSIGNED",
-    "Convert",
-    "blob",
-    "by_column",
-    "clock_text",
-    "converted",
-    "decimal_text",
-    "double",
-    "enum_label",
-    "fsp_of",
-    "in_utc",
-    "in_zone",
-    "moment_text",
-    "per_object",
-    "raw_text",
-    "set_labels",
-    "text",
-    "vector",
-    "word",
-]
-
-
 Convert: TypeAlias = Callable[[Any], "str | None"]
 _Of = TypeVar("_Of")
 _Made = TypeVar("_Made")

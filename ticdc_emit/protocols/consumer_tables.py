@@ -47,20 +47,6 @@ from ticdc_emit.sql.words import to_lower
 if TYPE_CHECKING:
     from ticdc_emit.protocols.decoder import EventReader
 
-__all__ = [
-    "Carrier",
-    "Change",
-    "Lookup",
-    "Outcome",
-    "Redelivery",
-    "Row",
-    "RowKey",
-    "TableName",
-    "TableRows",
-    "Tables",
-    "value_in_old_rows",
-]
-
 
 _CLOCKS = MOMENT_TYPES | {MySQLType.DURATION}
 _REPLACEMENT = "\ufffd"  # TiDB's replacement in a default that is not UTF-8

@@ -32,21 +32,6 @@ from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = [
-    "MAX_DECOMPRESSED_BYTES",
-    "ClaimedMessage",
-    "Claims",
-    "EventReader",
-    "Part",
-    "ReaderInputs",
-    "ReaderPackage",
-    "Recognizer",
-    "decompress",
-    "decompressor",
-    "read_claim",
-]
-
-
 Recognizer = Callable[[bytes | None, bytes | None], Any]
 Part: TypeAlias = "tuple[bytes | None, bytes | None]"
 """Key and value of a record, or of a part of one."""

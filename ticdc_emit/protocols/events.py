@@ -16,35 +16,6 @@ from ticdc_emit.errors import SchemaError, TicdcEmitError
 from ticdc_emit.json_depth import parsed
 from ticdc_emit.tso import MAX_TSO, physical_ms
 
-__all__ = [
-    "FAULTS",
-    "MALFORMED",
-    "OTHER_SCHEMAS",
-    "OTHER_TABLES",
-    "PARTITIONS_UNKNOWN",
-    "BootstrapEvent",
-    "ChecksumMismatchError",
-    "DdlEvent",
-    "DecodeError",
-    "Event",
-    "Image",
-    "RowEvent",
-    "RowOp",
-    "WatermarkEvent",
-    "as_decode_error",
-    "check_image",
-    "document",
-    "in_any_order",
-    "kind_of",
-    "member",
-    "millis",
-    "objects",
-    "table_of",
-    "texts",
-    "tso",
-]
-
-
 MALFORMED = "Check that the protocol and its options are the changefeed's. If they are, the message is damaged"
 """The remedy of an error that names no other: the bytes are not what the reader expects."""
 OTHER_SCHEMAS = "Give the schemas of the registry where the changefeed registers them"

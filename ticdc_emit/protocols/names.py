@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ddl_kind", "escaped_label", "sanitize"]
-
-
 _OTHER = re.compile(r"[^A-Za-z0-9_]")
 _LEADING_DIGIT = re.compile(r"[0-9]")
 

@@ -20,24 +20,6 @@ from ticdc_emit.errors import ConfigError, MissingDependencyError
 from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.registry.http import Exchange, ExchangeError, RegistryAddress
 
-__all__ = [
-    "RegistrySchemas",
-    "SchemaId",
-    "SchemaSource",
-    "check_field",
-    "decimal_scales",
-    "decimals",
-    "fastavro_module",
-    "known_schema",
-    "only_type",
-    "plain_type",
-    "read_record",
-    "schema_text",
-    "split_header",
-    "split_known",
-]
-
-
 SchemaId: TypeAlias = "int | str"
 SchemaSource: TypeAlias = "Callable[[SchemaId], str] | Mapping[Any, str]"
 

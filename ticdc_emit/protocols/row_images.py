@@ -26,16 +26,6 @@ from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.schema.model import Column
 
-__all__ = [
-    "BinaryImages",
-    "Members",
-    "build_time_pieces",
-    "commit_ts_pieces",
-    "invalid_value",
-    "refuse_values",
-    "value_pieces",
-]
-
 
 @dataclass(frozen=True)
 class Members:

@@ -15,9 +15,6 @@ from ticdc_emit.columnar.escape import GO_STD, quoted
 from ticdc_emit.errors import RegistryError
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["Json", "SchemaTexts", "any_text", "float_text", "header_of", "json_text"]
-
-
 Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | None"
 _EXPONENT_BELOW, _EXPONENT_FROM = 1e-6, 1e21
 

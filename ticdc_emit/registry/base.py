@@ -21,17 +21,6 @@ from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryErro
 if TYPE_CHECKING:
     from ticdc_emit.registry.http import RegistryTls
 
-__all__ = [
-    "MemoryRegistry",
-    "RegisteredSchema",
-    "SchemaPost",
-    "SchemaRegistry",
-    "SubjectCache",
-    "confluent_schema",
-    "glue_schema",
-    "registry_for",
-]
-
 
 @dataclass(frozen=True)
 class RegisteredSchema:

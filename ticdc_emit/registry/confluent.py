@@ -28,8 +28,6 @@ from ticdc_emit.errors import IncompatibleSchemaError, RegistryError, SchemaErro
 from ticdc_emit.registry.base import RegisteredSchema, confluent_schema
 from ticdc_emit.registry.http import Answer, RegistryAddress, RegistryTls, RegistryTransport
 
-__all__ = ["CONTENT_TYPE", "ConfluentRegistry", "RegistrationRequest", "compact_json", "registration_request"]
-
 logger = logging.getLogger(__name__)
 
 _LARGEST_ID = 2**31 - 1

@@ -29,8 +29,6 @@ from ticdc_emit.registry.base import RegisteredSchema, glue_schema
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["GlueRegistry"]
-
 logger = logging.getLogger(__name__)
 
 _LONGEST_WAIT_S = 5.0

@@ -31,16 +31,6 @@ if TYPE_CHECKING:
     import httpx
     from tenacity import RetryCallState
 
-__all__ = [
-    "LARGEST_ANSWER",
-    "Answer",
-    "Exchange",
-    "ExchangeError",
-    "RegistryAddress",
-    "RegistryTls",
-    "RegistryTransport",
-]
-
 
 logger = logging.getLogger(__name__)
 _PathLike = str | os.PathLike[str]

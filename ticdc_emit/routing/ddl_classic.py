@@ -30,9 +30,6 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.words import to_lower
 
-__all__ = ["SnapshotDdlFilter"]
-
-
 _UNKNOWN_REMEDY = "Do not filter out the statement that makes it, or leave this one out too"
 
 

@@ -31,9 +31,6 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.words import to_lower
 
-__all__ = ["StoreDdlFilter"]
-
-
 _OF_ALL_TABLES = frozenset(
     {
         "add partition",

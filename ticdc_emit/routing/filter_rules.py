@@ -26,23 +26,6 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.words import to_lower
 
-__all__ = [
-    "KEYLESS",
-    "KIND",
-    "RULES",
-    "START_TS",
-    "EventFilters",
-    "EventRule",
-    "FilterRules",
-    "Result",
-    "Verdict",
-    "failure",
-    "is_rename_of_many",
-    "is_replicated_kind",
-    "renamed_into",
-]
-
-
 _EVERYTHING = ("*.*",)
 _SYSTEM = frozenset(
     {

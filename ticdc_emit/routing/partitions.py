@@ -27,9 +27,6 @@ from ticdc_emit.errors import DispatcherError
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.sql.words import to_lower
 
-__all__ = ["Hashed", "Kind", "PartitionRule", "RowValues", "partition_of", "partitions_of", "table_hash"]
-
-
 Hashes = npt.NDArray[np.uint32]
 
 

@@ -20,9 +20,6 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["LeftOut", "Replication", "TableHistory", "Unreplicated"]
-
-
 TableHistory: TypeAlias = Iterable[tuple[int, "TableInfo | None"]]
 """Versions of one table name: (commit_ts from which it applies, the schema; ``None`` once dropped), ascending."""
 

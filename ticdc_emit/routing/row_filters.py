@@ -33,8 +33,6 @@ from ticdc_emit.sql.evaluation.values import EvaluationError, Kind, NotExactErro
 from ticdc_emit.sql.expressions import evaluate
 from ticdc_emit.sql.words import to_lower
 
-__all__ = ["RowFilter", "TableExpression", "UnknownColumnError", "ValueFilter", "check_expressions"]
-
 # -- the filters of a table version ------------------------------------------------------------------------------------
 
 _EXPRESSIONS: tuple[tuple[str, Op, Literal["before", "after"]], ...] = (

@@ -18,8 +18,6 @@ from ticdc_emit.routing.partitions import PartitionRule
 from ticdc_emit.routing.table_filter import ColumnFilter, TableFilter
 from ticdc_emit.schema.model import Index, TableInfo
 
-__all__ = ["ColumnSelectors"]
-
 
 @dataclass(frozen=True)
 class _Selector:

@@ -19,8 +19,6 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.regexp import GoRegexp, GoRegexpError, compile_regexp
 from ticdc_emit.sql.words import to_lower
 
-__all__ = ["ColumnFilter", "TableFilter"]
-
 
 class _Mark(Enum):
     STAR = "*"

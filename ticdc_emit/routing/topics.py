@@ -20,9 +20,6 @@ from ticdc_emit.routing.partitions import PartitionRule
 from ticdc_emit.routing.table_filter import TableFilter
 from ticdc_emit.schema.events import DdlEvent
 
-__all__ = ["Router", "Target", "TopicExpression"]
-
-
 _MAX_TOPIC_BYTES = 249
 _TEXT = r"[A-Za-z0-9._\-]*"
 _HARD_CODED = re.compile(r"[A-Za-z0-9._\-]+")

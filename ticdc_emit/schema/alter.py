@@ -39,24 +39,6 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-__all__ = [
-    "MULTI_SCHEMA_CHANGE",
-    "Alteration",
-    "TableAlterer",
-    "add_column",
-    "add_constraint",
-    "change_column",
-    "drop_column",
-    "drop_foreign_key",
-    "drop_index",
-    "needs_reorg",
-    "rename_column",
-    "rename_index",
-    "set_default",
-    "set_visibility",
-]
-
-
 MULTI_SCHEMA_CHANGE = "alter table multi-schema change"
 
 

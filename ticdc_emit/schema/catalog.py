@@ -24,8 +24,6 @@ from ticdc_emit.sql.nodes.statements import CreateTable, CreateTables
 from ticdc_emit.sql.script import parse_ddl, place_in, schema_statements
 from ticdc_emit.sql.words import quoted
 
-__all__ = ["Catalog", "catalog_from_sql"]
-
 _MOST_NAMED = 8
 RenamedSchema: TypeAlias = Literal["lower-case", "as-created"]
 

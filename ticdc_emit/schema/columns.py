@@ -29,9 +29,6 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-__all__ = ["BuiltColumn", "ColumnType", "build_column", "build_type", "refuse_column", "with_default"]
-
-
 _MAX_CHAR_LENGTH, _MAX_VARCHAR_BYTES, _MAX_LENGTH = 255, 65535, 4294967295
 _MAX_WIDTH, _MAX_SCALE, _MAX_DECIMAL, _MAX_BITS, _MAX_FSP = 255, 30, 65, 64, 6
 _MAX_SET_LABELS, _MAX_VECTOR = 64, 16383

@@ -23,8 +23,6 @@ from ticdc_emit.sql.nodes.statements import AlterTable, CreateTableLike, CreateV
 from ticdc_emit.sql.script import parse_ddl, plain_statements, restored_statements
 from ticdc_emit.sql.words import quoted, to_lower
 
-__all__ = ["DdlTexts"]
-
 _UTF8 = "utf8mb4"
 _DROPS = {"drop table": "TABLE", "drop view": "VIEW"}
 _LIKE = re.compile(r"CREATE (?:TEMPORARY )?TABLE (?:IF NOT EXISTS )?`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)? LIKE ")

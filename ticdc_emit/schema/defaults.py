@@ -34,29 +34,6 @@ from ticdc_emit.sql.types import (
     integer_range,
 )
 
-__all__ = [
-    "NOT_UTF8",
-    "Moment",
-    "bits_number",
-    "column_names",
-    "float_text",
-    "function_name",
-    "go_utf8",
-    "integer_of",
-    "integer_text",
-    "moment_of_number",
-    "named_columns",
-    "normalise_duration",
-    "number_of",
-    "parse_moment",
-    "plain_text",
-    "rounded_float",
-    "stored_default",
-    "stored_text",
-    "time_zone_of",
-]
-
-
 # -- expressions -------------------------------------------------------------------------------------------------------
 
 

@@ -12,9 +12,6 @@ from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.nodes.queries import Query
 
-__all__ = ["ACTION_CODES", "DdlEvent", "GivenText", "action_code", "renamed_together"]
-
-
 ACTION_CODES = {
     "create schema": 1,
     "drop schema": 2,

@@ -20,8 +20,6 @@ from ticdc_emit.sql.inference.operands import MAX_FSP, UNSPECIFIED, Coercibility
 from ticdc_emit.sql.nodes.expressions import Expression
 from ticdc_emit.sql.types import BINARY_CHARSET, BLOB_TYPES, TEMPORAL_TYPES, ColumnFlag, MySQLType
 
-__all__ = ["column_operand", "infer_column", "operand_of"]
-
 _MAX_TEXT = 100_000
 _REMEDY = "Index a generated column of a declared type instead"
 

@@ -18,22 +18,6 @@ from ticdc_emit.sql.nodes.expressions import Call, ColumnName, Expression
 from ticdc_emit.sql.nodes.tables import Constraint, KeyPart
 from ticdc_emit.sql.types import BLOB_TYPES, INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
 
-__all__ = [
-    "HIDDEN_PREFIX",
-    "PRIMARY",
-    "add_foreign_key",
-    "add_primary_key",
-    "add_secondary_index",
-    "check_count",
-    "check_foreign_keys",
-    "covering_index",
-    "flag_primary_key",
-    "name_for_alter",
-    "names_for_create",
-    "without_index",
-]
-
-
 PRIMARY = "PRIMARY"
 
 _MAX_INDEXES = 512

@@ -39,9 +39,6 @@ from ticdc_emit.sql.nodes.statements import (
 )
 from ticdc_emit.sql.words import quoted, to_lower
 
-__all__ = ["DatabaseJobs", "DdlExecutor", "Job", "JobRecorder", "OtherObjects", "TableJobs", "canonical_text"]
-
-
 # jobs that do not change TiDB's update_ts of the table
 _KEEPS_UPDATE_TS = frozenset(
     {"rename table", "truncate table", "drop table", "drop view", "truncate partition", "exchange partition"}

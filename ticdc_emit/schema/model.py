@@ -25,9 +25,6 @@ from ticdc_emit.sql.types import (
     type_name,
 )
 
-__all__ = ["Column", "Index", "Partition", "TableInfo", "mysql_type_name", "schema_and_name", "sql_type", "type_desc"]
-
-
 _NOT_NULL, _UNSIGNED = int(ColumnFlag.NOT_NULL), int(ColumnFlag.UNSIGNED)
 
 

@@ -16,8 +16,6 @@ from ticdc_emit.schema.tables import unique_names, with_partitioning
 from ticdc_emit.sql.nodes.alter import AddPartitions, ChangePartitions
 from ticdc_emit.sql.nodes.tables import MAX_PARTITIONS
 
-__all__ = ["alter_partitions", "find_partition"]
-
 _REORGANIZE = "alter table reorganize partition"
 
 

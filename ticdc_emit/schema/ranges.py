@@ -35,21 +35,6 @@ from ticdc_emit.sql.nodes.tables import (
 )
 from ticdc_emit.sql.types import INTEGER_TYPES, ColumnFlag, MySQLType, integer_range
 
-__all__ = [
-    "MAXVALUE",
-    "Bound",
-    "RangeKind",
-    "Ranges",
-    "alter_spelled_out",
-    "create_spelled_out",
-    "has_interval",
-    "range_kind",
-    "range_kind_of",
-    "ranges_of",
-    "with_ranges",
-]
-
-
 MAXVALUE = "MAXVALUE"
 Bound: TypeAlias = Any  # int, or datetime without a zone
 _FIRST_DATE = "0000-01-01"

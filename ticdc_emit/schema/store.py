@@ -16,19 +16,6 @@ from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.sql.nodes.tables import PartitionMethod
 
-__all__ = [
-    "FIRST_USER_ID",
-    "AssignedIds",
-    "Database",
-    "DroppedTable",
-    "ForeignKey",
-    "IdSource",
-    "Ranges",
-    "SchemaStore",
-    "TableState",
-]
-
-
 FIRST_USER_ID = 116
 """The first free id in a fresh TiDB after its system tables (as in the golden vectors)."""
 

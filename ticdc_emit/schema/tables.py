@@ -35,18 +35,6 @@ from ticdc_emit.sql.nodes.tables import (
 )
 from ticdc_emit.sql.types import ColumnFlag, MySQLType
 
-__all__ = [
-    "MAX_COLUMNS",
-    "build_table",
-    "charset_of_options",
-    "check_generated",
-    "check_identifier",
-    "clone_table",
-    "unique_names",
-    "with_partitioning",
-    "with_ttl",
-]
-
 _MAX_NAME, MAX_COLUMNS = 64, 1017
 _TTL_TYPES = frozenset({MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP})
 

@@ -32,8 +32,6 @@ from ticdc_emit.sql.nodes.queries import (
 from ticdc_emit.sql.nodes.statements import CreateView
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = ["build_view", "field_name", "sent_view", "sources", "stored_select"]
-
 
 def build_view(
     statement: CreateView, sql: str, schema: str, database: tuple[str, str], table: Callable[[TableName], TableInfo]

@@ -53,20 +53,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = [
-    "ADAPTIVE_EXECUTION",
-    "SEGMENT_BYTES",
-    "SEGMENT_SCHEMA",
-    "SparkBatch",
-    "check_changes",
-    "chunk_folder",
-    "in_micro_batch",
-    "join_chunks",
-    "setting_off",
-    "spark_columns",
-    "split_chunks",
-]
-
 
 SEGMENT_BYTES = 32 * 1024
 SEGMENT_SCHEMA = pa.schema(

@@ -47,8 +47,6 @@ from ticdc_emit.temporary import OpenFile, own_folder
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-__all__ = ["SourceOptions", "StagedBatches", "StagedFile", "Staging", "TicdcDataSource"]
-
 
 _LIBRDKAFKA = "librdkafka."
 _OF_SPARK = frozenset({"checkpointlocation", "queryname"})

@@ -31,19 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructField
 
-__all__ = [
-    "LONGEST_ROW_BYTES",
-    "Prescan",
-    "RowLengths",
-    "are_short",
-    "balanced_reduce",
-    "change_columns",
-    "commit_ts_column",
-    "refuse_long_rows",
-    "table_names",
-    "without_ddl",
-]
-
 
 _Part = TypeVar("_Part")
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from ticdc_emit.spark.sink import TicdcSink
 
-__all__ = ["BatchProgress", "ProgressListener", "log_progress"]
-
 logger = logging.getLogger(__name__)
 
 

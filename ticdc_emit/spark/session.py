@@ -26,19 +26,6 @@ from ticdc_emit.java import batch_jvm, java_env, names_collector, short_lived_jv
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = [
-    "LOGGERS",
-    "MOST_WARM_UP_S",
-    "conf_is_true",
-    "local_session",
-    "quiet_for_good",
-    "register",
-    "require_pyspark",
-    "warm_up",
-    "warm_up_stream",
-    "without_size_warnings",
-]
-
 
 LOGGERS = ("org.apache.spark.scheduler.DAGScheduler", "org.apache.spark.sql.catalyst.util.SparkStringUtils")
 

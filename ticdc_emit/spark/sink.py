@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from typing_extensions import Unpack
 
-__all__ = ["ReplayOptions", "SinkOptions", "TicdcSink", "TrafficSinkOptions", "encode"]
-
 
 class _RunOptions(LoadOptions, total=False):
     changefeed: str | os.PathLike[str] | Mapping[str, Any] | None

@@ -25,8 +25,6 @@ from ticdc_emit.errors import MissingDependencyError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SETTING", "Step", "count_rows", "in_worker", "missing_packages_named", "tally_folder", "total_rows"]
-
 
 SETTING = "spark.ticdcEmit.tally"
 

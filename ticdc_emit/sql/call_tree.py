@@ -20,19 +20,6 @@ from ticdc_emit.sql.nodes.base import Node
 from ticdc_emit.sql.script import parse_expression
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = [
-    "ALIASES",
-    "Call",
-    "CallTree",
-    "Cast",
-    "CastType",
-    "Collated",
-    "Constant",
-    "Reference",
-    "call_tree",
-    "parse_call_tree",
-]
-
 
 @dataclass(frozen=True)
 class Reference:

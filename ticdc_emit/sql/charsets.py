@@ -9,18 +9,6 @@ from __future__ import annotations
 
 from ticdc_emit.errors import SchemaError
 
-__all__ = [
-    "charset_name",
-    "charset_of_collation",
-    "collation_key",
-    "collation_name",
-    "default_collation",
-    "max_bytes_per_char",
-    "python_codec",
-    "resolve",
-]
-
-
 _SUFFIXES = {
     "big5 gb2312 gbk": "chinese_ci bin",
     "latin2": "czech_cs general_ci hungarian_ci croatian_ci bin",

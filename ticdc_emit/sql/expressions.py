@@ -45,8 +45,6 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-__all__ = ["evaluate", "type_of"]
-
 # -- values ------------------------------------------------------------------------------------------------------------
 
 _UNICODE = ("utf8mb4", "utf8", "ascii", "binary")

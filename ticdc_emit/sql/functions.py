@@ -23,8 +23,6 @@ from ticdc_emit.sql.inference.results import Arguments, Rule, Signature
 from ticdc_emit.sql.inference.rules import length_of, of_arguments
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = ["FUNCTIONS", "Function", "Kernel", "kernel_of", "result_type"]
-
 Kernel: TypeAlias = Callable[..., Value]
 
 

@@ -17,8 +17,6 @@ import numpy as np
 from ticdc_emit.errors import shown
 from ticdc_emit.json_depth import DEEPEST, check_depth, too_deep
 
-__all__ = ["normalise"]
-
 _MOST_DIGITS = 21  # characters of an integer in TiDB's JSON, including the sign
 
 

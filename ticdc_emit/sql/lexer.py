@@ -14,20 +14,6 @@ from typing import NamedTuple, NoReturn
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.sql.words import CALL_WORDS, keyword
 
-__all__ = [
-    "FEATURES",
-    "INTRODUCERS",
-    "SqlMode",
-    "Token",
-    "code_after",
-    "decode_bits",
-    "decode_hex",
-    "decode_quoted",
-    "scan",
-    "sql_mode_of",
-]
-
-
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 

@@ -19,21 +19,6 @@ from ticdc_emit.sql.nodes.base import PLAIN, WIRE, Node, Style
 from ticdc_emit.sql.nodes.statements import CreateTable, CreateTables, OtherStatement, Statement
 from ticdc_emit.sql.parser.statements import Parser
 
-__all__ = [
-    "ScriptStatement",
-    "check_text",
-    "parse_ddl",
-    "parse_expression",
-    "place_in",
-    "plain_statements",
-    "refuse_path",
-    "restored_statements",
-    "schema_statements",
-    "script_statements",
-    "split_statements",
-]
-
-
 _NO_SCHEMA = frozenset(
     {
         *("SET", "LOCK", "UNLOCK", "INSERT", "REPLACE", "BEGIN", "START", "COMMIT", "ROLLBACK", "ANALYZE", "SPLIT"),

@@ -10,33 +10,6 @@ from __future__ import annotations
 from enum import IntEnum, IntFlag
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = [
-    "BINARY_CHARSET",
-    "BLOB_TYPES",
-    "DATE_TYPES",
-    "FLOAT_TYPES",
-    "INT64_TYPES",
-    "INTEGERS_AND_YEAR",
-    "INTEGER_BITS",
-    "INTEGER_TYPES",
-    "LABEL_TYPES",
-    "LATIN1_CHARSET",
-    "MOMENT_TYPES",
-    "STRING_TYPES",
-    "TEMPORAL_TYPES",
-    "TYPES",
-    "UNSPECIFIED_LENGTH",
-    "WHOLE_TYPES",
-    "AvroType",
-    "ColumnFlag",
-    "MySQLType",
-    "TypeFacts",
-    "integer_range",
-    "label_of",
-    "type_name",
-]
-
-
 BINARY_CHARSET = "binary"
 LATIN1_CHARSET = "latin1"
 """The only character set whose text TiDB neither checks nor converts: columns can have any bytes."""

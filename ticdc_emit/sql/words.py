@@ -5,9 +5,6 @@ Rule source: pingcap/tidb ``pkg/parser/keywords.go`` and ``pkg/parser/misc.go`` 
 
 from __future__ import annotations
 
-__all__ = ["CALL_WORDS", "RESERVED_WORDS", "UNRESERVED_WORDS", "keyword", "quoted", "to_lower"]
-
-
 RESERVED_WORDS = frozenset(
     """
     ADD ALL ALTER ANALYZE AND ARRAY AS ASC BETWEEN BIGINT BINARY BLOB BOTH BY CALL CASCADE CASE CHANGE CHAR

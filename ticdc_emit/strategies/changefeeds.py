@@ -29,8 +29,6 @@ from ticdc_emit.strategies.columns import known_names
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["PROTOCOLS", "FeedOptions", "changefeeds"]
-
 _TOPICS = ("", "{schema}", "{schema}_{table}", "events_{schema}_{table}")
 _OWN_TOPICS = _TOPICS[2:]
 _ROWS_PER_MESSAGE = (None, 1, 2, 5)

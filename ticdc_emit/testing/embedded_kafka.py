@@ -24,8 +24,6 @@ from ticdc_emit.errors import ConfigError, MissingDependencyError
 if TYPE_CHECKING:
     from confluent_kafka import Producer
 
-__all__ = ["EmbeddedKafka", "Forwarder", "require_free_port"]
-
 
 _CHUNK = 64 * 1024
 

@@ -27,9 +27,6 @@ from ticdc_emit.errors import ConfigError, MissingDependencyError
 from ticdc_emit.json_depth import parsed
 from ticdc_emit.registry.confluent import CONTENT_TYPE, compact_json
 
-__all__ = ["LEVELS", "EmbeddedRegistry", "Refusal", "RegistryStore", "Version", "call", "whole_number"]
-
-
 LEVELS = (
     "BACKWARD",
     "BACKWARD_TRANSITIVE",

@@ -31,19 +31,6 @@ from ticdc_emit.java import short_lived_jvm, user_cache
 if TYPE_CHECKING:
     from confluent_kafka.admin._metadata import ClusterMetadata
 
-__all__ = [
-    "JarsMissingError",
-    "KafkaCluster",
-    "KraftBroker",
-    "Listener",
-    "Server",
-    "ServerProcess",
-    "free_ports",
-    "kafka_jars",
-    "locked_archive",
-    "locked_jars",
-]
-
 
 _toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 

@@ -15,8 +15,6 @@ from ticdc_emit.config.protocols import protocol_parameters
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 
-__all__ = ["MemoryTopics"]
-
 
 class MemoryTopics:
     """A context manager around an in-memory store that is emptied at the end."""

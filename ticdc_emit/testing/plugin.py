@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ticdc_emit.schema.catalog import Catalog
     from ticdc_emit.testing import EmbeddedKafka, EmbeddedRegistry, MemoryTopics
 
-__all__ = ["Emitter", "ticdc_emitter", "ticdc_kafka", "ticdc_registry", "ticdc_topics"]
-
 _SINK_URI = "memory://ticdc/?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
 
 

@@ -43,9 +43,6 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-__all__ = ["Row", "Rows", "TableFold", "Tables", "rows_after_ddl", "shown_tables", "value_of_old_rows"]
-
-
 Row: TypeAlias = "dict[str, str | None]"
 """The values of a row's columns in canonical text, ``None`` for NULL."""
 

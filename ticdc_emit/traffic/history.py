@@ -41,8 +41,6 @@ from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.types import WHOLE_TYPES
 from ticdc_emit.traffic.expected_tables import TableFold, Tables, shown_tables
 
-__all__ = ["History"]
-
 _MOST_SHOWN = 100
 _ROW_REMEDY = "Give each row as {'schema': ..., 'table': ..., 'op': ..., 'commit_ts': ..., 'before': ..., 'after': ...}"
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.hints import did_you_mean
 
-__all__ = ["sample_names", "sample_schema", "schema_text"]
-
 _SUFFIX = ".sql"
 
 

@@ -79,17 +79,6 @@ from ticdc_emit.schema.model import TableInfo
 if TYPE_CHECKING:
     from fastavro.types import Schema
 
-__all__ = [
-    "AvroEvents",
-    "AvroReader",
-    "AvroRow",
-    "AvroTables",
-    "has_doubtful_labels",
-    "make_reader",
-    "recognizers",
-    "verify_checksum",
-]
-
 
 _CHECKSUM = CHECKSUM_FIELDS[0][0]
 _FIRST_EXTENSION_FIELDS = (BEFORE, EXTENSION_FIELDS[0][0])

@@ -66,19 +66,6 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-__all__ = [
-    "Avro",
-    "AvroRows",
-    "avro_type",
-    "branches",
-    "default_text",
-    "key_columns",
-    "key_schema",
-    "make_codec",
-    "value_columns",
-    "value_schema",
-]
-
 
 def avro_type(column: Column, options: CodecConfig) -> AvroType:
     """Return the Avro type of a column's values; :class:`SchemaError` for a type that no row change carries."""

@@ -30,26 +30,6 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-__all__ = [
-    "BEFORE",
-    "CHECKSUM_FIELDS",
-    "DDL",
-    "DELETE_MARK",
-    "EXTENSION_FIELDS",
-    "NAMESPACE",
-    "WATERMARK",
-    "avro_convert",
-    "avro_default",
-    "avro_names",
-    "avro_table",
-    "avro_virtual",
-    "before_schema",
-    "column_fields",
-    "plain_schema",
-    "read_schema",
-]
-
-
 NAMESPACE = "default."
 """The changefeed's part of a record's namespace; the database follows."""
 EXTENSION_FIELDS = (

@@ -52,21 +52,6 @@ from ticdc_emit.protocols.events import (
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = [
-    "CanalDdl",
-    "CanalEvents",
-    "CanalJsonReader",
-    "CanalMessage",
-    "CanalRow",
-    "CanalWatermark",
-    "canal_convert",
-    "canal_type_convert",
-    "canal_type_converts",
-    "make_reader",
-    "recognizers",
-]
-
-
 # the only float whose shortest digits are a tie, which Go does not round to even
 _GO_TIE = {"0.00024414063": "0.00024414062", "-0.00024414063": "-0.00024414062"}
 _NAME = re.compile(r"[a-z_]+")

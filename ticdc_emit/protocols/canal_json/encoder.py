@@ -36,9 +36,6 @@ from ticdc_emit.schema.model import Column, TableInfo, mysql_type_name, type_des
 from ticdc_emit.sql.types import TYPES, MySQLType
 from ticdc_emit.tso import physical_ms
 
-__all__ = ["CanalJson", "CanalJsonRows", "Promotion", "java_type", "json_string", "make_codec", "promotion"]
-
-
 _BIGINT, _DECIMAL, _INTEGER, _SMALLINT, _BLOB = -5, 3, 4, 5, 2004
 
 

@@ -34,24 +34,6 @@ from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import DATE_TYPES, FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType
 
-__all__ = [
-    "DebeziumColumn",
-    "DebeziumDdl",
-    "DebeziumField",
-    "DebeziumMessage",
-    "DebeziumRow",
-    "DebeziumSource",
-    "DebeziumTable",
-    "DebeziumTableChange",
-    "DebeziumWatermark",
-    "ddl_record",
-    "debezium_column",
-    "debezium_convert",
-    "event_of",
-    "nullable",
-    "source_of",
-]
-
 
 def source_of(members: Mapping[str, Any], **others: Any) -> DebeziumSource:
     """Return the source of a message. ``others``: fields that the formats read differently.

@@ -39,23 +39,6 @@ from ticdc_emit.sql.types import (
 )
 from ticdc_emit.tso import physical_ms
 
-__all__ = [
-    "Json",
-    "change_schema",
-    "ddl_payloads",
-    "envelope_member",
-    "is_sent",
-    "json_content",
-    "json_object",
-    "json_string",
-    "message",
-    "redefined_columns",
-    "source_parts",
-    "table_description",
-    "watermark_payloads",
-]
-
-
 Json: TypeAlias = "str | bytes | bool | int | Sequence[Json] | Mapping[str, Json] | None"
 _ESCAPED = re.compile(rb'["\\\x00-\x1f]')
 

@@ -17,26 +17,6 @@ from ticdc_emit.protocols.names import escaped_label
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import TYPES, MySQLType, type_name
 
-__all__ = [
-    "CHANGE_KEY",
-    "CHANGE_VALUE",
-    "CONNECTOR",
-    "OP",
-    "SEMANTIC_TYPES",
-    "TRANSACTION",
-    "TS_MS",
-    "VERSION",
-    "Connect",
-    "DebeziumSettings",
-    "Member",
-    "Struct",
-    "connect_type",
-    "jdbc_type",
-    "members_of",
-    "tidb_type",
-]
-
-
 VERSION, CONNECTOR = "2.4.0.Final", "TiCDC"
 """What every ``source`` says of Debezium."""
 

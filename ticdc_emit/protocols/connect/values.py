@@ -43,35 +43,6 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-__all__ = [
-    "NOW",
-    "NUMBER",
-    "Value",
-    "around",
-    "bit_content",
-    "content",
-    "date_default",
-    "datetime_default",
-    "days",
-    "default_bits",
-    "default_days",
-    "default_moment",
-    "default_text",
-    "duration_default",
-    "label_content",
-    "literal_default",
-    "null_content",
-    "null_value",
-    "number_default",
-    "printed",
-    "refused_at",
-    "schema_default",
-    "ticks",
-    "timestamp_default",
-    "zoned",
-]
-
-
 _BOOLEANS = pa.array(["false", "true"])
 
 

@@ -56,9 +56,6 @@ from ticdc_emit.protocols.events import (
 )
 from ticdc_emit.schema.model import Column, TableInfo
 
-__all__ = ["DebeziumEvents", "DebeziumReader", "make_reader", "recognizers", "typed_image"]
-
-
 _INTEGER_BITS = {"int16": 16, "int32": 32, "int64": 64}
 _DAY_ZERO = dt.date(1970, 1, 1)
 _EPOCH = dt.datetime(1970, 1, 1)

@@ -52,9 +52,6 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MOMENT_TYPES, MySQLType
 
-__all__ = ["Debezium", "DebeziumRows", "envelope_schema", "field_schema", "key_schema", "make_codec", "source_schema"]
-
-
 _NO_TOPIC_CHARACTER = re.compile(r"[^A-Za-z0-9_.]")
 
 

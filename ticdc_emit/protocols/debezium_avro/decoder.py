@@ -50,19 +50,6 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import DATE_TYPES, FLOAT_TYPES, INTEGER_TYPES, MOMENT_TYPES, ColumnFlag, MySQLType
 
-__all__ = [
-    "ControlSchema",
-    "DebeziumAvroEvents",
-    "DebeziumAvroReader",
-    "DebeziumAvroTables",
-    "RowSchema",
-    "control_schema",
-    "make_reader",
-    "read_schema",
-    "recognizers",
-]
-
-
 _KEY, _VALUE = "Key", "Envelope"
 _CONNECT = {"int": "int32", "long": "int64"}
 

@@ -44,9 +44,6 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = ["DebeziumAvro", "DebeziumAvroRows", "Headers", "make_codec"]
-
-
 _FORM = "debezium-avro"
 _CELL = 256  # maximum bytes of a fixed-width value, also as decimal text
 _USES = 3  # key, before, after

@@ -28,18 +28,6 @@ from ticdc_emit.protocols.names import sanitize
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import TYPES, UNSPECIFIED_LENGTH, MySQLType
 
-__all__ = [
-    "DECIMAL",
-    "ENVELOPE",
-    "connect_of",
-    "ddl_schemas",
-    "key_schema",
-    "row_columns",
-    "value_schema",
-    "watermark_schemas",
-]
-
-
 Record = Mapping[str, Any]
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
 ENVELOPE = ("before", "after", "source", "op", "ts_ms")

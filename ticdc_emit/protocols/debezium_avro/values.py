@@ -33,9 +33,6 @@ from ticdc_emit.protocols.debezium_avro.schema import connect_of
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import DATE_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
 
-__all__ = ["NULL", "VALUE", "can_fail", "refuse_beyond_long", "value_pieces"]
-
-
 _UNION = Union.null_at(0)
 NULL, VALUE = bytes([_UNION.null]), bytes([_UNION.value])
 _LONG_LIMIT = 1 << 63

@@ -46,24 +46,6 @@ from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import BLOB_TYPES, WHOLE_TYPES, MySQLType
 
-__all__ = [
-    "OpenColumn",
-    "OpenDdl",
-    "OpenEvents",
-    "OpenMessage",
-    "OpenProtocolReader",
-    "OpenRow",
-    "OpenWatermark",
-    "contents",
-    "make_reader",
-    "open_convert",
-    "open_type_convert",
-    "recognizers",
-    "records_of",
-    "unquoted",
-]
-
-
 _LENGTH = 8
 _VERSION = (1).to_bytes(_LENGTH, "big")
 

@@ -35,24 +35,6 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.sql.types import BINARY_CHARSET, BLOB_TYPES, FLOAT_TYPES, INT64_TYPES, MySQLType
 
-__all__ = [
-    "MEMBER_BEGIN",
-    "MEMBER_END",
-    "Flag",
-    "OpenPacking",
-    "OpenProtocol",
-    "OpenRows",
-    "column_flags",
-    "framed_key",
-    "framed_value",
-    "json_string",
-    "make_codec",
-    "members_of",
-    "name_members",
-    "updated_columns",
-    "writer_of",
-]
-
 
 def writer_of(switches: OpenSwitches) -> JsonWriter:
     """Return the characters that the lineage's JSON library escapes."""

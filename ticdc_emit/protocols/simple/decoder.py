@@ -61,20 +61,6 @@ from ticdc_emit.sql.nodes.alter import ChangePartitions, ExchangePartition
 from ticdc_emit.sql.nodes.statements import AlterTable
 from ticdc_emit.sql.script import parse_ddl
 
-__all__ = [
-    "AvroMembers",
-    "SimpleBootstrap",
-    "SimpleDdl",
-    "SimpleEvents",
-    "SimpleMessage",
-    "SimpleReader",
-    "SimpleRow",
-    "SimpleTables",
-    "SimpleWatermark",
-    "make_reader",
-    "recognizers",
-]
-
 
 @dataclass(frozen=True)
 class SimpleRow:

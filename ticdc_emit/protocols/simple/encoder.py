@@ -57,32 +57,6 @@ from ticdc_emit.sql.types import (
     type_name,
 )
 
-__all__ = [
-    "ENVELOPE_BYTES",
-    "NULL_BRANCH",
-    "VALUE_BRANCH",
-    "Branch",
-    "Kind",
-    "Simple",
-    "SimpleAvroRows",
-    "SimpleJsonRows",
-    "avro_array",
-    "avro_flag",
-    "avro_long",
-    "avro_string",
-    "bootstrap_avro",
-    "bootstrap_json",
-    "constant_of",
-    "ddl_avro",
-    "ddl_json",
-    "envelope",
-    "json_string",
-    "make_codec",
-    "watermark_avro",
-    "watermark_json",
-]
-
-
 ENVELOPE_BYTES = 512
 """The maximum bytes of a row message besides the table's names and the images: numbers, a checksum."""
 

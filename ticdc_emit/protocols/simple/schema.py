@@ -24,22 +24,6 @@ from ticdc_emit.sql.types import (
     type_name,
 )
 
-__all__ = [
-    "DDL_TYPES",
-    "DML_TYPES",
-    "VERSION",
-    "SimpleColumn",
-    "SimpleIndex",
-    "SimpleTableSchema",
-    "ddl_type",
-    "named_columns",
-    "shown_columns",
-    "shown_indexes",
-    "shown_pre_table",
-    "simple_table",
-]
-
-
 VERSION = 1
 """The protocol's version, which every message has."""
 DDL_TYPES = ("CREATE", "ALTER", "ERASE", "RENAME", "TRUNCATE", "CINDEX", "DINDEX", "QUERY")

@@ -40,8 +40,6 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-__all__ = ["SimpleChecksum", "SimpleTimestamp", "check_images", "row_values", "simple_convert"]
-
 
 @dataclass(frozen=True)
 class SimpleTimestamp:

@@ -32,18 +32,6 @@ from ticdc_emit.sql.evaluation.values import (
     to_real,
 )
 
-__all__ = [
-    "absolute",
-    "align_decimals",
-    "arithmetic",
-    "bitwise",
-    "cast_decimal",
-    "cast_integer",
-    "ceil",
-    "floor",
-    "negate",
-]
-
 _EXACT = Context(prec=160)
 _WHOLE = re.compile(r"[+-]?0*(\d+)", re.ASCII)
 _BIGINT_DIGITS = 20

@@ -43,28 +43,6 @@ from ticdc_emit.sql.evaluation.values import (
 from ticdc_emit.sql.inference.operands import Coercibility
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = [
-    "and_",
-    "between",
-    "case",
-    "case_of",
-    "coalesce",
-    "compare",
-    "if_",
-    "in_",
-    "is_false",
-    "is_null",
-    "is_true",
-    "like",
-    "not_",
-    "null_safe_equal",
-    "nullif",
-    "or_",
-    "regexp",
-    "truth",
-    "xor",
-]
-
 # -- comparisons -------------------------------------------------------------------------------------------------------
 
 _COMPARISONS: Mapping[str, Callable[[Data, Data], Data]] = {

@@ -25,8 +25,6 @@ from ticdc_emit.sql.evaluation.values import (
 )
 from ticdc_emit.sql.inference.operands import Coercibility
 
-__all__ = ["comparable_dates", "date", "date_format", "date_part", "parse_date", "parse_duration"]
-
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?")
 _DURATION = re.compile(r"(-?)(\d{1,3}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?")
 _DATE_WIDTH = 10

@@ -32,29 +32,6 @@ from ticdc_emit.sql.evaluation.values import (
 from ticdc_emit.sql.inference.operands import Coercibility
 from ticdc_emit.sql.json_document import normalise
 
-__all__ = [
-    "char_length",
-    "compare_json",
-    "concat",
-    "concat_ws",
-    "instr",
-    "is_object",
-    "json_extract",
-    "json_unquote",
-    "left",
-    "length",
-    "locate",
-    "lower",
-    "ltrim",
-    "replace_text",
-    "right",
-    "rtrim",
-    "substr",
-    "to_json",
-    "trim",
-    "upper",
-]
-
 _MAX_LENGTH = 64 << 20  # the default of TiDB's max_allowed_packet
 
 # -- lengths and letters -----------------------------------------------------------------------------------------------

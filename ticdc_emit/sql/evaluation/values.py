@@ -36,27 +36,6 @@ from ticdc_emit.sql.types import (
     label_of,
 )
 
-__all__ = [
-    "MAX_DIGITS",
-    "Data",
-    "EvaluationError",
-    "Kind",
-    "NotExactError",
-    "Value",
-    "boolean",
-    "column_value",
-    "common_collation",
-    "constant",
-    "ignores_case",
-    "map_values",
-    "null",
-    "null_for_null",
-    "to_decimal",
-    "to_integer",
-    "to_real",
-    "to_text",
-]
-
 Data: TypeAlias = "pa.Array | pa.Scalar"
 
 MAX_DIGITS = 76  # of Arrow's widest decimal

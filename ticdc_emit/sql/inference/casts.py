@@ -26,8 +26,6 @@ from ticdc_emit.sql.inference.operands import (
 )
 from ticdc_emit.sql.types import BINARY_CHARSET, ColumnFlag, MySQLType
 
-__all__ = ["as_eval", "cast", "datetime_width", "decimal_digits", "duration_width"]
-
 _DATE_WIDTH, _DATETIME_WIDTH, _DURATION_WIDTH = 10, 19, 10
 _KEPT_FLAGS = ColumnFlag.UNSIGNED | ColumnFlag.NOT_NULL
 _CAST_JSON_WIDTH = 12582912

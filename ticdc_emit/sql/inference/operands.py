@@ -16,29 +16,6 @@ from ticdc_emit.errors import DdlError
 from ticdc_emit.sql.charsets import python_codec
 from ticdc_emit.sql.types import BINARY_CHARSET, STRING_TYPES, TYPES, ColumnFlag, MySQLType
 
-__all__ = [
-    "ASCII_TEXT",
-    "BYTES",
-    "CONNECTION",
-    "MAX_BLOB_WIDTH",
-    "MAX_DECIMAL",
-    "MAX_FSP",
-    "MAX_INT_WIDTH",
-    "MAX_LONG_BLOB_WIDTH",
-    "MAX_REAL_WIDTH",
-    "MAX_SCALE",
-    "TEXT",
-    "UNKNOWN",
-    "UNSPECIFIED",
-    "Coercibility",
-    "Collation",
-    "Eval",
-    "Operand",
-    "derived",
-    "with_length",
-]
-
-
 UNSPECIFIED: Final = -1
 MAX_INT_WIDTH, MAX_REAL_WIDTH, MAX_DECIMAL, MAX_SCALE, MAX_FSP = 20, 23, 65, 30, 6
 MAX_BLOB_WIDTH, MAX_LONG_BLOB_WIDTH = 16777216, 4294967295

@@ -44,24 +44,6 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-__all__ = [
-    "Arguments",
-    "Rule",
-    "Signature",
-    "aggregated_type",
-    "any_value",
-    "case",
-    "coalesce",
-    "extremum",
-    "folded",
-    "if_",
-    "ifnull",
-    "merged_operand",
-    "nullif",
-    "result_of",
-]
-
-
 Arguments: TypeAlias = "Sequence[Operand]"
 Rule: TypeAlias = Callable[[Arguments], Operand]
 

@@ -44,51 +44,6 @@ from ticdc_emit.sql.types import (
     integer_range,
 )
 
-__all__ = [
-    "CLOCK_UNITS",
-    "DATE_UNITS",
-    "abs_",
-    "add_time",
-    "aes_length",
-    "base64_length",
-    "between",
-    "case_of",
-    "char",
-    "compare",
-    "concat",
-    "convert_tz",
-    "convert_using",
-    "date_add",
-    "divide",
-    "floor",
-    "from_unixtime",
-    "hex_",
-    "in_",
-    "int_divide",
-    "is_null",
-    "length_of",
-    "longest_of",
-    "make_time",
-    "matches",
-    "modulo",
-    "of_arguments",
-    "padded_length",
-    "plus_like",
-    "replaced_length",
-    "round_",
-    "sec_to_time",
-    "set_length",
-    "str_to_date",
-    "time",
-    "time_diff",
-    "timestamp",
-    "timestamp_add",
-    "truncate",
-    "unary_minus",
-    "unhex",
-]
-
-
 _DIVISION_SCALE = 4  # div_precision_increment
 _INT64 = 1 << 63
 _ABS_REAL_WIDTH = 22

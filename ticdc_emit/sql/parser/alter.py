@@ -13,9 +13,6 @@ from ticdc_emit.sql.parser.base import Lead, rules_by_word
 from ticdc_emit.sql.parser.columns import datum_of
 from ticdc_emit.sql.parser.tables import TableGrammar
 
-__all__ = ["AlterGrammar", "form_rule"]
-
-
 _C = TypeVar("_C", bound=nodes.Clause)
 _RESTRICTED = ("INSERT_INTO_SELECT", "UPDATE_SELECT", "DELETE_SELECT", "CTAS")
 _LAST_WORDS = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")

@@ -14,9 +14,6 @@ from ticdc_emit.sql.charsets import charset_name, collation_name
 from ticdc_emit.sql.lexer import SqlMode, Token, decode_bits, decode_hex
 from ticdc_emit.sql.words import RESERVED_WORDS, UNRESERVED_WORDS
 
-__all__ = ["Lead", "TokenCursor", "rules_by_word"]
-
-
 _T = TypeVar("_T")
 _MAX_DIGITS, _MAX_NUMBER = 20, (1 << 64) - 1
 _MAX_QUALIFIERS = 2  # schema and table

@@ -15,9 +15,6 @@ from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.queries import QueryGrammar
 from ticdc_emit.sql.types import MySQLType
 
-__all__ = ["ColumnGrammar"]
-
-
 _T = TypeVar("_T")
 _NOW_WORDS = ("CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP")
 _INTEGERS = {

@@ -9,9 +9,6 @@ from __future__ import annotations
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.base import TokenCursor
 
-__all__ = ["ExpressionGrammar"]
-
-
 _MAX_INTEGER_DIGITS = 20
 _NO_LEGACY_INTRODUCER = ("gbk", "gb18030")
 _LOGIC = ({"OR": "OR", "||": "OR"}, {"XOR": "XOR"}, {"AND": "AND", "&&": "AND"})  # loosest first

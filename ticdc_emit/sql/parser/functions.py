@@ -13,9 +13,6 @@ from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.expressions import ExpressionGrammar
 from ticdc_emit.sql.words import RESERVED_WORDS, UNRESERVED_WORDS
 
-__all__ = ["CallGrammar"]
-
-
 _WITH_DISTINCT = {
     "AVG": "AVG",
     "MAX": "MAX",

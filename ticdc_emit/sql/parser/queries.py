@@ -17,9 +17,6 @@ from ticdc_emit.sql.lexer import SqlMode, Token, scan
 from ticdc_emit.sql.parser.base import TokenCursor
 from ticdc_emit.sql.parser.functions import CallGrammar
 
-__all__ = ["QUERY_WORDS", "QueryGrammar"]
-
-
 _OF_TABLES = frozenset(
     """
     TIDB_HJ TIDB_SMJ TIDB_INLJ HASH_JOIN HASH_JOIN_BUILD HASH_JOIN_PROBE MERGE_JOIN INL_JOIN BROADCAST_JOIN

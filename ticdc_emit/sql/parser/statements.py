@@ -16,9 +16,6 @@ from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.alter import AlterGrammar, form_rule
 from ticdc_emit.sql.parser.base import Lead, rules_by_word
 
-__all__ = ["Parser"]
-
-
 _STATEMENTS = "a DDL statement: CREATE, ALTER, DROP, RENAME, TRUNCATE or USE"
 _CREATED = "TABLE, INDEX, VIEW or DATABASE"
 _INDEX_KINDS = ("UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR", "COLUMNAR")

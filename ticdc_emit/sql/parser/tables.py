@@ -16,9 +16,6 @@ from ticdc_emit.sql.lexer import Token
 from ticdc_emit.sql.parser.columns import ColumnGrammar
 from ticdc_emit.sql.parser.queries import QUERY_WORDS
 
-__all__ = ["TableGrammar"]
-
-
 _PARTITION_OPTIONS = frozenset(
     """
     COMMENT ENGINE ENGINE_ATTRIBUTE SECONDARY_ENGINE_ATTRIBUTE INSERT_METHOD DATA INDEX MAX_ROWS MIN_ROWS TABLESPACE

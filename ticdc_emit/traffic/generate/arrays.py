@@ -27,34 +27,6 @@ from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, TYPES, MySQLType
 
-__all__ = [
-    "BASE_36",
-    "HEX",
-    "Bits",
-    "Bytes",
-    "Hashes",
-    "Ints",
-    "Mask",
-    "UInts",
-    "between",
-    "canonical_text",
-    "concat_texts",
-    "decimal_of",
-    "digits",
-    "fixed_width",
-    "hash_numbers",
-    "hex_digits",
-    "integers",
-    "moment",
-    "native_type",
-    "native_values",
-    "octets",
-    "one_of",
-    "salt_of",
-    "units",
-    "with_nulls",
-]
-
 Ints = npt.NDArray[np.int64]
 UInts = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]

@@ -44,8 +44,6 @@ from ticdc_emit.traffic.generate.texts import capacity, from_number
 from ticdc_emit.traffic.generate.values import Versions, always_changing_column, is_constant, realistic
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["TableChanges", "TrafficPlan", "check_columns", "plan_traffic"]
-
 _BACK = 8
 """How many cycles back, including its own, the rows are that a foreign key can refer to."""
 

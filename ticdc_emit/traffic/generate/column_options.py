@@ -37,9 +37,6 @@ from ticdc_emit.sql.types import (
 )
 from ticdc_emit.traffic.generate.tables import Name, SourceTable
 
-__all__ = ["Columns", "Control", "Controls", "controls_of", "pattern_parts", "unit_of"]
-
-
 _FRACTION_DIGITS = 6  # of a DECIMAL, that vary
 
 

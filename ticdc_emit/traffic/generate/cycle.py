@@ -20,9 +20,6 @@ from random import Random
 from ticdc_emit.traffic.generate.arrays import Ints
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["Clock", "Cycle", "Lifetimes", "Shape", "lay_out"]
-
-
 HOT_SPAN = 16
 """Cycles that the life of a hot row lasts."""
 

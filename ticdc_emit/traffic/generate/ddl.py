@@ -20,8 +20,6 @@ from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.generate.arrays import Ints, Mask
 from ticdc_emit.traffic.generate.tables import Name, SourceTable
 
-__all__ = ["AddedColumn", "SchemaChanges", "plan_ddl"]
-
 _KINDS = (
     ("INT NOT NULL DEFAULT 7", 7),
     ("VARCHAR(40) NOT NULL DEFAULT 'none'", "none"),

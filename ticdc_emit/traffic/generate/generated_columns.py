@@ -19,8 +19,6 @@ from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.call_tree import parse_call_tree
 from ticdc_emit.traffic.generate.arrays import native_values
 
-__all__ = ["GeneratedColumns"]
-
 _RENDERING = Rendering("UTC")
 _EVALUATION_ERRORS = (ValueError, ArithmeticError, TypeError, pa.ArrowException)
 

@@ -23,8 +23,6 @@ from ticdc_emit.traffic.generate.tables import Name, Reference, SourceTable, Uni
 from ticdc_emit.traffic.generate.texts import capacity
 from ticdc_emit.traffic.generate.values import is_constant, varies
 
-__all__ = ["ANCHORS", "SLOTS", "Digit", "Fixed", "Follows", "Role", "Serial", "TableKeys", "plan_keys"]
-
 SLOTS = 120
 """Rows of a table that a cycle begins."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from ticdc_emit.traffic.generate.cycle import Clock
 
-__all__ = ["LiveNumbers", "live_numbers"]
-
 _ROWS_PER_TASK = 25_000
 _BATCH_ROWS = 10_000
 _OFFSET = "changes"

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from ticdc_emit.spark import TicdcSink
     from ticdc_emit.spark.sink import TrafficSinkOptions
 
-__all__ = ["ArrowTraffic", "Traffic", "TrafficStream", "stream_on_spark", "traffic_here", "traffic_on_spark"]
-
 
 Changes = TypeVar("Changes")
 

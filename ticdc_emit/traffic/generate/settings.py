@@ -17,8 +17,6 @@ from ticdc_emit.traffic.generate.column_options import Columns
 from ticdc_emit.traffic.generate.cycle import Lifetimes
 from ticdc_emit.traffic.replay.rows import tso_of
 
-__all__ = ["Settings"]
-
 _DEFAULT_RATE = 1000.0
 _MAX_RATE = 1_000_000
 _DEFAULT_START = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)

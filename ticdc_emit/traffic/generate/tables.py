@@ -23,8 +23,6 @@ from ticdc_emit.sql.nodes.statements import (
 from ticdc_emit.sql.nodes.tables import Constraint, Partitioning
 from ticdc_emit.sql.script import parse_ddl, schema_statements
 
-__all__ = ["Name", "Reference", "SourceTable", "UniqueKey", "source_tables"]
-
 Name = tuple[str, str]
 """Schema and table."""
 

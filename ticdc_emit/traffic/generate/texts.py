@@ -35,21 +35,6 @@ from ticdc_emit.traffic.generate.arrays import (
     units,
 )
 
-__all__ = [
-    "LASTING",
-    "RANGES",
-    "binary_float",
-    "capacity",
-    "decimal",
-    "document",
-    "from_number",
-    "integer",
-    "meaning",
-    "realistic_text",
-    "tokens",
-]
-
-
 FIRST_NAMES = (
     "Ada", "Grace", "Linus", "Zoë", "Alan", "Mei", "José", "Fatima", "Barbara", "Edsger", "Katherine", "Dennis",
     "Radia", "Søren", "Yuki", "Priya", "李娜", "Omar", "Ingrid", "Kofi", "Frances", "Tim", "Hedy", "Oleksandr",

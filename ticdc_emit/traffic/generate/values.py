@@ -65,8 +65,6 @@ from ticdc_emit.traffic.generate.texts import (
     tokens,
 )
 
-__all__ = ["Versions", "always_changing_column", "is_constant", "realistic", "varies"]
-
 _SHARES = 10_000  # steps of a share of NULLs
 _SECOND, _DAY = 1_000_000, 86_400_000_000  # in microseconds
 

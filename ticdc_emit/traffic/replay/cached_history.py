@@ -44,17 +44,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-__all__ = [
-    "PACK_SCHEMA",
-    "ROWS_PER_PACK",
-    "ROW_HASH",
-    "Bounds",
-    "CachedHistory",
-    "PackTask",
-    "UnpackTask",
-    "slice_name",
-]
-
 
 PACK_SCHEMA = pa.schema(
     [

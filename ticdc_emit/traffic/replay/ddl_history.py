@@ -32,8 +32,6 @@ from ticdc_emit.tso import MAX_LONG_TSO, tso_from_datetime
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["Versions", "backfilled", "parse_moment", "read_ddl", "versions_of"]
-
 
 _MARK = r"(?:-{2,}|#)[ \t]*at(?![A-Za-z_])"
 _AT = re.compile(rf"^[ \t]*{_MARK}(.*)$", re.MULTILINE | re.IGNORECASE)

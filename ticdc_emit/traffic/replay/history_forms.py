@@ -36,16 +36,6 @@ from ticdc_emit.traffic.replay.rows import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = [
-    "OPERATIONS",
-    "from_operations",
-    "from_snapshots",
-    "from_validity",
-    "operation_of",
-    "snapshot_diff",
-    "snapshot_inserts",
-]
-
 
 _MOST_VERSIONS = 100_000  # more are times of rows
 _VERSION = "_version_ts"

@@ -21,9 +21,6 @@ from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.state import GREATEST, damaged, object_of
 
-__all__ = ["ReplayRecord", "tables_hash"]
-
-
 _NAME = "replay.json"
 _WHAT = {"slice_ms": "slice", "tables": "schema or other DDL"}
 

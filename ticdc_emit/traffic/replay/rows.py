@@ -29,27 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
 
-__all__ = [
-    "TRANSACTION",
-    "Moment",
-    "TimeUnit",
-    "change_struct",
-    "column_named",
-    "commit_ts_of",
-    "comparable",
-    "differs",
-    "duplicate_key",
-    "end_ts_of",
-    "explode_changes",
-    "image",
-    "image_columns",
-    "image_type",
-    "keep_transactions",
-    "refusing_rows",
-    "require_columns",
-    "tso_of",
-]
-
 
 def image_columns(df: DataFrame, columns: str | Iterable[str] | None, but: Collection[str | None]) -> list[str]:
     """Return the names of the table's columns: the given ones, else all of ``df`` except ``but``."""

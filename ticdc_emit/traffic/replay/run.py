@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from typing_extensions import Unpack
 
-__all__ = ["ReplayReport", "SliceCallback", "SliceReport", "replay"]
-
 
 @dataclass(frozen=True)
 class SliceReport:

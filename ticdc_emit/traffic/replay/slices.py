@@ -16,9 +16,6 @@ from dataclasses import dataclass
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.tso import compose, physical_ms
 
-__all__ = ["MAX_SLICES", "Pace", "Slice", "Slices", "slice_ms"]
-
-
 MAX_SLICES = 1_000_000
 _WALL_SECONDS = 2.0  # default wall time of a slice; if it is much shorter, Spark's overhead per batch dominates
 

@@ -21,8 +21,6 @@ from ticdc_emit.sql.words import quoted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["FILE_FORMATS", "csv_options", "format_of", "read_source", "unknown_format"]
-
 
 _SUFFIXES = {
     ".parquet": "parquet",

@@ -15,9 +15,6 @@ from typing import Any, Literal, TypeAlias
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.traffic.expected_tables import Row, Tables
 
-__all__ = ["Difference", "GivenRow", "GivenTables", "differences", "rows_by_table"]
-
-
 GivenRow: TypeAlias = "Mapping[str, str | None]"
 
 GivenTables: TypeAlias = "Mapping[Any, Mapping[Any, GivenRow] | Iterable[GivenRow]]"

@@ -19,18 +19,6 @@ from ticdc_emit.protocols.events import (
     WatermarkEvent,
 )
 
-__all__ = [
-    "Deliver",
-    "SentMessage",
-    "as_sent",
-    "by_partition",
-    "interleave",
-    "merge_by_commit_ts",
-    "redeliver",
-    "renumber",
-    "rows_between_watermarks",
-]
-
 
 class SentMessage(NamedTuple):
     """A message and its event."""

@@ -22,8 +22,6 @@ from ticdc_emit.traffic.scenarios.delivery_order import (
 from ticdc_emit.traffic.scenarios.model import FEEDS, WITH_CHECKSUMS, WITH_DDL, WITH_DEFAULTS, ScenarioKind, Script
 from ticdc_emit.traffic.scenarios.order_history import ORDERS, HistoryBuilder, add_orders, new_order
 
-__all__ = ["KINDS"]
-
 _BY_KEY = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "index-value"}]}}
 _BY_REGION = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "columns", "columns": ["region"]}]}}
 _REGIONS = ("africa", "america", "asia", "australia", "europe", "north", "south", "west")

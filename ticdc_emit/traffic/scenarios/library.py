@@ -25,8 +25,6 @@ from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
 from ticdc_emit.traffic.scenarios.incidents import KINDS
 from ticdc_emit.traffic.scenarios.model import Scenario, ScenarioKind
 
-__all__ = ["BackwardRegistry", "RecordingRegistry", "scenario", "scenarios"]
-
 _INCOMPATIBLE = 409
 _TOPIC = "ticdc-scenario"
 _WATERMARK_EVERY_S = 1.0

@@ -25,18 +25,6 @@ from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
 from ticdc_emit.traffic.scenarios.delivery_order import Deliver, as_sent
 
-__all__ = [
-    "FEEDS",
-    "WITH_CHECKSUMS",
-    "WITH_DDL",
-    "WITH_DEFAULTS",
-    "Scenario",
-    "ScenarioKind",
-    "Script",
-    "feed_of",
-]
-
-
 FEEDS = FORMS
 """The forms of scenarios: a protocol, for Simple with its encoding."""
 

@@ -13,9 +13,6 @@ from ticdc_emit.traffic.expected_tables import Row
 from ticdc_emit.traffic.history import History
 from ticdc_emit.tso import compose
 
-__all__ = ["ORDERS", "HistoryBuilder", "add_orders", "new_order", "tso_at"]
-
-
 _START_MS = 1_750_000_000_000
 _STATES = ("placed", "paid", "packed", "shipped")
 
