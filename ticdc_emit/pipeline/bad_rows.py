@@ -321,19 +321,16 @@ def _same(fault: RowError) -> RowError:
     return fault
 
 
+@dataclass
 class Refusals:
-    """Gathers the bad rows of a task; holds no more of them than an error shows."""
+    """Gathers the bad rows of a task, how many by table; holds no more of them than an error shows."""
 
-    def __init__(self) -> None:
-        self._tables: Counter[str] = Counter()
-        self._first: list[tuple[BadRow, RowError]] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._tables)
+    tables: Counter[str] = field(default_factory=Counter)
+    _first: list[tuple[BadRow, RowError]] = field(default_factory=list)
 
     def add(self, refused: Sequence[Refused]) -> None:
         """Add bad rows; errors are made only for those that will be shown."""
-        self._tables.update(each.table for each in refused)
+        self.tables.update(each.table for each in refused)
         nearest = heapq.nsmallest(_SHOWN, refused, key=lambda each: each.order)
         first = [*self._first, *(each.tell() for each in nearest)]
         self._first = sorted(first, key=lambda each: _rank(each[0]))[:_SHOWN]
@@ -342,7 +339,7 @@ class Refusals:
         """Return the error of the first bad row, which lists the others."""
         error = self._first[0][1]
         error.alike = None
-        error.bad_rows = BadRows(dict(self._tables), tuple(row for row, _ in self._first))
+        error.bad_rows = BadRows(dict(self.tables), tuple(row for row, _ in self._first))
         return error
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import heappop, heappush
 from typing import Any, Literal, NamedTuple
 
@@ -51,7 +52,7 @@ class BootstrapRules:
             at_start=changefeed.send_all_bootstrap_at_start,
         )
 
-    @property
+    @cached_property
     def enabled(self) -> bool:
         """Whether any BOOTSTRAP is sent at all, at the start included."""
         return self.interval_ms > 0 and self.message_count > 0

@@ -8,6 +8,7 @@ another may have one key. A change without a key, or with a NULL in it, is never
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -38,12 +39,48 @@ _ENDS, _BEGINS, _WHOLE = 1, 2, 4
 """What only one change of a key in one transaction may be: one that ends a row, begins a row, or is no half."""
 
 
+@dataclass
+class _OpenTransaction:
+    """The changes so far of a transaction that the next window may continue: their keys, and hashes in sorted runs."""
+
+    transaction: bytes = b""
+    windows: list[pa.Array] = field(default_factory=list)
+    _held: list[tuple[pa.Array, _Roles, _Hashes]] = field(default_factory=list)
+    _runs: list[tuple[_Hashes, _Roles]] = field(default_factory=list)
+
+    def repeated(self, identities: pa.Array, roles: _Roles) -> bytes | None:
+        """Return a change that has one key and one role with a change of an earlier window."""
+        for window in self.windows:  # most transactions end with their window, and need no hash
+            self._hold(*_identities(window))
+        self.windows = []
+        hashes = _hashes(identities)
+        if not any(_have_common(run, (hashes, roles)) for run in self._runs):
+            return None
+        rows = [(identities, roles)]
+        for held, held_roles, held_hashes in self._held:
+            same = np.isin(held_hashes, hashes)
+            rows.append((held.filter(pa.array(same)), held_roles[same]))
+        # equal hashes alone mean nothing: the keys decide
+        return _repeated(pa.concat_arrays([row[0] for row in rows]), np.concatenate([row[1] for row in rows]))
+
+    def _hold(self, identities: pa.Array, roles: _Roles) -> None:
+        if len(identities) == 0:
+            return
+        hashes = _hashes(identities)
+        self._held.append((identities, roles, hashes))
+        run = _distinct(hashes, roles)
+        while self._runs and len(self._runs[-1][0]) <= 2 * len(run[0]):
+            held, held_roles = self._runs.pop()
+            run = _distinct(np.concatenate([held, run[0]]), np.concatenate([held_roles, run[1]]))
+        self._runs.append(run)
+
+
+@dataclass
 class ConflictCheck:
     """Sees order keys in their order, window by window. ``tables``: the plan's tables by their place in the keys."""
 
-    def __init__(self, tables: Sequence[TablePlan]) -> None:
-        self._tables = tables
-        self._open = _OpenTransaction(b"")
+    tables: Sequence[TablePlan]
+    _open: _OpenTransaction = field(default_factory=_OpenTransaction, init=False)
 
     def check(self, keys: pa.Array) -> None:
         """Raise :class:`DuplicateChangeError` for a change whose key another change of its transaction has too."""
@@ -72,7 +109,7 @@ class ConflictCheck:
         if key is None:
             return
         commit_ts, place = int.from_bytes(key[:8], "big"), int.from_bytes(key[8:12], "big")
-        info = self._tables[place].encoder_at(commit_ts).table
+        info = self.tables[place].encoder_at(commit_ts).table
         raise DuplicateChangeError(
             "two changes of one key have the same commit_ts and nothing orders them",
             remedy="Give the changes a seq (their order inside the transaction)",
@@ -80,42 +117,6 @@ class ConflictCheck:
             row=key_values(key, info),
             commit_ts=commit_ts,
         )
-
-
-class _OpenTransaction:
-    """The changes so far of a transaction that the next window may continue: their keys, and hashes in sorted runs."""
-
-    def __init__(self, transaction: bytes) -> None:
-        self.transaction = transaction
-        self.windows: list[pa.Array] = []
-        self._held: list[tuple[pa.Array, _Roles, _Hashes]] = []
-        self._runs: list[tuple[_Hashes, _Roles]] = []
-
-    def repeated(self, identities: pa.Array, roles: _Roles) -> bytes | None:
-        """Return a change that has one key and one role with a change of an earlier window."""
-        for window in self.windows:  # most transactions end with their window, and need no hash
-            self._hold(*_identities(window))
-        self.windows = []
-        hashes = _hashes(identities)
-        if not any(_have_common(run, (hashes, roles)) for run in self._runs):
-            return None
-        rows = [(identities, roles)]
-        for held, held_roles, held_hashes in self._held:
-            same = np.isin(held_hashes, hashes)
-            rows.append((held.filter(pa.array(same)), held_roles[same]))
-        # equal hashes alone mean nothing: the keys decide
-        return _repeated(pa.concat_arrays([row[0] for row in rows]), np.concatenate([row[1] for row in rows]))
-
-    def _hold(self, identities: pa.Array, roles: _Roles) -> None:
-        if len(identities) == 0:
-            return
-        hashes = _hashes(identities)
-        self._held.append((identities, roles, hashes))
-        run = _distinct(hashes, roles)
-        while self._runs and len(self._runs[-1][0]) <= 2 * len(run[0]):
-            held, held_roles = self._runs.pop()
-            run = _distinct(np.concatenate([held, run[0]]), np.concatenate([held_roles, run[1]]))
-        self._runs.append(run)
 
 
 def _of_transaction(keys: pa.Array, transaction: bytes) -> pa.Array:

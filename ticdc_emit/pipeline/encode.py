@@ -57,21 +57,17 @@ def encode_batches(batches: Iterable[RowBatch], plan: Plan) -> Iterator[EncodedR
     small = SmallGroups([changes for _, groups in read for changes in groups], plan.rendering)
     for rows, groups in read:
         for changes in groups:
-            _check(changes, plan)
+            changes.current.check()
+            if changes.after is not None and changes.before is not None:
+                changes.before.check()
+            if plan.integrity.enabled and changes.given_checksum:
+                check_given(changes, refuse_corrupted=plan.integrity.corruption_handle_level == "error")
+            changes.encoder.check(changes)
         topics, codes = targets_of(groups, rows.tables, rows.length)
         encoded = [plan.large.encode(changes, small.encoded(changes)) for changes in groups]
         yield EncodedRows(topics, codes, rows.keys, _in_order(groups, encoded, rows.length))
     if fault is not None:
         raise fault
-
-
-def _check(changes: Changes, plan: Plan) -> None:
-    changes.current.check()
-    if changes.after is not None and changes.before is not None:
-        changes.before.check()
-    if plan.integrity.enabled and changes.given_checksum:
-        check_given(changes, refuse_corrupted=plan.integrity.corruption_handle_level == "error")
-    changes.encoder.check(changes)
 
 
 def _in_order(groups: Sequence[Changes], encoded: Sequence[Encoded], rows: int) -> Encoded:

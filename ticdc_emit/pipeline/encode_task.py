@@ -65,7 +65,7 @@ class EncodeTask:
             files = ChunkFiles(self.folder)
             for rows in sorter.gather(batches):
                 yield from of_block(sorter, rows, refusals, files)
-            if refusals:
+            if refusals.tables:
                 raise refusals.error()
             yield from self._side_chunks(sorter)
         except (RowError, SchemaError, RegistryError) as error:
@@ -80,7 +80,7 @@ class EncodeTask:
         """Yield the chunks of a block; once a row of the task was bad, the others are only looked at."""
         try:
             for chunk in self._chunks(sorter.sort(rows), files):
-                if not refusals:
+                if not refusals.tables:
                     yield chunk
         except RowError as fault:
             refusals.add(self._separate(rows, fault)[1])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import blake2b
 from typing import Literal, Protocol
 from uuid import UUID
@@ -226,7 +227,7 @@ class LargeMessages:
             return compressed(values, compress)
         return self.packing.changed(values, lambda said: compressed(said, compress))
 
-    @property
+    @cached_property
     def _overhead(self) -> int:
         """The bytes of a message beside what is made of its row."""
         return MESSAGE_OVERHEAD + (0 if self.packing is None else self.packing.shared)

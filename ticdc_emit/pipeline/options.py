@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from numbers import Real
 from typing import Any, Literal
 
@@ -109,7 +110,7 @@ class RunOptions:
                     option="watermark_interval",
                 )
 
-    @property
+    @cached_property
     def lateness(self) -> int:
         """``allowed_lateness`` as a difference of TSO."""
         return round(self.allowed_lateness * 1000) << LOGICAL_BITS

@@ -69,13 +69,13 @@ class StructFields(NamedTuple):
     distinct: frozenset[str]
 
 
+@dataclass
 class FieldNames:
     """The names of structs' fields, which Arrow makes anew each time: those of the last type are kept."""
 
-    def __init__(self) -> None:
-        self._kind: pa.DataType | None = None
-        self._names: tuple[str, ...] = ()
-        self._distinct: frozenset[str] = frozenset()
+    _kind: pa.DataType | None = None
+    _names: tuple[str, ...] = ()
+    _distinct: frozenset[str] = frozenset()
 
     def of(self, images: Iterable[tuple[str, pa.DataType]]) -> tuple[StructFields, ...]:
         """Return the fields of those images, given with their types, that are structs."""
@@ -104,6 +104,8 @@ class Block:
         self.columns.setdefault("commit_ts", self.commit_ts)
         self.attributes = [name for name in _ATTRIBUTES if name in self.columns]
         self.field_names = names or FieldNames()
+        images = [(name, self.columns[name].type) for name in ("before", "after") if name in self.columns]
+        self.fields = self.field_names.of(images)  # of those that are structs
         self._images: dict[str, Mapping[str, pa.Array] | None] = {}
 
     @cached_property
@@ -115,12 +117,6 @@ class Block:
     def op(self) -> Op | None:
         """The kind of all rows; ``None`` where they may have several, or have no operation."""
         return only_op(self.columns["op"]) if "op" in self.columns else None
-
-    @cached_property
-    def fields(self) -> tuple[StructFields, ...]:
-        """The fields of the images that are structs."""
-        images = [(name, self.columns[name].type) for name in ("before", "after") if name in self.columns]
-        return self.field_names.of(images)
 
     def image(self, name: str) -> Mapping[str, pa.Array] | None:
         """Return the columns of an image that is a struct and that every row has, else ``None``."""

@@ -25,12 +25,11 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_reader import read_image
-from ticdc_emit.pipeline.transactions import DELETED, INSERTED, UPDATED, kind_ranks, split_updates, values_differ
+from ticdc_emit.pipeline.transactions import RANKS, kind_ranks, split_updates, values_differ
 from ticdc_emit.routing.filter_rules import START_TS as BY_START_TS
 from ticdc_emit.routing.row_filters import RowFilter
 
 _IMAGES: tuple[Literal["before", "after"], ...] = ("before", "after")
-_RANKS = {Op.DELETE: DELETED, Op.UPDATE: UPDATED, Op.INSERT: INSERTED}
 
 
 def drop_unreplicated(
@@ -120,7 +119,7 @@ def _ignored_kinds(rows: pa.RecordBatch, filters: RowFilter, ops: Iterable[Op]) 
     kinds = kind_ranks(rows)
     for op in ops:
         if op in filters.kinds:
-            yield filters.kinds[op], kinds == _RANKS[op]
+            yield filters.kinds[op], kinds == RANKS[op]
 
 
 def _ignored_values(
@@ -130,7 +129,7 @@ def _ignored_values(
     for op in Op:
         wanted = [each for each in filters.values if each.op is op]
         only = filters.only_columns if op is Op.UPDATE else ()
-        places = np.flatnonzero(kinds == _RANKS[op]) if wanted or only else np.array([], np.int64)
+        places = np.flatnonzero(kinds == RANKS[op]) if wanted or only else np.array([], np.int64)
         if not len(places):
             continue
         part = rows if len(places) == rows.num_rows else rows.take(pa.array(places))

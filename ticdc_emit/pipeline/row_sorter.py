@@ -93,7 +93,11 @@ class RowSorter:
             yield batch
 
     def _sorted(self, rows: pa.RecordBatch) -> Iterator[RowBatch]:
-        any_late = self._table is None and self._any_late(rows)
+        """Yield them uncounted. Rows of many tables are arranged together where none of them is late."""
+        any_late = False
+        if self._table is None and self._late_until is not None:
+            first = pc.min(commit_ts_array(rows, self._where)).as_py()
+            any_late = first is not None and first <= self._late_until
         form = self._change_form(rows)
         if self._table is not None:
             yield from self._sort_alone([(self._table, form)])
@@ -169,12 +173,6 @@ class RowSorter:
         if self._table is None:
             columns |= dict(zip(TABLE_NAMES, (rows.column("schema"), rows.column("table")), strict=True))
         return pa.record_batch(columns)
-
-    def _any_late(self, rows: pa.RecordBatch) -> bool:
-        if self._late_until is None:
-            return False
-        first = pc.min(commit_ts_array(rows, self._where)).as_py()
-        return first is not None and first <= self._late_until
 
     def _without_late(self, table: TablePlan, part: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows (by commit_ts) that are not late; refuse or count the others."""

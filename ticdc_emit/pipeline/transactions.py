@@ -41,7 +41,7 @@ _WHOLE = ""
 DELETED, UPDATED, INSERTED = 0, 1, 2
 """What :func:`kind_ranks` gives for a delete, an update and an insert."""
 
-_RANK = {Op.DELETE: DELETED, Op.UPDATE: UPDATED, Op.INSERT: INSERTED}
+RANKS = {Op.DELETE: DELETED, Op.UPDATE: UPDATED, Op.INSERT: INSERTED}
 _LAST, _UNKNOWN = 3, -1
 _NO_NUMBER = -(1 << 63)
 
@@ -102,10 +102,14 @@ def _whole(given: pa.Array) -> pa.Array:
 
 def split_updates(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.RecordBatch:
     """Return the batch (in change form, commit_ts checked and ascending) with its updates split; then unsorted."""
-    if not plan.splits:
+    if not plan.splits or not {"before", "after"} <= set(batch.schema.names):
         return batch
-    changed = _key_changed(batch, table, plan.rendering)
-    if changed is None:
+    changed = np.zeros(batch.num_rows, np.bool_)
+    for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
+        of_version = key_updates(batch.slice(start, length), encoder.table, plan.rendering)
+        if of_version is not None:
+            changed[start : start + length] = of_version
+    if not changed.any():
         return batch
     whole, split = np.flatnonzero(~changed), np.flatnonzero(changed)
     rows = batch.take(pa.array(np.concatenate([whole, split, split])))
@@ -126,49 +130,26 @@ def _split_rows(batch: pa.RecordBatch, marks: npt.NDArray[np.str_]) -> pa.Record
     return pa.record_batch(columns | {SPLIT: pa.array(~whole)})
 
 
-def _key_changed(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Mask | None:
-    """Return which rows are updates that change a key, ``None`` if none is.
-
-    Without a before image an update stays whole; protocols that show the image refuse such a row.
-    """
-    if not {"before", "after"} <= set(batch.schema.names):
-        return None
-    key_changes = np.zeros(batch.num_rows, np.bool_)
-    for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
-        changed = key_updates(batch.slice(start, length), encoder.table, how)
-        if changed is not None:
-            key_changes[start : start + length] = changed
-    return key_changes if key_changes.any() else None
-
-
 def key_updates(batch: pa.RecordBatch, info: TableInfo, how: Rendering) -> Mask | None:
     """Return which rows of one table version (or of tables whose keys are alike) are updates that change a key.
 
-    ``None``: none is.
+    ``None``: none is. Columns that an image lacks are ignored. Without a before image an update stays whole; protocols
+    that show the image refuse such a row.
     """
-    if not {"before", "after"} <= set(batch.schema.names):
+    if not info.splitting_columns or not {"before", "after"} <= set(batch.schema.names):
         return None
-    columns, rows = info.splitting_columns, np.flatnonzero(_updates(batch))
-    if not columns or not len(rows):
+    updates: Mask = kind_ranks(batch) == UPDATED
+    images = [batch.column(name) for name in ("before", "after")]
+    for image in images:
+        updates = updates & np.asarray(image.is_valid().to_numpy(zero_copy_only=False))
+    places = np.flatnonzero(updates)
+    if not len(places):
         return None
-    key_changes = np.zeros(batch.num_rows, np.bool_)
-    key_changes[rows] = _changed_rows(batch.take(pa.array(rows)), info, columns, how)
-    return key_changes if key_changes.any() else None
-
-
-def _updates(batch: pa.RecordBatch) -> Mask:
-    """Return which rows are updates with both images."""
-    updates: Mask = kind_ranks(batch) == _RANK[Op.UPDATE]
-    for name in ("before", "after"):
-        updates = updates & np.asarray(batch.column(name).is_valid().to_numpy(zero_copy_only=False))
-    return updates
-
-
-def _changed_rows(batch: pa.RecordBatch, table: TableInfo, columns: tuple[Column, ...], how: Rendering) -> Mask:
-    """Return in which rows any of the columns changed. Columns that an image lacks are ignored."""
-    changed = np.zeros(batch.num_rows, np.bool_)
-    for column in columns:
-        old, new = (image_column(batch.column(name), column.name) for name in ("before", "after"))
+    index = pa.array(places)
+    images = [image.take(index) for image in images]
+    changed = np.zeros(len(places), np.bool_)
+    for column in info.splitting_columns:
+        old, new = (image_column(image, column.name) for image in images)
         if old is None or new is None:
             continue
         differs = differing(old, new)
@@ -177,7 +158,11 @@ def _changed_rows(batch: pa.RecordBatch, table: TableInfo, columns: tuple[Column
         rows = np.flatnonzero(differs & ~changed)
         index = pa.array(rows)
         changed[rows] = values_differ(column, old.take(index), new.take(index), how)
-    return changed
+    if not changed.any():
+        return None
+    key_changes = np.zeros(batch.num_rows, np.bool_)
+    key_changes[places] = changed
+    return key_changes
 
 
 def values_differ(column: Column, old: pa.Array, new: pa.Array, how: Rendering) -> Mask:
@@ -210,8 +195,8 @@ def ranks(batch: pa.RecordBatch, split_order: SplitOrder) -> npt.NDArray[np.int8
         own = np.zeros(len(kinds), np.int8) if has_seq else kinds
         if split is None:
             return own
-        own = own if has_seq else np.where(split, _RANK[Op.UPDATE], own)
-        return np.where(split & (kinds == _RANK[Op.INSERT]), _LAST, own).astype(np.int8)
+        own = own if has_seq else np.where(split, UPDATED, own)
+        return np.where(split & (kinds == INSERTED), _LAST, own).astype(np.int8)
     if not has_seq:
         return kinds
     if split is None or not split.any():
@@ -224,10 +209,10 @@ def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
     """Return 0 for a delete, 1 for an update, 2 for an insert; what is not an operation is refused elsewhere."""
     ops = batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows)
     if (only := only_op(ops)) is not None:
-        return np.full(batch.num_rows, _RANK[only], np.int8)
+        return np.full(batch.num_rows, RANKS[only], np.int8)
     encoded = ops if pa.types.is_dictionary(ops.type) else ops.dictionary_encode()
     parsed = [Op.parse(text) if isinstance(text, str) else None for text in encoded.dictionary.to_pylist()]
-    table = np.array([_UNKNOWN if op is None else _RANK[op] for op in parsed] + [_UNKNOWN], np.int8)
+    table = np.array([_UNKNOWN if op is None else RANKS[op] for op in parsed] + [_UNKNOWN], np.int8)
     ranks_of_rows: npt.NDArray[np.int8] = table[np.asarray(encoded.indices.fill_null(len(parsed)))]
     return ranks_of_rows
 
