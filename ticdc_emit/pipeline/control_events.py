@@ -16,9 +16,8 @@ the driver sends what comes after the last row of all (:func:`final_controls`). 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -74,14 +73,12 @@ class ControlSchedule:
     watermark: int | None = None
     bootstraps: tuple[tuple[int, Bootstrap], ...] = ()
     marks: tuple[int, ...] = ()
+    _ddl_places: list[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ddls", tuple(sorted(self.ddls, key=attrgetter("commit_ts"))))
         object.__setattr__(self, "bootstraps", tuple(sorted(self.bootstraps, key=itemgetter(0))))
-
-    @cached_property
-    def _ddl_places(self) -> list[int]:
-        return [event.commit_ts for event in self.ddls]
+        object.__setattr__(self, "_ddl_places", [event.commit_ts for event in self.ddls])
 
     @property
     def late_until(self) -> int | None:
@@ -126,38 +123,32 @@ class ControlSchedule:
     def _ticks(self, first_row: int, start: int, until: int) -> Iterator[int]:
         """Yield the watermarks of ``start`` to ``until``: marks, and the ticks after what is sent or the first row."""
         first, last = bisect_left(self.marks, start), bisect_right(self.marks, until)
-        sent = -1 if self.watermark is None else self.watermark
-        marks = [mark for mark in self.marks[first:last] if mark > sent]
-        yield from (ts for ts, _ in groupby(merge(marks, self._interval_ticks(first_row, start, until))))
-
-    def _interval_ticks(self, first_row: int, start: int, until: int) -> Iterator[int]:
-        step = self.interval_ms
-        if not step:
-            return
-        begin = first_row if self.watermark is None else self.watermark
-        number = max(physical_ms(begin) // step + 1, physical_ms(max(start, 0)) // step)
-        if (physical_ms(max(until, 0)) // step) - number > _MAX_TICKS:
-            raise ConfigError(
-                f"watermark_interval={step / 1000} would put more than {_MAX_TICKS} watermarks between two rows",
-                remedy="Choose a longer interval for a history with such gaps",
-                option="watermark_interval",
-            )
-        while (tick := compose(number * step)) <= until:
-            if tick >= start:
-                yield tick
-            number += 1
+        sent, begin = (-1, first_row) if self.watermark is None else (self.watermark, self.watermark)
+        marks = (mark for mark in self.marks[first:last] if mark > sent)
+        ticks: Iterable[int] = ()
+        if step := self.interval_ms:
+            number = max(physical_ms(begin) // step + 1, physical_ms(max(start, 0)) // step)
+            end = physical_ms(max(until, 0)) // step
+            if end - number > _MAX_TICKS:
+                raise ConfigError(
+                    f"watermark_interval={step / 1000} would put more than {_MAX_TICKS} watermarks between two rows",
+                    remedy="Choose a longer interval for a history with such gaps",
+                    option="watermark_interval",
+                )
+            ticks = (tick for each in range(number, end + 1) if start <= (tick := compose(each * step)) <= until)
+        yield from (ts for ts, _ in groupby(merge(marks, ticks)))
 
 
 _SHOWN_STATEMENT = 80
 
 
+@dataclass
 class ControlEncoder:
     """Encodes and routes each DDL and BOOTSTRAP of a plan once, however many topic-partitions receive it."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._made: dict[int, tuple[Event, ControlMessage | None]] = {}
-        self._routed: dict[int, tuple[DdlEvent, tuple[Target, ...]]] = {}
+    plan: Plan
+    _made: dict[int, tuple[Event, ControlMessage | None]] = field(default_factory=dict, init=False)
+    _routed: dict[int, tuple[DdlEvent, tuple[Target, ...]]] = field(default_factory=dict, init=False)
 
     def message(self, event: Event) -> ControlMessage | None:
         """Return the event's message, at the plan's clock."""
@@ -170,22 +161,22 @@ class ControlEncoder:
 
     def targets(self, event: Event) -> tuple[Target, ...]:
         """Return the topic-partitions that receive the event, in order."""
-        router = self._plan.router
+        router = self.plan.router
         if isinstance(event, Watermark):
-            topics = self._plan.watermark_topics(event.ts)
+            topics = self.plan.watermark_topics(event.ts)
             return tuple(target for topic in sorted(topics) for target in router.targets(topic))
         if isinstance(event, Bootstrap):
             return event.targets
         known = self._routed.get(id(event))
         if known is None:  # the event is held, so that no other takes its id
-            targets = router.ddl_targets(event, all_partitions=self._plan.codec.ddl_to_all_partitions)
+            targets = router.ddl_targets(event, all_partitions=self.plan.codec.ddl_to_all_partitions)
             known = self._routed[id(event)] = event, targets
         return known[1]
 
     def message_to(self, event: Event, target: Target) -> ControlMessage | None:
         """Return the event's message if this topic-partition receives it."""
         if isinstance(event, Watermark):
-            reached = self._plan.watermark_reaches(target[0], event.ts)
+            reached = self.plan.watermark_reaches(target[0], event.ts)
         else:
             reached = target in self.targets(event)
         return self.message(event) if reached else None
@@ -203,13 +194,13 @@ class ControlEncoder:
             if (fault.context.get("topic"), fault.context.get("partition")) in self.targets(event):
                 return MessageTooLargeError(
                     f"{_words(event)} is too large: {fault.message}",
-                    remedy=self._plan.large.schema_remedy,
+                    remedy=self.plan.large.schema_remedy,
                     **{**fault.context, **(_place(event) or {})},
                 )
         return fault
 
     def _encode(self, event: Event) -> ControlMessage | None:
-        codec, clock = self._plan.codec, self._plan.clock
+        codec, clock = self.plan.codec, self.plan.clock
         if isinstance(event, Watermark):
             message = codec.watermark(event.ts, clock(event.ts))
         elif isinstance(event, Bootstrap):
@@ -218,8 +209,8 @@ class ControlEncoder:
             message = codec.ddl(event, clock(event.commit_ts))
         if message is None:
             return None
-        place = _place(event) if self._plan.codec.refuses_large_schemas else None
-        message = self._plan.large.control(message, place, _words(event))
+        place = _place(event) if self.plan.codec.refuses_large_schemas else None
+        message = self.plan.large.control(message, place, _words(event))
         if isinstance(event, Bootstrap) and event.occasion != "start":
             return replace(message, key=b"")  # it goes out among the rows, with a key like theirs
         return message
