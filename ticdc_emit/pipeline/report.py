@@ -263,9 +263,9 @@ class RunTotal(_Work):
             claims=self.claims + report.claims,
             finished_ms=report.finished_ms,
             live=report.live,
-            skipped=_add_counts(self.skipped, report.skipped),
-            filtered=_add_counts(self.filtered, report.filtered),
-            filtered_ddl=_add_counts(self.filtered_ddl, report.filtered_ddl),
+            skipped=add_counts(self.skipped, report.skipped),
+            filtered=add_counts(self.filtered, report.filtered),
+            filtered_ddl=add_counts(self.filtered_ddl, report.filtered_ddl),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -276,8 +276,9 @@ ReportCallback: TypeAlias = Callable[[RunReport], object]
 """What is called with each report, as soon as its batch is recorded."""
 
 
-def _add_counts(counts: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
-    return dict(sorted((Counter(counts) + Counter(more)).items()))
+def add_counts(*counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the sums by name, in order of names."""
+    return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))
 
 
 def _greatest(one: int | None, other: int | None) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -43,7 +43,7 @@ from ticdc_emit.pipeline.heartbeat import PeriodicTask, send_heartbeat
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import Plan, verify_tables, warn_keyless
 from ticdc_emit.pipeline.planning import Planner
-from ticdc_emit.pipeline.report import ControlCounts, ReportCallback, ReportLog, RunReport, RunTotal
+from ticdc_emit.pipeline.report import ControlCounts, ReportCallback, ReportLog, RunReport, RunTotal, add_counts
 from ticdc_emit.pipeline.row_counts import ControlRules
 from ticdc_emit.pipeline.state import GREATEST, BatchState
 from ticdc_emit.pipeline.state_store import open_state_store
@@ -313,8 +313,8 @@ class Changefeed:
             claims=sum(result.claims for result in results.values()),
             finished_ms=time.time_ns() // 1_000_000,
             live=self._options.clock == "wall",
-            skipped=_sums(result.skipped for result in results.values()),
-            filtered=_sums(result.filtered for result in results.values()),
+            skipped=add_counts(*(result.skipped for result in results.values())),
+            filtered=add_counts(*(result.filtered for result in results.values())),
             filtered_ddl=self._planner.filtered_ddl(state, sent_until),
         )
         return report, sent_until
@@ -436,7 +436,3 @@ class Changefeed:
 def _greatest_ts(ddl: Iterable[DdlStatement], *seen: int) -> int:
     """Return the greatest TSO of DDL and rows, which is the last watermark."""
     return max([*seen, *(commit_ts for commit_ts, _, _ in ddl)])
-
-
-def _sums(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))

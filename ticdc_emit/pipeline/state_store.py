@@ -29,7 +29,7 @@ from ticdc_emit.pipeline.state import (
     text_of,
 )
 
-_KEEP = 100
+_KEEP = 100  # records, and that of the batch that was saved last
 
 
 class StateStore(Protocol):
@@ -86,8 +86,9 @@ class MemoryStateStore:
 
     def save(self, state: BatchState) -> None:
         self._records[state.batch_id] = state
-        for old in _too_old(self._records, state.batch_id):
-            del self._records[old]
+        for old in sorted(self._records)[:-_KEEP]:
+            if old != state.batch_id:
+                del self._records[old]
 
     def forget(self, batch_id: int) -> None:
         self._records.pop(batch_id, None)
@@ -183,8 +184,9 @@ class FsspecStateStore:
             with self._fs.open(path + ".tmp", "wb") as file:
                 file.write(text_of(state, places))
             self._fs.mv(path + ".tmp", path)
-            for old in _too_old(self._ids(), state.batch_id):
-                self._fs.rm(self._path(old))
+            for old in sorted(self._ids())[:-_KEEP]:
+                if old != state.batch_id:
+                    self._fs.rm(self._path(old))
 
     def forget(self, batch_id: int) -> None:
         self.claim()
@@ -204,11 +206,6 @@ class FsspecStateStore:
                     raise
                 return []
         return [batch_id for name in names if (batch_id := batch_id_of(name)) is not None]
-
-
-def _too_old(ids: Collection[int], saved: int) -> list[int]:
-    """Return whose records are removed, never that of the batch ``saved``."""
-    return [batch_id for batch_id in sorted(ids)[:-_KEEP] if batch_id != saved]
 
 
 def _refuse_earlier(batch_id: int, ids: Collection[int]) -> None:
