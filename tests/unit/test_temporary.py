@@ -6,6 +6,7 @@ import errno
 import pickle
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ def sorted_runs(folder: Path) -> None:
 
 
 def chunk_store(folder: Path) -> None:
-    with ChunkStore(1000) as store:
+    with closing(ChunkStore(1000)) as store:
         store.add(side_chunk(ChunkKind.CLAIMS, 0, ("t", 0), b"x" * 50_000))
         store.add(side_chunk(ChunkKind.CLAIMS, 0, ("t", 0), b"x" * 50_000))
 

@@ -18,11 +18,10 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import IO, NamedTuple, TypeAlias
 
 import numpy as np
@@ -130,11 +129,6 @@ class EncodedRows:
     codes: _Codes
     keys: pa.Array
     encoded: Encoded
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the values, which are most of what is held."""
-        return int(self.encoded.values.nbytes)
 
     def target(self, place: int) -> Target:
         """Return where a message goes."""
@@ -370,13 +364,12 @@ class ChunkStore:
                 case ChunkKind.FAILURE:
                     self.failures.append(error_from_json(body.as_py()))
 
-    def targets(self) -> list[Target]:
-        """Return the topic-partitions that have messages, in order."""
-        return sorted(self._chunks)
-
-    def chunks(self, target: Target) -> list[Chunk]:
-        """Return the chunks of a topic-partition by their first order key."""
-        return sorted(self._chunks[target], key=lambda chunk: (chunk.first, chunk.last))
+    def chunks(self) -> list[tuple[Target, list[Chunk]]]:
+        """Return the topic-partitions that have messages, in order, each with its chunks by their first order key."""
+        return [
+            (target, sorted(own, key=lambda chunk: (chunk.first, chunk.last)))
+            for target, own in sorted(self._chunks.items())
+        ]
 
     def claims(self, target: Target) -> Iterator[list[Claim]]:
         """Yield the objects that messages of a topic-partition name, a few at a time."""
@@ -417,7 +410,7 @@ class ChunkStore:
             return content
         with writing_temporary_files():
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="ticdc-emit-")  # noqa: SIM115 - closed by __exit__
+                self._file = tempfile.TemporaryFile(prefix="ticdc-emit-")  # noqa: SIM115 - closed by close
             self._file.seek(self._end)
             self._file.write(content)
         span = _Span(self._end, content.size)
@@ -437,12 +430,8 @@ class ChunkStore:
             self._file.seek(place.start)
         return pa.py_buffer(self._file.read(place.length))
 
-    def __enter__(self) -> ChunkStore:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Remove what went to a temporary file."""
         if self._file is not None:
             close_quietly(self._file)
 
@@ -484,27 +473,27 @@ class ChunkFolder:
         return True
 
 
+@dataclass
 class ChunkFiles:
     """The files of one encoding task. Without a folder, there are none."""
 
-    def __init__(self, folder: ChunkFolder | None) -> None:
-        self._folder = folder
-        self._name = os.urandom(_NAME_BYTES).hex()
-        self._count = 0
+    folder: ChunkFolder | None
+    _name: str = field(default_factory=lambda: os.urandom(_NAME_BYTES).hex(), init=False)
+    _count: int = field(default=0, init=False)
 
     def keep(self, messages: pa.RecordBatch) -> str | None:
         """Write messages to a file and return its name; ``None`` if they are to be shuffled.
 
         A disk that refuses them is not used again: what is shuffled is compressed, and may fit.
         """
-        if self._folder is None or messages.nbytes < _SMALL_BYTES:
+        if self.folder is None or messages.nbytes < _SMALL_BYTES:
             return None
         try:
-            if self._folder.has_room(messages.nbytes):
-                return self._new_file(self._folder, messages)
+            if self.folder.has_room(messages.nbytes):
+                return self._new_file(self.folder, messages)
         except OSError:
             pass
-        self._folder = None
+        self.folder = None
         return None
 
     def _new_file(self, folder: ChunkFolder, messages: pa.RecordBatch) -> str:

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields
 from typing import TypeAlias
 
@@ -223,12 +224,12 @@ class DeliverTask:
 
         A delivery error fails the task, which an engine may try again elsewhere.
         """
-        with ChunkStore(self.memory_limit, self.folder) as store:
+        with closing(ChunkStore(self.memory_limit, self.folder)) as store:
             for batch in chunks:
                 store.add(batch)
             merges = {
-                target: Merge(store.chunks(target), store.transactions.get(target[0], set()), self.memory_limit)
-                for target in store.targets()
+                target: Merge(own, store.transactions.get(target[0], set()), self.memory_limit)
+                for target, own in store.chunks()
             }
             try:
                 self._refuse(store, merges)
@@ -245,7 +246,7 @@ class DeliverTask:
                 if self.skipped is not None and not self.check_only:
                     self.skipped.write(store.skipped_lines())
             encoder = ControlEncoder(self.plan)
-            controls = PartitionControls(self._batch_controls(store, results), encoder)
+            controls = PartitionControls(self._batch_controls(store, results, has_rows=bool(merges)), encoder)
             rows = {
                 target: self._rows(target, merge, store, controls, results.setdefault(target, TaskResult()))
                 for target, merge in merges.items()
@@ -267,14 +268,16 @@ class DeliverTask:
                     raise encoder.named(fault) from None
             yield result_batch(results)
 
-    def _batch_controls(self, store: ChunkStore, results: dict[Target, TaskResult]) -> ControlSchedule:
+    def _batch_controls(
+        self, store: ChunkStore, results: dict[Target, TaskResult], *, has_rows: bool
+    ) -> ControlSchedule:
         """Return the batch's controls; one task hands the counts that they come from back."""
-        if self.rules is None or not (store.hands_back or store.targets()):
+        if self.rules is None or not (store.hands_back or has_rows):
             return self.controls
         counts = self.rules.sum_counts(store.counts())
         if store.hands_back:
             results.setdefault(self.plan.targets[0], TaskResult()).counts = counts
-        return self.rules.controls(self.controls, self.plan, counts)[0] if store.targets() else self.controls
+        return self.rules.controls(self.controls, self.plan, counts)[0] if has_rows else self.controls
 
     def _refuse(self, store: ChunkStore, merges: dict[Target, Merge]) -> None:
         """Raise the error of any bad row of the batch, or of the order of this task's rows."""

@@ -127,7 +127,7 @@ class EncodeTask:
         size = 0
         for messages in self._encoded(batches):
             held.append(messages)
-            size += messages.nbytes
+            size += messages.encoded.values.nbytes  # most of what is held
             if size > _HELD_BYTES:
                 yield from message_chunks(held, self.buckets, files)
                 held, size = [], 0

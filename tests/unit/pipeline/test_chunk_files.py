@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -79,8 +80,8 @@ def test_a_chunk_names_no_file_outside_the_folder(name: str, tmp_path: Path) -> 
 def test_a_chunk_names_no_file_where_there_are_none() -> None:
     chunk = {"bucket": 0, "kind": ChunkKind.MESSAGES, "topic": "t", "partition": 0, "rows": 1}
     chunk |= {"first": b"a", "last": b"b", "file": "/etc/passwd"}
-    with ChunkStore(1000) as store:
+    with closing(ChunkStore(1000)) as store:
         store.add(pa.RecordBatch.from_pylist([chunk], schema=CHUNK_SCHEMA))
-        (held,) = store.chunks(("t", 0))
+        ((_, (held,)),) = store.chunks()
         with pytest.raises(DeliveryError, match="names a file"):
             store.messages(held)

@@ -6,6 +6,7 @@ import pickle
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 import pyarrow as pa
@@ -82,7 +83,7 @@ def encoded(plan: Plan, parts: Sequence[Sequence[Row]], buckets: int = 1, **opti
 def told(plan: Plan, chunks: Sequence[pa.RecordBatch]) -> list[CountedRows]:
     """What the tasks counted."""
     united = RowCounts(TICK)
-    with ChunkStore(1 << 20) as store:
+    with closing(ChunkStore(1 << 20)) as store:
         for chunk in chunks:
             store.add(chunk)
         for counts in store.counts():
@@ -93,11 +94,11 @@ def told(plan: Plan, chunks: Sequence[pa.RecordBatch]) -> list[CountedRows]:
 def by_messages(plan: Plan, chunks: Sequence[pa.RecordBatch]) -> dict[tuple[str, int, int], tuple[int, int]]:
     """The first commit_ts and the number of messages by table, version and slot, as their order keys have it."""
     found: dict[tuple[str, int, int], list[int]] = {}
-    with ChunkStore(1 << 20) as store:
+    with closing(ChunkStore(1 << 20)) as store:
         for chunk in chunks:
             store.add(chunk)
-        for target in store.targets():
-            for each in store.chunks(target):
+        for _, chunks_of_target in store.chunks():
+            for each in chunks_of_target:
                 stamps, places = stamps_and_tables(store.keys(each).column("order_key"))
                 for stamp, place in zip(stamps.tolist(), places.tolist(), strict=True):
                     info = plan.in_order[place].encoder_at(stamp).table
