@@ -310,10 +310,6 @@ def _first_invalid(text: pa.Array) -> int | None:
     return first_invalid_utf8(parts.offsets, parts.data)
 
 
-TABLE_NAMES = ("_schema", "_table")
-"""The columns that name each row's table, where rows of many tables come in change form."""
-
-
 def rows_by_table(schemas: pa.Array, tables: pa.Array) -> list[tuple[tuple[Any, Any], npt.NDArray[np.int64]]]:
     """Return each (schema, table) with the places of its rows; a NULL name is a name of its own."""
     one, two = schemas.dictionary_encode("encode"), tables.dictionary_encode("encode")

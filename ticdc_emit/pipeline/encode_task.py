@@ -67,7 +67,14 @@ class EncodeTask:
                 yield from of_block(sorter, rows, refusals, files)
             if refusals.tables:
                 raise refusals.error()
-            yield from self._side_chunks(sorter)
+            for target, count in sorter.late_rows.items():
+                yield side_chunk(ChunkKind.LATE, self.buckets.of(target), target, rows=count)
+            for rule, count in sorter.kept_back.items():
+                yield side_chunk(ChunkKind.FILTERED, 0, (rule, 0), rows=count)
+            for topic, transactions in sorter.split_transactions.items():
+                yield from transaction_chunks(topic, transactions, self.buckets)
+            if sorter.row_counts:
+                yield from count_chunks(sorter.row_counts.sums(), self.buckets)
         except (RowError, SchemaError, RegistryError) as error:
             yield from failure_chunks(error, self.buckets)
 
@@ -145,13 +152,3 @@ class EncodeTask:
                 by_table = (own for rows in together for own in rows.by_table())
                 messages = list(encode_batches(by_table, self.plan))
             yield from messages
-
-    def _side_chunks(self, sorter: RowSorter) -> Iterator[pa.RecordBatch]:
-        for target, rows in sorter.late_rows.items():
-            yield side_chunk(ChunkKind.LATE, self.buckets.of(target), target, rows=rows)
-        for rule, rows in sorter.kept_back.items():
-            yield side_chunk(ChunkKind.FILTERED, 0, (rule, 0), rows=rows)
-        for topic, transactions in sorter.split_transactions.items():
-            yield from transaction_chunks(topic, transactions, self.buckets)
-        if sorter.row_counts:
-            yield from count_chunks(sorter.row_counts.sums(), self.buckets)

@@ -20,7 +20,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import ATTRIBUTES
-from ticdc_emit.changes.codec import RowEncoder
 from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.model import Changes, Op, TableConstants, rows_within
@@ -275,8 +274,17 @@ def read_changes(rows: RowBatch, how: Rendering, build_ts: int | None) -> list[C
             for op, places in _by_op(some, encoder.table):
                 of_op = some if places is None else some.take(places)
                 reader = ImageReader(of_op, encoder.table, op, known)
+                # the places that errors name
                 positions = of_op.column(POSITION) if knows_places or not encoder.table.whole_handle_key else None
-                changes = _changes(reader, encoder, positions, build_ts, how)
+                after = before = None
+                if op is Op.DELETE:
+                    before = Image(encoder.table, reader.image_columns("before"), how, positions)
+                else:
+                    after = Image(encoder.table, reader.image_columns("after"), how, positions)
+                    if op is Op.UPDATE and encoder.reads_old:
+                        before = BeforeImage(encoder.table, reader.image_columns("before"), how, after)
+                given = {name: of_op.column(name) for name in of_op.block.attributes}
+                changes = Changes(encoder, op, of_op.commit_ts, build_ts, before, after, given)
                 if places is not None or some.length < rows.length:
                     changes.rows = at + (np.arange(some.length) if places is None else places)
                 if isinstance(tables, TableGroup):
@@ -284,22 +292,6 @@ def read_changes(rows: RowBatch, how: Rendering, build_ts: int | None) -> list[C
                     changes.tables = TableConstants(tuple(map(encoder_of, tables.tables)), tables.codes[own])
                 read.append(changes)
     return read
-
-
-def _changes(
-    reader: ImageReader, encoder: RowEncoder, positions: pa.Array | None, build_ts: int | None, how: Rendering
-) -> Changes:
-    """Return all rows of a reader; ``positions``: the places that errors name."""
-    rows, op = reader.rows, reader.op
-    after = before = None
-    if op is not Op.DELETE:
-        after = Image(encoder.table, reader.image_columns("after"), how, positions)
-    if op is Op.DELETE:
-        before = Image(encoder.table, reader.image_columns("before"), how, positions)
-    elif after is not None and op is Op.UPDATE and encoder.reads_old:
-        before = BeforeImage(encoder.table, reader.image_columns("before"), how, after)
-    given = {name: rows.column(name) for name in rows.block.attributes}
-    return Changes(encoder, op, rows.commit_ts, build_ts, before, after, given)
 
 
 def read_image(

@@ -17,13 +17,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.arrow_input import TABLE_NAMES, check_columns, is_ddl, normal_form, rows_by_table
+from ticdc_emit.changes.arrow_input import check_columns, is_ddl, normal_form, rows_by_table
 from ticdc_emit.changes.attributes import SPLIT
-from ticdc_emit.changes.commit_ts import commit_ts_array, refuse_far
+from ticdc_emit.changes.commit_ts import refuse_far
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
 from ticdc_emit.pipeline.partitioner import partitions_of_unchecked
@@ -61,9 +60,9 @@ class RowSorter:
 
     ``table``: whose rows they are, ``None`` where each row names its table. ``late``: ``error``, ``emit`` or ``drop``
     for rows at or below the TSO ``late_until``. ``late_rows`` counts the dropped ones, ``kept_back`` those that are not
-    replicated, by reason. ``split_transactions``: the
-    first bytes of the order keys of transactions with a split update, by topic, where rows have a ``seq``: their rows
-    rank by kind, wherever they are. ``row_counts``: of the rows in batches, for slots of ``tick_ms``, if that is given.
+    replicated, by reason. ``split_transactions``: the first bytes of the order keys of transactions with a split
+    update, by topic, where rows have a ``seq``: their rows rank by kind, wherever they are. ``row_counts``: of the rows
+    in batches, for slots of ``tick_ms``, if that is given.
     """
 
     def __init__(
@@ -94,19 +93,19 @@ class RowSorter:
 
     def _sorted(self, rows: pa.RecordBatch) -> Iterator[RowBatch]:
         """Yield them uncounted. Rows of many tables are arranged together where none of them is late."""
-        any_late = False
-        if self._table is None and self._late_until is not None:
-            first = pc.min(commit_ts_array(rows, self._where)).as_py()
-            any_late = first is not None and first <= self._late_until
-        form = self._change_form(rows)
+        form = change_form(rows, self._where)
+        columns = dict(zip(form.schema.names, form.columns, strict=True)) | {POSITION: rows.column(POSITION)}
+        if pa.types.is_dictionary(columns["op"].type):
+            columns["op"] = columns["op"].dictionary_decode()
+        refuse_far(columns["commit_ts"], self._where)
+        form = pa.record_batch(columns)
         if self._table is not None:
             yield from self._sort_alone([(self._table, form)])
             return
-        tables = [
-            TableRows(self._plan.table(*name), places) for name, places in rows_by_table(*map(form.column, TABLE_NAMES))
-        ]
-        form = form.drop_columns(list(TABLE_NAMES))
-        if any_late:
+        names = rows_by_table(rows.column("schema"), rows.column("table"))
+        tables = [TableRows(self._plan.table(*name), places) for name, places in names]
+        first = pc.min(form.column("commit_ts")).as_py()  # none, where every row of a block was bad
+        if self._late_until is not None and first is not None and first <= self._late_until:
             yield from self._sort_alone(_rows_of_tables(form, tables))
             return
         for group in by_key_shape(tables, self._plan):
@@ -117,7 +116,7 @@ class RowSorter:
             yield from self._sort_alone(_rows_of_tables(form, alone))
 
     def include(self, other: RowSorter) -> None:
-        """Add what another arranger found out."""
+        """Add what another sorter found out."""
         self.late_rows.update(other.late_rows)
         self.kept_back.update(other.kept_back)
         for topic, transactions in other.split_transactions.items():
@@ -162,17 +161,6 @@ class RowSorter:
                 part = split_and_filter(part, table, self._plan, self.kept_back)
             if part.num_rows:
                 yield self._with_keys(table, sort_by_commit(part))
-
-    def _change_form(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the row changes in change form; those of many tables with the columns ``TABLE_NAMES``."""
-        form = change_form(rows, self._where)
-        columns = dict(zip(form.schema.names, form.columns, strict=True)) | {POSITION: rows.column(POSITION)}
-        if pa.types.is_dictionary(columns["op"].type):
-            columns["op"] = columns["op"].dictionary_decode()
-        refuse_far(columns["commit_ts"], self._where)
-        if self._table is None:
-            columns |= dict(zip(TABLE_NAMES, (rows.column("schema"), rows.column("table")), strict=True))
-        return pa.record_batch(columns)
 
     def _without_late(self, table: TablePlan, part: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows (by commit_ts) that are not late; refuse or count the others."""
@@ -222,7 +210,7 @@ def sort_table(
     :func:`~ticdc_emit.pipeline.row_filter.split_and_filter` do.
     """
     sent = _sent(batch, table, plan, Counter() if kept_back is None else kept_back)
-    stamps = _stamps(sent)
+    stamps = np.asarray(sent.column("commit_ts").cast(pa.uint64(), safe=False))
     if (stamps[1:] > stamps[:-1]).all():  # so no update was split
         return sent
     batch, keys = _with_keys(sent, table, plan)
@@ -250,11 +238,7 @@ def _with_keys(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.
 
 def sort_by_commit(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the rows by commit_ts, those of one in the order that they have."""
-    stamps = _stamps(batch)
+    stamps = np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))
     if (stamps[1:] >= stamps[:-1]).all():
         return batch
     return batch.take(pa.array(np.argsort(stamps, kind="stable")))
-
-
-def _stamps(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
-    return np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))
