@@ -198,8 +198,6 @@ class Merge:
 
     def windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
         """Yield what ``read`` gives for the chunks, in total order."""
-        if len(self._clusters) == 1 and len(self._clusters[0]) == 1:
-            return self._merge_cluster(self._clusters[0], read)
         return _join_small(
             (window for cluster in self._clusters for window in self._merge_cluster(cluster, read)), _JOINED_ROWS
         )
