@@ -64,6 +64,8 @@ class ControlSchedule:
     ``lateness``: how far watermarks stay behind the rows, as a difference of TSO. ``sent_until``: the TSO up to which
     earlier batches have sent DDL; ``watermark``: the last watermark, if any. ``bootstraps``: the batch's own, with
     their places; those of one place in sending order. ``marks``: TSOs of further watermarks, those of DDL, ascending.
+    ``late_until``: a row at or below this TSO is late; it is the last watermark, or the last DDL that earlier batches
+    have sent. ``unsent_ddl``: the DDL that they have not sent.
     """
 
     ddls: tuple[DdlEvent, ...] = ()
@@ -73,22 +75,20 @@ class ControlSchedule:
     watermark: int | None = None
     bootstraps: tuple[tuple[int, Bootstrap], ...] = ()
     marks: tuple[int, ...] = ()
+    late_until: int | None = field(init=False, repr=False, compare=False)
+    unsent_ddl: tuple[DdlEvent, ...] = field(init=False, repr=False, compare=False)
     _ddl_places: list[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ddls", tuple(sorted(self.ddls, key=attrgetter("commit_ts"))))
+        ddls = tuple(sorted(self.ddls, key=attrgetter("commit_ts")))
+        places = [event.commit_ts for event in ddls]
+        sent = bisect_right(places, self.sent_until)
+        reached = [*places[:sent][-1:], *([] if self.watermark is None else [self.watermark])]
+        object.__setattr__(self, "ddls", ddls)
         object.__setattr__(self, "bootstraps", tuple(sorted(self.bootstraps, key=itemgetter(0))))
-        object.__setattr__(self, "_ddl_places", [event.commit_ts for event in self.ddls])
-
-    @property
-    def late_until(self) -> int | None:
-        """A row at or below this TSO is late: the last watermark, or the last DDL that earlier batches have sent."""
-        sent = self._ddl_places[: bisect_right(self._ddl_places, self.sent_until)][-1:]
-        return max([*sent, *([] if self.watermark is None else [self.watermark])], default=None)
-
-    def unsent_ddl(self) -> tuple[DdlEvent, ...]:
-        """Return the DDL that earlier batches have not sent."""
-        return self.ddls[bisect_right(self._ddl_places, self.sent_until) :]
+        object.__setattr__(self, "late_until", max(reached, default=None))
+        object.__setattr__(self, "unsent_ddl", ddls[sent:])
+        object.__setattr__(self, "_ddl_places", places)
 
     def sent_ddl(self, until: int) -> list[int]:
         """Return the commit_ts of the DDL up to ``until`` that earlier batches have not sent."""
@@ -152,12 +152,24 @@ class ControlEncoder:
 
     def message(self, event: Event) -> ControlMessage | None:
         """Return the event's message, at the plan's clock."""
-        if isinstance(event, Watermark):  # there may be a million, each made for one topic-partition
-            return self._encode(event)
         known = self._made.get(id(event))
-        if known is None:
-            known = self._made[id(event)] = event, self._encode(event)
-        return known[1]
+        if known is not None:
+            return known[1]
+        codec, clock = self.plan.codec, self.plan.clock
+        if isinstance(event, Watermark):
+            message = codec.watermark(event.ts, clock(event.ts))
+        elif isinstance(event, Bootstrap):
+            message = codec.bootstrap(event.table, clock(compose(event.at_ms)))
+        else:
+            message = codec.ddl(event, clock(event.commit_ts))
+        if message is not None:
+            place = _place(event) if codec.refuses_large_schemas else None
+            message = self.plan.large.control(message, place, _words(event))
+            if isinstance(event, Bootstrap) and event.occasion != "start":
+                message = replace(message, key=b"")  # it goes out among the rows, with a key like theirs
+        if not isinstance(event, Watermark):  # there may be a million, each made for one topic-partition
+            self._made[id(event)] = event, message  # the event is held, so that no other takes its id
+        return message
 
     def targets(self, event: Event) -> tuple[Target, ...]:
         """Return the topic-partitions that receive the event, in order."""
@@ -168,7 +180,7 @@ class ControlEncoder:
         if isinstance(event, Bootstrap):
             return event.targets
         known = self._routed.get(id(event))
-        if known is None:  # the event is held, so that no other takes its id
+        if known is None:
             targets = router.ddl_targets(event, all_partitions=self.plan.codec.ddl_to_all_partitions)
             known = self._routed[id(event)] = event, targets
         return known[1]
@@ -199,22 +211,6 @@ class ControlEncoder:
                 )
         return fault
 
-    def _encode(self, event: Event) -> ControlMessage | None:
-        codec, clock = self.plan.codec, self.plan.clock
-        if isinstance(event, Watermark):
-            message = codec.watermark(event.ts, clock(event.ts))
-        elif isinstance(event, Bootstrap):
-            message = codec.bootstrap(event.table, clock(compose(event.at_ms)))
-        else:
-            message = codec.ddl(event, clock(event.commit_ts))
-        if message is None:
-            return None
-        place = _place(event) if self.plan.codec.refuses_large_schemas else None
-        message = self.plan.large.control(message, place, _words(event))
-        if isinstance(event, Bootstrap) and event.occasion != "start":
-            return replace(message, key=b"")  # it goes out among the rows, with a key like theirs
-        return message
-
 
 class PlacedControls(NamedTuple):
     """Control messages among rows. ``places``: the row before which each comes, rising; the number of rows for one
@@ -235,7 +231,7 @@ class PartitionControls:
         self._ddls: dict[Target, list[DdlEvent]] = {}
         self._bootstraps: dict[Target, list[tuple[int, Bootstrap]]] = {}
         self._by_target: dict[Target, ControlSchedule] = {}
-        for event in controls.unsent_ddl():
+        for event in controls.unsent_ddl:
             for target in control_encoder.targets(event):
                 self._ddls.setdefault(target, []).append(event)
         for placed in controls.bootstraps:
@@ -328,7 +324,7 @@ def _last_ddl_sent(
     control_encoder: ControlEncoder, controls: ControlSchedule, spans: Mapping[Target, tuple[int, int]]
 ) -> int:
     """Return the TSO of the last DDL that any worker of this batch has sent among rows, -1 if none has."""
-    for event in reversed(controls.unsent_ddl() if spans else ()):
+    for event in reversed(controls.unsent_ddl if spans else ()):
         if any(spans[target][1] > event.commit_ts for target in control_encoder.targets(event) if target in spans):
             return event.commit_ts
     return -1

@@ -133,6 +133,6 @@ def test_stretches_of_any_events_are_those_of_a_plain_search() -> None:
             found = controls.due(after, until, 0, ticks_until=ticks_until)
             expected = sorted(plain, key=lambda each: each[:2])
             assert [(each.place, id(each.event)) for each in found] == [(ts, id(event)) for ts, _, event in expected]
-        assert sorted(map(id, controls.unsent_ddl())) == sorted(map(id, unsent))
+        assert sorted(map(id, controls.unsent_ddl)) == sorted(map(id, unsent))
         assert controls.sent_ddl(until) == sorted(each.commit_ts for each in unsent if each.commit_ts <= until)
         assert controls.late_until == max([each.commit_ts for each in ddls if each.commit_ts <= sent], default=None)
