@@ -190,13 +190,6 @@ class RowBatch:
         """The rows as a batch."""
         return self.block.batch if self.is_whole else self.block.batch.slice(self.start, self.length)
 
-    @property
-    def op(self) -> Op | None:
-        """The kind of all rows; ``None`` where they may have several, or have no operation."""
-        if self.block.op is not None or self.is_whole or "op" not in self.block.columns:
-            return self.block.op
-        return only_op(self.column("op"))
-
     def column(self, name: str) -> pa.Array:
         """Return a column of the change form."""
         whole = self.block.columns[name]

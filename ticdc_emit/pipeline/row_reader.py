@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.changes.arrow_input import only_op
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.changes.images import BeforeImage, Image
@@ -328,9 +329,11 @@ def change_form(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
 
 
 def _by_op(rows: RowBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int64] | None]]:
-    if (only := rows.op) is not None:
-        return [(only, None)]
+    if rows.block.op is not None:
+        return [(rows.block.op, None)]
     ops = rows.column("op") if "op" in rows.block.columns else pa.nulls(rows.length)
+    if not rows.is_whole and (only := only_op(ops)) is not None:
+        return [(only, None)]
     if not (pa.types.is_dictionary(ops.type) or pa.types.is_string(ops.type) or pa.types.is_large_string(ops.type)):
         raise UnsupportedTypeError(
             f"op is {ops.type}, not a string",
