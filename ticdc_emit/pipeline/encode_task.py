@@ -30,8 +30,9 @@ from ticdc_emit.pipeline.chunks import (
 )
 from ticdc_emit.pipeline.encode import encode_batches
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.row_batch import RowBatch, TableGroup
-from ticdc_emit.pipeline.row_sorter import RowSorter, group_batches
+from ticdc_emit.pipeline.row_batch import BATCH_BYTES, RowBatch, TableGroup
+from ticdc_emit.pipeline.row_reader import CHUNK_ROWS
+from ticdc_emit.pipeline.row_sorter import RowSorter
 
 _HELD_BYTES = 8 * 1024 * 1024
 
@@ -142,7 +143,7 @@ class EncodeTask:
 
     def _encoded(self, batches: Iterable[RowBatch]) -> Iterator[EncodedRows]:
         """Yield the messages of each batch; small ones are made together."""
-        for together in group_batches(batches):
+        for together in _group_batches(batches):
             if not any(isinstance(rows.tables, TableGroup) for rows in together):
                 yield from encode_batches(together, self.plan)
                 continue
@@ -152,3 +153,18 @@ class EncodeTask:
                 by_table = (own for rows in together for own in rows.by_table())
                 messages = list(encode_batches(by_table, self.plan))
             yield from messages
+
+
+def _group_batches(batches: Iterable[RowBatch]) -> Iterator[list[RowBatch]]:
+    """Yield the batches, bounded, small ones together: up to the rows that are encoded at once."""
+    held: list[RowBatch] = []
+    count = size = 0
+    for whole in batches:
+        for rows in whole.bounded():
+            if held and (count + rows.length > CHUNK_ROWS or size + rows.nbytes > BATCH_BYTES):
+                yield held
+                held, count, size = [], 0, 0
+            held.append(rows)
+            count, size = count + rows.length, size + rows.nbytes
+    if held:
+        yield held

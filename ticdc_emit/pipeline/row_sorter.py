@@ -27,7 +27,7 @@ from ticdc_emit.errors import LateRowError
 from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
 from ticdc_emit.pipeline.partitioner import partitions_of_unchecked
 from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_batch import BATCH_BYTES, POSITION, FieldNames, RowBatch
+from ticdc_emit.pipeline.row_batch import POSITION, FieldNames, RowBatch
 from ticdc_emit.pipeline.row_counts import RowCounts
 from ticdc_emit.pipeline.row_filter import drop_unreplicated, split_and_filter
 from ticdc_emit.pipeline.row_reader import CHUNK_ROWS, change_form
@@ -38,21 +38,6 @@ from ticdc_emit.routing.topics import Target
 
 _GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024
-
-
-def group_batches(batches: Iterable[RowBatch]) -> Iterator[list[RowBatch]]:
-    """Yield the batches, bounded, small ones together: up to the rows that are encoded at once."""
-    held: list[RowBatch] = []
-    count = size = 0
-    for whole in batches:
-        for rows in whole.bounded():
-            if held and (count + rows.length > CHUNK_ROWS or size + rows.nbytes > BATCH_BYTES):
-                yield held
-                held, count, size = [], 0, 0
-            held.append(rows)
-            count, size = count + rows.length, size + rows.nbytes
-    if held:
-        yield held
 
 
 class RowSorter:
