@@ -88,7 +88,7 @@ def _hashed_names(table: TablePlan) -> list[str]:
     """Return the columns that the table's dispatcher hashes in any version; what fails it is raised by its check."""
     names: dict[str, None] = {}
     for encoder in table.encoders:
-        if encoder is not None and table.partition is None:
+        if encoder is not None:
             try:
                 names |= {column.name: None for _, column in table.rule.hashed(encoder.table, table.routing)}
             except TicdcEmitError:

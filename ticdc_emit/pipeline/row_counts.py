@@ -126,17 +126,19 @@ class RowCounts:
 
 
 def counted_rows(counts: pa.RecordBatch, plan: Plan) -> list[CountedRows]:
-    """Return counts as the schedule takes them, with what the plan of all tables says of theirs."""
-    return [_counted(plan, *row) for row in zip(*(column.to_pylist() for column in counts.columns), strict=True)]
+    """Return counts as the schedule takes them, with what the plan of all tables says of theirs.
 
-
-def _counted(plan: Plan, place: int, version: int, physical: int | None, first_ts: int, count: int) -> CountedRows:
-    """``key``: the table id of a partition that its rows bring, else the table's own."""
-    table = plan.in_order[place]
-    encoder = table.encoders[version]
-    assert encoder is not None
-    key = encoder.table.id if physical is None else physical
-    return CountedRows(key, encoder.table, table.topic, plan.router.partitions[table.topic], first_ts, count)
+    Each has the table id of a partition that its rows bring, else the table's own.
+    """
+    counted = []
+    columns = [column.to_pylist() for column in counts.columns]
+    for place, version, physical, first_ts, count in zip(*columns, strict=True):
+        table = plan.in_order[place]
+        encoder = table.encoders[version]
+        assert encoder is not None
+        key, partitions = encoder.table.id if physical is None else physical, plan.router.partitions[table.topic]
+        counted.append(CountedRows(key, encoder.table, table.topic, partitions, first_ts, count))
+    return counted
 
 
 def _tables_of(
