@@ -13,13 +13,15 @@ from dataclasses import field, fields
 from typing import Any, NamedTuple, TypeVar
 
 from ticdc_emit.config.document import GoSyntaxError, Section, bind_refused, hinted, parse_bool, parse_int
-from ticdc_emit.config.secrets import KNOWN_PARAMETERS, MASK, Secret, shown_names
+from ticdc_emit.config.secrets import MASK, Secret, shown_names
 from ticdc_emit.config.uri import SinkUri
 
 T = TypeVar("T")
 
 KAFKA_TABLE = "sink.kafka-config"
 CODEC_TABLE = "sink.kafka-config.codec-config"
+PARAMETERS: set[str] = set()
+"""The names of all options that a sink URI may have; :func:`declare` adds them."""
 _AFTER_A_SECRET = "a parameter after a secret (percent-encode & in a password)"
 
 
@@ -103,7 +105,7 @@ def declare(
     default. ``parse``: checks or converts what was given. An empty text counts as not given.
     """
     if in_uri:
-        KNOWN_PARAMETERS.add(key)
+        PARAMETERS.add(key)
     declared = _Option(key, table, in_uri, kind or type(default), bits, parse)
     return field(default=default, metadata={"option": declared})
 

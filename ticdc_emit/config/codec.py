@@ -228,6 +228,8 @@ def build_codec(
     needed.
     """
     spec, given = protocol.spec, read_options(CodecConfig, uri, root)
+    # The file has another key for it, and it is the only option for which a false in the URI counts too.
+    start_ts = bool(root.at("sink.debezium").boolean("include-start-ts"))
     names_registry = "schema_registry" in given or glue is not None
     config = CodecConfig(
         **{
@@ -236,7 +238,7 @@ def build_codec(
             "glue_schema_registry": glue,
             "enable_row_checksum": row_checksum,
             "schema_registry": None if names_registry or not default_registry else Secret(default_registry),
-            "debezium_include_start_ts": bool(root.at("sink.debezium").boolean("include-start-ts")),
+            "debezium_include_start_ts": start_ts,
             **given,
         }
     )

@@ -15,7 +15,8 @@ import logging
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator
-from functools import wraps
+from functools import cache, wraps
+from importlib import import_module
 from typing import Generic, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import quote, unquote, unquote_plus
 
@@ -223,10 +224,6 @@ access-key access-tier account-key account-name acl credentials-file encryption-
 external-id force-path-style predefined-acl profile provider region role-arn sas-token secret-access-key session-token
 sse sse-kms-key-id storage-class use-accelerate-endpoint
 """
-KNOWN_PARAMETERS = set(_PARAMETER_NAMES.split())
-"""Names in sink URIs and storage URIs, and those of all declared options (``binding.declare`` adds them). Any other
-name may be the rest of an unescaped secret.
-"""
 _CLIENT = ("client", "kafka-client")
 """Sensitive to TiCDC, but not a secret that people paste."""
 _DEEPEST_URI = 4
@@ -301,12 +298,22 @@ def shown_names(names: Iterable[str]) -> list[str]:
     """
     shown, after_secret = [], False
     for name in names:
-        if not after_secret or name.lower().replace("_", "-") in KNOWN_PARAMETERS:
+        if not after_secret or name.lower().replace("_", "-") in _known_parameters():
             after_secret = is_sensitive_name(name) and not name.lower().startswith(_CLIENT)
             shown.append(name)
         else:
             shown.append(MASK)
     return shown
+
+
+@cache
+def _known_parameters() -> frozenset[str]:
+    """Return the names of parameters in sink URIs and storage URIs. Any other name may be the rest of a secret.
+
+    What masks a URI does not need the options otherwise, so the modules that declare them are imported here.
+    """
+    import_module("ticdc_emit.config.load")
+    return frozenset(_PARAMETER_NAMES.split()) | import_module("ticdc_emit.config.binding").PARAMETERS
 
 
 def is_host_list(authority: str) -> bool:

@@ -50,7 +50,7 @@ COUNT_SCHEMA = pa.schema(
 rows bring, if any; ``first_ts``: the TSO of the first of them, which tells the slot."""
 
 CountsBody: TypeAlias = bytes
-"""Counts as one Arrow IPC body (``pipeline.chunks.packed``)."""
+"""Counts as one Arrow IPC body (``pipeline.chunks.to_ipc``)."""
 
 _GROUP = ("place", "version", "physical", "slot")
 _HELD = 100_000

@@ -8,6 +8,8 @@ import dataclasses
 import json
 import logging
 import pickle
+import subprocess
+import sys
 import traceback
 import warnings
 from pathlib import Path
@@ -164,6 +166,12 @@ def test_every_parameter_that_is_read_is_known(monkeypatch: pytest.MonkeyPatch) 
     load_changefeed("file:///x?protocol=debezium")
     assert len(names) > 40
     assert shown_names(part for name in sorted(names) for part in ("password", name))[1::2] == sorted(names)
+
+
+def test_masking_alone_knows_the_declared_parameters() -> None:
+    code = "from ticdc_emit.config.secrets import mask_uri; print(mask_uri('kafka://h/t?sasl-password=a&max-message-bytes=1'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "kafka://h/t?sasl-password=****&max-message-bytes=1"
 
 
 @given(st.text(alphabet="ab:/?#@=&%;, \n[]", max_size=30))
