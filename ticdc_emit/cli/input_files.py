@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import Any, NoReturn
@@ -69,13 +70,21 @@ class Piece:
 
 @dataclass(frozen=True)
 class InputFiles:
-    """Files at one path, at which there may be nothing. Reading raises :class:`ConfigError` for what is not a file of
-    the format.
+    """What is at one path. ``roots``: each file with its size, each folder with ``None``; empty if nothing is there.
+
+    Reading raises :class:`ConfigError` for what is not a file of the format.
     """
 
     filesystem: fs.FileSystem
-    files: tuple[InputFile, ...]
-    exists: bool
+    roots: tuple[tuple[str, int | None], ...]
+
+    @cached_property
+    def files(self) -> tuple[InputFile, ...]:
+        """The files, of folders all but hidden ones. Raises :class:`ConfigError` for a folder that cannot be listed."""
+        try:
+            return tuple(file for root in self.roots for file in _files_in(self.filesystem, *root))
+        except OSError as fault:
+            _refuse(str(fault), self.roots[0][0])
 
     @property
     def size(self) -> int:
@@ -244,9 +253,9 @@ def find_files(path: str, spark: Mapping[str, str], *, remote: bool = True) -> I
         return None
     filesystem, pattern = place
     try:
-        roots = [info for info in _matching(filesystem, pattern) if info.type != fs.FileType.NotFound]
-        files = tuple(file for root in roots for file in _files_in(filesystem, root))
-        return InputFiles(filesystem, files, exists=bool(roots))
+        found = _matching(filesystem, pattern)
+        roots = tuple((info.path, info.size) for info in found if info.type != fs.FileType.NotFound)
+        return InputFiles(filesystem, roots)
     except OSError as fault:
         _refuse(str(fault), path)
 
@@ -298,15 +307,15 @@ def _matching(filesystem: fs.FileSystem, pattern: str) -> list[fs.FileInfo]:
     return list(filesystem.get_file_info(found)) if found else []
 
 
-def _files_in(filesystem: fs.FileSystem, root: fs.FileInfo) -> Iterator[InputFile]:
-    if root.type == fs.FileType.File:
-        yield InputFile(root.path, root.size)
+def _files_in(filesystem: fs.FileSystem, root: str, size: int | None) -> Iterator[InputFile]:
+    if size is not None:
+        yield InputFile(root, size)
         return
-    below = filesystem.get_file_info(fs.FileSelector(root.path, recursive=True))
+    below = filesystem.get_file_info(fs.FileSelector(root, recursive=True))
     for info in sorted(below, key=lambda info: info.path):
         if info.type != fs.FileType.File:
             continue
-        *folders, name = info.path[len(root.path) :].strip("/").split("/")
+        *folders, name = info.path[len(root) :].strip("/").split("/")
         named = tuple(_folder(each) for each in folders if "=" in each)
         hidden = any(each[0] in "._" and "=" not in each for each in folders) or name[0] in "._"
         if not hidden:
@@ -320,7 +329,7 @@ def _folder(part: str) -> tuple[str, str | None]:
 
 def check_readable(path: str, option: str, files: InputFiles | None) -> None:
     """Raise :class:`ConfigError` for a path at which there is nothing. ``option``: the option with the path."""
-    if files is not None and not files.exists:
+    if files is not None and not files.roots:
         raise ConfigError(
             f"there is no file or folder {mask_text(path)}",
             remedy=f"Check the path; a relative one begins at {Path.cwd()}",
@@ -328,16 +337,15 @@ def check_readable(path: str, option: str, files: InputFiles | None) -> None:
         )
 
 
-def local_columns(path: str, source_format: str | None, spark: Mapping[str, str]) -> list[str] | None:
-    """Return the columns of the Parquet or CSV files at a path, and those that their folders are named by.
+def columns_of(files: InputFiles | None, source_format: str | None) -> list[str] | None:
+    """Return the columns of Parquet or CSV files, and those that their folders are named by.
 
     ``None`` if only Spark can tell, or if there are many files.
     """
-    files = find_files(path, spark, remote=False)
-    if files is None or not 0 < len(files.files) <= _MOST_FILES or source_format not in ("parquet", "csv"):
+    if files is None or source_format not in ("parquet", "csv"):
         return None
     try:
-        return list(files.schema(source_format).names)
+        return list(files.schema(source_format).names) if 0 < len(files.files) <= _MOST_FILES else None
     except ConfigError:
         return None
 

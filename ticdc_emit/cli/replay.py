@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step, warn_of_nothing
 from ticdc_emit.cli.html import Pictures
-from ticdc_emit.cli.input_files import check_readable, find_files, local_columns
+from ticdc_emit.cli.input_files import check_readable, columns_of, find_files
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
 from ticdc_emit.config import load_changefeed, mask_uri
@@ -109,12 +109,13 @@ def run(options: CommandOptions) -> int:
     for option, paths in (("table", sources), ("before", befores)):
         for name, path in paths.items():
             source_format = options.columns.format or format_of(path)
+            files = find_files(path, options.spark, remote=False)
             if source_format in FILE_FORMATS or (source_format is None and "/" in path):
-                check_readable(path, option, find_files(path, options.spark, remote=False))
+                check_readable(path, option, files)
             if source_format is None and "/" in path:
                 raise unknown_format(path)
-            columns = local_columns(path, source_format, options.spark)
-            if option == "table" and columns is not None:
+            columns = columns_of(files, source_format) if option == "table" else None
+            if columns is not None:
                 options.columns.check(columns, name)
     with ExitStack() as stack:
         with step("starting Spark", quiet=options.as_json):

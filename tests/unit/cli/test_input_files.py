@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ticdc_emit.cli import emit, input_files, replay, session
-from ticdc_emit.cli.input_files import InputFiles, check_readable, find_files, local_columns
+from ticdc_emit.cli.input_files import InputFiles, check_readable, columns_of, find_files
 from ticdc_emit.cli.replay import ColumnOptions
 from ticdc_emit.errors import ConfigError
 
@@ -138,8 +139,8 @@ def test_compressed_files_and_folders(tmp_path: Path) -> None:
         "kind": ["a/b", None],
         "v": [None, "b"],
     }
-    assert local_columns(str(tmp_path / "rows"), "csv", {}) == ["id", "day", "kind", "v"]
-    assert local_columns(str(tmp_path / "rows"), "json", {}) is None
+    assert columns_of(found(tmp_path / "rows"), "csv") == ["id", "day", "kind", "v"]
+    assert columns_of(found(tmp_path / "rows"), "json") is None
     (folder / "1.json.gz").write_bytes(gzip.compress(b'{"id": 1}\n' * 3))
     assert read(folder / "1.json.gz", "json") == {"id": ["1"] * 3}
 
@@ -250,3 +251,15 @@ def test_emit_and_replay_ask_before_spark_starts(rows: Path) -> None:
         replay.run(replay.CommandOptions(Path("t.sql"), ["t=none.parquet"], [], uri, columns))
     assert refused.value.option == "table"
     assert not (rows / "out").exists()
+
+
+def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> Iterator[Any]:
+        raise PermissionError("denied")
+
+    files = found(tmp_path)
+    monkeypatch.setattr(input_files, "_files_in", refuse)
+    check_readable(str(tmp_path), "table", files)
+    assert columns_of(files, "csv") is None
+    with pytest.raises(ConfigError, match=r"cannot be read: denied"):
+        _ = files.files
