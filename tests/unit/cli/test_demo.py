@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from child import command
 
-from ticdc_emit.cli.demo import (
+from ticdc_emit.cli.demo_history import (
     CREATED_TS,
     DATABASE,
     ORDERS,

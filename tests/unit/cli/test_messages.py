@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 from rich.console import Console
 
-from ticdc_emit.cli.demo import span_s
+from ticdc_emit.cli.demo_history import span_s
 from ticdc_emit.cli.messages import (
     Reader,
     changefeed_at,
