@@ -156,13 +156,13 @@ _SHARE = 4  # what a batch may take of the memory and of the disk, as the diviso
 @contextmanager
 def chunk_folder(spark: SparkSession) -> Iterator[ChunkFolder | None]:
     """Give a folder to a job, and remove it after; ``None`` unless tasks run here and may write what they like."""
-    from pyspark import SparkFiles
-
     context = getattr(spark, "sparkContext", None)
     master = "" if context is None else str(context.master)
     if not _LOCAL.fullmatch(master) or conf_is_true(spark, _ENCRYPTED):
         yield None
         return
+    from pyspark import SparkFiles  # a client of Spark Connect does not have it
+
     with ExitStack() as stack:
         try:
             temporary = tempfile.TemporaryDirectory(
