@@ -26,9 +26,10 @@ DDL_OP = "ddl"
 """The ``op`` of rows that are DDL, in any case; their statement is their ``query``."""
 
 GENERIC_NAMES = ("schema", "table")
-_OF_CHANGES = frozenset(
+CHANGE_COLUMNS = frozenset(
     (*GENERIC_NAMES, *ATTRIBUTES, "op", "commit_ts", "commit_time", "seq", "before", "after", "query")
 )
+"""The columns of changes, in the typed and in the generic form."""
 _MOST_SHOWN = 5
 
 
@@ -65,7 +66,7 @@ def check_columns(names: Sequence[str], where: str) -> None:
 
 def refuse_plain_rows(names: Collection[str], where: str) -> None:
     """Raise :class:`MissingColumnError` if these are a table's own columns, not those of row changes."""
-    others = [name for name in names if name not in _OF_CHANGES]
+    others = [name for name in names if name not in CHANGE_COLUMNS]
     if others and not {"before", "after", "query"} & set(names):
         raise MissingColumnError(
             f"plain rows are not row changes: {', '.join(map(str, others[:_MOST_SHOWN]))} must be in an image",
@@ -138,7 +139,6 @@ def _is_pandas(changes: Any) -> bool:
 
 
 _NAMES = ("op", "schema", "table", "query")
-_READ = frozenset((*_NAMES, "commit_ts", "commit_time", "seq", "before", "after", *ATTRIBUTES))
 _LEAVES = frozenset(
     kind.id
     for kind in (
@@ -161,7 +161,7 @@ def normal_form(batch: pa.RecordBatch, table: str, first_row: int = 0) -> pa.Rec
     """
     fields, columns = [], []
     for place, field in enumerate(batch.schema):
-        if field.name not in _READ:
+        if field.name not in CHANGE_COLUMNS:
             continue
         column = _normal(batch.column(place), table, field.name)
         if field.name in _NAMES:

@@ -226,7 +226,7 @@ class Changes:
             def join(column: Column, stamps: pa.Array) -> pa.Array:
                 return join_pieces(make(column, stamps), len(stamps))
 
-            # a column of the table may be of the kind of TSOs, but is no TSO
+            # a column of the table may have the same kind, but it does not hold TSOs
             made = self.batched.rendered(COMMIT_TS.name, f"{form}, of TSOs, joined", join)
             if made is not None:
                 return [made]

@@ -107,6 +107,7 @@ def _run(command: str, arguments: Mapping[str, Any]) -> NoReturn:
 
 _SINK = "sink_uri config protocol time_zone profile schema_registry registry_ca registry_cert registry_key"
 _SPARK = "on_spark spark"
+_BROKERS = ("embedded", "kafka")
 
 
 @app.command(
@@ -463,7 +464,7 @@ def serve(
         typer.Option(
             metavar="embedded|kafka",
             help="embedded: starts at once; not for Java clients. kafka: a real broker; needs Java, and Maven once.",
-            autocompletion=one_of("embedded", "kafka"),
+            autocompletion=one_of(*_BROKERS),
         ),
     ] = "embedded",
     schema: Annotated[
@@ -491,12 +492,9 @@ def serve(
 
     Prints connection settings for confluent-kafka, kcat, ClickHouse, Flink SQL, Kafka Connect, Spark.
     """
-    arguments = locals()
-    from ticdc_emit.cli.serve import BROKERS
-
-    if broker not in BROKERS:
-        raise typer.BadParameter(f"choose {' or '.join(BROKERS)}", param_hint="--broker")
-    _run("serve", arguments)
+    if broker not in _BROKERS:
+        raise typer.BadParameter(f"choose {' or '.join(_BROKERS)}", param_hint="--broker")
+    _run("serve", locals())
 
 
 def _complete_scenario(incomplete: str) -> list[str]:

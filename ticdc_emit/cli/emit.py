@@ -25,9 +25,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.attributes import ATTRIBUTES
+from ticdc_emit.changes.arrow_input import CHANGE_COLUMNS, GENERIC_NAMES
 from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, warn_of_nothing
-from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.input_files import IMAGES, InputFiles, check_readable, find_files, json_batch, unified
 from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
@@ -47,8 +46,6 @@ from ticdc_emit.registry.base import registry_for
 from ticdc_emit.registry.http import RegistryTls
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo, schema_and_name
-from ticdc_emit.traffic.replay.sources import format_of as source_format
-from ticdc_emit.traffic.replay.sources import read_source
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
@@ -87,6 +84,8 @@ def run(
     ``registry_ca`` to ``registry_key``: PEM files. ``on_spark``: even for small files. ``spark``: further settings of
     Spark.
     """
+    from ticdc_emit.cli.html import Pictures
+
     pictures = Pictures(html, "ticdc-emit emit")
     changefeed = load_changefeed(
         sink_uri, config, profile=profile, time_zone=time_zone, schema_registry=schema_registry
@@ -166,7 +165,7 @@ def _table(catalog: Catalog, table: str | None) -> TableInfo:
 
 
 FORMATS = ("parquet", "csv", "json")
-_OF_CHANGES = ("op", "commit_ts", "commit_time", "seq", "query", *IMAGES, *ATTRIBUTES)
+_OF_CHANGES = CHANGE_COLUMNS - {*GENERIC_NAMES}
 _UTC = pa.timestamp("us", "UTC")
 
 
@@ -175,6 +174,8 @@ def format_of(path: str, input_format: str | None) -> str:
 
     Raises :class:`ConfigError` for an unknown one.
     """
+    from ticdc_emit.traffic.replay.sources import format_of as source_format
+
     given = input_format or source_format(path)
     if given is None:
         raise ConfigError(
@@ -287,7 +288,7 @@ class ChangeForm:
         return pa.RecordBatch.from_pydict({"op": pa.repeat("c", rows.num_rows), **moment, "after": after})
 
     def _changes(self, columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-        changes = {name: columns[name] for name in _OF_CHANGES if name in columns}
+        changes = {name: values for name, values in columns.items() if name in _OF_CHANGES}
         for name in ("commit_ts", "seq"):
             if name in changes:
                 changes[name] = self._integers(changes[name], name)
@@ -413,6 +414,8 @@ def changes_on_spark(spark: SparkSession, path: str, files: InputFiles | None, f
     elif file_format == "json":
         rows, read = spark.read.text(path), lambda lines: iter([_of_lines(lines, form)])
     else:
+        from ticdc_emit.traffic.replay.sources import read_source
+
         opened = read_source(spark, path, format=file_format)
         names, schema = opened.columns, opened.limit(0).toArrow().schema
         rows = opened.toDF(*map(str, range(len(names))))  # mapInArrow does not find a name with a dot

@@ -34,8 +34,8 @@ from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import FLOAT_TYPES, INTEGERS_AND_YEAR, MySQLType
+from ticdc_emit.sql.words import quoted
 
-BROKERS = ("embedded", "kafka")
 _DEFAULT_TOPIC = "ticdc"  # for DDL without a table
 _TOPIC_OF_TABLE = "{schema}_{table}"
 _POLL_S = 0.2
@@ -371,11 +371,6 @@ def flink_sql(
         listed = ",\n".join(columns)
         statements.append(f"CREATE TABLE {quoted(name)} (\n{listed}\n) WITH (\n{named}\n);")
     return "\n".join([*statements, f"SELECT * FROM {quoted(tables[0][0])};"])
-
-
-def quoted(name: str) -> str:
-    """Return a name as an identifier of Flink SQL or ClickHouse."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _source(table: TableInfo, protocol: Protocol, registry: str) -> dict[str, str] | None:

@@ -23,9 +23,8 @@ from ticdc_emit.delivery.base import Message, Place
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures import COLOURS, panels, require_plotly
-from ticdc_emit.protocols.events import DdlEvent, RowEvent, kind_of, table_of
+from ticdc_emit.protocols.events import DdlEvent, RowEvent, commit_ms_of, kind_of, table_of
 from ticdc_emit.protocols.registered_avro import SchemaSource
-from ticdc_emit.tso import physical_ms
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -83,7 +82,7 @@ class Points:
             return
         event = seen.event
         table, commit_ts = table_of(event), event.commit_ts
-        time_ms: int | None = getattr(event, "commit_ms", None) if commit_ts is None else physical_ms(commit_ts)
+        time_ms = commit_ms_of(event)
         if isinstance(event, RowEvent):
             again = not seen.first
             self.all.append(Point(*place, event.op, size, table, seen.key_text, commit_ts, time_ms, again))

@@ -26,11 +26,11 @@ from ticdc_emit.protocols.events import (
     Image,
     RowEvent,
     as_decode_error,
+    commit_ms_of,
     kind_of,
     table_of,
 )
 from ticdc_emit.protocols.registered_avro import SchemaSource
-from ticdc_emit.tso import physical_ms
 
 OPERATIONS = ("insert", "update", "delete", "ddl", "watermark", "bootstrap", "unreadable")
 _LONGEST_VALUE = 60
@@ -186,7 +186,7 @@ class Tail:
             *message[:3],
             event.op,
             event.commit_ts,
-            _commit_ms_of(event),
+            commit_ms_of(event),
             table_of(event),
             key,
             old,
@@ -210,14 +210,7 @@ def _control(message: Message, event: Event) -> TailLine:
     text = event.query if isinstance(event, DdlEvent) else ""
     if isinstance(event, BootstrapEvent):
         text = f"version {event.version}"
-    return TailLine(*message[:3], kind_of(event), event.commit_ts, _commit_ms_of(event), table_of(event), text=text)
-
-
-def _commit_ms_of(event: Event) -> int | None:
-    if event.commit_ts is not None:
-        return physical_ms(event.commit_ts)
-    commit_ms: int | None = getattr(event, "commit_ms", None)
-    return commit_ms
+    return TailLine(*message[:3], kind_of(event), event.commit_ts, commit_ms_of(event), table_of(event), text=text)
 
 
 def _claim_text(event: RowEvent) -> str:

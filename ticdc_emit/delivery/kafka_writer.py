@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 BATCH_BYTES = 1_000_000
-"""librdkafka's own ``batch.size``; larger ones are no faster."""
+"""librdkafka's own ``batch.size``; larger ones are not faster."""
 
 _BATCH_MESSAGES = 10_000
 """librdkafka's own ``batch.num.messages``."""

@@ -475,7 +475,7 @@ class ChunkFolder:
 
 @dataclass
 class ChunkFiles:
-    """The files of one encoding task. Without a folder, there are none."""
+    """The files of one encoding task. Without a folder, none are written."""
 
     folder: ChunkFolder | None
     _name: str = field(default_factory=lambda: os.urandom(_NAME_BYTES).hex(), init=False)

@@ -129,6 +129,14 @@ def table_of(event: Event) -> str:
     return f"{event.schema}.{event.table}" if event.table else event.schema
 
 
+def commit_ms_of(event: Event) -> int | None:
+    """Return the physical time of an event's commit in ms; ``None`` where its message has none."""
+    if event.commit_ts is not None:
+        return physical_ms(event.commit_ts)
+    commit_ms: int | None = getattr(event, "commit_ms", None)
+    return commit_ms
+
+
 _REQUIRED: Any = object()
 _T = TypeVar("_T")
 _LAST_MS = physical_ms(MAX_TSO)

@@ -8,6 +8,7 @@ reason.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -34,7 +35,7 @@ class GeneratedColumns:
         self._columns = {column.name.lower(): column for column in info.columns}
         self._evaluated = list(self._evaluation_order())
 
-    @property
+    @cached_property
     def operands(self) -> frozenset[str]:
         """The names of the other columns from which they are computed."""
         names = {name for each in self._evaluated for name in self._operands_of(each)}

@@ -26,7 +26,7 @@ ORDERS = """create table shop.orders (
 
 
 def tso_at(second: float) -> int:
-    """Return the TSO of a second of the builder."""
+    """Return the TSO of a second from the beginning."""
     return compose(_START_MS + round(second * 1000))
 
 
