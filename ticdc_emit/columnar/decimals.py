@@ -13,18 +13,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text, longest, null_mask, to_text
+from ticdc_emit.columnar.buffers import as_text, longest, null_mask
 from ticdc_emit.columnar.floats import PRECISIONS, floats_to_decimal_text, number_text
 from ticdc_emit.columnar.value_errors import ValueRefused, read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
+from ticdc_emit.sql.evaluation.values import decimal_text
 
 _EXACT = Context(prec=120)
 _NUMBER_TEXT = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _ARROW_DIGITS = 38
 _QUOTE = "'"
 _FIXED_SCALE = 6  # up to this scale no decimal but zero is below 1e-6
-_PLAIN_SCALE = 6  # Arrow prints numbers near zero with an exponent from the next scale on
 
 
 def decimal_type(column: Column) -> pa.DataType:
@@ -100,19 +100,6 @@ def _refuse_overflow(values: pa.Array, kind: pa.DataType) -> None:
     bad = (high != low >> 63) | (np.abs(low) >= 10**kind.precision)
     nulls = null_mask(values)
     refuse_any(bad if nulls is None else bad & ~nulls, "the value has more digits")
-
-
-def decimal_text(values: pa.Array) -> pa.Array:
-    """Return TiDB's text of a decimal array; nulls stay null."""
-    text = to_text(values)
-    scale = values.type.scale
-    if scale <= _PLAIN_SCALE:
-        return text
-    scientific = pc.match_substring(text, "E")
-    if not pc.any(scientific).as_py():
-        return text
-    plain = [f"{value:.{scale}f}" for value in values.filter(scientific).to_pylist() if value is not None]
-    return pc.replace_with_mask(text, scientific.fill_null(False), pa.array(plain, pa.string()))
 
 
 def decimal_as_double(values: pa.Array) -> pa.Array:

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.binary_text import latin1_json
 from ticdc_emit.columnar.buffers import as_text, compact, null_mask, text_buffers
-from ticdc_emit.columnar.decimals import accept_decimal, decimal_text
+from ticdc_emit.columnar.decimals import accept_decimal
 from ticdc_emit.columnar.escape import JsonWriter, escape_bytes, escape_text, first_invalid_utf8
 from ticdc_emit.columnar.floats import accept_float, fixed_text
 from ticdc_emit.columnar.integers import accept_bit, accept_integer, accept_year, integer_text
@@ -34,6 +34,7 @@ from ticdc_emit.columnar.times import accept_date, accept_datetime, accept_time
 from ticdc_emit.columnar.value_errors import ValueRefused, refuse_any
 from ticdc_emit.config.lineages import ValueSwitches
 from ticdc_emit.schema.model import Column
+from ticdc_emit.sql.evaluation.values import decimal_text
 from ticdc_emit.sql.types import (
     DATE_TYPES,
     FLOAT_TYPES,

@@ -40,6 +40,7 @@ Data: TypeAlias = "pa.Array | pa.Scalar"
 
 MAX_DIGITS = 76  # of Arrow's widest decimal
 _PLAIN_SCALE = 6  # Arrow prints decimals near zero with an exponent from the next scale on
+_AS_TEXT = pc.CastOptions.safe(pa.string())
 _INT64, _UINT64 = 1 << 63, 1 << 64
 _BIGINT_DIGITS = 20
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -155,8 +156,6 @@ def column_value(column: Operand, data: pa.Array) -> Value:
         return Value(Kind.DURATION, map_values(_microseconds, pa.int64(), data))
     if kind is MySQLType.JSON:
         return Value(Kind.JSON, data)
-    if kind is MySQLType.VECTOR_FLOAT32:
-        raise NotExactError("it is a vector")
     return text(Kind.TEXT, data)
 
 
@@ -259,9 +258,11 @@ def _parse_number(text: str) -> float:
     return number
 
 
+_NUMBER_TEXT = partial(Value, Kind.TEXT, collate="utf8mb4_bin")
+
+
 def to_text(value: Value) -> Value:
     """Return a text; a number's has the connection's collation."""
-    number_text = partial(Value, Kind.TEXT, collate="utf8mb4_bin", strength=Coercibility.NUMERIC)
     if value.kind is Kind.TEXT:
         return value
     if value.kind is Kind.LABEL:
@@ -269,11 +270,11 @@ def to_text(value: Value) -> Value:
         labels = map_values(partial(label_of, value.type.type, value.type.elems), pa.string(), value.data)
         return replace(value, kind=Kind.TEXT, data=labels, type=None)
     if value.kind is Kind.INT and (value.type is None or _has_plain_text(value.type)):
-        return number_text(pc.cast(to_integer(value), pa.string()))
+        return _NUMBER_TEXT(pc.cast(to_integer(value), pa.string()))
     if value.kind is Kind.DECIMAL:
-        return number_text(_text_of_decimal(value.data))
+        return _NUMBER_TEXT(_text_of_decimal(value.data))
     if value.kind is Kind.DATETIME:
-        return number_text(value.data)
+        return _NUMBER_TEXT(value.data)
     raise NotExactError(f"{value.kind.value} as text")
 
 
@@ -282,9 +283,21 @@ def _has_plain_text(column: Operand) -> bool:
 
 
 def _text_of_decimal(data: Data) -> Data:
-    if data.type.scale <= _PLAIN_SCALE and isinstance(data, pa.Array):
-        return pc.cast(data, pa.string())
+    if isinstance(data, pa.Array):
+        return decimal_text(data)
     return map_values(lambda number: format(number, "f"), pa.string(), data)
+
+
+def decimal_text(values: pa.Array) -> pa.Array:
+    """Return TiDB's text of a decimal array; nulls stay null."""
+    text, scale = pc.call_function("cast", [values], _AS_TEXT), values.type.scale
+    if scale <= _PLAIN_SCALE:
+        return text
+    scientific = pc.match_substring(text, "E")
+    if not pc.any(scientific).as_py():
+        return text
+    plain = [f"{value:.{scale}f}" for value in values.filter(scientific).to_pylist() if value is not None]
+    return pc.replace_with_mask(text, scientific.fill_null(False), pa.array(plain, pa.string()))
 
 
 # -- collations --------------------------------------------------------------------------------------------------------

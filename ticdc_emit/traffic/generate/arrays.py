@@ -20,11 +20,11 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.binary_text import base64_text
 from ticdc_emit.columnar.buffers import from_bytes
-from ticdc_emit.columnar.decimals import decimal_text
 from ticdc_emit.columnar.strings import label_text
 from ticdc_emit.columnar.values import Rendering, accept, plain_text
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.schema.model import Column
+from ticdc_emit.sql.evaluation.values import decimal_text
 from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, TYPES, MySQLType
 
 Ints = npt.NDArray[np.int64]
