@@ -9,6 +9,7 @@ form of a value that is assigned to a column. Rule source: pingcap/tidb ``pkg/ta
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -100,9 +101,9 @@ def assign(column: Column, value: Value, count: int, how: Rendering) -> pa.Array
 
 
 def _convert(column: Column, value: Value, count: int) -> pa.Array:
+    if isinstance(value.data, pa.Scalar):
+        value = replace(value, data=pa.repeat(value.data, count))
     kind, data = column.type, value.data
-    if isinstance(data, pa.Scalar):
-        data = pa.repeat(data, count)
     if value.kind is Kind.NULL:
         return pa.nulls(count, pa.string())
     if value.kind is Kind.INT and (kind in INTEGERS_AND_YEAR or kind is MySQLType.NEWDECIMAL):
@@ -115,7 +116,6 @@ def _convert(column: Column, value: Value, count: int) -> pa.Array:
         return data
     if kind in STRING_TYPES:
         text = to_text(value).data
-        text = pa.repeat(text, count) if isinstance(text, pa.Scalar) else text
         return text.cast(pa.binary()) if column.is_binary else text
     if value.kind is Kind.LABEL and kind in INTEGER_TYPES:
         return to_integer(value)

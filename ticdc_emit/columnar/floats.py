@@ -23,6 +23,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import FEW, as_text, element_lengths, fixed_values, from_bytes, null_mask
 from ticdc_emit.columnar.value_errors import ValueRefused, read_each
 from ticdc_emit.errors import shown
@@ -30,7 +31,6 @@ from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import MySQLType
 
 Numbers: TypeAlias = "npt.NDArray[Any]"
-Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 class Precision(NamedTuple):

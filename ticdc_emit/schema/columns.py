@@ -181,9 +181,9 @@ def _flags(spec: TypeSpec) -> ColumnFlag:
     return flags | ColumnFlag.ZEROFILL if spec.zerofill else flags
 
 
-_MAX_NAME, _MAX_COMMENT = 64, 1024
 # -- columns -----------------------------------------------------------------------------------------------------------
 
+_MAX_NAME, _MAX_COMMENT = 64, 1024
 _AUTO_INCREMENT_TYPES = INTEGER_TYPES | FLOAT_TYPES
 
 

@@ -73,7 +73,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "<<": Function(_BIT(), partial(arithmetic.bitwise, "<<")),
     ">>": Function(_BIT(), partial(arithmetic.bitwise, ">>")),
     "~": Function(_INT("i", is_unsigned=True)),
-    "and": Function(_INT("..", 1), comparisons.and_),
+    "and": Function(rules.and_, comparisons.and_),
     "or": Function(_INT("..", 1), comparisons.or_),
     "xor": Function(_INT("..", 1), comparisons.xor),
     "not": Function(_INT(".", 1), comparisons.not_),

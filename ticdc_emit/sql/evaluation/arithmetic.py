@@ -263,7 +263,6 @@ def _round(name: str, compute: Callable[[Data], Data], value: Value) -> Value:
 # -- casts -------------------------------------------------------------------------------------------------------------
 
 
-@null_for_null
 def cast_integer(value: Value, unsigned: bool) -> Value:
     """Return CAST(value AS SIGNED) or AS UNSIGNED."""
     low, high = _UINT64 if unsigned else _INT64

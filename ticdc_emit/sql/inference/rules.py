@@ -270,7 +270,7 @@ def _check_range(value: Operand, constant: Operand) -> None:
         raise DdlError("an integer compared with a constant beyond its range")
 
 
-_BOTH = Signature(Eval.INT, "..", 1)  # AND
+and_ = Signature(Eval.INT, "..", 1)
 
 
 def in_(arguments: Arguments) -> Operand:
@@ -285,7 +285,7 @@ def in_(arguments: Arguments) -> Operand:
 def between(arguments: Arguments) -> Operand:
     """BETWEEN, which is two comparisons to TiDB."""
     value, low, high = arguments
-    return _BOTH((compare(">=", (value, low)), compare("<=", (value, high))))
+    return and_((compare(">=", (value, low)), compare("<=", (value, high))))
 
 
 def matches(arguments: Arguments) -> Operand:

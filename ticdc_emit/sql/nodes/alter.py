@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 from typing import Literal as Choice
 from typing import NamedTuple, TypeAlias
 
-from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined, special_comment
+from ticdc_emit.sql.nodes.base import (
+    WIRE,
+    Node,
+    Style,
+    TableName,
+    commented_if_exists,
+    commented_if_not_exists,
+    joined,
+    special_comment,
+)
 from ticdc_emit.sql.nodes.expressions import ColumnName, Constant, DefaultExpression, Literal
 from ticdc_emit.sql.nodes.forms import Clause, Form
 from ticdc_emit.sql.nodes.tables import (
@@ -62,14 +71,6 @@ __all__ = [
 ]
 
 
-def _if_exists(given: bool) -> str:
-    return special_comment("IF EXISTS ") if given else ""
-
-
-def _if_not_exists(given: bool) -> str:
-    return special_comment("IF NOT EXISTS ") if given else ""
-
-
 @dataclass(frozen=True)
 class Position:
     """FIRST (``after`` is "") or AFTER a column."""
@@ -95,7 +96,7 @@ class AddColumn:
 
     def restore(self, style: Style = WIRE) -> str:
         column = self.column.restore(style) + _position(self.position, style)
-        return style.word("ADD COLUMN ") + _if_not_exists(self.if_not_exists) + column
+        return style.word("ADD COLUMN ") + commented_if_not_exists(self.if_not_exists) + column
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class AddColumns:
 
     def restore(self, style: Style = WIRE) -> str:
         added = joined((*self.columns, *self.constraints), style, ", ")
-        return f"{style.word('ADD COLUMN ')}{_if_not_exists(self.if_not_exists)}({added})"
+        return f"{style.word('ADD COLUMN ')}{commented_if_not_exists(self.if_not_exists)}({added})"
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class DropColumn:
     qualifier: tuple[str, ...] = ()
 
     def restore(self, style: Style = WIRE) -> str:
-        return style.word("DROP COLUMN ") + _if_exists(self.if_exists) + quoted(*self.qualifier, self.name)
+        return style.word("DROP COLUMN ") + commented_if_exists(self.if_exists) + quoted(*self.qualifier, self.name)
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class ChangeColumn:
         verb = style.word("MODIFY COLUMN " if self.old is None else "CHANGE COLUMN ")
         old = self.old.restore(style) + " " if self.old is not None else ""
         column = self.column.restore(style) + _position(self.position, style)
-        return verb + _if_exists(self.if_exists) + old + column
+        return verb + commented_if_exists(self.if_exists) + old + column
 
 
 @dataclass(frozen=True)
@@ -286,7 +287,7 @@ class ChangePartitions:
         if self.by is not None:
             return self.by.restore(style)
         if form := PARTITION_FORMS.get(self.kind):
-            return form.restore([getattr(self, field) for field in form.fields], style)
+            return form.restore_node(self, style)
         text = style.word("REORGANIZE PARTITION" + (" NO_WRITE_TO_BINLOG" if self.no_binlog else ""))
         if not self.names:
             return text

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from ticdc_emit.sql.nodes.base import WIRE, Node, Style, joined, special_comment, string
+from ticdc_emit.sql.nodes.base import WIRE, Node, Style, commented_if_exists, joined, string
 from ticdc_emit.sql.words import quoted
 
 __all__ = ["NAMES", "NUMBERS", "Clause", "Form", "Step"]
@@ -59,7 +59,7 @@ _PRINTERS: dict[str, Callable[[Any, Style], str]] = {
     **dict.fromkeys(NUMBERS, lambda number, style: str(number)),
     "columns": lambda columns, style: joined(columns, style, ", "),
     "condition": lambda words, style: style.word(words),
-    "if exists": lambda given, style: special_comment("IF EXISTS ") if given else "",
+    "if exists": lambda given, style: commented_if_exists(given),
     "labels": _labels,
     "order": joined,
     "partitions or all": _names_or_all,
@@ -148,6 +148,10 @@ class Form:
                 text += style.word(step.text)
         return text
 
+    def restore_node(self, node: object, style: Style = WIRE) -> str:
+        """Return the text of a node that has the fields of the form."""
+        return self.restore([getattr(node, field) for field in self.fields], style)
+
 
 @dataclass(frozen=True)
 class Clause:
@@ -156,4 +160,4 @@ class Clause:
     form: ClassVar[Form]
 
     def restore(self, style: Style = WIRE) -> str:
-        return self.form.restore([getattr(self, field) for field in self.form.fields], style)
+        return self.form.restore_node(self, style)

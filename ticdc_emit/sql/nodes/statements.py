@@ -30,6 +30,8 @@ from ticdc_emit.sql.nodes.base import (
     Style,
     TableName,
     User,
+    commented_if_exists,
+    commented_if_not_exists,
     if_exists,
     if_not_exists,
     joined,
@@ -84,6 +86,9 @@ __all__ = [
 # -- databases ---------------------------------------------------------------------------------------------------------
 
 
+_TIFLASH_REPLICA = Form("SET TIFLASH REPLICA {value:replicas}{labels}")
+
+
 @dataclass(frozen=True)
 class DatabaseOption:
     """``name``: charset, collate, encryption, placement_policy or tiflash_replica (of ``labels``)."""
@@ -96,8 +101,7 @@ class DatabaseOption:
         if self.name == "placement_policy":
             return ""
         if self.name == "tiflash_replica":
-            labels = style.word(" LOCATION LABELS ") + ", ".join(map(string, self.labels)) if self.labels else ""
-            return f"{style.word('SET TIFLASH REPLICA ')}{self.value}{labels}"
+            return _TIFLASH_REPLICA.restore_node(self, style)
         if self.name == "encryption":
             return f"{style.word('ENCRYPTION')} = {string(self.value)}"
         return f"{style.word('CHARACTER SET' if self.name == 'charset' else 'COLLATE')} = {self.value}"
@@ -344,7 +348,7 @@ class CreateIndex(AlterTable):
 
     def restore(self, style: Style = WIRE) -> str:
         index = self.constraint
-        absent = special_comment("IF NOT EXISTS ") if index.if_not_exists else ""
+        absent = commented_if_not_exists(index.if_not_exists)
         head = style.word(f"CREATE {self.kind} INDEX " if self.kind else "CREATE INDEX ") + absent + quoted(index.name)
         text = f"{head}{style.word(' ON ')}{self.table.restore(style)} ({joined(index.keys, style, ', ')})"
         options = index.options.restore(style)
@@ -361,7 +365,7 @@ class DropIndexOn(AlterTable):
     def restore(self, style: Style = WIRE) -> str:
         (clause,) = self.clauses
         assert isinstance(clause, DropIndex)
-        present = special_comment("IF EXISTS ") if clause.if_exists else ""
+        present = commented_if_exists(clause.if_exists)
         text = style.word("DROP INDEX ") + present + quoted(clause.name) + style.word(" ON ")
         return text + self.table.restore(style) + _work(self.algorithm, self.lock, style)
 

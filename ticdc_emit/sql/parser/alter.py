@@ -25,7 +25,11 @@ class AlterGrammar(TableGrammar):
 
     def _read(self, node: type[_C]) -> _C:
         """Consume a node that is its form."""
-        return node(**dict(zip(node.form.fields, self._values(node.form), strict=True)))
+        return node(**self._fields(node.form))
+
+    def _fields(self, form: nodes.Form) -> dict[str, Any]:
+        """Consume what the form reads; return its values by field."""
+        return dict(zip(form.fields, self._values(form), strict=True))
 
     def _values(self, form: nodes.Form) -> tuple[Any, ...]:
         """Consume what the form reads; return its values in order."""
@@ -240,8 +244,7 @@ class AlterGrammar(TableGrammar):
         return nodes.AddPartitions(definitions, 0, if_not_exists, no_binlog)
 
     def _change_partitions(self, kind: nodes.PartitionsChange) -> nodes.ChangePartitions:
-        form = nodes.PARTITION_FORMS[kind]
-        return nodes.ChangePartitions(kind, **dict(zip(form.fields, self._values(form), strict=True)))
+        return nodes.ChangePartitions(kind, **self._fields(nodes.PARTITION_FORMS[kind]))
 
     def _interval_change(self) -> nodes.IntervalChange:
         start = self._curr.start
