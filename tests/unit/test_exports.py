@@ -48,6 +48,15 @@ def test_importing_the_package_loads_nothing_else() -> None:
     assert done.stdout.strip() == "['ticdc_emit', 'ticdc_emit.exports'] set()"
 
 
+def test_a_catalog_needs_no_pyarrow() -> None:
+    code = (
+        "import sys; from ticdc_emit.schema.catalog import catalog_from_sql\n"
+        "catalog_from_sql('create table a.t (id int primary key, b int default 3)'); print('pyarrow' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 def test_dir_lists_the_public_names() -> None:
     public = [name for name in dir(ticdc_emit) if not name.startswith("__")]
     assert public == sorted(ticdc_emit.__all__)

@@ -11,16 +11,14 @@ import calendar
 import datetime as dt
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeAlias
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.defaults import parse_moment
-from ticdc_emit.schema.expression_types import column_operand
+from ticdc_emit.schema.expression_types import type_in
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.store import Ranges, TableState
 from ticdc_emit.sql.call_tree import call_tree
-from ticdc_emit.sql.expressions import type_of
 from ticdc_emit.sql.nodes.alter import AddPartitions, AlterSpec, ChangePartitions, IntervalChange
 from ticdc_emit.sql.nodes.base import Node
 from ticdc_emit.sql.nodes.expressions import Constant, MaxValue, Parenthesised, Unary
@@ -128,9 +126,7 @@ def range_kind(key: PartitionKey, state: TableState) -> RangeKind | None:
         return _of_column(state.column(key.columns[0].name))
     assert key.expression is not None
     try:
-        unsigned = bool(
-            type_of(call_tree(key.expression.node), partial(column_operand, state)).flags & ColumnFlag.UNSIGNED
-        )
+        unsigned = bool(type_in(state, call_tree(key.expression.node)).flags & ColumnFlag.UNSIGNED)
     except DdlError:
         return RangeKind(True, "")
     return RangeKind(True, "0" if unsigned else str(_LEAST))
