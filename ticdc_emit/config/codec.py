@@ -230,6 +230,9 @@ def build_codec(
     spec, given = protocol.spec, read_options(CodecConfig, uri, root)
     # The file has another key for it, and it is the only option for which a false in the URI counts too.
     start_ts = bool(root.at("sink.debezium").boolean("include-start-ts"))
+    if not spec.registers_schemas:  # without Avro, TiCDC does not look at the modes
+        for mode in ("avro_decimal_handling_mode", "avro_bigint_unsigned_handling_mode"):
+            given.pop(mode, None)
     names_registry = "schema_registry" in given or glue is not None
     config = CodecConfig(
         **{
@@ -265,14 +268,7 @@ def build_codec(
     )
     _validate_debezium(config, switches, names_registry=names_registry)
     _validate(config, own_registry=own_registry)
-    if spec.registers_schemas:
-        return config
-    # without Avro, TiCDC does not look at the modes
-    return replace(
-        config,
-        avro_decimal_handling_mode=CodecConfig.avro_decimal_handling_mode,
-        avro_bigint_unsigned_handling_mode=CodecConfig.avro_bigint_unsigned_handling_mode,
-    )
+    return config
 
 
 def _read_output_old_value(root: Section, protocol: Protocol) -> bool:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ticdc_emit.config.binding import KAFKA_TABLE, UriParameters, declare, read_options
@@ -85,8 +84,8 @@ def _check_acks(acks: int) -> int:
     return acks
 
 
-def _parse_duration_of(key: str) -> Callable[[str], int]:
-    """Return the parser of a Go duration, in milliseconds."""
+def _declare_timeout(key: str) -> int:
+    """Declare an option that is a Go duration, kept in milliseconds."""
 
     def parse(text: str) -> int:
         try:
@@ -94,7 +93,7 @@ def _parse_duration_of(key: str) -> Callable[[str], int]:
         except GoSyntaxError as error:
             raise ConfigError(str(error), option=key, remedy="Write a duration such as 10s") from None
 
-    return parse
+    return declare(10_000, key, KAFKA_TABLE, kind=str, parse=parse)
 
 
 def _parse_mechanism(text: str) -> str:
@@ -184,15 +183,9 @@ class KafkaConfig:
     max_message_bytes: int = declare(DEFAULT_MAX_MESSAGE_BYTES, "max-message-bytes", KAFKA_TABLE)
     compression: str = declare("none", "compression", KAFKA_TABLE, parse=_parse_compression)
     auto_create_topic: bool = declare(True, "auto-create-topic", KAFKA_TABLE)
-    dial_timeout_ms: int = declare(
-        10_000, "dial-timeout", KAFKA_TABLE, kind=str, parse=_parse_duration_of("dial-timeout")
-    )
-    write_timeout_ms: int = declare(
-        10_000, "write-timeout", KAFKA_TABLE, kind=str, parse=_parse_duration_of("write-timeout")
-    )
-    read_timeout_ms: int = declare(
-        10_000, "read-timeout", KAFKA_TABLE, kind=str, parse=_parse_duration_of("read-timeout")
-    )
+    dial_timeout_ms: int = _declare_timeout("dial-timeout")
+    write_timeout_ms: int = _declare_timeout("write-timeout")
+    read_timeout_ms: int = _declare_timeout("read-timeout")
     required_acks: int = declare(-1, "required-acks", KAFKA_TABLE, parse=_check_acks)
     """-1 all in-sync replicas, 1 the leader, 0 none."""
     tls: TlsConfig = field(default_factory=TlsConfig)
@@ -235,9 +228,9 @@ def _build_tls(sink_uri: SinkUri, uri: UriParameters, root: Section) -> TlsConfi
 
 
 def _build_sasl(uri: UriParameters, root: Section) -> SaslConfig:
-    sasl = SaslConfig(**read_options(SaslConfig, uri, root))
+    given = read_options(SaslConfig, uri, root)
     gssapi = GssapiConfig(**read_options(GssapiConfig, uri, root))
-    return replace(sasl, gssapi=gssapi, oauth=_read_oauth(root.at(KAFKA_TABLE), sasl.mechanism))
+    return SaslConfig(gssapi=gssapi, oauth=_read_oauth(root.at(KAFKA_TABLE), given.get("mechanism")), **given)
 
 
 def _read_oauth(table: Section, mechanism: str | None) -> OAuthConfig | None:

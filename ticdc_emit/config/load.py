@@ -183,13 +183,13 @@ def _read_dispatchers(sink: Section, switches: OptionSwitches) -> tuple[Dispatch
         rule = DispatchRule(**read_options(DispatchRule, None, table))
         deprecated, *targets = (table.text(name) or "" for name in ("dispatcher", "target-schema", "target-table"))
         if deprecated and rule.partition:
-            shown = (
-                f"[{' '.join(rule.matcher)}] {deprecated} {rule.partition} {rule.index} [{' '.join(rule.columns)}] "
-                f"{rule.topic}{' ' if shows_targets else ''}{' '.join(targets) if shows_targets else ''}"
-            )
+            matcher, columns = (f"[{' '.join(names)}]" for names in (rule.matcher, rule.columns))
+            shown = [matcher, deprecated, rule.partition, rule.index, columns, rule.topic]
+            shown += targets if shows_targets else []
             raise refused(
                 "ErrSinkInvalidConfig",
-                f"sink config invalid: dispatcher and partition cannot be configured both for rule:&{{{shown}}}",
+                "sink config invalid: dispatcher and partition cannot be configured both for "
+                f"rule:&{{{' '.join(shown)}}}",
                 option="dispatchers",
                 remedy="Keep partition; dispatcher is its deprecated name",
             )

@@ -307,13 +307,14 @@ def shown_names(names: Iterable[str]) -> list[str]:
 
 
 @cache
-def _known_parameters() -> frozenset[str]:
+def _known_parameters() -> set[str]:
     """Return the names of parameters in sink URIs and storage URIs. Any other name may be the rest of a secret.
 
     What masks a URI does not need the options otherwise, so the modules that declare them are imported here.
     """
     import_module("ticdc_emit.config.load")
-    return frozenset(_PARAMETER_NAMES.split()) | import_module("ticdc_emit.config.binding").PARAMETERS
+    declared: set[str] = import_module("ticdc_emit.config.binding").PARAMETERS
+    return declared.union(_PARAMETER_NAMES.split())
 
 
 def is_host_list(authority: str) -> bool:
