@@ -18,12 +18,12 @@ from uuid import UUID
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 from ticdc_emit.protocols.events import OTHER_SCHEMAS, DecodeError
-from ticdc_emit.registry.http import Exchange, ExchangeError, RegistryAddress
+from ticdc_emit.registry.http import ACCEPT, Exchange, ExchangeError, RegistryAddress
 
 SchemaId: TypeAlias = "int | str"
 SchemaSource: TypeAlias = "Callable[[SchemaId], str] | Mapping[Any, str]"
 
-_HEADERS = {"Accept": "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"}
+_HEADERS = {"Accept": ACCEPT}
 
 
 class RegistrySchemas:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import UUID
 
-from ticdc_emit.config.options import ChangefeedConfig
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, SharedSubjectError
 
 if TYPE_CHECKING:
+    from ticdc_emit.config.options import ChangefeedConfig
     from ticdc_emit.registry.http import RegistryTls
 
 
@@ -62,12 +62,11 @@ def registry_for(config: ChangefeedConfig, tls: RegistryTls | None = None) -> Sc
     Raises :class:`~ticdc_emit.errors.ConfigError` if the changefeed has no registry or an option is wrong, and
     :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``avro`` or ``glue``.
     """
-    # imported here, because ssl and the clients take longer to load than an encoder without a registry should wait
-    from ticdc_emit.registry.confluent import ConfluentRegistry
-    from ticdc_emit.registry.glue import GlueRegistry
-
+    # clients are imported here, because ssl and they take longer to load than an encoder without a registry should wait
     codec = config.codec
     if codec.schema_registry is not None:
+        from ticdc_emit.registry.confluent import ConfluentRegistry
+
         return ConfluentRegistry(codec.schema_registry, tls)
     if codec.glue_schema_registry is None:
         raise ConfigError(
@@ -81,6 +80,8 @@ def registry_for(config: ChangefeedConfig, tls: RegistryTls | None = None) -> Sc
             remedy="Remove them",
             option="schema-registry",
         )
+    from ticdc_emit.registry.glue import GlueRegistry
+
     return GlueRegistry(codec.glue_schema_registry)
 
 

@@ -26,7 +26,7 @@ from ticdc_emit.columnar.escape import GO_STD, escape_text
 from ticdc_emit.config.secrets import Secret, hides_arguments
 from ticdc_emit.errors import IncompatibleSchemaError, RegistryError, SchemaError
 from ticdc_emit.registry.base import RegisteredSchema, confluent_schema
-from ticdc_emit.registry.http import Answer, RegistryAddress, RegistryTls, RegistryTransport
+from ticdc_emit.registry.http import ACCEPT, Answer, RegistryAddress, RegistryTls, RegistryTransport
 
 logger = logging.getLogger(__name__)
 
@@ -39,10 +39,9 @@ _REMEDIES = {
 }
 
 
-_ACCEPT = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
 CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 
-_HEADERS: Mapping[str, str] = MappingProxyType({"Accept": _ACCEPT, "Content-Type": CONTENT_TYPE})
+_HEADERS: Mapping[str, str] = MappingProxyType({"Accept": ACCEPT, "Content-Type": CONTENT_TYPE})
 _STRING_OR_SPACE = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
 
 
@@ -162,7 +161,7 @@ class ConfluentRegistry:
         if answer.content == b"{}":
             return
         # an HTML page may need no password even if the API needs one
-        answer = self._transport.ask("GET", "/schemas/types", {"Accept": _ACCEPT}, subject=subject)
+        answer = self._transport.ask("GET", "/schemas/types", {"Accept": ACCEPT}, subject=subject)
         if answer.status in (401, 403):
             raise self._error(f"answered {answer.status}", answer, subject)
         if not _of_a_registry(answer.json()):

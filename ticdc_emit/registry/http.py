@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 _PathLike = str | os.PathLike[str]
 
+ACCEPT = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
+"""The ``Accept`` header of requests to a Confluent registry."""
+
 LARGEST_ANSWER = 16 * 1024 * 1024
 """Maximum bytes of an answer. A schema of 4,096 columns with long comments takes about two million."""
 
