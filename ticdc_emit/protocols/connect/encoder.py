@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from ticdc_emit.columnar.escape import JSONITER
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.connect.schema import CHANGE_KEY, CONNECTOR, VERSION, Member, Struct, jdbc_type
+from ticdc_emit.protocols.connect.schema import CONNECTOR, VERSION, jdbc_type
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
@@ -92,55 +92,6 @@ def _opening(cluster_id: str, schema: str, table: str, ts: int, build_ts: int) -
     """Return the payload of a control message up to its time; ``ts`` is its TSO, ``build_ts`` its time in ms."""
     first, second, third = source_parts(cluster_id, schema, table)
     return first + b"%d" % physical_ms(ts) + second + b"%d" % ts + third + b"%d" % build_ts
-
-
-def message(payload: bytes, schema: bytes | None) -> bytes:
-    """Return a key or value: a payload, and its schema unless ``debezium-disable-schema`` is on."""
-    return b'{"payload":%s}' % payload if schema is None else b'{"payload":%s,"schema":%s}' % (payload, schema)
-
-
-def envelope_member(member: Member) -> bytes:
-    """Return the schema of a member of ``source``, of an envelope or of a transaction."""
-    if isinstance(member.type, Struct):
-        return json_object(
-            ("type", "struct"),
-            ("fields", tuple(map(envelope_member, member.type.members))),
-            ("optional", member.optional),
-            ("name", member.type.name),
-            ("version", 1),
-            ("field", member.name),
-        )
-    return json_object(("type", member.type), ("optional", member.optional), ("field", member.name))
-
-
-def change_schema(change: Struct, *first: bytes) -> bytes:
-    """Return the schema of a schema change's key or value; ``first``: the schemas of members before its own."""
-    fields = (*first, *map(_change_member, change.members))
-    if change is CHANGE_KEY:
-        return json_object(
-            ("type", "struct"), ("name", change.name), ("optional", False), ("version", 1), ("fields", fields)
-        )
-    return json_object(
-        ("optional", False), ("type", "struct"), ("version", 1), ("name", change.name), ("fields", fields)
-    )
-
-
-def _change_member(member: Member) -> bytes:
-    kind: Any = member.type
-    more: tuple[tuple[str, Json], ...] = ()
-    if isinstance(kind, list):
-        kind, more = "array", (("items", _items(kind[0])),)
-    elif isinstance(kind, Struct):
-        fields = tuple(map(_change_member, kind.members))
-        kind, more = "struct", (("name", kind.name), ("version", 1), ("fields", fields))
-    return json_object(("field", member.name), ("optional", member.optional), ("type", kind), *more)
-
-
-def _items(kind: str | Struct) -> bytes:
-    if isinstance(kind, str):
-        return json_object(("type", kind), ("optional", False))
-    fields = tuple(map(_change_member, kind.members))
-    return json_object(("name", kind.name), ("optional", False), ("type", "struct"), ("version", 1), ("fields", fields))
 
 
 _REREAD = frozenset({MySQLType.DATETIME, MySQLType.DURATION, MySQLType.TIMESTAMP, MySQLType.YEAR})

@@ -308,8 +308,8 @@ def null_value(column: Column, settings: DebeziumSettings) -> Value:
 def _number(column: Column, text: str) -> Value:
     """Return a number; 0 for text that TiDB does not read as one."""
     if column.type in INTEGERS_AND_YEAR:
-        number_default = int(text) if _INTEGER.fullmatch(text) else 0
-        return number_default if -_INT64 <= number_default < _INT64 else 0
+        number = int(text) if _INTEGER.fullmatch(text) else 0
+        return number if -_INT64 <= number < _INT64 else 0
     if not NUMBER.fullmatch(text):
         return 0
     return float(text) if column.type in FLOAT_TYPES else Decimal(text)
@@ -404,8 +404,8 @@ def _shown_number(column: Column) -> bytes:
 def _integer(text: str) -> bytes | None:
     if not _INTEGER.fullmatch(text):
         return None
-    number_default = int(text)
-    return b"%d" % (number_default - 2 * _INT64 if number_default >= _INT64 else number_default)
+    number = int(text)
+    return b"%d" % (number - 2 * _INT64 if number >= _INT64 else number)
 
 
 def _twice(column: Column, raw: bytes) -> bytes:

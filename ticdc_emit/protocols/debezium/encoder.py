@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -24,12 +24,9 @@ from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.protocols.connect.encoder import (
     Json,
-    change_schema,
     ddl_payloads,
-    envelope_member,
     json_object,
     json_string,
-    message,
     source_parts,
     watermark_payloads,
 )
@@ -41,6 +38,7 @@ from ticdc_emit.protocols.connect.schema import (
     TS_MS,
     DebeziumSettings,
     Member,
+    Struct,
     connect_type,
     members_of,
     tidb_type,
@@ -55,7 +53,23 @@ from ticdc_emit.sql.types import MOMENT_TYPES, MySQLType
 _NO_TOPIC_CHARACTER = re.compile(r"[^A-Za-z0-9_.]")
 
 
-_Member: TypeAlias = "tuple[str, Json]"
+def _message(payload: bytes, schema: bytes | None) -> bytes:
+    """Return a key or value: a payload, and its schema unless ``debezium-disable-schema`` is on."""
+    return b'{"payload":%s}' % payload if schema is None else b'{"payload":%s,"schema":%s}' % (payload, schema)
+
+
+def _envelope_member(member: Member) -> bytes:
+    """Return the schema of a member of ``source``, of an envelope or of a transaction."""
+    if isinstance(member.type, Struct):
+        return json_object(
+            ("type", "struct"),
+            ("fields", tuple(map(_envelope_member, member.type.members))),
+            ("optional", member.optional),
+            ("name", member.type.name),
+            ("version", 1),
+            ("field", member.name),
+        )
+    return json_object(("type", member.type), ("optional", member.optional), ("field", member.name))
 
 
 _SNAPSHOT = json_object(
@@ -68,17 +82,17 @@ _SNAPSHOT = json_object(
     ("field", "snapshot"),
 )
 _SOURCE = (
-    *map(envelope_member, members_of("version:string connector:string name:string ts_ms:int64")),
+    *map(_envelope_member, members_of("version:string connector:string name:string ts_ms:int64")),
     _SNAPSHOT,
     *map(
-        envelope_member,
+        _envelope_member,
         members_of(
             "db:string sequence:string? table:string? server_id:int64 gtid:string? file:string pos:int64 row:int32 "
             "thread:int64? query:string?"
         ),
     ),
 )
-_SOURCE_EXTENSION = tuple(map(envelope_member, members_of("commit_ts:int64 cluster_id:string")))
+_SOURCE_EXTENSION = tuple(map(_envelope_member, members_of("commit_ts:int64 cluster_id:string")))
 
 
 def source_schema(settings: DebeziumSettings, *, start_ts: bool = False) -> bytes:
@@ -87,7 +101,7 @@ def source_schema(settings: DebeziumSettings, *, start_ts: bool = False) -> byte
     extension = _SOURCE_EXTENSION if extended else ()
     return json_object(
         ("type", "struct"),
-        ("fields", [*_SOURCE, *extension, *([envelope_member(Member("start_ts", "int64"))] if start_ts else ())]),
+        ("fields", [*_SOURCE, *extension, *([_envelope_member(Member("start_ts", "int64"))] if start_ts else ())]),
         ("optional", False),
         ("name", "io.debezium.connector.mysql.Source"),
         ("field", "source"),
@@ -95,7 +109,7 @@ def source_schema(settings: DebeziumSettings, *, start_ts: bool = False) -> byte
 
 
 def key_schema(prefix: str, fields: Iterable[bytes]) -> bytes:
-    """Return the schema of a key; ``prefix`` begins its name (``protocols.debezium.encoder``)."""
+    """Return the schema of a key; ``prefix`` begins its name."""
     return json_object(("type", "struct"), ("name", f"{prefix}.Key"), ("optional", False), ("fields", list(fields)))
 
 
@@ -114,16 +128,58 @@ def envelope_schema(prefix: str, table: TableInfo, settings: DebeziumSettings) -
     return _envelope(prefix, before, after, source)
 
 
+_AFTER_SOURCE = tuple(map(_envelope_member, (OP, TS_MS, TRANSACTION)))
+
+
 def _envelope(prefix: str, *first: bytes) -> bytes:
-    fields = (*first, *map(envelope_member, (OP, TS_MS, TRANSACTION)))
+    fields = (*first, *_AFTER_SOURCE)
     return json_object(
         ("type", "struct"), ("optional", False), ("name", f"{prefix}.Envelope"), ("version", 1), ("fields", fields)
     )
 
 
+def _change_member(member: Member) -> bytes:
+    kind: Any = member.type
+    more: tuple[tuple[str, Json], ...] = ()
+    if isinstance(kind, list):
+        kind, more = "array", (("items", _items(kind[0])),)
+    elif isinstance(kind, Struct):
+        fields = tuple(map(_change_member, kind.members))
+        kind, more = "struct", (("name", kind.name), ("version", 1), ("fields", fields))
+    return json_object(("field", member.name), ("optional", member.optional), ("type", kind), *more)
+
+
+def _items(kind: str | Struct) -> bytes:
+    if isinstance(kind, str):
+        return json_object(("type", kind), ("optional", False))
+    fields = tuple(map(_change_member, kind.members))
+    return json_object(("name", kind.name), ("optional", False), ("type", "struct"), ("version", 1), ("fields", fields))
+
+
+_CHANGE_KEY_SCHEMA = json_object(
+    ("type", "struct"),
+    ("name", CHANGE_KEY.name),
+    ("optional", False),
+    ("version", 1),
+    ("fields", tuple(map(_change_member, CHANGE_KEY.members))),
+)
+_CHANGE_MEMBERS = tuple(map(_change_member, CHANGE_VALUE.members))
+
+
+def _change_schema(source: bytes) -> bytes:
+    """Return the schema of a schema change's value."""
+    return json_object(
+        ("optional", False),
+        ("type", "struct"),
+        ("version", 1),
+        ("name", CHANGE_VALUE.name),
+        ("fields", (source, *_CHANGE_MEMBERS)),
+    )
+
+
 def field_schema(column: Column, *, extension: bool) -> bytes:
     """Return the schema of one column; ``extension``: with the TiDB extension's own member."""
-    members: list[_Member] = [("tidb_type", tidb_type(column))] if extension else []
+    members: list[tuple[str, Json]] = [("tidb_type", tidb_type(column))] if extension else []
     if column.type is MySQLType.BIT and column.default in ("", b""):
         return json_object(*members)  # TiCDC stops writing the field after a default without bits
     kind = connect_type(column)
@@ -313,8 +369,8 @@ class Debezium:
             return None
         schemas: tuple[bytes | None, bytes | None] = (None, None)
         if not self.settings.codec.debezium_disable_schema:
-            schemas = change_schema(CHANGE_KEY), change_schema(CHANGE_VALUE, source_schema(self.settings))
-        return ControlMessage(message(payloads[0], schemas[0]), message(payloads[1], schemas[1]), event.commit_ts)
+            schemas = _CHANGE_KEY_SCHEMA, _change_schema(source_schema(self.settings))
+        return ControlMessage(_message(payloads[0], schemas[0]), _message(payloads[1], schemas[1]), event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, ``None`` without ``enable-tidb-extension``."""
@@ -326,7 +382,7 @@ class Debezium:
         if not codec.debezium_disable_schema:
             prefix = f"{sanitize(cluster_id)}.watermark"
             schemas = key_schema(prefix, []), _envelope(prefix, source_schema(self.settings))
-        return ControlMessage(message(key, schemas[0]), message(value, schemas[1]), ts)
+        return ControlMessage(_message(key, schemas[0]), _message(value, schemas[1]), ts)
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> None:
         """Return nothing: rows contain their schema."""
