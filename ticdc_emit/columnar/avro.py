@@ -174,7 +174,7 @@ def _of_one(content: bytes | None, union: Union | None) -> list[Piece]:
     return [content] if union is None else [union.lead + content]
 
 
-def _sized(content: bytes) -> bytes:
+def sized_bytes(content: bytes) -> bytes:
     """Return ``string``/``bytes`` as they are encoded."""
     return zigzag_bytes(len(content)) + content
 
@@ -217,7 +217,7 @@ def text_pieces(text: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return ``string``/``bytes`` values of a plain string or binary array: the length and the bytes."""
     if len(text) == 1:
         content = text[0].as_buffer()
-        return _of_one(None if content is None else _sized(content.to_pybytes()), union)
+        return _of_one(None if content is None else sized_bytes(content.to_pybytes()), union)
     valid = valid_mask(text)
     parts = text_buffers(text)
     lengths, shown, size = parts.lengths, len(text), len(parts.data)
@@ -263,7 +263,7 @@ def _texts_of_one_length(
 
 def choice_pieces(codes: pa.Array, texts: Sequence[bytes], union: Union | None) -> list[Piece]:
     """Return ``string`` values from a few texts: row i is ``texts[codes[i]]``, null where its code is."""
-    return _choices(codes, list(map(_sized, texts)), union)
+    return _choices(codes, list(map(sized_bytes, texts)), union)
 
 
 def _choices(codes: pa.Array, forms: Sequence[bytes], union: Union | None) -> list[Piece]:
@@ -279,7 +279,7 @@ def label_pieces(column: Column, numbers: pa.Array, union: Union | None = None) 
     """Return the labels of ENUM and SET values as ``string``. The ENUM value 0 is the empty string."""
     if len(numbers) == 1:
         (label,) = labels_of(column, numbers)
-        return _of_one(None if label is None else _sized(label.encode()), union)
+        return _of_one(None if label is None else sized_bytes(label.encode()), union)
     encoded = numbers if pa.types.is_dictionary(numbers.type) else numbers.dictionary_encode()
     texts = [(text or "").encode() for text in labels_of(column, encoded.dictionary)]
     return choice_pieces(encoded.indices, texts, union)
@@ -321,7 +321,7 @@ def little_endian_pieces(values: pa.Array, width: int, union: Union | None = Non
     """Return BIT values as ``bytes``: ``width`` of them, little-endian."""
     if len(values) == 1:
         number = values[0].as_py()
-        return _of_one(None if number is None else _sized(number.to_bytes(8, "little")[:width]), union)
+        return _of_one(None if number is None else sized_bytes(number.to_bytes(8, "little")[:width]), union)
     valid = valid_mask(values)
     numbers = fixed_values(values, np.uint64).astype(np.uint64, copy=False)
     return branched(
@@ -342,7 +342,7 @@ def _big_endian(numbers: npt.NDArray[np.uint64], size: Lengths, union: Union | N
 def decimal_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return the ``bytes`` of decimals: the unscaled number in two's complement, big-endian, as short as possible."""
     if len(values) == 1:
-        return _of_one(None if values.null_count else _sized(_signed_bytes(values)), union)
+        return _of_one(None if values.null_count else sized_bytes(_signed_bytes(values)), union)
     valid = valid_mask(values)
     if values.type.precision > _WORD_DIGITS:
         return [*branched([], union, valid), _wide_decimals(values)]

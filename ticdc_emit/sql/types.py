@@ -68,6 +68,7 @@ WHOLE_TYPES = INTEGERS_AND_YEAR | {MySQLType.BIT}
 """Values are whole numbers."""
 
 FLOAT_TYPES = frozenset({MySQLType.FLOAT, MySQLType.DOUBLE})
+NUMBER_TYPES = WHOLE_TYPES | FLOAT_TYPES | {MySQLType.NEWDECIMAL}
 LABEL_TYPES = frozenset({MySQLType.ENUM, MySQLType.SET})
 INT64_TYPES = WHOLE_TYPES | LABEL_TYPES
 """Accepted values (``columnar/values.py``) are int64 or uint64."""

@@ -439,8 +439,6 @@ class AvroRows:
         if shown.column.is_virtual and shown.union is not None:
             return [bytes([shown.union.null])]
         make = partial(self._value_pieces, shown.kind, shown.union)
-        if shown.column.type is not MySQLType.ENUM:
-            return value_pieces(image, shown.column, _FORM, make)
         try:
             return value_pieces(image, shown.column, _FORM, make)
         except ValueRefused as fault:

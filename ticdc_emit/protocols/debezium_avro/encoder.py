@@ -1,6 +1,6 @@
-"""The layout of row messages: header, images, ``source``, the kind of change, the time of the message.
+"""Debezium-Avro, written: rows, DDL and watermarks.
 
-In: changes and the headers of the registered schemas. Out: keys (the handle key's columns) and values::
+In: changes, events and the headers of the registered schemas. Out: keys (the handle key's columns) and values::
 
     before after source op ts_ms
 
@@ -21,7 +21,7 @@ import pyarrow as pa
 from ticdc_emit.changes.codec import ControlMessage, Encoded
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op
-from ticdc_emit.columnar.avro import long_pieces, zigzag_bytes
+from ticdc_emit.columnar.avro import long_pieces, sized_bytes, zigzag_bytes
 from ticdc_emit.columnar.epochs import commit_times
 from ticdc_emit.columnar.packed_fields import Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.value_errors import ValueRefused
@@ -52,8 +52,7 @@ _OPS = {Op.INSERT: b"\x02c", Op.UPDATE: b"\x02u", Op.DELETE: b"\x02d"}
 
 
 def _text(text: str) -> bytes:
-    raw = text.encode()
-    return zigzag_bytes(len(raw)) + raw
+    return sized_bytes(text.encode())
 
 
 @dataclass(frozen=True)
@@ -265,8 +264,7 @@ def _encoded(kind: Any, value: Any) -> bytes:
         items = b"".join(_encoded(kind["items"], item) for item in value)
         return (zigzag_bytes(len(value)) + items if value else b"") + b"\0"
     if kind == "string":
-        raw: bytes = value.encode()
-        return zigzag_bytes(len(raw)) + raw
+        return _text(value)
     number = int(value)
     return bytes([number]) if kind == "boolean" else zigzag_bytes(number if number < _LIMIT else -_LIMIT)
 
@@ -304,9 +302,8 @@ class DebeziumAvro:
         Raises :class:`~ticdc_emit.errors.SchemaError` for a statement at which TiCDC fails.
         """
         cluster_id = self.settings.cluster_id
-        payloads = None
-        if self.settings.codec.avro_enable_watermark:
-            payloads = ddl_payloads(event, build_ts, cluster_id)
+        on = self.settings.codec.avro_enable_watermark
+        payloads = ddl_payloads(event, build_ts, cluster_id) if on else None
         if payloads is None:
             return None
         return _message(_of_ddl(cluster_id, event.schema), payloads, self.headers, event.commit_ts)

@@ -27,7 +27,15 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.codec import ControlMessage, Encoded
 from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, gather, join, reuse_equal
-from ticdc_emit.columnar.avro import Union, float_pieces, long_pieces, number_pieces, text_pieces, zigzag_bytes
+from ticdc_emit.columnar.avro import (
+    Union,
+    float_pieces,
+    long_pieces,
+    number_pieces,
+    sized_bytes,
+    text_pieces,
+    zigzag_bytes,
+)
 from ticdc_emit.columnar.binary_text import base64_text
 from ticdc_emit.columnar.escape import GO_STD, quoted
 from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, share_pieces
@@ -52,7 +60,7 @@ from ticdc_emit.sql.types import (
     FLOAT_TYPES,
     INTEGERS_AND_YEAR,
     LABEL_TYPES,
-    WHOLE_TYPES,
+    NUMBER_TYPES,
     MySQLType,
     type_name,
 )
@@ -336,8 +344,7 @@ def avro_long(number: int) -> bytes:
 
 def avro_string(text: str | bytes) -> bytes:
     """Return a ``string``, which may have any bytes."""
-    raw = text.encode() if isinstance(text, str) else text
-    return zigzag_bytes(len(raw)) + raw
+    return sized_bytes(text.encode() if isinstance(text, str) else text)
 
 
 def avro_flag(value: bool) -> bytes:
@@ -460,7 +467,6 @@ def _avro_checksum(changes: Changes) -> list[Piece]:
     return [*long_pieces(version, union), corrupted, *long_pieces(current), *long_pieces(previous)]
 
 
-_SIGNED_TYPES = WHOLE_TYPES | FLOAT_TYPES | {MySQLType.NEWDECIMAL}
 """The types with UNSIGNED and ZEROFILL."""
 
 
@@ -523,7 +529,7 @@ def _avro_data_type(column: Column, switches: SimpleSwitches) -> bytes:
     has_fsp = kind is MySQLType.TIMESTAMP and switches.avro_timestamp_decimal
     has_decimal = kind is MySQLType.NEWDECIMAL or has_fsp
     labelled = kind in LABEL_TYPES
-    signed = kind in _SIGNED_TYPES
+    signed = kind in NUMBER_TYPES
     parts = [
         avro_string(type_name(kind, column.charset)),
         avro_string(column.charset),

@@ -34,12 +34,11 @@ from ticdc_emit.sql.inference.operands import (
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
     BLOB_TYPES,
-    FLOAT_TYPES,
     INTEGER_BITS,
     INTEGER_TYPES,
     LABEL_TYPES,
+    NUMBER_TYPES,
     TEMPORAL_TYPES,
-    WHOLE_TYPES,
     ColumnFlag,
     MySQLType,
 )
@@ -159,7 +158,6 @@ def _has_value(constant: Operand) -> bool:
     return constant.value is not None
 
 
-_NUMBERS = WHOLE_TYPES | FLOAT_TYPES | {MySQLType.NEWDECIMAL}
 _VARCHARS = (MySQLType.VARCHAR, MySQLType.VAR_STRING)
 _WIDE = frozenset({MySQLType.LONG, MySQLType.LONGLONG})
 _NEXT_WIDER = {
@@ -184,7 +182,7 @@ def _merged_types(left: MySQLType, right: MySQLType) -> MySQLType:
         return MySQLType.STRING
     if left in TEMPORAL_TYPES and right in TEMPORAL_TYPES:
         return left if left is right else MySQLType.DATETIME
-    if left in _NUMBERS and right in _NUMBERS:
+    if left in NUMBER_TYPES and right in NUMBER_TYPES:
         return _merged_numbers(left, right)
     is_itself = left is right and left in (MySQLType.JSON, MySQLType.VECTOR_FLOAT32)
     return left if is_itself else MySQLType.VARCHAR
