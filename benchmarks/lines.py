@@ -24,9 +24,9 @@ from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.pipeline.chunks import Buckets
 from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.encode_task import EncodeTask
+from ticdc_emit.pipeline.message_packing import packed_messages
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
-from ticdc_emit.pipeline.row_batching import batch_messages
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 
@@ -124,7 +124,7 @@ def _encode(batch: pa.RecordBatch, plan: Plan, table: str) -> Callable[[], pa.Re
 
     def run() -> pa.RecordBatch:
         encoded = encode_rows(batch, planned, plan).encoded
-        return batch_messages(encoded, planned.topic, planned.partition, batch.column("commit_ts"), plan)
+        return packed_messages(encoded, planned.topic, planned.partition, batch.column("commit_ts"), plan)
 
     return run
 

@@ -46,10 +46,10 @@ from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.control_events import ControlEncoder, Watermark
 from ticdc_emit.pipeline.ddl import SentDdl, catalog_for
 from ticdc_emit.pipeline.encode import control_batch, encode_rows
+from ticdc_emit.pipeline.message_packing import packed_messages
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, replicated_tables, topics_of, verify_tables
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
-from ticdc_emit.pipeline.row_batching import batch_messages
 from ticdc_emit.pipeline.row_reader import change_form
 from ticdc_emit.pipeline.row_sorter import sort_table, sort_unchecked
 from ticdc_emit.registry.base import SchemaRegistry
@@ -183,7 +183,7 @@ class Encoder:
             self._claims.put([claim for _, claim in rows.encoded.claims])
         self.filtered += filtered
         partitions = pa.array(rows.codes, pa.int32())  # there is one topic
-        return batch_messages(rows.encoded, planned.topic, partitions, batch.column("commit_ts"), self.plan)
+        return packed_messages(rows.encoded, planned.topic, partitions, batch.column("commit_ts"), self.plan)
 
     def _without_bad_rows(self, changes: Any, planned: TablePlan, fault: RowError) -> Any:
         """Return the changes without the bad ones, if these are skipped; else raise the error of all of them."""

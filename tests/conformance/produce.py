@@ -27,12 +27,12 @@ from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.control_events import ControlEncoder, Event, Watermark
 from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import FixedName, LargeMessages
+from ticdc_emit.pipeline.message_packing import packed_messages
 from ticdc_emit.pipeline.partitioner import targets_of
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
 from ticdc_emit.pipeline.row_batch import RowBatch
-from ticdc_emit.pipeline.row_batching import batch_messages
 from ticdc_emit.pipeline.row_reader import change_form, read_changes
 from ticdc_emit.pipeline.row_sorter import sort_table
 from ticdc_emit.registry.base import MemoryRegistry, confluent_schema
@@ -168,7 +168,7 @@ def _with(outcome: Outcome, records: Iterator[Record]) -> Outcome:
 def _packed(rows: list[Record], plan: Plan) -> Iterator[Record]:
     keys, values = (pa.array([record[part] for record in rows], pa.binary()) for part in range(2))
     stamps = pa.array([0] * len(rows), pa.int64())
-    messages = batch_messages(Encoded(values, keys), "", 0, stamps, plan)
+    messages = packed_messages(Encoded(values, keys), "", 0, stamps, plan)
     return map(Record, messages.column("key").to_pylist(), messages.column("value").to_pylist())
 
 

@@ -29,7 +29,7 @@ _TASK_ATTEMPTS = 4
 def main(job: dict[str, Any]) -> None:
     from tests.faults.lethal_sink import LethalSink
     from ticdc_emit.config import load_changefeed
-    from ticdc_emit.delivery.memory import sink_for
+    from ticdc_emit.delivery.sinks import sink_for
     from ticdc_emit.spark import TicdcSink, local_session
 
     settings = {

@@ -16,7 +16,7 @@ from ticdc_emit.config.protocols import FORMS, protocol_parameters, spec_of
 from ticdc_emit.delivery import KafkaSink, MessageWriter
 from ticdc_emit.delivery.kafka import KafkaAdmin
 from ticdc_emit.delivery.kafka_reader import read_topic
-from ticdc_emit.delivery.memory import sink_for
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed

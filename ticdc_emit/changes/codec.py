@@ -5,7 +5,7 @@ In: :class:`~ticdc_emit.changes.model.Changes`, DDL, watermarks, tables. Out: :c
 contract of its own, which the pipeline asks for: keys alone for rows that are too large (:class:`ReducibleRows`),
 schemas that are registered (:class:`RegisteredRows`, :class:`RegisteredControls`), frames that many small groups share
 (:class:`FramedRows`), and messages of several rows (:class:`PackingCodec`). Of these, an encoder makes the rows; which
-rows come together does not depend on the protocol, and ``pipeline.row_batching`` decides it.
+rows come together does not depend on the protocol, and ``pipeline.message_packing`` decides it.
 """
 
 from __future__ import annotations

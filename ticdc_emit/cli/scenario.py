@@ -16,7 +16,7 @@ from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.consume.tail import Tail
 from ticdc_emit.delivery.base import Sink
-from ticdc_emit.delivery.memory import sink_for
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.traffic.scenarios import Scenario, feed_of, scenario, scenarios

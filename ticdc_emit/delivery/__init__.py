@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from ticdc_emit.delivery.claims import ClaimStore
     from ticdc_emit.delivery.files import FileSink, read_files
     from ticdc_emit.delivery.kafka import KafkaSink
-    from ticdc_emit.delivery.memory import MemorySink, messages, sink_for
+    from ticdc_emit.delivery.memory import MemorySink, messages
+    from ticdc_emit.delivery.sinks import sink_for
 
 __all__ = [
     "MESSAGE_SCHEMA",
@@ -50,7 +51,7 @@ _HOMES = dict.fromkeys(__all__, "base") | {
     "MemorySink": "memory",
     "messages": "memory",
     "read_files": "files",
-    "sink_for": "memory",
+    "sink_for": "sinks",
 }
 
 __getattr__, __dir__ = lazy(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""Messages kept in this process, for tests and for `Encoder` users who want to look at them; and :func:`sink_for`.
+"""Messages kept in this process, for tests and for `Encoder` users who want to look at them.
 
 In: batches of messages.  Out: :func:`messages` of a named store.  The store lives in the process that wrote to it: with
 Spark workers in other processes, read files or Kafka instead.
@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM
 from ticdc_emit.delivery.base import (
     Message,
     PartitionBatch,
-    Sink,
     TaskWriter,
     effective_partitions,
     unknown_partition,
     unknown_topic,
 )
-from ticdc_emit.delivery.files import FileSink
-from ticdc_emit.delivery.kafka import KafkaSink
 
 _Record = tuple[bytes | None, bytes | None]
 _Partition = list[_Record]
@@ -108,15 +103,3 @@ class MemoryWriter(TaskWriter):
 
     def release(self, failed: bool) -> None:
         self._kept.clear()
-
-
-def sink_for(changefeed: ChangefeedConfig, librdkafka: Mapping[str, Any] | None = None) -> Sink:
-    """Return the sink of ``kafka://``, ``file://`` or ``memory://``; ``librdkafka`` holds further client settings."""
-    uri, limit = changefeed.sink_uri, changefeed.codec.max_message_bytes
-    partitions = changefeed.kafka.partition_num or DEFAULT_PARTITION_NUM
-    if uri.scheme == "file":
-        return FileSink(uri.path, max_message_bytes=limit, new_partitions=partitions)
-    if uri.scheme == "memory":
-        return MemorySink(uri.path, max_message_bytes=limit, new_partitions=partitions)
-    sink = KafkaSink.of(changefeed.kafka, librdkafka)
-    return replace(sink, limited_by_topics=changefeed.profile.delivery.message_limit == "topic")

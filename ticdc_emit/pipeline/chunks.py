@@ -310,8 +310,8 @@ class ChunkStore:
     """Takes chunks, then gives them back.
 
     What tasks reported: ``failures``, ``late_rows``, ``transactions`` (by topic), ``skipped`` (bad rows by table) and
-    ``filtered`` (rows that are not replicated, by rule). ``hands_back``: whether this task returns the counts of
-    all tasks to the driver. ``folder``: of the files that chunks name.
+    ``filtered`` (rows that are not replicated, by rule). ``returns_counts``: whether this
+    task, that of the first bucket, returns the counts of all tasks to the driver. ``folder``: of the files that chunks name.
     """
 
     def __init__(self, limit: int, folder: ChunkFolder | None = None) -> None:
@@ -324,7 +324,7 @@ class ChunkStore:
         self._claims: dict[Target, list[pa.Buffer | _Span]] = {}
         self._skipped: list[pa.Buffer | _Span] = []
         self._counts: list[pa.Buffer | _Span] = []
-        self.hands_back = False
+        self.returns_counts = False
         self.failures: list[TicdcEmitError] = []
         self.late_rows: Counter[Target] = Counter()
         self.transactions: dict[str, set[bytes]] = {}
@@ -352,7 +352,7 @@ class ChunkStore:
                     self.filtered[target[0]] += rows.as_py()
                 case ChunkKind.COUNTS:
                     self._counts.append(self._hold(body))
-                    self.hands_back = bucket.as_py() == 0
+                    self.returns_counts |= bucket.as_py() == 0
                 case ChunkKind.SKIPPED:
                     self.skipped[target[0]] += rows.as_py()
                     if body.is_valid:

@@ -90,6 +90,10 @@ class ControlSchedule:
         object.__setattr__(self, "unsent_ddl", ddls[sent:])
         object.__setattr__(self, "_ddl_places", places)
 
+    def rises_to(self, ts: int) -> bool:
+        """Return whether ``ts`` can be the next watermark: one must be higher than the last."""
+        return ts >= 0 and (self.watermark is None or ts > self.watermark)
+
     def sent_ddl(self, until: int) -> list[int]:
         """Return the commit_ts of the DDL up to ``until`` that earlier batches have not sent."""
         places = self._ddl_places
@@ -300,8 +304,7 @@ def final_controls(
     """
     partition_controls = PartitionControls(controls, control_encoder)
     until = max([limit, *controls.sent_ddl(_last_ddl_sent(control_encoder, controls, spans))])
-    rises = limit >= 0 and (controls.watermark is None or limit > controls.watermark)
-    last = control_encoder.message(Watermark(limit)) if rises else None
+    last = control_encoder.message(Watermark(limit)) if controls.rises_to(limit) else None
     reached = plan.watermark_topics(limit)
     begin = min((first for first, _ in spans.values()), default=top)
     messages: list[tuple[Target, ControlMessage]] = []

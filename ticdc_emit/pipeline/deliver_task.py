@@ -28,9 +28,9 @@ from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, 
 from ticdc_emit.pipeline.error_json import error_as_json, error_from_json
 from ticdc_emit.pipeline.external_sort import ORDER_KEY
 from ticdc_emit.pipeline.merge import Merge, MergedRows
+from ticdc_emit.pipeline.message_packing import MessagePacker
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.report import ControlCounts
-from ticdc_emit.pipeline.row_batching import RowBatcher
 from ticdc_emit.pipeline.row_counts import ControlRules, CountsBody
 from ticdc_emit.routing.topics import Target
 
@@ -171,23 +171,23 @@ def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, Tas
     return results
 
 
-def batches_of(target: Target, rows: Iterable[MergedRows], batcher: RowBatcher | None) -> Iterator[pa.RecordBatch]:
+def batches_of(target: Target, rows: Iterable[MergedRows], packer: MessagePacker | None) -> Iterator[pa.RecordBatch]:
     """Yield the messages of one topic-partition in ``MESSAGE_SCHEMA``."""
     for each in rows:
-        batch = each.batch(target, batcher)
+        batch = each.batch(target, packer)
         if batch.num_rows:
             yield batch
-    if batcher is not None and (rest := batcher.rest()) is not None:
+    if packer is not None and (rest := packer.rest()) is not None:
         yield rest
 
 
-def write_rows(target: Target, rows: Iterable[MergedRows], batcher: RowBatcher | None, writer: MessageWriter) -> None:
+def write_rows(target: Target, rows: Iterable[MergedRows], packer: MessagePacker | None, writer: MessageWriter) -> None:
     """Write the messages of one topic-partition."""
-    if batcher is None and isinstance(writer, TaskWriter):
+    if packer is None and isinstance(writer, TaskWriter):
         for each in rows:
             writer.write_partition(each.partition_batch(target))
     else:
-        for batch in batches_of(target, rows, batcher):
+        for batch in batches_of(target, rows, packer):
             writer.write(batch)
 
 
@@ -259,7 +259,7 @@ class DeliverTask:
                     self.sink.open(self.plan.large.max_message_bytes).close()
             elif self.sink is None:
                 for target, of_target in rows.items():
-                    yield from batches_of(target, of_target, RowBatcher.of(self.plan))
+                    yield from batches_of(target, of_target, MessagePacker.of(self.plan))
                 return
             elif rows:
                 try:
@@ -271,11 +271,11 @@ class DeliverTask:
     def _batch_controls(
         self, store: ChunkStore, results: dict[Target, TaskResult], *, has_rows: bool
     ) -> ControlSchedule:
-        """Return the batch's controls; one task hands the counts that they come from back."""
-        if self.rules is None or not (store.hands_back or has_rows):
+        """Return the batch's controls; one task also reports the counts that they come from."""
+        if self.rules is None or not (store.returns_counts or has_rows):
             return self.controls
         counts = self.rules.sum_counts(store.counts())
-        if store.hands_back:
+        if store.returns_counts:
             results.setdefault(self.plan.targets[0], TaskResult()).counts = counts
         return self.rules.controls(self.controls, self.plan, counts)[0] if has_rows else self.controls
 
@@ -293,7 +293,7 @@ class DeliverTask:
     ) -> None:
         with sink.open(self.plan.large.max_message_bytes) as writer:
             for target, of_target in rows.items():
-                write_rows(target, of_target, RowBatcher.of(self.plan), writer)
+                write_rows(target, of_target, MessagePacker.of(self.plan), writer)
             report: DeliveryReport = writer.flush()
         for target, count in report.per_partition.items():
             results[target].messages, results[target].bytes = count

@@ -105,7 +105,7 @@ def send_heartbeat(store: StateStore, planner: Planner, options: RunOptions, sen
     limit = highest_watermark(compose(now), options.lateness)
     state = record.next(record.batch_id, now)
     plan = planner.plan(state)
-    if not planner.config.codec.has_watermarks or (record.end_watermark is not None and limit <= record.end_watermark):
+    if not (planner.config.codec.has_watermarks and planner.controls(state).rises_to(limit)):
         return None
     controls, bootstraps = planner.controls_without_rows(state, now, limit)
     marked = replace(record, end_watermark=limit)

@@ -25,7 +25,7 @@ from ticdc_emit.delivery.base import MESSAGE_SCHEMA, PartitionBatch
 from ticdc_emit.pipeline.chunks import Chunk
 from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRun, SortedRuns, merged_order
-from ticdc_emit.pipeline.row_batching import RowBatcher
+from ticdc_emit.pipeline.message_packing import MessagePacker
 from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, commit_stamps, order_of, with_ranks
 from ticdc_emit.routing.topics import Target
 
@@ -108,8 +108,8 @@ class MergedRows:
         column = columns[0] if len(columns) == 1 else pa.concat_arrays(columns)
         return column if self.order is None else column.take(pa.array(self.order))
 
-    def batch(self, target: Target, batcher: RowBatcher | None) -> pa.RecordBatch:
-        """Return the messages in ``MESSAGE_SCHEMA``. Rows that ``batcher`` may join to later ones are left to it."""
+    def batch(self, target: Target, packer: MessagePacker | None) -> pa.RecordBatch:
+        """Return the messages in ``MESSAGE_SCHEMA``. Rows that ``packer`` may join to later ones are left to it."""
         topic, partition = target
         places = self.places
         value = self.column("value")
@@ -121,8 +121,8 @@ class MergedRows:
             pa.array(self.stamps.view(np.int64)),
         ]
         batch = pa.RecordBatch.from_arrays(columns, schema=MESSAGE_SCHEMA)
-        if batcher is not None:
-            batch, places = batcher.add(batch, places)
+        if packer is not None:
+            batch, places = packer.add(batch, places)
         if not self.due:
             return batch
         joined = pa.concat_batches([batch, control_batch([(target, message) for message in self.due])])

@@ -31,7 +31,7 @@ from ticdc_emit.changes.arrow_input import check_columns
 from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed, mask_uri
 from ticdc_emit.config.load import LoadOptions
 from ticdc_emit.config.secrets import foreign_text, hide, hides_arguments, uri_secrets
-from ticdc_emit.delivery.memory import sink_for
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError, DeliveryError, MissingDependencyError, StateError, TicdcEmitError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.batch import ArrowBatch, Batch, EncodedBatch, Encoding, typed_table

@@ -17,7 +17,7 @@ from ticdc_emit.config import ChangefeedConfig, Profile
 from ticdc_emit.config.load import LoadOptions, config_of, refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.base import Sink
-from ticdc_emit.delivery.memory import sink_for
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal, report_figure

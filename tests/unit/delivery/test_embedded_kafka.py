@@ -10,7 +10,7 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES
-from ticdc_emit.delivery.memory import sink_for
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import DeliveryError
 from ticdc_emit.testing import EmbeddedKafka
 

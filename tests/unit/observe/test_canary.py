@@ -24,7 +24,8 @@ from ticdc_emit.delivery.base import DeliveryReport
 from ticdc_emit.delivery.claims import Claim, ClaimStore
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_client import ConnectionLog
-from ticdc_emit.delivery.memory import MemorySink, sink_for
+from ticdc_emit.delivery.memory import MemorySink
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.pipeline.batch import ArrowBatch

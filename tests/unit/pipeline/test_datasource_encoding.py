@@ -22,7 +22,7 @@ from pyspark.sql.types import LongType, MapType, StringType, StructType
 
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.delivery.memory import sink_for
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import (
     BrokerUnreachableError,
     DeliveryError,

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.config import Secret, load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages, sink_for
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError, LateRowError, MessageTooLargeError, StateError, UnknownTopicError
 from ticdc_emit.pipeline import plan
 from ticdc_emit.pipeline.batch import ArrowBatch

@@ -8,8 +8,8 @@ import pytest
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.pipeline.encode import encode_rows
+from ticdc_emit.pipeline.message_packing import packed_messages
 from ticdc_emit.pipeline.plan import make_plan
-from ticdc_emit.pipeline.row_batching import batch_messages
 from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -26,7 +26,7 @@ def rows_of_messages(profile: str, topic_takes: int) -> list[int]:
     after = pa.StructArray.from_arrays([pa.array(range(4), pa.int32()), values], ["id", "v"])
     batch = pa.record_batch({"op": pa.array(["c"] * 4), "commit_ts": STAMPS, "after": after})
     made = encode_rows(batch, plan.table("s", "t"), plan).encoded
-    messages = batch_messages(made, "t", 0, STAMPS, plan).select(["key", "value"]).to_pylist()
+    messages = packed_messages(made, "t", 0, STAMPS, plan).select(["key", "value"]).to_pylist()
     return [len(OpenProtocolReader().read_all(message["key"], message["value"])) for message in messages]
 
 

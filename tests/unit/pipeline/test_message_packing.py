@@ -16,7 +16,7 @@ from ticdc_emit.changes.model import MESSAGE_OVERHEAD
 from ticdc_emit.columnar.packed_fields import framed, joined
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 from ticdc_emit.pipeline.encode import message_batch
-from ticdc_emit.pipeline.row_batching import RowBatcher
+from ticdc_emit.pipeline.message_packing import MessagePacker
 
 HEAD = b"!!"
 
@@ -74,7 +74,7 @@ def test_rows_are_joined_as_one_after_the_other(data: st.DataObject) -> None:
     rows = made_of(sizes)
     cuts = sorted(data.draw(st.sets(st.integers(1, len(sizes)), max_size=5)) | {len(sizes)})
     breaks = sorted(data.draw(st.lists(st.integers(0, len(sizes)), max_size=4)))
-    packer, got, placed, start = RowBatcher(packing, limit), [], [], 0
+    packer, got, placed, start = MessagePacker(packing, limit), [], [], 0
     for end in cuts:
         own = [place - start for place in breaks if start <= place < end or place == end == len(sizes)]
         made, places = packer.add(rows.slice(start, end - start), np.array(own, np.int64))
@@ -92,7 +92,7 @@ def test_rows_are_joined_as_one_after_the_other(data: st.DataObject) -> None:
 
 def test_a_row_beyond_the_limit_is_a_message_of_its_own() -> None:
     packing = Framed(16)
-    packer = RowBatcher(packing, MESSAGE_OVERHEAD + 60)
+    packer = MessagePacker(packing, MESSAGE_OVERHEAD + 60)
     made, _ = packer.add(made_of([5, 500, 5, 5]), np.array([4]))
     assert [len(HEAD) + 2 * 8 + 1 + 5, len(HEAD) + 2 * 8 + 1 + 500, len(HEAD) + 2 * (2 * 8 + 1 + 5)] == [
         len(key) + len(value) for key, value, _ in messages_of([made])
@@ -102,7 +102,7 @@ def test_a_row_beyond_the_limit_is_a_message_of_its_own() -> None:
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_full_messages_are_not_kept(rows: int) -> None:
     packing = Framed(rows)
-    packer = RowBatcher(packing, 10_000)
+    packer = MessagePacker(packing, 10_000)
     made, _ = packer.add(made_of([1] * 6))
     assert made.num_rows == 6 // rows
     assert packer.rest() is None

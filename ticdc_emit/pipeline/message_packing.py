@@ -1,4 +1,4 @@
-"""Messages of one topic-partition, from rows where one may hold several.
+"""Packing: the messages of one topic-partition, where one may hold several rows.
 
 In: rows in total order, as an encoder makes them, and where control messages come among them. Out: messages of as many
 rows as ``max-batch-size`` and ``max-message-bytes`` let into one, never from both sides of a control message or from
@@ -23,7 +23,7 @@ _Places = npt.NDArray[np.int64]
 _NOWHERE = np.zeros(0, np.int64)
 
 
-class RowBatcher:
+class MessagePacker:
     """Joins the rows of one topic-partition. ``max_bytes``: of a message, the record's overhead among them."""
 
     def __init__(self, packing: Packing, max_bytes: int) -> None:
@@ -32,7 +32,7 @@ class RowBatcher:
         self._kept: pa.RecordBatch | None = None
 
     @classmethod
-    def of(cls, plan: Plan) -> RowBatcher | None:
+    def of(cls, plan: Plan) -> MessagePacker | None:
         """Return what joins the rows of one topic-partition, ``None`` if each row is a message as it is."""
         packing = plan.large.packing
         return None if packing is None else cls(packing, plan.large.max_packed_bytes)
@@ -102,25 +102,25 @@ class RowBatcher:
         return np.array(starts, np.int64)
 
 
-def batch_messages(
+def packed_messages(
     encoded: Encoded, topic: str, partition: int | pa.Array, commit_ts: pa.Array, plan: Plan
 ) -> pa.RecordBatch:
     """Return the messages of a whole batch of one topic, in the order of their last rows.
 
     ``partition``, ``commit_ts``: of the rows, as in ``pipeline.encode.message_batch``.
     """
-    batcher = RowBatcher.of(plan)
-    if batcher is None or len(encoded) <= 1:  # a row alone is a message
+    packer = MessagePacker.of(plan)
+    if packer is None or len(encoded) <= 1:  # a row alone is a message
         return message_batch(one_row_messages(encoded, plan.large.packing), topic, partition, commit_ts)
     if isinstance(partition, int):
-        messages, lasts = batcher.whole(encoded)
+        messages, lasts = packer.whole(encoded)
         return message_batch(messages, topic, partition, commit_ts.take(pa.array(lasts)))
     numbers = np.asarray(partition)
     batches: list[pa.RecordBatch] = []
     ends: list[_Places] = []
     for number in np.unique(numbers):
         places = np.flatnonzero(numbers == number)
-        messages, lasts = batcher.whole(encoded.take(pa.array(places)))
+        messages, lasts = packer.whole(encoded.take(pa.array(places)))
         ends.append(places[lasts])
         batches.append(message_batch(messages, topic, int(number), commit_ts.take(pa.array(ends[-1]))))
     return pa.concat_batches(batches).take(pa.array(np.argsort(np.concatenate(ends))))

@@ -1,0 +1,29 @@
+"""Which sink a changefeed writes to: the only module that knows all of them.
+
+In: a changefeed's configuration. Out: the :class:`~ticdc_emit.delivery.base.Sink` that its sink URI's scheme names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.kafka import DEFAULT_PARTITION_NUM
+from ticdc_emit.delivery.base import Sink
+from ticdc_emit.delivery.files import FileSink
+from ticdc_emit.delivery.kafka import KafkaSink
+from ticdc_emit.delivery.memory import MemorySink
+
+
+def sink_for(config: ChangefeedConfig, librdkafka: Mapping[str, Any] | None = None) -> Sink:
+    """Return the sink of ``kafka://``, ``file://`` or ``memory://``; ``librdkafka`` holds further client settings."""
+    uri, limit = config.sink_uri, config.codec.max_message_bytes
+    partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM
+    if uri.scheme == "file":
+        return FileSink(uri.path, max_message_bytes=limit, new_partitions=partitions)
+    if uri.scheme == "memory":
+        return MemorySink(uri.path, max_message_bytes=limit, new_partitions=partitions)
+    sink = KafkaSink.of(config.kafka, librdkafka)
+    return replace(sink, limited_by_topics=config.profile.delivery.message_limit == "topic")
