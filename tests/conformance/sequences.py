@@ -19,6 +19,8 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ticdc_emit.changes.codec import one_row_messages
 from ticdc_emit.config import (
     CLASSIC,
@@ -264,10 +266,7 @@ class Feed:
 
     @staticmethod
     def _is_keyless(planned: TablePlan, commit_ts: int) -> bool:
-        return any(
-            not span.physical and span.since < commit_ts and (span.until is None or commit_ts <= span.until)
-            for span in planned.left_out
-        )
+        return any(not span.physical and span.covers(np.uint64(commit_ts)) for span in planned.left_out)
 
     @staticmethod
     def _name(plan: Plan, schema: str, table: str) -> tuple[str, str]:

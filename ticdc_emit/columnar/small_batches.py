@@ -142,7 +142,7 @@ class BatchedColumns(dict[str, "_Batched"]):
         kind = own.kind
         if not kind.fits_all and not own.is_accepted():
             return None
-        whole = kind.made[form] if form in kind.made else kind.make(form, render)
+        whole = kind.make(form, render)
         return None if whole is None else whole.slice(own.start, own.length)
 
     def pieces(self, name: str, form: str, make: Pieces) -> list[Piece] | None:

@@ -311,7 +311,8 @@ class ChunkStore:
 
     What tasks reported: ``failures``, ``late_rows``, ``transactions`` (by topic), ``skipped`` (bad rows by table) and
     ``filtered`` (rows that are not replicated, by rule). ``returns_counts``: whether this
-    task, that of the first bucket, returns the counts of all tasks to the driver. ``folder``: of the files that chunks name.
+    task is that of the first bucket, which returns the counts of all tasks to the driver. ``folder``: of the files that
+    chunks name.
     """
 
     def __init__(self, limit: int, folder: ChunkFolder | None = None) -> None:

@@ -29,6 +29,7 @@ from ticdc_emit.pipeline.sort_key import (
     key_values,
     kinds_of,
     order_of,
+    stamp_and_table,
 )
 from ticdc_emit.pipeline.transactions import DELETED, INSERTED
 
@@ -108,7 +109,7 @@ class ConflictCheck:
     def _refuse(self, key: bytes | None) -> None:
         if key is None:
             return
-        commit_ts, place = int.from_bytes(key[:8], "big"), int.from_bytes(key[8:12], "big")
+        commit_ts, place = stamp_and_table(key)
         info = self.tables[place].encoder_at(commit_ts).table
         raise DuplicateChangeError(
             "two changes of one key have the same commit_ts and nothing orders them",
@@ -121,9 +122,8 @@ class ConflictCheck:
 
 def _of_transaction(keys: pa.Array, transaction: bytes) -> pa.Array:
     """Return the keys that begin with the transaction: neighbours in keys that are in order."""
-    below, above = pa.scalar(transaction, pa.binary()), pa.scalar(transaction + b"\xff" * 11, pa.binary())
-    start = pc.sum(pc.less(keys, below)).as_py() or 0
-    return keys.slice(start, pc.sum(pc.less_equal(keys.slice(start), above)).as_py() or 0)
+    start = pc.sum(pc.less(keys, pa.scalar(transaction, pa.binary()))).as_py() or 0
+    return keys.slice(start, pc.sum(pc.starts_with(keys.slice(start), transaction)).as_py() or 0)
 
 
 def _identities(keys: pa.Array) -> tuple[pa.Array, _Roles]:

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import order_of_pairs
-from ticdc_emit.pipeline.sort_key import order_of, stamps_and_tables
+from ticdc_emit.pipeline.sort_key import order_of, stamp_and_table, stamps_and_tables
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
 Places = npt.NDArray[np.int64]
@@ -51,7 +51,7 @@ class SortedRun(NamedTuple):
 
     def count_below(self, bound: bytes) -> int:
         """Count the rows with keys below ``bound``, a key or the first bytes of one, commit_ts among them."""
-        stamp = np.uint64(int.from_bytes(bound[:8], "big"))
+        stamp = np.uint64(stamp_and_table(bound)[0])
         first = int(np.searchsorted(self.stamps, stamp))
         last = first + int(np.searchsorted(self.stamps[first:], stamp, side="right"))
         return bisect_left(range(last), bound, lo=first, key=self.key)

@@ -26,7 +26,7 @@ from ticdc_emit.pipeline.chunks import Chunk
 from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRun, SortedRuns, merged_order
 from ticdc_emit.pipeline.message_packing import MessagePacker
-from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, commit_stamps, order_of, with_ranks
+from ticdc_emit.pipeline.sort_key import STAMP_BYTES, TRANSACTION_BYTES, commit_stamps, order_of, with_ranks
 from ticdc_emit.routing.topics import Target
 
 _Objects: TypeAlias = "tuple[list[bytes | None], npt.NDArray[np.int64]]"
@@ -210,8 +210,8 @@ class Merge:
         clusters, tied = self._clusters, []
         for place, cluster in enumerate(clusters):
             alone = len(cluster) == 1 and cluster[0].keys is None
-            before = place and _last_stamp(clusters[place - 1]) == _stamp(cluster[0].first)
-            after = place + 1 < len(clusters) and _stamp(clusters[place + 1][0].first) == _last_stamp(cluster)
+            before = place and _last_stamp(clusters[place - 1]) == cluster[0].first[:STAMP_BYTES]
+            after = place + 1 < len(clusters) and clusters[place + 1][0].first[:STAMP_BYTES] == _last_stamp(cluster)
             if not alone or before or after:
                 tied.append(cluster)
         return _join_small((window for cluster in tied for window in self._merge_cluster(cluster, read)), _JOINED_KEYS)
@@ -224,7 +224,10 @@ class Merge:
         batches = (SortedRun.of(self._with_ranks(read(chunk))) for chunk in cluster)
         held: list[_Held] = []
         size = fresh = 0
-        for batch, bound in zip(batches, self._bounds(cluster), strict=False):
+        compared = None if self._transactions is None else TRANSACTION_BYTES
+        # of each chunk the key below which no later one has rows
+        bounds = [*(chunk.first[:compared] for chunk in cluster[1:]), None]
+        for batch, bound in zip(batches, bounds, strict=False):
             held.append(_Held(batch, batch.rows.nbytes))
             size, fresh = size + held[-1].nbytes, fresh + 1
             few = size < _WINDOW_BYTES or fresh < len(held) * _FRESH
@@ -241,12 +244,6 @@ class Merge:
                 for batch in (*(each.rest for each in held), *batches):
                     runs.add(batch.rows)
                 yield from (MergedRows.merged([SortedRun.of(rows)]) for rows in runs.windows())
-
-    def _bounds(self, cluster: list[Chunk]) -> Iterator[bytes | None]:
-        """Yield for each chunk the key below which no later one has rows; ``None`` for the last."""
-        compared = None if self._transactions is None else TRANSACTION_BYTES
-        yield from (chunk.first[:compared] for chunk in cluster[1:])
-        yield None
 
     def _with_ranks(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a chunk's rows with the ranks that only the whole batch tells, in the order that they then have."""
@@ -304,9 +301,5 @@ def _clusters(chunks: Sequence[Chunk], compared: int | None) -> Iterator[list[Ch
         yield cluster
 
 
-def _stamp(key: bytes) -> bytes:
-    return key[:8]
-
-
 def _last_stamp(cluster: list[Chunk]) -> bytes:
-    return max(_stamp(chunk.last) for chunk in cluster)
+    return max(chunk.last[:STAMP_BYTES] for chunk in cluster)

@@ -8,12 +8,12 @@ anew there. ``pipeline.planning`` makes the plans of a changefeed, and an ``Enco
 from __future__ import annotations
 
 import logging
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,7 @@ from ticdc_emit.routing.selectors import ColumnSelectors
 from ticdc_emit.routing.topics import Router, Target
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.tso import MAX_TSO, physical_ms
+from ticdc_emit.tso import physical_ms
 
 logger = logging.getLogger(__name__)
 
@@ -94,9 +94,7 @@ class TablePlan:
         """
         for span in self.left_out:
             if keyless or span.reason != KEYLESS:
-                numbers = commit_ts.to_numpy(zero_copy_only=False).astype(np.uint64)
-                last = MAX_TSO if span.until is None else span.until
-                rows = (numbers > np.uint64(span.since)) & (numbers <= np.uint64(last))
+                rows = span.covers(commit_ts.to_numpy(zero_copy_only=False).astype(np.uint64))
                 if span.physical:
                     given = np.zeros(len(rows), np.int64) if physical_ids is None else physical_ids.to_numpy()
                     rows &= np.isin(given, list(span.physical))
@@ -168,13 +166,10 @@ class TablePlan:
 
     def encoder_at(self, commit_ts: int) -> RowEncoder:
         """Return the encoder for rows committed at ``commit_ts``: a DDL shapes the rows after its own TSO."""
-        place = bisect_right(self.since, commit_ts - 1) - 1
+        place = bisect_left(self.since, commit_ts) - 1
         encoder = self.encoders[place] if place >= 0 else None
         if encoder is None:
-            if any(
-                not each.physical and each.since < commit_ts and (each.until is None or commit_ts <= each.until)
-                for each in self.left_out
-            ):
+            if any(not each.physical and each.covers(np.uint64(commit_ts)) for each in self.left_out):
                 raise SchemaError(
                     _KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=f"{self.schema}.{self.name}", commit_ts=commit_ts
                 )
@@ -186,6 +181,11 @@ class TablePlan:
             )
         return encoder
 
+    def versions_at(self, stamps: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """Return the place in ``encoders`` of the version for each commit_ts: 0 also for one before the first."""
+        # as uint64: numpy would compare a Python int with uint64 by way of float64
+        return np.searchsorted(np.array(self.since[1:], np.uint64), stamps, side="left")
+
     def spans(self, commit_ts: pa.Array) -> list[tuple[int, int, RowEncoder]]:
         """Cut rows into (start, length, encoder) runs of one table version, in whatever order they come."""
         numbers = commit_ts.to_numpy()
@@ -193,8 +193,7 @@ class TablePlan:
             return []
         if len(self.since) == 1:
             return [(0, len(numbers), self.encoder_at(int(numbers.min())))]
-        # as uint64: numpy would compare a Python int with uint64 by way of float64
-        versions = np.searchsorted(np.array(self.since[1:], np.uint64), numbers.astype(np.uint64), side="left")
+        versions = self.versions_at(numbers.astype(np.uint64))
         cuts = [0, *(np.flatnonzero(np.diff(versions)) + 1).tolist(), len(numbers)]
         return [(start, end - start, self.encoder_at(int(numbers[start]))) for start, end in pairwise(cuts)]
 
@@ -296,7 +295,10 @@ class Plan:
     def with_partitions(self, changefeed: ChangefeedConfig, partitions: Mapping[str, int], message_limit: int) -> Plan:
         """Return the plan of the same tables with the sink's partition counts (see :func:`make_plan`)."""
         router = Router.of(changefeed, partitions)
-        tables = {key: _routed(router, table) for key, table in self.tables.items()}
+        tables = {}
+        for key, table in self.tables.items():
+            route = _route(router, *key, table.encoders, is_left_out=bool(table.left_out))
+            tables[key] = replace(table, **route._asdict())
         large = LargeMessages.of(changefeed, self.codec, message_limit=message_limit, names=self.large.names)
         return replace(self, tables=tables, router=router, large=large)
 
@@ -345,17 +347,16 @@ def make_plan(
         since = tuple(since for since, _ in versions)
         filters = _row_filters(changefeed, event_filters, versions)
         left_out = (unreplicated or {}).get((schema, name), ())
-        table = TablePlan(
+        planned[schema, name] = TablePlan(
             schema,
             name,
             since,
             tuple(planned_versions),
-            "",
+            *_route(router, schema, name, planned_versions, is_left_out=bool(left_out)),
             routing=changefeed.profile.routing,
             left_out=left_out,
             filters=filters,
         )
-        planned[schema, name] = _routed(router, table)
     rendering = Rendering(
         changefeed.time_zone,
         verbatim_json=verbatim_json,
@@ -416,25 +417,36 @@ def topics_of(
     return (router.default_topic, *sorted(topics - {router.default_topic}))
 
 
-def _routed(router: Router, table: TablePlan) -> TablePlan:
-    """Return the table with what the router says of its messages.
+class _Route(NamedTuple):
+    """What a :class:`TablePlan` says of where its messages go."""
+
+    topic: str
+    partition: int | None = 0
+    rule: PartitionRule = PartitionRule()
+    partitions: int = 1
+
+
+def _route(
+    router: Router, schema: str, name: str, encoders: Iterable[RowEncoder | None], *, is_left_out: bool
+) -> _Route:
+    """Return where the messages of a table go. ``is_left_out``: whether TiCDC leaves out any of its rows.
 
     They are routed by the name that they show: that of a table may be in another case behind a RENAME, and behind a
     discarded statement another one.
     """
-    schema, name = table.schema, table.name
     topic, rule = router.topic(schema, name), router.rule(schema, name)
-    shown = {(info.schema, info.name) for info in table.versions} or {(schema, name)}
+    versions = [encoder.table for encoder in encoders if encoder is not None]
+    shown = {(info.schema, info.name) for info in versions} or {(schema, name)}
     topics = {router.topic(*each) for each in shown} & router.partitions.keys()
     if len(topics) == 1:
         (topic,) = topics
-    if table.left_out and not any(table.encoders):  # its topic need not exist
-        return replace(table, topic=topic)
+    if is_left_out and not versions:  # its topic need not exist
+        return _Route(topic)
     partitions = router.count(topic)
     # a rule by value is asked even for one partition: it may not fit the table
     constant = not rule.by_value and (partitions == 1 or (rule.kind == "table" and len(shown) == 1))
     fixed = partition_of(table_hash(*next(iter(shown))), partitions) if constant else None
-    return replace(table, topic=topic, partition=fixed, rule=rule, partitions=partitions)
+    return _Route(topic, fixed, rule, partitions)
 
 
 def _row_filters(

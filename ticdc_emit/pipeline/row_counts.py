@@ -148,7 +148,7 @@ def _tables_of(
     if isinstance(tables, TableGroup):  # which have one version each
         own = np.array([places[table.schema, table.name] for table in tables.tables], np.int32)
         return own[tables.codes], np.zeros(len(stamps), np.int32)
-    versions = np.searchsorted(np.array(tables.since[1:], np.uint64), stamps, side="left").astype(np.int32)
+    versions = tables.versions_at(stamps).astype(np.int32)
     return np.full(len(stamps), places[tables.schema, tables.name], np.int32), versions
 
 

@@ -59,12 +59,21 @@ from ticdc_emit.pipeline.transactions import DELETED, kind_ranks
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
 
-TRANSACTION_BYTES = 30
+STAMP_BYTES = 8
+"""The first bytes of a key: the commit_ts, big-endian."""
+
+TABLE_BYTES = STAMP_BYTES + 4
+"""The first bytes of a key: commit_ts and table."""
+
+_NUMBER_BYTES = 9  # of an integer's cell
+_PHYSICAL_TABLE_ID_AT = TABLE_BYTES
+_START_TS_AT = _PHYSICAL_TABLE_ID_AT + _NUMBER_BYTES
+TRANSACTION_BYTES = _START_TS_AT + _NUMBER_BYTES
 """The first bytes of a key: two changes of one transaction have the same ones."""
 
 RANK_AT = TRANSACTION_BYTES
-HEAD_BYTES = 40
-_TABLE_BYTES = 12  # commit_ts and table
+_SEQ_AT = RANK_AT + 1
+HEAD_BYTES = _SEQ_AT + _NUMBER_BYTES
 KIND_MASK, HALF, NAMELESS = 0x03, 0x04, 0x08
 
 _LONGEST_TEXT = 1024  # of a change without a key; handle keys are compared whole
@@ -107,12 +116,16 @@ def _heads_and_kinds(
     """Return the head of each key, and the byte of its kind."""
     count = batch.num_rows
     head = np.zeros((count, HEAD_BYTES), np.uint8)
-    head[:, 0:8] = big_endian(stamps)
-    head[:, 8:12] = np.asarray(places).astype(">u4").reshape(-1, 1).view(np.uint8)
+    head[:, :STAMP_BYTES] = big_endian(stamps)
+    head[:, STAMP_BYTES:TABLE_BYTES] = np.asarray(places).astype(">u4").reshape(-1, 1).view(np.uint8)
     names = batch.schema.names
-    for name, start in ((PHYSICAL_TABLE_ID, 12), (START_TS, 21), ("seq", 31)):
+    for name, start in (
+        (PHYSICAL_TABLE_ID, _PHYSICAL_TABLE_ID_AT),
+        (START_TS, _START_TS_AT),
+        ("seq", _SEQ_AT),
+    ):
         if name in names:
-            head[:, start : start + 9] = number_cells(batch.column(name))
+            head[:, start : start + _NUMBER_BYTES] = number_cells(batch.column(name))
     head[:, RANK_AT] = rank
     kinds = kind_ranks(batch)
     kind = np.where(kinds < 0, 0, kinds).astype(np.uint8)
@@ -129,7 +142,7 @@ def order_of(keys: pa.Array) -> pa.Array | None:
     """
     if len(keys) < 2:
         return None
-    if int(text_buffers(keys).lengths.min()) < _TABLE_BYTES:
+    if int(text_buffers(keys).lengths.min()) < TABLE_BYTES:
         return None if _are_in_order(keys) else pc.array_sort_indices(keys)
     stamps, tables = stamps_and_tables(keys)
     equal, later = _steps(stamps, tables)
@@ -156,13 +169,19 @@ def _steps(stamps: npt.NDArray[np.uint64], tables: npt.NDArray[np.uint32]) -> tu
 
 def commit_stamps(keys: pa.Array) -> npt.NDArray[np.uint64]:
     """Return the commit_ts of each key."""
-    return _heads(keys, 8).view(">u8").ravel().astype(np.uint64)
+    return _heads(keys, STAMP_BYTES).view(">u8").ravel().astype(np.uint64)
 
 
 def stamps_and_tables(keys: pa.Array) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32]]:
     """Return the commit_ts of each key, and its table's place."""
-    heads = _heads(keys, _TABLE_BYTES)
-    return heads[:, :8].view(">u8").ravel().astype(np.uint64), heads[:, 8:].view(">u4").ravel().astype(np.uint32)
+    heads = _heads(keys, TABLE_BYTES)
+    stamps, tables = heads[:, :STAMP_BYTES].view(">u8"), heads[:, STAMP_BYTES:].view(">u4")
+    return stamps.ravel().astype(np.uint64), tables.ravel().astype(np.uint32)
+
+
+def stamp_and_table(key: bytes) -> tuple[int, int]:
+    """Return the commit_ts of a key, and its table's place."""
+    return int.from_bytes(key[:STAMP_BYTES], "big"), int.from_bytes(key[STAMP_BYTES:TABLE_BYTES], "big")
 
 
 def kinds_of(keys: pa.Array) -> Bytes:
@@ -408,21 +427,22 @@ def sortable(column: Column, key: pa.Array) -> pa.Array:
     What is no number is NULL here, and refused when values are read: how the others sort does not depend on it.
     """
     key = key.dictionary_decode() if pa.types.is_dictionary(key.type) else key
-    read = _reader(column, key.type)
+    parse = _number_parser(column, key.type)
     try:
-        while read is not None:
+        while parse is not None:
             try:
-                return read(key)
+                return parse(key)
             except ValueRefused as fault:
                 bad = np.zeros(len(key), np.bool_)
-                bad[bad_places(key, fault, read)] = True
+                bad[bad_places(key, fault, parse)] = True
                 key = pc.if_else(pa.array(bad), pa.scalar(None, key.type), key)
     except TypeError:
         return key  # refused likewise
     return key.cast(pa.string()) if pa.types.is_nested(key.type) else key
 
 
-def _reader(column: Column, kind: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
+def _number_parser(column: Column, kind: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
+    """Return what makes numbers of a column's values; ``None`` for those that are numbers, and for other columns."""
     if column.type in INTEGER_TYPES and not pa.types.is_integer(kind):
         return lambda key: parse_integers(floats_to_integers(key), unsigned=column.unsigned)
     is_float = pa.types.is_floating(kind)

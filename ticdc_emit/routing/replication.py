@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import DdlError
@@ -19,6 +22,7 @@ from ticdc_emit.routing.filter_rules import KEYLESS, KIND, RULES, START_TS, Filt
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.tso import MAX_TSO
 
 TableHistory: TypeAlias = Iterable[tuple[int, "TableInfo | None"]]
 """Versions of one table name: (commit_ts from which it applies, the schema; ``None`` once dropped), ascending."""
@@ -37,6 +41,11 @@ class LeftOut(NamedTuple):
     columns: frozenset[str] = frozenset()
     physical: frozenset[int] = frozenset()
     shown_as: str = ""
+
+    def covers(self, commit_ts: npt.NDArray[np.uint64] | np.uint64) -> Any:
+        """Return whether the span has a commit_ts, for one as for an array."""
+        until = MAX_TSO if self.until is None else self.until
+        return (commit_ts > np.uint64(self.since)) & (commit_ts <= np.uint64(until))
 
 
 Unreplicated: TypeAlias = Mapping[tuple[str, str], tuple[LeftOut, ...]]
