@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.arrow_input import CHANGE_COLUMNS, GENERIC_NAMES
 from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, warn_of_nothing
-from ticdc_emit.cli.input_files import IMAGES, InputFiles, check_readable, find_files, json_batch, unified
+from ticdc_emit.cli.input_files import IMAGES, InputFiles, Piece, check_readable, find_files, json_batch, unified
 from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
 from ticdc_emit.config.document import ConfigWarning
@@ -365,8 +365,8 @@ def changes_here(files: InputFiles, form: ChangeForm, most_rows: int) -> pa.Tabl
     """Return the changes in files; ``None`` if there are more than ``most_rows``. Raises the errors of the form."""
     batches: list[pa.RecordBatch] = []
     rows = 0
-    for piece in files.pieces(form.file_format):
-        for batch in files.read(piece, form.file_format, nested=form.nested):
+    for file in files.files:
+        for batch in files.read(file.whole, form.file_format, nested=form.nested):
             rows += batch.num_rows
             if rows > most_rows:
                 return None
@@ -408,9 +408,11 @@ def changes_on_spark(spark: SparkSession, path: str, files: InputFiles | None, f
     from pyspark.sql.pandas.types import from_arrow_schema
 
     file_format = form.file_format
-    schema = None if files is None or file_format == "json" else files.schema(file_format)
+    schema = None
     if files is not None:
-        rows, read = _pieces_on_spark(spark, files, form)
+        columns, pieces = files.layout(file_format)
+        schema = None if file_format == "json" else columns
+        rows, read = _pieces_on_spark(spark, files, pieces, form)
     elif file_format == "json":
         rows, read = spark.read.text(path), lambda lines: iter([_of_lines(lines, form)])
     else:
@@ -434,9 +436,10 @@ def changes_on_spark(spark: SparkSession, path: str, files: InputFiles | None, f
     return rows.mapInArrow(changes, from_arrow_schema(kept, prefer_timestamp_ntz=True))
 
 
-def _pieces_on_spark(spark: SparkSession, files: InputFiles, form: ChangeForm) -> tuple[DataFrame, _Read]:
+def _pieces_on_spark(
+    spark: SparkSession, files: InputFiles, pieces: Sequence[Piece], form: ChangeForm
+) -> tuple[DataFrame, _Read]:
     """Return a row for each piece of the files, and what reads the pieces of such rows."""
-    pieces = files.pieces(form.file_format)
 
     def read(numbers: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         for number in numbers.column("id").to_pylist():

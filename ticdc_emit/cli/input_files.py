@@ -58,14 +58,20 @@ class InputFile:
     size: int
     folders: tuple[tuple[str, str | None], ...] = ()
 
+    @property
+    def whole(self) -> Piece:
+        return Piece(self)
+
 
 @dataclass(frozen=True)
 class Piece:
-    """Part of a file: row groups of Parquet, JSON lines that begin in a range of bytes, a whole file of CSV."""
+    """A file, or part of it: row groups of Parquet, JSON lines that begin in a range of bytes. ``stop``: ``None`` for
+    the file's end.
+    """
 
     file: InputFile
-    start: int
-    stop: int
+    start: int = 0
+    stop: int | None = None
 
 
 @dataclass(frozen=True)
@@ -90,35 +96,24 @@ class InputFiles:
     def size(self) -> int:
         return sum(file.size for file in self.files)
 
-    def pieces(self, file_format: str) -> list[Piece]:
-        """Return the parts of all files, in order."""
-        return [piece for file in self.files for piece in self._pieces_of(file, file_format)]
+    def layout(self, file_format: str) -> tuple[pa.Schema, list[Piece]]:
+        """Return the columns of all files, and the parts of the files in order. Each footer or header is read once.
 
-    def _pieces_of(self, file: InputFile, file_format: str) -> Iterator[Piece]:
-        if file_format == "parquet":
-            metadata = self._parquet(file).metadata
-            start = held = 0
-            for group in range(metadata.num_row_groups):
-                held += metadata.row_group(group).total_byte_size
-                if held >= _PIECE_BYTES or group == metadata.num_row_groups - 1:
-                    yield Piece(file, start, group + 1)
-                    start, held = group + 1, 0
-        elif file_format == "csv" or _COMPRESSED.search(file.path):
-            yield Piece(file, 0, file.size)
-        else:
-            for start in range(0, file.size, _PIECE_BYTES):
-                yield Piece(file, start, min(start + _PIECE_BYTES, file.size))
-
-    def schema(self, file_format: str) -> pa.Schema:
-        """Return the columns of all files of Parquet or CSV; those of JSON are known when it is read."""
-        return unified([self._schema_of(file, file_format) for file in self.files])
-
-    def _schema_of(self, file: InputFile, file_format: str) -> pa.Schema:
-        if file_format == "parquet":
-            own = self._parquet(file).schema_arrow
-        else:
-            own = pa.schema([(name, pa.string()) for name in self._header(file)])
-        return _with_folders(pa.RecordBatch.from_pylist([], own), file).schema
+        JSON has no columns here: they are known when it is read.
+        """
+        schemas: list[pa.Schema] = []
+        pieces: list[Piece] = []
+        for file in self.files:
+            if file_format == "parquet":
+                opened = self._parquet(file)
+                schemas.append(_with_folders(pa.RecordBatch.from_pylist([], opened.schema_arrow), file).schema)
+                pieces += _row_groups(file, opened.metadata)
+            elif file_format == "csv":
+                schemas.append(_with_folders(_no_rows(self._header(file)), file).schema)
+                pieces.append(file.whole)
+            else:
+                pieces += [file.whole] if _COMPRESSED.search(file.path) else _line_ranges(file)
+        return unified(schemas), pieces
 
     def read(self, piece: Piece, file_format: str, *, nested: bool = False) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a piece; each batch has the columns of its rows. ``nested``: JSON may have images."""
@@ -142,8 +137,9 @@ class InputFiles:
             _refuse(str(fault), file.path)
 
     def _parquet_rows(self, piece: Piece) -> Iterator[pa.RecordBatch]:
-        groups = range(piece.start, piece.stop)
-        yield from self._parquet(piece.file).iter_batches(_BATCH_ROWS, row_groups=groups)
+        file = self._parquet(piece.file)
+        groups = range(piece.start, file.num_row_groups if piece.stop is None else piece.stop)
+        yield from file.iter_batches(_BATCH_ROWS, row_groups=groups)
 
     def _header(self, file: InputFile) -> list[str]:
         try:
@@ -159,7 +155,7 @@ class InputFiles:
         names = self._header(file)
         if not names:
             return
-        yield pa.RecordBatch.from_pylist([], pa.schema([(name, pa.string()) for name in names]))
+        yield _no_rows(names)
         with self.filesystem.open_input_stream(file.path) as stream:
             quotes = _Quotes(stream)
             try:
@@ -184,7 +180,7 @@ class InputFiles:
 
     def _lines(self, piece: Piece) -> Iterator[list[bytes]]:
         """Yield the lines that begin in the piece, some at a time."""
-        path, whole = piece.file.path, piece.start == 0 and piece.stop == piece.file.size
+        path, whole = piece.file.path, piece == piece.file.whole
         opened = self.filesystem.open_input_stream(path) if whole else self.filesystem.open_input_file(path)
         with opened as file:
             place = piece.start
@@ -196,7 +192,7 @@ class InputFiles:
             some: list[bytes] = []
             held = 0
             for line in lines:
-                if place >= piece.stop and not whole:
+                if piece.stop is not None and place >= piece.stop:
                     break
                 place += len(line)
                 held += len(line)
@@ -217,6 +213,25 @@ def unified(schemas: Sequence[pa.Schema]) -> pa.Schema:
             remedy="Give a column the same type in all files",
             option="input",
         ) from None
+
+
+def _row_groups(file: InputFile, footer: pq.FileMetaData) -> Iterator[Piece]:
+    start = held = 0
+    for group in range(footer.num_row_groups):
+        held += footer.row_group(group).total_byte_size
+        if held >= _PIECE_BYTES or group == footer.num_row_groups - 1:
+            yield Piece(file, start, group + 1)
+            start, held = group + 1, 0
+
+
+def _line_ranges(file: InputFile) -> Iterator[Piece]:
+    for start in range(0, file.size, _PIECE_BYTES):
+        stop = start + _PIECE_BYTES
+        yield Piece(file, start, stop if stop < file.size else None)
+
+
+def _no_rows(names: Sequence[str]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], pa.schema([(name, pa.string()) for name in names]))
 
 
 def _with_folders(batch: pa.RecordBatch, file: InputFile) -> pa.RecordBatch:
@@ -345,7 +360,7 @@ def columns_of(files: InputFiles | None, source_format: str | None) -> list[str]
     if files is None or source_format not in ("parquet", "csv"):
         return None
     try:
-        return list(files.schema(source_format).names) if 0 < len(files.files) <= _MOST_FILES else None
+        return list(files.layout(source_format)[0].names) if 0 < len(files.files) <= _MOST_FILES else None
     except ConfigError:
         return None
 

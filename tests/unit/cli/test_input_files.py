@@ -27,7 +27,8 @@ def found(path: str | Path) -> InputFiles:
 def read(path: str | Path, file_format: str, *, nested: bool = False) -> dict[str, list[Any]]:
     """The values of all batches, by column."""
     files = found(path)
-    batches = [batch for piece in files.pieces(file_format) for batch in files.read(piece, file_format, nested=nested)]
+    _, pieces = files.layout(file_format)
+    batches = [batch for piece in pieces for batch in files.read(piece, file_format, nested=nested)]
     tables = [pa.Table.from_batches([batch]) for batch in batches if batch.num_rows or batch.schema.names]
     return pa.concat_tables(tables, promote_options="permissive").to_pydict() if tables else {}
 
@@ -118,9 +119,9 @@ def test_pieces_hold_every_row_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(input_files, "_PIECE_BYTES", size)
         assert read(file, "json") == whole
         assert read(parquet, "parquet") == {"id": list(range(100))}
-    assert len(found(parquet).pieces("parquet")) == 1
+    assert len(found(parquet).layout("parquet")[1]) == 1
     monkeypatch.setattr(input_files, "_PIECE_BYTES", 1)
-    assert len(found(parquet).pieces("parquet")) == 15
+    assert len(found(parquet).layout("parquet")[1]) == 15
 
 
 def test_compressed_files_and_folders(tmp_path: Path) -> None:
