@@ -19,7 +19,7 @@ import pyarrow as pa
 from ticdc_emit.changes.arrow_input import changes_table, is_tabular, normal_form, refuse_plain_rows
 from ticdc_emit.changes.commit_ts import check_tso, warn_unlikely
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
-from ticdc_emit.config.load import config_of
+from ticdc_emit.config.load import LoadOptions, config_of
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import (
@@ -38,7 +38,6 @@ from ticdc_emit.pipeline.bad_rows import (
     MappedRows,
     Refusals,
     Rows,
-    check_bad_rows_option,
     separate_bad_rows,
     skipped_rows,
 )
@@ -47,6 +46,7 @@ from ticdc_emit.pipeline.control_events import ControlEncoder, Watermark
 from ticdc_emit.pipeline.ddl import SentDdl, catalog_for
 from ticdc_emit.pipeline.encode import control_batch, encode_rows
 from ticdc_emit.pipeline.message_packing import packed_messages
+from ticdc_emit.pipeline.options import check_choice
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, replicated_tables, topics_of, verify_tables
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
@@ -57,6 +57,17 @@ from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import schema_and_name
+
+
+class EncoderOptions(LoadOptions, total=False):
+    """What :class:`Encoder` takes besides the sink URI and the schema."""
+
+    changefeed: str | os.PathLike[str] | Mapping[str, Any] | None
+    partitions: int | None
+    build_ts: int | None
+    verbatim_json: bool
+    registry: SchemaRegistry | None
+    bad_rows: Literal["refuse", "skip"]
 
 
 class Encoder:
@@ -102,7 +113,8 @@ class Encoder:
         self.filtered: Counter[str] = Counter()
         self._ddl: list[DdlEvent] = []
         self._told_early = False
-        self._bad_rows = check_bad_rows_option(bad_rows)
+        check_choice("bad_rows", bad_rows)
+        self._bad_rows = bad_rows
         self.skipped: list[BadRow] = []
         self._build_ts = build_ts
         self._verbatim_json = verbatim_json

@@ -27,7 +27,9 @@ from ticdc_emit.cli.options import (
     SinkUri,
     SinkUriOrEmbedded,
     SparkSettings,
+    StateUri,
     Strict,
+    WatermarkInterval,
     complete_profile,
     complete_protocol,
     complete_schema,
@@ -38,6 +40,7 @@ from ticdc_emit.cli.options import (
     spark_settings,
     uri_option,
 )
+from ticdc_emit.pipeline.options import RunOptions
 
 if TYPE_CHECKING:
     from ticdc_emit.cli.topics import SourceOptions
@@ -166,7 +169,7 @@ def emit(
     ignore_unknown_columns: Annotated[
         bool, typer.Option("--ignore-unknown-columns", help="Leave out columns that the table does not have.")
     ] = False,
-    bad_rows: BadRows = "refuse",
+    bad_rows: BadRows = RunOptions.bad_rows,
     bad_rows_path: BadRowsPath = None,
     on_spark: OnSpark = False,
     spark: SparkSettings = None,
@@ -381,20 +384,15 @@ def replay(
     slice_: Annotated[
         str | None, typer.Option("--slice", help="Event time of one batch: 10m, 1h. Default: 2 s at --speed, or all.")
     ] = None,
-    state_uri: Annotated[
-        str | None,
-        uri_option("--state-uri", "URI", "Folder for the state of a replay, so that it can resume after a stop."),
-    ] = None,
-    watermark_interval: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Event time between watermarks within a slice.")
-    ] = None,
+    state_uri: StateUri = None,
+    watermark_interval: WatermarkInterval = RunOptions.watermark_interval,
     config: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
     profile: Lineage = None,
     schema_registry: RegistryOrVariable = None,
-    bad_rows: BadRows = "refuse",
+    bad_rows: BadRows = RunOptions.bad_rows,
     bad_rows_path: BadRowsPath = None,
     spark: SparkSettings = None,
     html: Html = None,

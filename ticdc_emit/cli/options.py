@@ -6,6 +6,7 @@ import glob
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ticdc_emit.config.protocols import PROTOCOL_NAMES
 from ticdc_emit.errors import ConfigError, TicdcEmitWarning
+from ticdc_emit.pipeline.options import CHOICES, URI, RunOptions
 
 
 def one_of(*values: str) -> Callable[[str], list[str]]:
@@ -118,18 +120,22 @@ def uri_option(name: str, metavar: str, text: str, *, envvar: str | None = None)
     return typer.Option(name, metavar=f"{metavar}|@FILE", help=text, envvar=envvar, callback=from_file)
 
 
-BadRows = Annotated[
-    str,
-    typer.Option(
-        metavar="refuse|skip",
-        help="Whether a bad row refuses its batch or is skipped.",
-        autocompletion=one_of("refuse", "skip"),
-    ),
-]
-BadRowsPath = Annotated[
-    str | None,
-    uri_option("--bad-rows-path", "FOLDER", "Folder for skipped rows, written as JSON lines."),
-]
+def run_option(name: str, metavar: str | None = None) -> Any:
+    """Return the option of a changefeed's run of this name: its help and its values are those of ``RunOptions``."""
+    (field,) = (each for each in fields(RunOptions) if each.name == name)
+    text = field.metadata["help"]
+    if field.metadata["text"] is URI:
+        return uri_option(f"--{name.replace('_', '-')}", metavar or "URI", text)
+    choices = CHOICES.get(name, ())
+    return typer.Option(
+        metavar=metavar or "|".join(choices), help=text, autocompletion=one_of(*choices) if choices else None
+    )
+
+
+BadRows = Annotated[str, run_option("bad_rows")]
+BadRowsPath = Annotated[str | None, run_option("bad_rows_path", "FOLDER")]
+StateUri = Annotated[str | None, run_option("state_uri")]
+WatermarkInterval = Annotated[float | None, run_option("watermark_interval", "SECONDS")]
 _REGISTRY_HELP = "Schema registry URL for Avro, if the sink URI has none. Percent-encode user and password."
 Registry = Annotated[str | None, uri_option("--schema-registry", "URL", _REGISTRY_HELP)]
 RegistryOrVariable = Annotated[

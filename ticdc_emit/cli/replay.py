@@ -22,6 +22,7 @@ from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.errors import ConfigError, DdlError, DuplicateChangeError, MissingColumnError, SchemaError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import catalog_for, current_database
+from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.replay import (
@@ -63,7 +64,7 @@ class CommandOptions:
     time_zone: str = "UTC"
     profile: str | None = None
     schema_registry: str | None = None
-    bad_rows: str = "refuse"
+    bad_rows: str = RunOptions.bad_rows
     bad_rows_path: str | None = None
     spark: Mapping[str, str] = field(default_factory=dict)
     html: Path | None = None

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,6 @@ import pyarrow as pa
 from ticdc_emit.changes.commit_ts import commit_ts_array, commit_ts_of
 from ticdc_emit.config.secrets import Secret, foreign_text
 from ticdc_emit.errors import (
-    ConfigError,
     CorruptedRowError,
     DeliveryError,
     DuplicateChangeError,
@@ -42,13 +41,6 @@ _SHOWN = 10  # bad rows that an error lists
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 """The numbers of rows in what was given."""
-
-
-def check_bad_rows_option(value: Literal["refuse", "skip"]) -> Literal["refuse", "skip"]:
-    """Return the option ``bad_rows``; :class:`~ticdc_emit.errors.ConfigError` if it is neither of its values."""
-    if value not in ("refuse", "skip"):
-        raise ConfigError(f"bad_rows={value!r} is unknown", remedy="Use refuse or skip", option="bad_rows")
-    return value
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,23 @@
 """How a changefeed runs, whatever its engine: options that a run takes beside TiCDC's own configuration.
 
-A run option is a field of :class:`RunOptions`: its name, type, default and, if ``format("ticdc")`` has it too, its
-:class:`TextForm`. The data source gets its names and parsers from there. ``spark.TicdcSink`` has the options as keyword
-arguments and explains them.
+A run option is a field of :class:`RunOptions`: its name, type, default, if ``format("ticdc")`` has it too its
+:class:`TextForm`, and if commands have it too its line of help. The data source and the command line read them there.
+``spark.TicdcSink`` has the options as keyword arguments and explains them. ``--help`` loads this module, so it imports
+no encoder.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from ticdc_emit.config import Secret
-from ticdc_emit.config.load import LoadOptions
+from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.pipeline.bad_rows import check_bad_rows_option
-from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.tso import LOGICAL_BITS
 
 
@@ -48,8 +45,8 @@ URI = TextForm(Secret, "text")
 _CLOCK = TextForm(_clock, "commit, wall or ms")
 
 
-def _text(form: TextForm) -> dict[str, TextForm]:
-    return {"text": form}
+def _as(form: TextForm, help_: str = "") -> dict[str, Any]:
+    return {"text": form, "help": help_}
 
 
 @dataclass(frozen=True)
@@ -59,15 +56,23 @@ class RunOptions:
     Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown value, and for seconds that are negative or infinite.
     """
 
-    clock: Literal["commit", "wall"] | int = field(default="commit", metadata=_text(_CLOCK))
-    watermark_interval: float | None = field(default=None, metadata=_text(SECONDS))
-    allowed_lateness: float = field(default=0, metadata=_text(SECONDS))
-    late: Literal["error", "emit", "drop"] = field(default="error", metadata=_text(TEXT))
-    validate: Literal["task", "batch"] = field(default="task", metadata=_text(TEXT))
-    state_uri: Secret[str] | None = field(default=None, metadata=_text(URI))
-    verbatim_json: bool = field(default=False, metadata=_text(FLAG))
-    bad_rows: Literal["refuse", "skip"] = field(default="refuse", metadata=_text(TEXT))
-    bad_rows_path: Secret[str] | None = field(default=None, metadata=_text(URI))
+    clock: Literal["commit", "wall"] | int = field(default="commit", metadata=_as(_CLOCK))
+    watermark_interval: float | None = field(
+        default=None, metadata=_as(SECONDS, "Commit time between watermarks within a batch or slice.")
+    )
+    allowed_lateness: float = field(default=0, metadata=_as(SECONDS))
+    late: Literal["error", "emit", "drop"] = field(default="error", metadata=_as(TEXT))
+    validate: Literal["task", "batch"] = field(default="task", metadata=_as(TEXT))
+    state_uri: Secret[str] | None = field(
+        default=None, metadata=_as(URI, "Folder for the state, so that the run can resume after a stop.")
+    )
+    verbatim_json: bool = field(default=False, metadata=_as(FLAG))
+    bad_rows: Literal["refuse", "skip"] = field(
+        default="refuse", metadata=_as(TEXT, "Whether a bad row refuses its batch or is skipped.")
+    )
+    bad_rows_path: Secret[str] | None = field(
+        default=None, metadata=_as(URI, "Folder for skipped rows, written as JSON lines.")
+    )
     heartbeat: float | None = None  # a write of the data source ends with its rows
 
     @classmethod
@@ -85,11 +90,8 @@ class RunOptions:
         return {each.name: each.metadata["text"] for each in fields(cls) if each.metadata}
 
     def __post_init__(self) -> None:
-        if self.late not in ("error", "emit", "drop"):
-            raise ConfigError(f"late={self.late!r} is unknown", remedy="Use error, emit or drop", option="late")
-        if self.validate not in ("task", "batch"):
-            raise ConfigError(f"validate={self.validate!r} is unknown", remedy="Use task or batch", option="validate")
-        check_bad_rows_option(self.bad_rows)
+        for option in CHOICES:
+            check_choice(option, getattr(self, option))
         if self.bad_rows_path is not None and self.bad_rows != "skip":
             raise ConfigError(
                 "bad_rows_path has no effect: bad rows are refused, not skipped",
@@ -145,19 +147,22 @@ class RunOptions:
             )
 
 
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    name: get_args(kind) for name, kind in get_type_hints(RunOptions).items() if get_origin(kind) is Literal
+}
+"""The values of each option that is one of a few."""
+
+
+def check_choice(option: str, value: object) -> None:
+    """Raise :class:`~ticdc_emit.errors.ConfigError` for a value that the option does not have."""
+    *others, last = CHOICES[option]
+    if value not in CHOICES[option]:
+        remedy = f"Use {', '.join(others)} or {last}"
+        raise ConfigError(f"{option}={value!r} is unknown", remedy=remedy, option=option)
+
+
 def _check_seconds(option: str, value: object) -> None:
     if not (isinstance(value, Real) and 0 <= float(value) * 1000 < math.inf):
         raise ConfigError(
             f"{option}={value!r} is not a number of seconds, 0 or more", remedy="Give 0 or more seconds", option=option
         )
-
-
-class EncoderOptions(LoadOptions, total=False):
-    """What :class:`~ticdc_emit.Encoder` takes besides the sink URI and the schema."""
-
-    changefeed: str | os.PathLike[str] | Mapping[str, Any] | None
-    partitions: int | None
-    build_ts: int | None
-    verbatim_json: bool
-    registry: SchemaRegistry | None
-    bad_rows: Literal["refuse", "skip"]

@@ -13,8 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ticdc_emit.encoder import Encoder
-    from ticdc_emit.pipeline.options import EncoderOptions
+    from ticdc_emit.encoder import Encoder, EncoderOptions
     from ticdc_emit.schema.catalog import Catalog
     from ticdc_emit.testing import EmbeddedKafka, EmbeddedRegistry, MemoryTopics
 
@@ -35,8 +34,7 @@ def ticdc_emitter() -> Emitter:
     Canal-JSON with TiDB extension in one partition. ``options``: further arguments of ``ticdc_emit.Encoder``.
     """
     from ticdc_emit.config.load import refuse_unknown
-    from ticdc_emit.encoder import Encoder
-    from ticdc_emit.pipeline.options import EncoderOptions
+    from ticdc_emit.encoder import Encoder, EncoderOptions
 
     def emitter(schema: str | Catalog, sink_uri: str = _SINK_URI, **options: Unpack[EncoderOptions]) -> Encoder:
         refuse_unknown("ticdc_emitter", options, EncoderOptions)

@@ -40,12 +40,12 @@ def test_the_commands_are_imported_when_they_run() -> None:
 def test_commands_that_read_load_no_encoder(command: str, tmp_path: Path) -> None:
     program = (
         "import sys\nfrom ticdc_emit.cli.main import main\ntry:\n    main()\nexcept SystemExit:\n"
-        "    print([name for name in sys.modules if '.pipeline' in name])"
+        "    print([name for name in sys.modules if '.pipeline.' in name])"
     )
     arguments = [sys.executable, "-c", program, command, str(tmp_path), "--protocol", "canal-json"]
     done = subprocess.run(arguments, capture_output=True, text=True, check=True)
     assert "no file of a topic partition" in done.stderr
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.strip() == "['ticdc_emit.pipeline.options']"
 
 
 def test_runs_as_a_module() -> None:

@@ -14,8 +14,9 @@ from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.config import KafkaConfig
 from ticdc_emit.config.load import LoadOptions, refuse_unknown
 from ticdc_emit.delivery.kafka import KafkaSink
+from ticdc_emit.encoder import EncoderOptions
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.pipeline.options import EncoderOptions, RunOptions
+from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.spark import TicdcSink, encode
 from ticdc_emit.spark.sink import SinkOptions
 from ticdc_emit.strategies.changefeeds import FeedOptions
