@@ -7,15 +7,17 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from ticdc_emit.cli.console import print_json, progress, result_console, step
+from ticdc_emit.cli.console import print_json, result_console, step
 from ticdc_emit.cli.options import AsJson, Command, examples, uri_option
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.config import load_changefeed
@@ -64,8 +66,9 @@ def bench(
         raise typer.BadParameter("choose orders or sbtest", param_hint="--table")
     if end_to_end:  # what is refused is refused before anything is measured
         load_changefeed(sink_uri or _FEED.format(brokers="127.0.0.1:9092"), profile=profile)
-    with progress("bench") as line:
-        report = run_bench(quick=quick, progress=line)
+    on = Console(stderr=True)
+    bar = partial(track, description="bench", console=on, transient=True, disable=not on.is_terminal)
+    report = run_bench(quick=quick, progress=bar)
     if end_to_end:
         with step(f"end to end, {rows:,} rows of {table}", quiet=as_json):
             report = replace(report, end_to_end=_end_to_end(table, rows, sink_uri, profile))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,10 +96,11 @@ class BenchReport:
 
 
 def run_bench(
-    *, quick: bool = False, progress: Callable[[int, int, str], None] | None = None, rounds: int = 5
+    *, quick: bool = False, progress: Callable[[list[int]], Iterable[int]] = iter, rounds: int = 5
 ) -> BenchReport:
     """Check the bytes, then measure. ``quick``: one short round with rough figures, for a smoke test.
 
+    ``progress``: shows how many of the measurements are done, and yields them.
     Raises :class:`BenchError` if the bytes are not TiCDC's.
     """
     check_golden()
@@ -112,11 +113,8 @@ def run_bench(
         for line in lines:
             line.run()  # one-time work (layouts, imports) is not part of the rate
         measured: list[list[tuple[float, float]]] = [[] for _ in lines]
-        for turn in range(rounds):
-            for place, line in enumerate(lines):
-                if progress is not None:
-                    progress(turn * len(lines) + place, rounds * len(lines), line.name)
-                measured[place].append((measure_unit(), _rate(line, seconds)))
+        for number in progress(list(range(len(lines))) * rounds):
+            measured[number].append((measure_unit(), _rate(lines[number], seconds)))
     finally:
         pa.set_cpu_count(previous[0])
         pa.set_io_thread_count(previous[1])

@@ -7,15 +7,17 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from ticdc_emit.cli.console import print_json, progress, result_console
+from ticdc_emit.cli.console import print_json, result_console
 from ticdc_emit.cli.options import PROTOCOLS, AsJson, Command, examples
 from ticdc_emit.errors import TicdcEmitError, TicdcEmitWarning
 from ticdc_emit.hints import counted
@@ -64,8 +66,11 @@ def conformance(
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", TicdcEmitWarning)
         stream = stack.enter_context(dump.open("w", encoding="utf-8")) if dump else None
-        line = stack.enter_context(progress("conformance"))
-        report = run_conformance(paths, protocol=protocol, profile=profile, dump=stream, progress=line)
+        stderr = Console(stderr=True)
+        shown = partial(
+            track, description="conformance", console=stderr, transient=True, disable=not stderr.is_terminal
+        )
+        report = run_conformance(paths, protocol=protocol, profile=profile, dump=stream, progress=shown)
     if as_json:
         print_json(report.summary())
     else:

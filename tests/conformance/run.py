@@ -62,12 +62,12 @@ def run_conformance(
     protocol: str | None = None,
     profile: str | Profile | None = None,
     dump: IO[str] | None = None,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Callable[[list[Path]], Iterable[Path]] = iter,
 ) -> Report:
     """Run all vectors under ``paths``.
 
     ``protocol``: only variants of this one. ``profile``: the lineage of the files (see :func:`read_case`). ``dump``: a
-    text stream for the messages. ``progress`` is called before each file with (done, total, name). Raises
+    text stream for the messages. ``progress``: shows how many of the files are done, and yields them. Raises
     :class:`VectorError` for a path without vectors, :class:`ConfigError` for a protocol that is not written and for a
     profile that is none.
     """
@@ -76,9 +76,7 @@ def run_conformance(
     files = find_vectors(Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
     report = Report(files=len(files))
     run = _Run(report, only, None if dump is None else Dump(dump))
-    for done, file in enumerate(files):
-        if progress is not None:
-            progress(done, len(files), vector_name(file))
+    for file in progress(files):
         try:
             if holds_texts(file):
                 run.texts(file, lineage)

@@ -1,8 +1,7 @@
 """What every command prints: results to stdout, progress to stderr.
 
-On a terminal there are colours, tables and a progress bar with rate and time left. Elsewhere there are plain lines,
-with progress at most every few seconds. The rows of a progress bar are those that have been encoded so far; sending
-them follows.
+On a terminal there are colours, tables and a progress bar with rate and time left. Elsewhere there are plain lines, one
+when a step ends. The rows of a progress bar are those that have been encoded so far; sending them follows.
 """
 
 from __future__ import annotations
@@ -15,17 +14,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     ProgressColumn,
     Task,
     TextColumn,
-    TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.text import Text
@@ -38,15 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from ticdc_emit.pipeline.report import RunReport, RunTotal
-
-
-_QUIET_S = 5.0
-
-
-class ProgressLine(Protocol):
-    """Shows that ``done`` of ``total`` steps are finished and what comes next."""
-
-    def __call__(self, done: int, total: int, doing: str) -> None: ...
 
 
 def result_console() -> Console:
@@ -66,23 +54,6 @@ def print_json(data: Any, *, flush: bool = False) -> None:
 
 
 @contextmanager
-def progress(title: str) -> Iterator[ProgressLine]:
-    """Show progress for the length of the block: a bar on a terminal, else a line every few seconds."""
-    console = Console(file=sys.stderr)
-    if not console.is_terminal:
-        yield _PlainProgress(title)
-        return
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, TextColumn("[dim]{task.fields[doing]}"), console=console, transient=True) as bar:
-        task = bar.add_task(title, total=None, doing="")
-
-        def show(done: int, total: int, doing: str) -> None:
-            bar.update(task, completed=done, total=total, doing=doing)
-
-        yield show
-
-
-@contextmanager
 def step(doing: str, *, quiet: bool = False) -> Iterator[None]:
     """Show on stderr what the block does: on a terminal a spinner that becomes a tick, elsewhere a line at the end."""
     console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
@@ -97,17 +68,6 @@ def step(doing: str, *, quiet: bool = False) -> Iterator[None]:
     else:
         yield
         say(f"{doing}: {time.monotonic() - started:.1f} s")
-
-
-class _PlainProgress:
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._last = time.monotonic()
-
-    def __call__(self, done: int, total: int, doing: str) -> None:
-        if time.monotonic() - self._last >= _QUIET_S:
-            self._last = time.monotonic()
-            say(f"{self._title}: {done}/{total} {doing}".rstrip())
 
 
 _EVERY_S = 0.2
