@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 
+from ticdc_emit.errors import ConfigError
+
 __all__ = [
     "LOGICAL_BITS",
     "LOGICAL_PER_MICROSECOND",
@@ -18,6 +20,7 @@ __all__ = [
     "physical_ms",
     "tso_from_datetime",
     "tso_from_micros",
+    "tso_of",
 ]
 
 LOGICAL_BITS = 18
@@ -57,3 +60,17 @@ def tso_from_micros(micros: int) -> int:
     What is finer than a millisecond goes into the logical part, so that order is kept.
     """
     return (micros // 1000 << LOGICAL_BITS) + micros % 1000 * LOGICAL_PER_MICROSECOND
+
+
+def tso_of(moment: dt.datetime | int) -> int:
+    """Return the TSO of an aware datetime or of a TSO; :class:`ConfigError` for anything else."""
+    if isinstance(moment, dt.datetime) and moment.tzinfo is not None:
+        return tso_from_datetime(moment)
+    if isinstance(moment, int) and 0 < moment <= MAX_LONG_TSO:
+        return moment
+    raise ConfigError(
+        f"{moment!r} is not a time",
+        remedy="Give a datetime with a time zone, or a TSO",
+        option="at",
+        moment=str(moment),
+    )

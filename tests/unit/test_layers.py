@@ -11,8 +11,8 @@ from ticdc_emit.config import Protocol
 
 ROOT = Path(__file__).parents[2] / "ticdc_emit"
 FLOORS = (
-    ("errors", "exports", "hints", "tso", "json_depth"),
-    ("java", "pictures", "regexp", "temporary"),
+    ("errors", "exports", "hints", "json_depth"),
+    ("java", "pictures", "regexp", "temporary", "tso"),
     ("sql",),
     ("schema",),
     ("config",),

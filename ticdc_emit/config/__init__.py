@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ticdc_emit.exports import lazy
 
 if TYPE_CHECKING:
+    from ticdc_emit.config.changefeed import ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
     from ticdc_emit.config.codec import CodecConfig, GlueSchemaRegistry, LargeMessageHandle
     from ticdc_emit.config.document import ConfigWarning
     from ticdc_emit.config.filters import EventFilter, FilterConfig
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         Profile,
     )
     from ticdc_emit.config.load import load_changefeed
-    from ticdc_emit.config.options import ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
     from ticdc_emit.config.protocols import Protocol
     from ticdc_emit.config.secrets import Secret, mask_text, mask_uri
     from ticdc_emit.config.uri import SinkUri
@@ -84,10 +84,10 @@ _HOMES = {
     "PROFILES": "lineages",
     "Profile": "lineages",
     "load_changefeed": "load",
-    "ChangefeedConfig": "options",
-    "ColumnSelector": "options",
-    "DispatchRule": "options",
-    "Integrity": "options",
+    "ChangefeedConfig": "changefeed",
+    "ColumnSelector": "changefeed",
+    "DispatchRule": "changefeed",
+    "Integrity": "changefeed",
     "Protocol": "protocols",
     "Secret": "secrets",
     "mask_text": "secrets",

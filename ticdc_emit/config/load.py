@@ -15,12 +15,12 @@ from typing import Any, TypedDict, TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
 from ticdc_emit.config.binding import UriParameters, read_options
+from ticdc_emit.config.changefeed import DISPATCHER_NAMES, ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
 from ticdc_emit.config.codec import build_codec, read_glue, read_large_message_handle
 from ticdc_emit.config.document import Section, read_document, refused, warn_of_option
 from ticdc_emit.config.filters import read_filter
 from ticdc_emit.config.kafka import build_embedded, build_kafka
 from ticdc_emit.config.lineages import CLASSIC, OptionSwitches, Profile
-from ticdc_emit.config.options import DISPATCHER_NAMES, ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
 from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.config.secrets import hides_arguments, printable
 from ticdc_emit.config.uri import SinkUri

@@ -18,7 +18,7 @@ from uuid import UUID
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, SharedSubjectError
 
 if TYPE_CHECKING:
-    from ticdc_emit.config.options import ChangefeedConfig
+    from ticdc_emit.config.changefeed import ChangefeedConfig
     from ticdc_emit.registry.http import RegistryTls
 
 

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from ticdc_emit.errors import DdlError
+from ticdc_emit.errors import DdlError, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.charsets import collation_key, python_codec
 from ticdc_emit.sql.nodes.base import STORED, Node, every_node
@@ -65,7 +65,6 @@ def stored_text(expression: Node | str) -> str:
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 _MAX_INTEGER_BYTES, _MAX_INTEGER_DIGITS = 8, 20
-_MAX_SHOWN = 60
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
 
 
@@ -111,14 +110,10 @@ def number_of(text: str) -> Decimal:
     try:
         number = Decimal(text.strip()) if _NUMBER.fullmatch(text) else None
     except InvalidOperation:  # an exponent beyond 18 digits
-        raise ValueError(f"{_shown(text)} is out of range") from None
+        raise ValueError(f"{shown(text)} is out of range") from None
     if number is None:
-        raise ValueError(f"{_shown(text)} is not a number")
+        raise ValueError(f"{shown(text)} is not a number")
     return number
-
-
-def _shown(text: str) -> str:
-    return repr(text) if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]!r}..."
 
 
 def _number(literal: Literal) -> Decimal:
@@ -135,7 +130,7 @@ def integer_of(literal: Literal, kind: MySQLType, *, unsigned: bool) -> int:
     else:
         exact = _number(literal)
         if exact.adjusted() >= _MAX_INTEGER_DIGITS and exact:
-            raise ValueError(f"{_shown(str(literal.value))} is out of range")
+            raise ValueError(f"{shown(str(literal.value))} is out of range")
         number = int(exact.to_integral_value(ROUND_HALF_UP))
     low, high = integer_range(kind, unsigned=unsigned)
     if not low <= number <= high:
@@ -516,7 +511,7 @@ def _enum_default(literal: Literal, column: Column) -> str:
         if collation_key(label, column.collate) == key:
             return label
     if not _LABEL_NUMBER.fullmatch(text):
-        raise ValueError(f"{text[:_MAX_SHOWN]!r} is not a label")
+        raise ValueError(f"{shown(text)} is not a label")
     return _label_at(int(text, 0), column)
 
 
@@ -538,7 +533,7 @@ def _set_default(literal: Literal, column: Column) -> str:
     wanted = {collation_key(part, column.collate) for part in text.split(",")}
     chosen = [label for label in column.elems if collation_key(label, column.collate) in wanted]
     if len(chosen) != len(wanted):
-        raise ValueError(f"{text[:_MAX_SHOWN]!r} has a label that the set lacks")
+        raise ValueError(f"{shown(text)} has a label that the set lacks")
     return ",".join(chosen)
 
 
@@ -547,10 +542,10 @@ def _check_decimal(text: str, column: Column) -> None:
     if column.unsigned and number < 0:
         raise ValueError("negative for an unsigned column")
     if number and number.adjusted() >= column.flen - column.decimal:
-        raise ValueError(f"{text[:_MAX_SHOWN]} is out of range")
+        raise ValueError(f"{shown(text)} is out of range")
 
 
 def _check_year(text: str) -> None:
     year = int(text) if _YEAR.fullmatch(text) else -1
     if not (_MIN_YEAR <= year <= _MAX_YEAR or 0 <= year < 100):
-        raise ValueError(f"{text[:_MAX_SHOWN]!r} is not a year of 1901 to 2155")
+        raise ValueError(f"{shown(text)} is not a year of 1901 to 2155")

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 from ticdc_emit.config import ConfigWarning, Protocol, load_changefeed
-from ticdc_emit.config.options import DISPATCHER_NAMES
+from ticdc_emit.config.changefeed import DISPATCHER_NAMES
 from ticdc_emit.config.protocols import (
     PROTOCOL_NAMES,
     parse_protocol_name,

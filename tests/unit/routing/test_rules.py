@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from ticdc_emit.config import CLASSIC, NEXT
+from ticdc_emit.config.changefeed import DispatchRule
 from ticdc_emit.config.lineages import Profile
-from ticdc_emit.config.options import DispatchRule
 from ticdc_emit.errors import DispatcherError
 from ticdc_emit.routing.partitions import PartitionRule
 from ticdc_emit.schema.catalog import Catalog

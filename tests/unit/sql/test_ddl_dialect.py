@@ -100,6 +100,7 @@ def test_split_statements() -> None:
         ("create table t (a varchar(3) default 'x", 37),
         ("create table t (a int) /* never closed", 23),
         ("drop table a; drop table b", 0),
+        ("drop hypo table a", 5),
         ("create table t (a int) partition by range (a)", 44),
     ],
 )

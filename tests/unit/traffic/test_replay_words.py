@@ -12,9 +12,8 @@ from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.replay.ddl_history import read_ddl, versions_of
 from ticdc_emit.traffic.replay.history_forms import operation_of
 from ticdc_emit.traffic.replay.record import ReplayRecord
-from ticdc_emit.traffic.replay.rows import tso_of
 from ticdc_emit.traffic.replay.sources import format_of
-from ticdc_emit.tso import compose
+from ticdc_emit.tso import compose, tso_of
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn, TypeAlias, TypeVar
 
-from ticdc_emit.errors import DdlError, SchemaError
+from ticdc_emit.errors import DdlError, SchemaError, shown
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.charsets import charset_name, collation_name
 from ticdc_emit.sql.lexer import SqlMode, Token, decode_bits, decode_hex
@@ -18,12 +18,6 @@ _T = TypeVar("_T")
 _MAX_DIGITS, _MAX_NUMBER = 20, (1 << 64) - 1
 _MAX_QUALIFIERS = 2  # schema and table
 _MAX_DEPTH = 120
-_MAX_SHOWN = 60
-
-
-def _shown(text: str) -> str:
-    return repr(text) if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]!r}..."
-
 
 Lead: TypeAlias = tuple[tuple[str, ...], ...]
 """The first words of a clause, each with the words that may be in its place."""
@@ -63,7 +57,7 @@ class TokenCursor:
 
     def _fail(self, message: str, token: Token | None = None) -> NoReturn:
         place = token or (self._prev if self._at_end else self._curr)
-        text = f"the end of the {self._what}" if self._at_end and token is None else _shown(self._raw(place))
+        text = f"the end of the {self._what}" if self._at_end and token is None else shown(self._raw(place))
         raise DdlError(
             f"{self._subject} is not understood: {message}, found {text}",
             statement=self.sql,

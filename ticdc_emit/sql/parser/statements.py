@@ -135,7 +135,6 @@ class Parser(AlterGrammar):
 
     def _drop_tables(self) -> nodes.DropTables:
         self._expect("DROP")
-        self._accept("HYPO")
         view = self._accept("VIEW")
         temporary = self._temporary()
         if not view and not self._accept_any("TABLE", "TABLES"):

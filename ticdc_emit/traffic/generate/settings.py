@@ -15,7 +15,7 @@ from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import names as names_of
 from ticdc_emit.traffic.generate.column_options import Columns
 from ticdc_emit.traffic.generate.cycle import Lifetimes
-from ticdc_emit.traffic.replay.rows import tso_of
+from ticdc_emit.tso import tso_of
 
 _DEFAULT_RATE = 1000.0
 _MAX_RATE = 1_000_000

@@ -30,8 +30,8 @@ from ticdc_emit.traffic.replay.rows import (
     image_type,
     refusing_rows,
     require_columns,
-    tso_of,
 )
+from ticdc_emit.tso import tso_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -14,7 +14,6 @@ from functools import reduce
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ticdc_emit.errors import (
-    ConfigError,
     DuplicateChangeError,
     InvalidValueError,
     MissingColumnError,
@@ -23,7 +22,7 @@ from ticdc_emit.errors import (
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.hints import names as names_of
 from ticdc_emit.sql.words import quoted
-from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, tso_from_datetime
+from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, tso_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -142,20 +141,6 @@ _NO_MOMENT = "is not a time between 1970 and 3084"
 _AGAIN = "' comes twice in the version of "
 _TWICE = re.compile(rf"the key '(?P<key>[^']*){_AGAIN}(?P<commit_ts>\d+)", re.DOTALL)
 _REFUSED = re.compile(rf"'(?P<value>[^']*)' in column '(?P<column>.*?)' {_NO_MOMENT}", re.DOTALL)
-
-
-def tso_of(moment: dt.datetime | int) -> int:
-    """Return the TSO of an aware datetime or of a TSO; :class:`ConfigError` for anything else."""
-    if isinstance(moment, dt.datetime) and moment.tzinfo is not None:
-        return tso_from_datetime(moment)
-    if isinstance(moment, int) and 0 < moment <= MAX_LONG_TSO:
-        return moment
-    raise ConfigError(
-        f"{moment!r} is not a time",
-        remedy="Give a datetime with a time zone, or a TSO",
-        option="at",
-        moment=str(moment),
-    )
 
 
 def commit_ts_of(df: DataFrame, moment: Moment, unit: TimeUnit = "tso") -> Column:
