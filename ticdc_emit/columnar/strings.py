@@ -25,9 +25,8 @@ from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.columnar.value_errors import ValueRefused, read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
-from ticdc_emit.sql.types import LATIN1_CHARSET, MySQLType, label_of
+from ticdc_emit.sql.types import CHAR_TYPES, LATIN1_CHARSET, MySQLType, label_of
 
-_COUNTED_IN_CHARACTERS = {MySQLType.VARCHAR, MySQLType.VAR_STRING, MySQLType.STRING}
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _VECTOR = re.compile(rf"\s*\[\s*(?:{_NUMBER}\s*(?:,\s*{_NUMBER}\s*)*)?\]\s*", re.ASCII)
 
@@ -42,7 +41,7 @@ def accept_text(column: Column, array: pa.Array) -> pa.Array:
     if pa.types.is_binary(text.type):
         text = from_bytes(parts.offsets, parts.data, like=text)
     if column.flen >= 0 and len(text) and int(parts.lengths.max(initial=0)) > column.flen:
-        if column.type in _COUNTED_IN_CHARACTERS:
+        if column.type in CHAR_TYPES:
             _refuse_longer(_characters(text, are_valid=bad is None), column.flen, "characters")
         else:
             _refuse_longer(parts.lengths, column.flen, "bytes")

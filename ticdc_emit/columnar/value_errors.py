@@ -17,6 +17,7 @@ import pyarrow as pa
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column, sql_type
 from ticdc_emit.sql.types import (
+    CHAR_TYPES,
     FLOAT_TYPES,
     INTEGER_TYPES,
     INTEGERS_AND_YEAR,
@@ -199,7 +200,6 @@ def value_remedy(column: Column) -> str:
 
 
 def _text_remedy(column: Column) -> str:
-    counts_characters = column.type in (MySQLType.VARCHAR, MySQLType.VAR_STRING, MySQLType.STRING)
-    unit = "characters" if counts_characters and not column.is_binary else "bytes"
+    unit = "characters" if column.type in CHAR_TYPES and not column.is_binary else "bytes"
     limit = f" of at most {column.flen} {unit}" if column.flen >= 0 else ""
     return f"Give binary data (or its base64 text){limit}" if column.is_binary else f"Give UTF-8 text{limit}"

@@ -17,7 +17,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ticdc_emit.errors import SchemaError, UnknownTableError
-from ticdc_emit.protocols.canonical_text import clock_text, decimal_text, fsp_of, in_zone, raw_text
+from ticdc_emit.protocols.canonical_text import decimal_text, fsp_of, in_zone, raw_text
 from ticdc_emit.protocols.events import (
     FAULTS,
     OTHER_TABLES,
@@ -33,13 +33,12 @@ from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.events import DdlEvent as SchemaEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (
-    DATE_TYPES,
     FLOAT_TYPES,
+    FSP_TYPES,
     INTEGER_TYPES,
     LABEL_TYPES,
-    MOMENT_TYPES,
     STRING_TYPES,
-    WHOLE_TYPES,
+    TYPES,
     MySQLType,
 )
 from ticdc_emit.sql.words import to_lower
@@ -48,9 +47,7 @@ if TYPE_CHECKING:
     from ticdc_emit.protocols.decoder import EventReader
 
 
-_CLOCKS = MOMENT_TYPES | {MySQLType.DURATION}
 _REPLACEMENT = "\ufffd"  # TiDB's replacement in a default that is not UTF-8
-_ZERO_MOMENT = "0000-00-00 00:00:00"
 _UNKNOWN = object()
 
 
@@ -142,22 +139,15 @@ def _number_or_time(column: Column, text: str, zone: str) -> str | object:
 
 
 def _zero(column: Column) -> str | object:
-    kind, fraction = column.type, "." + "0" * fsp_of(column) if fsp_of(column) else ""
-    if kind in WHOLE_TYPES or kind in FLOAT_TYPES:
-        return "0"
-    if kind is MySQLType.NEWDECIMAL:
-        return decimal_text("0", fsp_of(column))
-    if kind in STRING_TYPES:
-        return raw_text(bytes(column.flen)) if column.is_binary and kind is MySQLType.STRING else ""
-    if kind in DATE_TYPES:
-        return _ZERO_MOMENT[:10]
-    if kind in MOMENT_TYPES:
-        return _ZERO_MOMENT + fraction
-    if kind is MySQLType.DURATION:
-        return clock_text(0, fsp_of(column))
+    kind, zero = column.type, TYPES[column.type].zero
     if kind is MySQLType.ENUM:
         return column.elems[0]
-    return {MySQLType.SET: "", MySQLType.JSON: "null"}.get(kind, _UNKNOWN)
+    if zero is None:
+        return _UNKNOWN
+    if column.is_binary and kind is MySQLType.STRING:
+        return raw_text(bytes(column.flen))
+    has_fraction = (kind in FSP_TYPES or kind is MySQLType.NEWDECIMAL) and fsp_of(column)
+    return f"{zero}.{'0' * fsp_of(column)}" if has_fraction else zero
 
 
 def _source(column: Column, before: TableInfo, lost: set[int]) -> Column | None:
@@ -186,7 +176,7 @@ def _conversion(old: Column, new: Column) -> tuple[bool, Callable[[str], str] | 
         return True, lambda text: decimal_text(text, fsp_of(new))
     if kind is not old.type:
         return False, None
-    if kind in _CLOCKS:
+    if kind in FSP_TYPES:
         return fsp_of(new) >= fsp_of(old), None if fsp_of(new) == fsp_of(old) else _finer(fsp_of(new))
     if kind is MySQLType.NEWDECIMAL:
         return False, None

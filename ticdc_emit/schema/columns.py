@@ -20,8 +20,10 @@ from ticdc_emit.sql.nodes.tables import ColumnDef, Constraint, IndexOptions, Key
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
     FLOAT_TYPES,
+    FSP_TYPES,
     INTEGER_TYPES,
     LABEL_TYPES,
+    MOMENT_TYPES,
     STRING_TYPES,
     TYPES,
     UNSPECIFIED_LENGTH,
@@ -40,7 +42,6 @@ _BLOB_SIZES = (
     (MySQLType.MEDIUM_BLOB, 16777215),
     (MySQLType.LONG_BLOB, 4294967295),
 )
-_FSP_TYPES = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION})
 
 
 # -- types -------------------------------------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ def _check_type(name: str, spec: TypeSpec) -> None:
         refuse_column(name, f"display width {flen} is too big (at most {_MAX_WIDTH})", "Leave the width out")
     elif kind is MySQLType.BIT and not 1 <= flen <= _MAX_BITS:
         refuse_column(name, f"BIT has 1 to {_MAX_BITS} bits, not {flen}", "Use BINARY(n) for more")
-    elif kind in _FSP_TYPES and decimal > _MAX_FSP:
+    elif kind in FSP_TYPES and decimal > _MAX_FSP:
         refuse_column(name, f"fractional seconds {decimal} are too many (at most {_MAX_FSP})", f"Use {_MAX_FSP}")
     elif kind is MySQLType.VECTOR_FLOAT32 and flen > _MAX_VECTOR:
         refuse_column(name, f"{flen} dimensions are too many (at most {_MAX_VECTOR})", "Use fewer")
@@ -324,7 +325,7 @@ class _Builder:
         return Constraint("primary" if kind == "primary" else "unique", "", (part,), options, offset=offset)
 
     def _on_update(self, column_type: ColumnType, value: DefaultExpression) -> ColumnFlag:
-        if column_type.type not in (MySQLType.TIMESTAMP, MySQLType.DATETIME) or value.fsp != column_type.decimal:
+        if column_type.type not in MOMENT_TYPES or value.fsp != column_type.decimal:
             self._fail(
                 "invalid ON UPDATE clause", "Use ON UPDATE CURRENT_TIMESTAMP with the column's fractional digits"
             )

@@ -26,9 +26,11 @@ from ticdc_emit.sql.nodes.expressions import ColumnName, DefaultExpression, Lite
 from ticdc_emit.sql.script import parse_expression
 from ticdc_emit.sql.types import (
     BLOB_TYPES,
+    CALENDAR_TYPES,
     FLOAT_TYPES,
     INTEGER_TYPES,
     LABEL_TYPES,
+    MOMENT_TYPES,
     STRING_TYPES,
     MySQLType,
     integer_range,
@@ -344,7 +346,6 @@ def _duration_fields(parsed: re.Match[str]) -> tuple[int, int, int, str]:
 
 # -- defaults ----------------------------------------------------------------------------------------------------------
 
-_DATE_TIMES = frozenset({MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP})
 _WITHOUT_LITERAL = frozenset({MySQLType.JSON, *BLOB_TYPES, MySQLType.VECTOR_FLOAT32})
 _ALLOWED_CALLS = frozenset(
     {
@@ -394,7 +395,7 @@ def _refuse(column: Column, why: str, remedy: str = "Give a value that the colum
 
 def _expression_default(default: DefaultExpression, column: Column) -> str:
     if default.kind == "now":
-        if column.type not in (MySQLType.TIMESTAMP, MySQLType.DATETIME):
+        if column.type not in MOMENT_TYPES:
             _refuse(
                 column, "CURRENT_TIMESTAMP is allowed in TIMESTAMP and DATETIME columns only", "Use one of these types"
             )
@@ -406,7 +407,7 @@ def _expression_default(default: DefaultExpression, column: Column) -> str:
             )
         return "CURRENT_TIMESTAMP"
     if default.kind == "today":
-        if column.type not in _DATE_TIMES:
+        if column.type not in CALENDAR_TYPES:
             _refuse(column, "CURRENT_DATE is allowed in DATE columns only", "Use DATE")
         return "CURRENT_DATE"
     name = function_name(default.text)
@@ -421,7 +422,7 @@ def _literal_default(literal: Literal, column: Column, zone: dt.tzinfo) -> str |
     kind = column.type
     if kind in _WITHOUT_LITERAL:
         return _empty_default(literal, column)
-    if kind in _DATE_TIMES:
+    if kind in CALENDAR_TYPES:
         return _date_time_default(literal, column, zone)
     if kind is MySQLType.BIT:
         return _bit_default(literal, column)

@@ -15,6 +15,8 @@ from ticdc_emit.errors import SchemaError
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
+    FLOAT_TYPES,
+    FSP_TYPES,
     INTEGER_TYPES,
     LABEL_TYPES,
     STRING_TYPES,
@@ -266,7 +268,6 @@ class TableInfo:
 _LABEL_ESCAPES = str.maketrans({"'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r"})  # parser/format: OutputFormat
 _UNSIGNED_IS_SILENT = frozenset({MySQLType.BIT, MySQLType.YEAR})
 _LENGTH_ONLY = frozenset({MySQLType.BIT, MySQLType.VARCHAR, MySQLType.STRING, MySQLType.VAR_STRING, MySQLType.YEAR})
-_FSP_ONLY = frozenset({MySQLType.TIMESTAMP, MySQLType.DATETIME, MySQLType.DURATION})
 
 
 def sql_type(column: Column) -> str:
@@ -299,9 +300,9 @@ def _length_suffix(column: Column) -> str:
     flen = default_flen if column.flen == UNSPECIFIED_LENGTH else column.flen
     decimal = default_decimal if column.decimal == UNSPECIFIED_LENGTH else column.decimal
     has_decimal = column.decimal not in (default_decimal, 0, UNSPECIFIED_LENGTH)
-    if kind in _FSP_ONLY:
+    if kind in FSP_TYPES:
         return f"({decimal})" if has_decimal else ""
-    if kind in (MySQLType.DOUBLE, MySQLType.FLOAT):
+    if kind in FLOAT_TYPES:
         return f"({flen},{decimal})" if has_decimal else ""
     if kind is MySQLType.NEWDECIMAL:
         return f"({flen},{decimal})"

@@ -33,10 +33,9 @@ from ticdc_emit.sql.nodes.tables import (
     Partitioning,
     TableOption,
 )
-from ticdc_emit.sql.types import ColumnFlag, MySQLType
+from ticdc_emit.sql.types import CALENDAR_TYPES, ColumnFlag
 
 _MAX_NAME, MAX_COLUMNS = 64, 1017
-_TTL_TYPES = frozenset({MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP})
 
 
 def check_identifier(name: str, what: str) -> None:
@@ -214,7 +213,7 @@ def with_ttl(state: TableState, options: tuple[TableOption, ...]) -> TableState:
             raise DdlError("TTL options need a table with TTL", remedy="Give TTL = column + INTERVAL ... too")
         return state
     column = state.column(name)
-    if column.type not in _TTL_TYPES:
+    if column.type not in CALENDAR_TYPES:
         raise DdlError(
             f"TTL column {name!r} must be a DATE, DATETIME or TIMESTAMP", remedy="Choose another column", column=name
         )

@@ -75,11 +75,18 @@ INT64_TYPES = WHOLE_TYPES | LABEL_TYPES
 
 DATE_TYPES = frozenset({MySQLType.DATE, MySQLType.NEWDATE})
 MOMENT_TYPES = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP})
+FSP_TYPES = MOMENT_TYPES | {MySQLType.DURATION}
+"""Values have fractional seconds."""
+
+CALENDAR_TYPES = MOMENT_TYPES | {MySQLType.DATE}
 BLOB_TYPES = (MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB)
 """TEXT and BLOB, by size."""
 
-STRING_TYPES = frozenset({MySQLType.VARCHAR, MySQLType.VAR_STRING, MySQLType.STRING, *BLOB_TYPES})
-TEMPORAL_TYPES = frozenset({MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION})
+CHAR_TYPES = frozenset({MySQLType.VARCHAR, MySQLType.VAR_STRING, MySQLType.STRING})
+"""CHAR, VARCHAR, BINARY and VARBINARY: their length counts characters, of binary data bytes."""
+
+STRING_TYPES = CHAR_TYPES | frozenset(BLOB_TYPES)
+TEMPORAL_TYPES = FSP_TYPES | {MySQLType.DATE}
 
 
 def integer_range(kind: MySQLType, *, unsigned: bool) -> tuple[int, int]:
@@ -89,6 +96,7 @@ def integer_range(kind: MySQLType, *, unsigned: bool) -> tuple[int, int]:
 
 
 UNSPECIFIED_LENGTH = -1
+_ZERO_DATE, _ZERO_TIME = "0000-00-00", "00:00:00"
 AvroType: TypeAlias = Literal["int", "long", "float", "double", "bytes", "string", "decimal"]
 
 
@@ -100,7 +108,8 @@ class TypeFacts(NamedTuple):
     ``binary_jdbc``: those in Debezium. ``connect``: the Kafka Connect type, ``connect_name`` its meaning, which is of
     version 1. ``avro``: the type in Avro messages, ``None`` for one that no row change carries; ``avro_name``: its
     ``tidb_type`` there, "" if the character set decides. ``eval``: TiDB's evaluation type. ``arrow``: the Arrow type
-    whose values are native ones, "" if it depends on the column.
+    whose values are native ones, "" if it depends on the column. ``zero``: what a new NOT NULL column has in existing
+    rows, without a fraction; ``None`` if the column decides, or only TiDB knows it.
     """
 
     name: str
@@ -116,23 +125,26 @@ class TypeFacts(NamedTuple):
     avro_name: str = ""
     eval: str = "string"
     arrow: str = ""
+    zero: str | None = None
 
 
 def _integer(name: str, length: int, connect: str, canal: int, jdbc: int) -> TypeFacts:
-    return TypeFacts(name, length, 0, "", canal, jdbc, connect=connect, avro="int", avro_name="INT", eval="int")
+    return TypeFacts(
+        name, length, 0, "", canal, jdbc, connect=connect, avro="int", avro_name="INT", eval="int", zero="0"
+    )
 
 
 def _float(name: str, length: int, canal: int, jdbc: int, avro: Literal["float", "double"]) -> TypeFacts:
     facts = TypeFacts(name, length, canal=canal, jdbc=jdbc, connect=avro, avro=avro, avro_name=name.upper())
-    return facts._replace(eval="real", arrow=avro)
+    return facts._replace(eval="real", arrow=avro, zero="0")
 
 
 def _time(
-    name: str, length: int, canal: int, jdbc: int, connect: str, meaning: str, evaluation: str, arrow: str
+    name: str, length: int, canal: int, jdbc: int, connect: str, meaning: str, evaluation: str, arrow: str, zero: str
 ) -> TypeFacts:
     meaning = f"io.debezium.time.{meaning}"
     facts = TypeFacts(name, length, 0, "", canal, jdbc, 2004, connect, meaning, "string", name.upper())
-    return facts._replace(eval=evaluation, arrow=arrow)
+    return facts._replace(eval=evaluation, arrow=arrow, zero=zero)
 
 
 def _label(name: str, canal: int, meaning: str) -> TypeFacts:
@@ -142,7 +154,7 @@ def _label(name: str, canal: int, meaning: str) -> TypeFacts:
 
 
 def _text(name: str, length: int, binary_name: str, canal: int, jdbc: int = 12, binary_jdbc: int = 2004) -> TypeFacts:
-    return TypeFacts(name, length, 0, binary_name, canal, jdbc, binary_jdbc, avro="string")
+    return TypeFacts(name, length, 0, binary_name, canal, jdbc, binary_jdbc, avro="string", zero="")
 
 
 TYPES = {
@@ -156,16 +168,37 @@ TYPES = {
     MySQLType.FLOAT: _float("float", 12, 7, 6, "float"),
     MySQLType.DOUBLE: _float("double", 22, 8, 8, "double"),
     MySQLType.NEWDECIMAL: TypeFacts(
-        "decimal", 10, 0, canal=3, jdbc=3, connect="double", avro="decimal", avro_name="DECIMAL", eval="decimal"
+        "decimal",
+        10,
+        0,
+        canal=3,
+        jdbc=3,
+        connect="double",
+        avro="decimal",
+        avro_name="DECIMAL",
+        eval="decimal",
+        zero="0",
     ),
-    MySQLType.YEAR: _time("year", 4, 12, 4, "int32", "Year", "int", "int32")._replace(avro="int"),
-    MySQLType.DATE: _time("date", 10, 91, 91, "int32", "Date", "datetime", "date32"),
-    MySQLType.NEWDATE: _time("date", -1, 91, 91, "int32", "Date", "string", "")._replace(
+    MySQLType.YEAR: _time("year", 4, 12, 4, "int32", "Year", "int", "int32", "0")._replace(avro="int"),
+    MySQLType.DATE: _time("date", 10, 91, 91, "int32", "Date", "datetime", "date32", _ZERO_DATE),
+    MySQLType.NEWDATE: _time("date", -1, 91, 91, "int32", "Date", "string", "", _ZERO_DATE)._replace(
         decimals=-1, avro=None, avro_name=""
     ),
-    MySQLType.DATETIME: _time("datetime", 19, 93, 93, "int64", "Timestamp", "datetime", "timestamp[us]"),
-    MySQLType.TIMESTAMP: _time("timestamp", 19, 93, 2014, "string", "ZonedTimestamp", "timestamp", "timestamp[us]"),
-    MySQLType.DURATION: _time("time", 10, 92, 92, "int64", "MicroTime", "duration", "string"),
+    MySQLType.DATETIME: _time(
+        "datetime", 19, 93, 93, "int64", "Timestamp", "datetime", "timestamp[us]", f"{_ZERO_DATE} {_ZERO_TIME}"
+    ),
+    MySQLType.TIMESTAMP: _time(
+        "timestamp",
+        19,
+        93,
+        2014,
+        "string",
+        "ZonedTimestamp",
+        "timestamp",
+        "timestamp[us]",
+        f"{_ZERO_DATE} {_ZERO_TIME}",
+    ),
+    MySQLType.DURATION: _time("time", 10, 92, 92, "int64", "MicroTime", "duration", "string", _ZERO_TIME),
     MySQLType.STRING: _text("char", 1, "binary", 1, 1, -2),
     MySQLType.VARCHAR: _text("varchar", 5, "varbinary", 12, 12, -3),
     MySQLType.VAR_STRING: _text("var_string", 5, "", 12, 12, -3),
@@ -174,9 +207,9 @@ TYPES = {
     MySQLType.MEDIUM_BLOB: _text("mediumtext", (1 << 24) - 1, "mediumblob", 2005),
     MySQLType.LONG_BLOB: _text("longtext", (1 << 32) - 1, "longblob", 2005),
     MySQLType.ENUM: _label("enum", 4, "Enum"),
-    MySQLType.SET: _label("set", -7, "EnumSet"),
+    MySQLType.SET: _label("set", -7, "EnumSet")._replace(zero=""),
     MySQLType.BIT: TypeFacts(
-        "bit", 1, 0, "", -7, -7, 2004, "bytes", "io.debezium.data.Bits", "bytes", "BIT", "int", "int64"
+        "bit", 1, 0, "", -7, -7, 2004, "bytes", "io.debezium.data.Bits", "bytes", "BIT", "int", "int64", "0"
     ),
     MySQLType.JSON: TypeFacts(
         "json",
@@ -188,6 +221,7 @@ TYPES = {
         avro_name="JSON",
         eval="json",
         arrow="string",
+        zero="null",
     ),
     MySQLType.VECTOR_FLOAT32: TypeFacts(
         "vector",

@@ -25,7 +25,7 @@ from ticdc_emit.errors import StrategyError
 from ticdc_emit.schema.defaults import float_text, time_zone_of
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.charsets import python_codec
-from ticdc_emit.sql.types import INTEGER_TYPES, STRING_TYPES, MySQLType, integer_range
+from ticdc_emit.sql.types import CHAR_TYPES, INTEGER_TYPES, STRING_TYPES, MySQLType, integer_range
 
 __all__ = ["document_text", "single_text", "values"]
 
@@ -174,9 +174,8 @@ def _vectors(column: Column) -> _Texts:
 
 
 def _characters(column: Column) -> _Texts:
-    is_counted = column.type in (MySQLType.STRING, MySQLType.VARCHAR, MySQLType.VAR_STRING)
     room = column.flen if column.flen >= 0 else _LONGEST
-    longest = min(room if is_counted else room // _WIDEST_CHARACTER, _LONGEST)
+    longest = min(room if column.type in CHAR_TYPES else room // _WIDEST_CHARACTER, _LONGEST)
     codec, greatest = python_codec(column.charset), _UTF8_3_LAST if column.charset == "utf8" else None
     if column.charset == "ascii":
         codec = "ascii"

@@ -36,10 +36,12 @@ from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (
     BLOB_TYPES,
     FLOAT_TYPES,
+    FSP_TYPES,
     INTEGER_TYPES,
     LABEL_TYPES,
     STRING_TYPES,
-    WHOLE_TYPES,
+    TEMPORAL_TYPES,
+    TYPES,
     MySQLType,
 )
 
@@ -47,11 +49,10 @@ Row: TypeAlias = "dict[str, str | None]"
 """The values of a row's columns in canonical text, ``None`` for NULL."""
 
 _Cast: TypeAlias = Callable[[str], str]
-_FRACTIONS = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION})
 _SAME_TEXT = frozenset({MySQLType.YEAR, MySQLType.JSON, MySQLType.DATE, MySQLType.NEWDATE, MySQLType.DOUBLE})
 _DIGITS = Context(prec=65)  # of a DECIMAL
 _REPLACEMENT = "\ufffd"  # TiDB's replacement in a default that is not UTF-8
-_ZERO_DAY, _ZERO_CLOCK = "0000-00-00", "00:00:00"
+_ZERO_DAY = "0000-00-00"
 
 
 def rows_after_ddl(rows: Iterable[Row], before: TableInfo, after: TableInfo, time_zone: str) -> Iterator[Row]:
@@ -99,7 +100,7 @@ def _cast(old: Column, new: Column) -> _Cast:
     if old.type is new.type:
         if new.type is MySQLType.NEWDECIMAL and new.decimal >= old.decimal:
             return lambda text: _with_fraction(text, new.decimal)
-        if new.type in _FRACTIONS and _fsp(new) >= _fsp(old):
+        if new.type in FSP_TYPES and _fsp(new) >= _fsp(old):
             return lambda text: _with_fraction(text, _fsp(new))
         if new.type in LABEL_TYPES and new.elems[: len(old.elems)] == old.elems:
             return _same
@@ -164,7 +165,7 @@ def value_of_old_rows(column: Column, time_zone: str) -> str | None:
         return format(Decimal(text.strip()).quantize(scale, ROUND_HALF_UP, _DIGITS), "f")
     if kind is MySQLType.YEAR:
         return str(_year(text))
-    if kind in (MySQLType.DATE, *_FRACTIONS) and not text.lstrip("-")[:1].isdigit():
+    if kind in TEMPORAL_TYPES and not text.lstrip("-")[:1].isdigit():
         raise _unknown(column)  # an expression: the clock of TiDB
     if kind is MySQLType.TIMESTAMP and not text.startswith(_ZERO_DAY):
         return _in_zone(text, _fsp(column), time_zone)
@@ -186,27 +187,14 @@ def _unknown(column: Column) -> SchemaError:
 
 
 def _zero(column: Column) -> str:
-    kind = column.type
-    if kind in WHOLE_TYPES or kind in FLOAT_TYPES:
-        return "0"
-    if kind is MySQLType.NEWDECIMAL:
-        return _with_fraction("0", max(column.decimal, 0))
-    if kind in STRING_TYPES:
-        padding = bytes(column.flen) if column.is_binary and kind is MySQLType.STRING else b""
-        return _base64(padding)
+    kind, zero = column.type, TYPES[column.type].zero
     if kind is MySQLType.ENUM:
         return column.elems[0]
-    if kind is MySQLType.SET:
-        return ""
-    if kind is MySQLType.JSON:
-        return "null"
-    if kind is MySQLType.DURATION:
-        return _with_fraction(_ZERO_CLOCK, _fsp(column))
-    if kind is MySQLType.DATE:
-        return _ZERO_DAY
-    if kind in _FRACTIONS:
-        return _with_fraction(f"{_ZERO_DAY} {_ZERO_CLOCK}", _fsp(column))
-    raise _unknown(column)
+    if zero is None:
+        raise _unknown(column)
+    if kind is MySQLType.STRING and column.is_binary:
+        return _base64(bytes(column.flen))
+    return _with_fraction(zero, _fsp(column)) if kind in FSP_TYPES or kind is MySQLType.NEWDECIMAL else zero
 
 
 def _year(text: str) -> int:

@@ -29,6 +29,7 @@ from ticdc_emit.sql.script import parse_ddl
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
     FLOAT_TYPES,
+    FSP_TYPES,
     INTEGER_TYPES,
     LABEL_TYPES,
     STRING_TYPES,
@@ -183,7 +184,6 @@ _WITH_CHARSET = (
         MySQLType.NEWDECIMAL,
     }
 )
-_LENGTH_IS_FSP = frozenset({MySQLType.TIMESTAMP, MySQLType.DURATION, MySQLType.DATETIME})
 _LENGTH_UNLESS_DEFAULT = (
     FLOAT_TYPES
     | INTEGER_TYPES
@@ -295,7 +295,7 @@ def _length(column: Column) -> int | None:
     if kind is MySQLType.ENUM:
         return 1
     length = -1
-    if kind in _LENGTH_IS_FSP:
+    if kind in FSP_TYPES:
         length = column.decimal
     elif kind in (MySQLType.YEAR, MySQLType.NEWDECIMAL):
         length = column.flen

@@ -44,7 +44,7 @@ from ticdc_emit.protocols.events import (
 )
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import BLOB_TYPES, WHOLE_TYPES, MySQLType
+from ticdc_emit.sql.types import BLOB_TYPES, CHAR_TYPES, FLOAT_TYPES, LABEL_TYPES, WHOLE_TYPES, MySQLType
 
 _LENGTH = 8
 _VERSION = (1).to_bytes(_LENGTH, "big")
@@ -151,7 +151,6 @@ OpenMessage: TypeAlias = "OpenRow | OpenDdl | OpenWatermark"
 
 _ESCAPE = re.compile(r'\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|([abtnvfr"\\])|)')
 _LETTERS = {"a": b"\a", "b": b"\b", "t": b"\t", "n": b"\n", "v": b"\v", "f": b"\f", "r": b"\r", '"': b'"', "\\": b"\\"}
-_CHARACTERS = frozenset({MySQLType.VARCHAR, MySQLType.VAR_STRING, MySQLType.STRING})
 
 
 def open_convert(column: Column) -> Convert | None:
@@ -165,7 +164,7 @@ def open_convert(column: Column) -> Convert | None:
 
 def open_type_convert(column: OpenColumn) -> Convert | None:
     """Return the same for a column that is known only from a message."""
-    if column.type in (MySQLType.ENUM, MySQLType.SET):
+    if column.type in LABEL_TYPES:
         return str
     return _convert(column.type, is_binary=column.is_binary)
 
@@ -173,11 +172,11 @@ def open_type_convert(column: OpenColumn) -> Convert | None:
 def _convert(kind: int, *, is_binary: bool) -> Convert | None:
     if kind in WHOLE_TYPES:
         return _whole
-    if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
+    if kind in FLOAT_TYPES:
         return _single if kind == MySQLType.FLOAT else _double
     if kind in BLOB_TYPES:
         return _blob if is_binary else _base64_text
-    return _binary if kind in _CHARACTERS and is_binary else None
+    return _binary if kind in CHAR_TYPES and is_binary else None
 
 
 def _whole(value: Any) -> str:

@@ -24,7 +24,7 @@ from ticdc_emit.sql.inference.operands import (
     Eval,
     Operand,
 )
-from ticdc_emit.sql.types import BINARY_CHARSET, ColumnFlag, MySQLType
+from ticdc_emit.sql.types import BINARY_CHARSET, CALENDAR_TYPES, ColumnFlag, MySQLType
 
 _DATE_WIDTH, _DATETIME_WIDTH, _DURATION_WIDTH = 10, 19, 10
 _KEPT_FLAGS = ColumnFlag.UNSIGNED | ColumnFlag.NOT_NULL
@@ -170,7 +170,7 @@ def _with_text_length(text: Operand, source: Operand) -> Operand:
 
 
 def _as_datetime(operand: Operand) -> Operand:
-    if operand.type in (MySQLType.DATETIME, MySQLType.DATE, MySQLType.TIMESTAMP):
+    if operand.type in CALENDAR_TYPES:
         return operand
     match operand.eval:
         case Eval.INT:

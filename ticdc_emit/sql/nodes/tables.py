@@ -16,7 +16,7 @@ from typing import Literal as Choice
 from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined, special_comment, string
 from ticdc_emit.sql.nodes.expressions import ColumnName, Default, DefaultExpression, Expression, Literal
-from ticdc_emit.sql.types import BLOB_TYPES, LABEL_TYPES, MySQLType, type_name
+from ticdc_emit.sql.types import BLOB_TYPES, FLOAT_TYPES, FSP_TYPES, LABEL_TYPES, MySQLType, type_name
 from ticdc_emit.sql.words import quoted
 
 __all__ = [
@@ -50,8 +50,7 @@ __all__ = [
 ]
 
 
-_TIMES = (MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION)
-_WITH_SCALE = (MySQLType.FLOAT, MySQLType.DOUBLE, MySQLType.NEWDECIMAL)
+_WITH_SCALE = FLOAT_TYPES | {MySQLType.NEWDECIMAL}
 _CHARS = (MySQLType.STRING, MySQLType.VARCHAR)
 _BINARY = "binary"
 
@@ -85,7 +84,7 @@ class TypeSpec:
         if self.type in LABEL_TYPES:
             labels = (elem if isinstance(elem, str) else elem.decode(errors="surrogateescape") for elem in self.elems)
             return f"({','.join(map(string, labels))})"
-        length = self.decimal if self.type in _TIMES else self.flen
+        length = self.decimal if self.type in FSP_TYPES else self.flen
         if length < 0:
             return ""
         return f"({length},{self.decimal})" if self.type in _WITH_SCALE and self.decimal >= 0 else f"({length})"

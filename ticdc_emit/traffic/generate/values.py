@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import (
+    CALENDAR_TYPES,
     FLOAT_TYPES,
     INTEGER_TYPES,
     LABEL_TYPES,
@@ -93,7 +94,7 @@ def is_constant(column: Column) -> bool:
     known = set(tokens(column.name))
     if column.type in STRING_TYPES and not column.is_binary:
         return meaning(column) in LASTING
-    if column.type in (MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DATE):
+    if column.type in CALENDAR_TYPES:
         return not column.flags & ColumnFlag.ON_UPDATE_NOW and bool(known & (_CREATED | _BIRTHDAYS))
     return bool(known & {"age", "birth"}) or (len(known) > 1 and "id" in known)
 
