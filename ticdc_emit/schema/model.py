@@ -75,6 +75,16 @@ class Column:
         return replace(self.kind, flen=NO_LIMIT).kind if self.is_text else self.kind
 
     @property
+    def length(self) -> int:
+        """``flen``, or the type's if the DDL has none."""
+        return TYPES[self.type].length if self.flen == UNSPECIFIED_LENGTH else self.flen
+
+    @property
+    def scale(self) -> int:
+        """``decimal``, or the type's if the DDL has none."""
+        return TYPES[self.type].decimals if self.decimal == UNSPECIFIED_LENGTH else self.decimal
+
+    @property
     def nullable(self) -> bool:
         return not _has(self.flags, _NOT_NULL)
 
@@ -296,18 +306,16 @@ def _length_suffix(column: Column) -> str:
     kind = column.type
     if kind in LABEL_TYPES:
         return "(" + ",".join("'" + label.translate(_LABEL_ESCAPES) + "'" for label in column.elems) + ")"
-    default_flen, default_decimal = TYPES[kind].length, TYPES[kind].decimals
-    flen = default_flen if column.flen == UNSPECIFIED_LENGTH else column.flen
-    decimal = default_decimal if column.decimal == UNSPECIFIED_LENGTH else column.decimal
-    has_decimal = column.decimal not in (default_decimal, 0, UNSPECIFIED_LENGTH)
+    length, scale = column.length, column.scale
+    has_scale = scale not in (TYPES[kind].decimals, 0)
     if kind in FSP_TYPES:
-        return f"({decimal})" if has_decimal else ""
+        return f"({scale})" if has_scale else ""
     if kind in FLOAT_TYPES:
-        return f"({flen},{decimal})" if has_decimal else ""
+        return f"({length},{scale})" if has_scale else ""
     if kind is MySQLType.NEWDECIMAL:
-        return f"({flen},{decimal})"
+        return f"({length},{scale})"
     if kind in _LENGTH_ONLY or kind in INTEGER_TYPES:
-        return f"({flen})"
+        return f"({length})"
     if kind is MySQLType.VECTOR_FLOAT32 and column.flen != UNSPECIFIED_LENGTH:
         return f"({column.flen})"
     return ""

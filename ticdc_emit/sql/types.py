@@ -96,7 +96,7 @@ def integer_range(kind: MySQLType, *, unsigned: bool) -> tuple[int, int]:
 
 
 UNSPECIFIED_LENGTH = -1
-_ZERO_DATE, _ZERO_TIME = "0000-00-00", "00:00:00"
+_ZERO_DATE, _ZERO_TIME, _ZERO_MOMENT = "0000-00-00", "00:00:00", "0000-00-00 00:00:00"
 AvroType: TypeAlias = Literal["int", "long", "float", "double", "bytes", "string", "decimal"]
 
 
@@ -129,9 +129,8 @@ class TypeFacts(NamedTuple):
 
 
 def _integer(name: str, length: int, connect: str, canal: int, jdbc: int) -> TypeFacts:
-    return TypeFacts(
-        name, length, 0, "", canal, jdbc, connect=connect, avro="int", avro_name="INT", eval="int", zero="0"
-    )
+    facts = TypeFacts(name, length, 0, "", canal, jdbc, connect=connect, avro="int", avro_name="INT")
+    return facts._replace(eval="int", zero="0")
 
 
 def _float(name: str, length: int, canal: int, jdbc: int, avro: Literal["float", "double"]) -> TypeFacts:
@@ -184,9 +183,7 @@ TYPES = {
     MySQLType.NEWDATE: _time("date", -1, 91, 91, "int32", "Date", "string", "", _ZERO_DATE)._replace(
         decimals=-1, avro=None, avro_name=""
     ),
-    MySQLType.DATETIME: _time(
-        "datetime", 19, 93, 93, "int64", "Timestamp", "datetime", "timestamp[us]", f"{_ZERO_DATE} {_ZERO_TIME}"
-    ),
+    MySQLType.DATETIME: _time("datetime", 19, 93, 93, "int64", "Timestamp", "datetime", "timestamp[us]", _ZERO_MOMENT),
     MySQLType.TIMESTAMP: _time(
         "timestamp",
         19,
@@ -196,7 +193,7 @@ TYPES = {
         "ZonedTimestamp",
         "timestamp",
         "timestamp[us]",
-        f"{_ZERO_DATE} {_ZERO_TIME}",
+        _ZERO_MOMENT,
     ),
     MySQLType.DURATION: _time("time", 10, 92, 92, "int64", "MicroTime", "duration", "string", _ZERO_TIME),
     MySQLType.STRING: _text("char", 1, "binary", 1, 1, -2),

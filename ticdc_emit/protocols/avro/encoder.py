@@ -61,7 +61,6 @@ from ticdc_emit.sql.types import (
     LABEL_TYPES,
     STRING_TYPES,
     TYPES,
-    UNSPECIFIED_LENGTH,
     AvroType,
     MySQLType,
 )
@@ -242,12 +241,12 @@ def _field(column: Column, options: CodecConfig, switches: AvroSwitches) -> str:
 def _type(column: Column, kind: AvroType) -> str:
     parameters = {"tidb_type": _tidb_type(column)}
     if column.type is MySQLType.BIT:
-        parameters["length"] = str(_flen(column))
+        parameters["length"] = str(column.length)
     if column.type in LABEL_TYPES:
         parameters["allowed"] = ",".join(escaped_label(label) for label in column.elems)
     printed = ",".join(f'"{name}":{json_text(parameters[name])}' for name in sorted(parameters))
     logical = (
-        f',"logicalType":"decimal","precision":{_flen(column)},"scale":{_scale(column)}' if kind == "decimal" else ""
+        f',"logicalType":"decimal","precision":{column.length},"scale":{column.scale}' if kind == "decimal" else ""
     )
     return f'{{"type":"{"bytes" if kind == "decimal" else kind}","connect.parameters":{{{printed}}}{logical}}}'
 
@@ -255,14 +254,6 @@ def _type(column: Column, kind: AvroType) -> str:
 def _tidb_type(column: Column) -> str:
     name = TYPES[column.type].avro_name or ("BLOB" if column.is_binary else "TEXT")
     return f"{name} UNSIGNED" if column.unsigned and column.type in INTEGER_TYPES else name
-
-
-def _flen(column: Column) -> int:
-    return TYPES[column.type].length if column.flen == UNSPECIFIED_LENGTH else column.flen
-
-
-def _scale(column: Column) -> int:
-    return TYPES[column.type].decimals if column.decimal == UNSPECIFIED_LENGTH else column.decimal
 
 
 _FORM = "avro"

@@ -277,8 +277,7 @@ def _type_texts(column: Column) -> tuple[str, str]:
 
 def _type_length(column: Column) -> str:
     if column.type is MySQLType.DOUBLE and column.decimal > 0:
-        width = column.flen if column.flen >= 0 else TYPES[column.type].length
-        return f"({width},{column.decimal})"
+        return f"({column.length},{column.decimal})"
     return f"({column.flen})" if column.type is MySQLType.VECTOR_FLOAT32 and column.flen >= 0 else ""
 
 
