@@ -88,7 +88,7 @@ def arranged(plan: Plan, block: pa.RecordBatch, late_until: int | None) -> Any:
     try:
         for rows in sorter.gather([block]):
             for piece in (own for each in sorter.sort(rows) for own in each.by_table()):
-                pairs = zip(piece.keys.to_pylist(), piece.batch.to_pylist(), strict=True)
+                pairs = zip(piece.order_keys.to_pylist(), piece.batch.to_pylist(), strict=True)
                 found.setdefault(piece.tables.name, []).extend(pairs)
     except TicdcEmitError as fault:
         return type(fault), str(fault)

@@ -55,7 +55,7 @@ class CountingSink:
 
 
 class _Counter(TaskWriter):
-    def check_place(self, topic: str, partition: int) -> None:
+    def check_target(self, topic: str, partition: int) -> None:
         pass
 
     def enqueue(self, batch: PartitionBatch) -> None:

@@ -25,7 +25,7 @@ from rich.text import Text
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Protocol, load_changefeed
 from ticdc_emit.config.document import read_document
 from ticdc_emit.consume.tail import TailLine
-from ticdc_emit.delivery.base import Message, Place
+from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 
@@ -82,7 +82,7 @@ def messages_of_run(
 ) -> list[Message]:
     """Return the newest messages of each partition of the topics that a run sent to."""
     if config.sink_uri.embedded:
-        newest: dict[Place, deque[Message]] = {}
+        newest: dict[Target, deque[Message]] = {}
         for message in messages_at(config, None):
             newest.setdefault(message[:2], deque(maxlen=_READ_BACK)).append(message)
         return [message for place in newest.values() for message in place if message.topic in set(topics)]

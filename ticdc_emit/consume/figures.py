@@ -19,7 +19,7 @@ import numpy as np
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.consume.invariants import Finding, Seen
 from ticdc_emit.consume.verify import Verifier
-from ticdc_emit.delivery.base import Message, Place
+from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures import COLOURS, panels, require_plotly
@@ -54,7 +54,7 @@ class Point:
     text: str = ""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Target:
         """Topic and partition."""
         return self.topic, self.partition
 
@@ -69,7 +69,7 @@ class Points:
     """Collects the points of messages."""
 
     all: list[Point] = field(default_factory=list)
-    _controls: set[tuple[Place, str, int | None, str]] = field(default_factory=set)
+    _controls: set[tuple[Target, str, int | None, str]] = field(default_factory=set)
     _last: tuple[str, int, int] | None = None
 
     def see(self, message: Message, seen: Seen | None) -> None:
@@ -206,7 +206,7 @@ def _counts_by_partition(points: Sequence[Point], axis: _Axis) -> list[tuple[str
     places = sorted(
         place for place, _ in total.most_common(_MOST_PARTITIONS if len(total) > _MOST_PARTITIONS + 1 else None)
     )
-    grouped: dict[Place | None, list[Point]] = defaultdict(list)
+    grouped: dict[Target | None, list[Point]] = defaultdict(list)
     for point in sent:
         grouped[point.place if point.place in set(places) else None].append(point)
     shown = [(f"{topic}/{number}", axis.counts(grouped[topic, number]).tolist()) for topic, number in places]
@@ -216,8 +216,8 @@ def _counts_by_partition(points: Sequence[Point], axis: _Axis) -> list[tuple[str
 def _add_lags(figure: Figure, points: Sequence[Point], axis: _Axis) -> None:
     """Draw for each bin the greatest distance of a row from the last watermark before it in its partition."""
     go = require_plotly()
-    passed: dict[Place, int] = {}
-    lags: dict[Place, list[tuple[Point, float]]] = defaultdict(list)
+    passed: dict[Target, int] = {}
+    lags: dict[Target, list[tuple[Point, float]]] = defaultdict(list)
     for point in points:
         if point.time_ms is None:
             continue
@@ -338,9 +338,9 @@ def timeline_figure(
     return figure
 
 
-def _key_in_several_partitions(points: Sequence[Point]) -> tuple[str, list[Place]]:
+def _key_in_several_partitions(points: Sequence[Point]) -> tuple[str, list[Target]]:
     """Return the first key whose changes are in several partitions of a topic, and those partitions, at most five."""
-    places_of: dict[tuple[str, str, str], dict[Place, None]] = {}
+    places_of: dict[tuple[str, str, str], dict[Target, None]] = {}
     for point in points:
         if point.is_row and point.key:
             places_of.setdefault((point.topic, point.table, point.key), {})[point.place] = None

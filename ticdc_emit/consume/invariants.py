@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.delivery.base import Message, Place
+from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.errors import ClaimCheckError
 from ticdc_emit.protocols.avro.decoder import AvroRow
 from ticdc_emit.protocols.decoder import EventReader, read_claim
@@ -81,7 +81,7 @@ class Seen:
     first: bool = True
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Target:
         """Topic and partition."""
         return self.message.topic, self.message.partition
 
@@ -124,13 +124,13 @@ class Stream:
     """What is known about the topics. ``firsts``: the first offset seen in each partition."""
 
     partitions: dict[str, int] = field(default_factory=dict)
-    firsts: dict[Place, int] = field(default_factory=dict)
+    firsts: dict[Target, int] = field(default_factory=dict)
 
-    def places(self, topic: str) -> Iterator[Place]:
+    def places(self, topic: str) -> Iterator[Target]:
         """All partitions of a topic."""
         return ((topic, number) for number in range(self.partitions.get(topic, 0)))
 
-    def begins(self, place: Place) -> bool:
+    def begins(self, place: Target) -> bool:
         """Return whether a partition was read from its beginning."""
         return self.firsts.get(place, 0) == 0
 
@@ -273,9 +273,9 @@ class Watermarks(Invariant):
     name = "watermark"
 
     def __init__(self) -> None:
-        self._highest: dict[Place, tuple[int, int]] = {}
-        self._known: set[tuple[Place, int]] = set()
-        self._statements: set[tuple[Place, int | None, str]] = set()
+        self._highest: dict[Target, tuple[int, int]] = {}
+        self._known: set[tuple[Target, int]] = set()
+        self._statements: set[tuple[Target, int | None, str]] = set()
 
     def see(self, seen: Seen) -> Iterable[Finding]:
         event, place = seen.event, seen.place
@@ -319,9 +319,9 @@ class SchemaFirst(Invariant):
 
     def __init__(self, *, everywhere: bool) -> None:
         self._everywhere = everywhere
-        self._shown: dict[Place, set[_Version]] = {}
+        self._shown: dict[Target, set[_Version]] = {}
         self._stated: set[tuple[str, _Version]] = set()
-        self._missing: dict[tuple[Place, _Version], Seen] = {}
+        self._missing: dict[tuple[Target, _Version], Seen] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:
         shown = self._shown.setdefault(seen.place, set())

@@ -16,7 +16,7 @@ from operator import itemgetter
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.consume.readers import reader_for
-from ticdc_emit.delivery.base import Message, Place
+from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, Redelivery, Row, RowKey, TableName
@@ -65,15 +65,15 @@ class ReferenceConsumer:
         self._partitions = partitions
         self._known_partitions = set() if isinstance(partitions, int) else _partitions_of(partitions)
         self._watermark = -1
-        self._pending: list[tuple[int, bool, int, RowEvent | DdlEvent, Place]] = []
+        self._pending: list[tuple[int, bool, int, RowEvent | DdlEvent, Target]] = []
         self._waiting_ddl: list[tuple[int, DdlEvent]] = []
-        self._rows_without_table: list[tuple[RowEvent, int | None, Place]] = []
+        self._rows_without_table: list[tuple[RowEvent, int | None, Target]] = []
         self._known_ddl: set[tuple[int | None, str, str, str]] = set()
-        self._redelivery: dict[Place, dict[TableName, Redelivery]] = {}
+        self._redelivery: dict[Target, dict[TableName, Redelivery]] = {}
         self._arrivals = 0
         self.duplicates = 0
         self.skipped = 0
-        self.watermarks: dict[Place, int] = {}
+        self.watermarks: dict[Target, int] = {}
 
     @property
     def tables(self) -> dict[TableName, dict[RowKey, Row]]:
@@ -136,7 +136,7 @@ class ReferenceConsumer:
             )
         self._known_partitions |= _partitions_of({topic: count})
 
-    def _receive(self, event: Event, place: Place) -> None:
+    def _receive(self, event: Event, place: Target) -> None:
         if isinstance(event, RowEvent):
             if self._check is not None:
                 self._check(event)
@@ -146,7 +146,7 @@ class ReferenceConsumer:
         elif isinstance(event, DdlEvent):
             self._receive_ddl(event, place)
 
-    def _receive_row(self, event: RowEvent, place: Place) -> None:
+    def _receive_row(self, event: RowEvent, place: Target) -> None:
         commit = _commit_of(event)
         if commit is not None and self._is_repeated(event, commit, place):
             self.duplicates += 1
@@ -157,7 +157,7 @@ class ReferenceConsumer:
             self._arrivals += 1
             heappush(self._pending, (commit, False, self._arrivals, event, place))
 
-    def _is_repeated(self, event: RowEvent, commit: int, place: Place) -> bool:
+    def _is_repeated(self, event: RowEvent, commit: int, place: Target) -> bool:
         if self._waits and commit <= self.watermarks.get(place, -1):
             for redelivery in self._redelivery.get(place, {}).values():
                 redelivery.begin_again()
@@ -167,7 +167,7 @@ class ReferenceConsumer:
         known = self._redelivery.setdefault(place, {}).setdefault((event.schema, event.table), Redelivery())
         return known.is_repeated(event, commit)
 
-    def _receive_ddl(self, event: DdlEvent, place: Place) -> None:
+    def _receive_ddl(self, event: DdlEvent, place: Target) -> None:
         commit = _commit_of(event)
         statement = commit, event.schema, event.table, event.query
         if statement in self._known_ddl:  # every partition has it, perhaps several times
@@ -180,7 +180,7 @@ class ReferenceConsumer:
         else:
             self._apply_ddl(event, commit, may_wait=True)
 
-    def _receive_watermark(self, commit_ts: int, place: Place) -> None:
+    def _receive_watermark(self, commit_ts: int, place: Target) -> None:
         known = self.watermarks.get(place, -1)
         if commit_ts <= known:
             self.duplicates += 1
@@ -223,7 +223,7 @@ class ReferenceConsumer:
         for row in left:
             self._apply_row(*row)
 
-    def _apply_row(self, event: RowEvent, commit: int | None, place: Place, *, last: bool = False) -> None:
+    def _apply_row(self, event: RowEvent, commit: int | None, place: Target, *, last: bool = False) -> None:
         outcome = self._tables.row(event, commit, place)
         if outcome is Outcome.REPEATED:
             self.duplicates += 1
@@ -234,7 +234,7 @@ class ReferenceConsumer:
                 self._rows_without_table.append((event, commit, place))
 
 
-def _partitions_of(partitions: Mapping[str, int]) -> set[Place]:
+def _partitions_of(partitions: Mapping[str, int]) -> set[Target]:
     return {(topic, number) for topic, count in partitions.items() for number in range(count)}
 
 

@@ -36,8 +36,8 @@ class Message(NamedTuple):
     value: bytes | None
 
     def __repr__(self) -> str:
-        place = f"{self.topic}/{self.partition}@{self.offset}"
-        return f"<Message {place} key={short_bytes(self.key)} value={short_bytes(self.value)}>"
+        where = f"{self.topic}/{self.partition}@{self.offset}"
+        return f"<Message {where} key={short_bytes(self.key)} value={short_bytes(self.value)}>"
 
     def _repr_html_(self) -> str:
         facts = [("key", short_bytes(self.key, 1000)), ("value", short_bytes(self.value, 1000))]
@@ -77,7 +77,7 @@ integer type for the partition.  ``commit_ts`` is for ordering the rows; writers
 """
 
 
-Place = tuple[str, int]
+Target = tuple[str, int]
 """Topic and partition."""
 
 
@@ -98,7 +98,7 @@ class DeliveryReport:
     ``retries``: the number of retries after failed or lost connections to the sink.
     """
 
-    per_partition: Mapping[Place, PartitionCount] = field(default_factory=dict)
+    per_partition: Mapping[Target, PartitionCount] = field(default_factory=dict)
     retries: int = 0
 
     @property
@@ -112,8 +112,8 @@ class DeliveryReport:
 
     def __add__(self, other: DeliveryReport) -> DeliveryReport:
         counts = dict(self.per_partition)
-        for place, count in other.per_partition.items():
-            counts[place] = counts.get(place, PartitionCount()).plus(count)
+        for target, count in other.per_partition.items():
+            counts[target] = counts.get(target, PartitionCount()).plus(count)
         return DeliveryReport(counts, self.retries + other.retries)
 
     def to_dict(self) -> dict[str, object]:
@@ -330,12 +330,12 @@ def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:
     return sizes
 
 
-def _check_sizes(sizes: npt.NDArray[np.int64], max_message_bytes: int, place: Callable[[int], Place]) -> None:
-    """``place``: of the message with that number."""
+def _check_sizes(sizes: npt.NDArray[np.int64], max_message_bytes: int, target: Callable[[int], Target]) -> None:
+    """``target``: of the message with that number."""
     if int(sizes.max(initial=0)) <= max_message_bytes:
         return
     row = int(np.argmax(sizes > max_message_bytes))
-    topic, partition = place(row)
+    topic, partition = target(row)
     raise MessageTooLargeError(
         f"a message for topic {topic} has {sizes[row]} bytes, more than the limit of {max_message_bytes}",
         remedy="Raise max-message-bytes, in TiCDC's next the topic's max.message.bytes.",
@@ -353,13 +353,13 @@ class TaskWriter(ABC):
 
     def __init__(self, max_message_bytes: int) -> None:
         self._max_message_bytes = max_message_bytes
-        self._known: set[Place] = set()
-        self._pending: dict[Place, PartitionCount] = {}
+        self._known: set[Target] = set()
+        self._pending: dict[Target, PartitionCount] = {}
         self._failure: TicdcEmitError | None = None
         self._closed = False
 
     @abstractmethod
-    def check_place(self, topic: str, partition: int) -> None:
+    def check_target(self, topic: str, partition: int) -> None:
         """Raise :class:`~ticdc_emit.errors.UnknownTopicError` unless the topic-partition exists."""
 
     @abstractmethod
@@ -408,13 +408,13 @@ class TaskWriter(ABC):
             self.close()
 
     def _enqueue_all(self, batches: list[PartitionBatch]) -> None:
-        for place in sorted({(batch.topic, batch.partition) for batch in batches} - self._known):
-            self.check_place(*place)
-            self._known.add(place)
+        for target in sorted({(batch.topic, batch.partition) for batch in batches} - self._known):
+            self.check_target(*target)
+            self._known.add(target)
         for batch in batches:
             self.enqueue(batch)
-            place, count = (batch.topic, batch.partition), PartitionCount(len(batch.sizes), int(batch.sizes.sum()))
-            self._pending[place] = self._pending.get(place, PartitionCount()).plus(count)
+            target, count = (batch.topic, batch.partition), PartitionCount(len(batch.sizes), int(batch.sizes.sum()))
+            self._pending[target] = self._pending.get(target, PartitionCount()).plus(count)
 
     @contextmanager
     def _failing(self) -> Iterator[None]:

@@ -65,27 +65,29 @@ _REFUSED = {
 }
 
 
-def check_parameters(place: StorageUri) -> None:
+def check_parameters(storage: StorageUri) -> None:
     """Refuse a parameter that is not acted on (:class:`ConfigError`), and warn of one that does not exist."""
-    given = _given(place)
+    given = _given(storage)
     for name, shown in zip(given, shown_names(given), strict=True):
-        if name in _REFUSED.get(place.kind, ()):
-            raise ConfigError(f"{name} of a {place.kind} storage is not supported", remedy="Remove it", option=_OPTION)
-        if name not in _KNOWN[place.kind]:
-            warn_of_option(f"{_OPTION}: {place.kind} has no parameter {shown}")
+        if name in _REFUSED.get(storage.kind, ()):
+            raise ConfigError(
+                f"{name} of a {storage.kind} storage is not supported", remedy="Remove it", option=_OPTION
+            )
+        if name not in _KNOWN[storage.kind]:
+            warn_of_option(f"{_OPTION}: {storage.kind} has no parameter {shown}")
 
 
-def protocol_and_options(place: StorageUri) -> tuple[str, dict[str, Any]]:
+def protocol_and_options(storage: StorageUri) -> tuple[str, dict[str, Any]]:
     """Return fsspec's protocol and the options of the file system.
 
     Raises :class:`ConfigError` for credentials that lack a part, and for an endpoint that cannot be one.
     """
-    protocol, make = _PROTOCOLS[place.kind]
-    return protocol, make(_given(place))
+    protocol, make = _PROTOCOLS[storage.kind]
+    return protocol, make(_given(storage))
 
 
-def _given(place: StorageUri) -> dict[str, str]:
-    return {name: value for name, value in place.parameters.reveal().items() if value}
+def _given(storage: StorageUri) -> dict[str, str]:
+    return {name: value for name, value in storage.parameters.reveal().items() if value}
 
 
 def _nothing(given: Mapping[str, str]) -> dict[str, Any]:
@@ -197,8 +199,8 @@ class ClaimStore:
 
     @hides_arguments
     def __post_init__(self) -> None:
-        check_parameters(self._place)
-        protocol_and_options(self._place)
+        check_parameters(self._storage)
+        protocol_and_options(self._storage)
 
     @classmethod
     def of(cls, handle: LargeMessageHandle) -> ClaimStore | None:
@@ -207,7 +209,7 @@ class ClaimStore:
         return cls(uri) if handle.claim_check and uri is not None else None
 
     @property
-    def _place(self) -> StorageUri:
+    def _storage(self) -> StorageUri:
         return StorageUri.parse(self.uri.reveal())
 
     def put(self, claims: Iterable[Claim]) -> None:
@@ -220,9 +222,9 @@ class ClaimStore:
         if not objects:
             return
         files = self._files()
-        store = _replace_files if self._place.kind == "file" else files.pipe
+        store = _replace_files if self._storage.kind == "file" else files.pipe
         what = "an object" if len(objects) == 1 else f"{len(objects)} objects"
-        self._try(lambda: store(objects), f"cannot store {what}", self._place.location)
+        self._try(lambda: store(objects), f"cannot store {what}", self._storage.location)
 
     def get(self, location: str) -> bytes:
         """Return the object that a message names.
@@ -234,19 +236,19 @@ class ClaimStore:
         return content
 
     def _path(self, location: str) -> str:
-        place = self._place
+        storage = self._storage
         folder, _, name = location.rpartition("/")
-        if folder != place.location or not name:
+        if folder != storage.location or not name:
             raise ClaimCheckError(
-                f"the location is not one of {place.location}",
+                f"the location is not one of {storage.location}",
                 remedy="Set claim-check-storage-uri to the storage that the producer uses",
                 location=location,
             )
-        return f"{place.root}/{name}"
+        return f"{storage.root}/{name}"
 
     @hides_arguments
     def _files(self) -> Any:
-        protocol, options = protocol_and_options(self._place)
+        protocol, options = protocol_and_options(self._storage)
         try:
             import fsspec
             import tenacity  # noqa: F401 - part of the same extra
@@ -259,7 +261,8 @@ class ClaimStore:
         except ImportError:
             package = {"s3": "s3fs", "gcs": "gcsfs", "abfs": "adlfs"}.get(protocol, protocol)
             raise MissingDependencyError(
-                f"the claim-check storage {self._place.location} needs {package}", remedy=f"Run: pip install {package}"
+                f"the claim-check storage {self._storage.location} needs {package}",
+                remedy=f"Run: pip install {package}",
             ) from None
 
     def _try(self, ask: Callable[[], T], failure: str, location: str) -> T:
@@ -282,7 +285,7 @@ class ClaimStore:
             ) from None
 
     def _clean(self, text: str) -> str:
-        parameters = self._place.parameters.reveal().items()
+        parameters = self._storage.parameters.reveal().items()
         return foreign_text(hide(text, (value for name, value in parameters if is_sensitive_name(name))))
 
 

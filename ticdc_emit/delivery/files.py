@@ -103,22 +103,22 @@ class FileWriter(TaskWriter):
         self._sink = sink
         self._spools: dict[tuple[str, int], IO[bytes]] = {}
 
-    def check_place(self, topic: str, partition: int) -> None:
+    def check_target(self, topic: str, partition: int) -> None:
         if not _TOPIC.match(topic) or not Path(self._sink.directory, topic).is_dir():
             raise unknown_topic(topic, creates=self._sink.auto_create_topic)
         if not self._sink.path(topic, partition).is_file():
             raise unknown_partition(topic, partition)
 
     def enqueue(self, batch: PartitionBatch) -> None:
-        place = (batch.topic, batch.partition)
+        target = (batch.topic, batch.partition)
         lines = [
             orjson.dumps({"key": _printable(key), "value": _printable(value)}, option=orjson.OPT_APPEND_NEWLINE)
             for key, value in zip(batch.keys, batch.values, strict=True)
         ]
         with writing_temporary_files():
-            if place not in self._spools:
-                self._spools[place] = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115
-            self._spools[place].write(b"".join(lines))
+            if target not in self._spools:
+                self._spools[target] = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115
+            self._spools[target].write(b"".join(lines))
 
     def settle(self) -> None:
         for topic, partition in sorted(self._spools):

@@ -1,6 +1,6 @@
 """The sink of ``kafka://``: topics and writers of a Kafka cluster, from a changefeed's options.
 
-In: the records of :mod:`ticdc_emit.config.kafka`. Out: :class:`KafkaSink`, with settings by librdkafka's names
+In: the options of :mod:`ticdc_emit.config.kafka`. Out: :class:`KafkaSink`, with settings by librdkafka's names
 (:meth:`KafkaSink.connection_settings`, :meth:`KafkaSink.producer_settings`); secrets stay wrapped until then. What
 librdkafka cannot do is refused by the option's name, before anything connects. :class:`KafkaAdmin` asks the brokers for
 topics and their limits, as TiCDC does when a changefeed is created, and creates what is missing.
@@ -391,10 +391,10 @@ class KafkaAdmin:
 
     def _log_lowered(self, limit: int, topic: str) -> None:
         """Log once per process that a topic takes less; it is worth a warning if the value is not the default."""
-        place = (*self._sink.brokers, topic, limit, self._sink.max_message_bytes)
+        lowered = (*self._sink.brokers, topic, limit, self._sink.max_message_bytes)
         with _lock:
-            is_new = place not in _logged_limits
-            _logged_limits.add(place)
+            is_new = lowered not in _logged_limits
+            _logged_limits.add(lowered)
         if is_new:
             is_default = self._sink.max_message_bytes == DEFAULT_MAX_MESSAGE_BYTES
             logger.log(

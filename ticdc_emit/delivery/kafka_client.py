@@ -1,6 +1,6 @@
 """What the Kafka clients of this package share: connections that say why they fail, and librdkafka's errors as ours.
 
-In: settings by librdkafka's names, and a ``KafkaError`` with its place. Out: a client's settings with its
+In: settings by librdkafka's names, and a ``KafkaError`` with its topic and partition. Out: a client's settings with its
 :class:`ConnectionLog`, the metadata of topics, and errors of the :class:`~ticdc_emit.errors.DeliveryError` family (or
 :class:`~ticdc_emit.errors.MessageTooLargeError`) with librdkafka's own words as cause, secrets masked.
 """

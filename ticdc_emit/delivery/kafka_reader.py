@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ticdc_emit.config.secrets import foreign_text
-from ticdc_emit.delivery.base import Message, Place
+from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.delivery.kafka_client import (
     ConnectionLog,
     client_settings,
@@ -69,7 +69,7 @@ def stream_topics(
         raise settings_refused(error) from None
     started = time.monotonic()
     try:
-        places: list[Place] = []
+        targets: list[Target] = []
         if callable(topics):
             every = find_topics(consumer, log, brokers, timeout_s).topics
             topics = topics([name for name, topic in every.items() if topic.error is None])
@@ -77,10 +77,10 @@ def stream_topics(
             metadata = find_topics(consumer, log, brokers, timeout_s, topic).topics[topic]
             if metadata.error is not None:
                 raise delivery_failed(metadata.error, topic)
-            places += [(topic, number) for number in sorted(metadata.partitions)]
+            targets += [(topic, number) for number in sorted(metadata.partitions)]
             if partitions is not None:
                 partitions[topic] = len(metadata.partitions)
-        ends = _assign(consumer, places, newest, timeout_s)
+        ends = _assign(consumer, targets, newest, timeout_s)
         yield from _messages(consumer, ends, follow, timeout_s)
     except KafkaException as error:
         raise log.failure(brokers, time.monotonic() - started, error.args[0].str()) from None
@@ -88,13 +88,13 @@ def stream_topics(
         consumer.close()
 
 
-def _assign(consumer: Consumer, places: list[Place], newest: int | None, timeout_s: float) -> dict[Place, int]:
+def _assign(consumer: Consumer, targets: list[Target], newest: int | None, timeout_s: float) -> dict[Target, int]:
     """Start each partition at its first wanted message; returns the offsets after the last ones that are there."""
     from confluent_kafka import TopicPartition
 
-    ends: dict[Place, int] = {}
+    ends: dict[Target, int] = {}
     starts: list[TopicPartition] = []
-    for topic, partition in places:
+    for topic, partition in targets:
         low, high = _offsets(consumer, TopicPartition(topic, partition), timeout_s)
         start = low if newest is None else max(low, high - newest)
         starts.append(TopicPartition(topic, partition, start))
@@ -104,14 +104,14 @@ def _assign(consumer: Consumer, places: list[Place], newest: int | None, timeout
     return ends
 
 
-def _offsets(consumer: Consumer, place: TopicPartition, timeout_s: float) -> tuple[int, int]:
+def _offsets(consumer: Consumer, partition: TopicPartition, timeout_s: float) -> tuple[int, int]:
     """Return the first offset and the end. A partition that is new, or moves, has no leader for a moment."""
     from confluent_kafka import KafkaError, KafkaException
 
     deadline = time.monotonic() + timeout_s
     while True:
         try:
-            low, high = consumer.get_watermark_offsets(place, timeout=timeout_s)
+            low, high = consumer.get_watermark_offsets(partition, timeout=timeout_s)
             return low, high
         except KafkaException as error:
             leaderless = KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION
@@ -120,7 +120,7 @@ def _offsets(consumer: Consumer, place: TopicPartition, timeout_s: float) -> tup
         time.sleep(_POLL_S)
 
 
-def _messages(consumer: Consumer, ends: dict[Place, int], follow: bool, timeout_s: float) -> Iterator[Message]:
+def _messages(consumer: Consumer, ends: dict[Target, int], follow: bool, timeout_s: float) -> Iterator[Message]:
     deadline = time.monotonic() + timeout_s
     while follow or ends:
         records = consumer.consume(10_000, timeout=_POLL_S)
@@ -136,9 +136,9 @@ def _messages(consumer: Consumer, ends: dict[Place, int], follow: bool, timeout_
                 yield Message(topic, partition, offset, record.key(), record.value())
         if follow:
             continue
-        for place in consumer.position(consumer.assignment()):  # offsets of control records count too
-            if place.offset >= ends.get((place.topic, place.partition), 0):
-                ends.pop((place.topic, place.partition), None)
+        for position in consumer.position(consumer.assignment()):  # offsets of control records count too
+            if position.offset >= ends.get((position.topic, position.partition), 0):
+                ends.pop((position.topic, position.partition), None)
         if records:
             deadline = time.monotonic() + timeout_s
         elif ends and time.monotonic() > deadline:

@@ -22,7 +22,7 @@ from ticdc_emit.config.secrets import foreign_text, hides_arguments
 from ticdc_emit.delivery.base import (
     DeliveryReport,
     PartitionBatch,
-    Place,
+    Target,
     TaskWriter,
     unknown_partition,
     unknown_topic,
@@ -69,9 +69,9 @@ class KafkaWriter(TaskWriter):
             for name, default in (("batch.num.messages", _BATCH_MESSAGES), ("batch.size", BATCH_BYTES))
         )
         self._enqueued = 0
-        self._limits: dict[Place, InFlightLimit] = {}
+        self._limits: dict[Target, InFlightLimit] = {}
 
-    def check_place(self, topic: str, partition: int) -> None:
+    def check_target(self, topic: str, partition: int) -> None:
         """A topic is looked up once per producer: one round trip instead of librdkafka's 30 s of hope."""
         known = self._pooled.partitions
         if partition >= known.get(topic, 0):
@@ -93,14 +93,14 @@ class KafkaWriter(TaskWriter):
                     self._produce_again(error, topic, value, key, partition)
             self._enqueued += stop - start
 
-    def _make_room(self, place: Place, share: float) -> None:
+    def _make_room(self, target: Target, share: float) -> None:
         """Wait until ``share`` of a piece may be enqueued."""
         self._producer.poll(0)
         self._raise_failures()
         outstanding = len(self._producer)
-        limit = self._limits.get(place)
+        limit = self._limits.get(target)
         if limit is None:
-            limit = self._limits[place] = InFlightLimit(outstanding)
+            limit = self._limits[target] = InFlightLimit(outstanding)
         most = limit.most(share, self._enqueued, outstanding)
         if most is not None and outstanding > most:
             self._wait(self._poll, until=most)

@@ -83,7 +83,7 @@ class MemoryWriter(TaskWriter):
         self._name, self._creates_topics = sink.name, sink.auto_create_topic
         self._kept: dict[tuple[str, int], _Partition] = {}
 
-    def check_place(self, topic: str, partition: int) -> None:
+    def check_target(self, topic: str, partition: int) -> None:
         with _lock:
             store = _stores.get(self._name, {})
             if topic not in store:

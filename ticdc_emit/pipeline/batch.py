@@ -25,6 +25,7 @@ from ticdc_emit.changes.arrow_input import (
     normal_form,
 )
 from ticdc_emit.changes.commit_ts import commit_ts_array
+from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError, StateError
 from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.deliver_task import DEFAULT_MEMORY_LIMIT, DeliverTask, TaskResult, read_results
@@ -32,7 +33,6 @@ from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.row_reader import change_form, check_images
 from ticdc_emit.pipeline.state import BatchState
-from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import schema_and_name
 
 

@@ -17,8 +17,8 @@ from heapq import heappop, heappush
 from typing import Any, Literal, NamedTuple
 
 from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import StateError
-from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose, physical_ms
 
@@ -42,14 +42,14 @@ class BootstrapRules:
     gc_ms: int = 30_000
 
     @classmethod
-    def of(cls, changefeed: ChangefeedConfig) -> BootstrapRules:
+    def of(cls, config: ChangefeedConfig) -> BootstrapRules:
         """Return the rules of a changefeed; those of one whose protocol is not ``simple`` are not enabled."""
-        on = changefeed.bootstrap_enabled
+        on = config.bootstrap_enabled
         return cls(
-            interval_ms=changefeed.send_bootstrap_interval_in_sec * 1_000 if on else 0,
-            message_count=changefeed.send_bootstrap_in_msg_count if on else 0,
-            to_all_partitions=changefeed.send_bootstrap_to_all_partition,
-            at_start=changefeed.send_all_bootstrap_at_start,
+            interval_ms=config.send_bootstrap_interval_in_sec * 1_000 if on else 0,
+            message_count=config.send_bootstrap_in_msg_count if on else 0,
+            to_all_partitions=config.send_bootstrap_to_all_partition,
+            at_start=config.send_all_bootstrap_at_start,
         )
 
     @cached_property
@@ -104,7 +104,7 @@ class _Active:
 
 
 class Bootstraps:
-    """The schedule of one changefeed. Picklable.
+    """The schedule of one config. Picklable.
 
     Ticks stand ``rules.tick_ms`` apart, counted from ``start_ms`` (ms): with 0 at whole multiples since the epoch, so
     that two runs over the same history agree. A moment before the last tick that has passed (a late row) counts as
@@ -282,7 +282,7 @@ class Bootstraps:
         return self._start_ms - (self._start_ms - ms) // self.rules.tick_ms * self.rules.tick_ms
 
 
-def schedule_live(schedule: Bootstraps, counted: Iterable[CountedRows], now_ms: int) -> list[tuple[int, Bootstrap]]:
+def schedule_live(bootstraps: Bootstraps, counted: Iterable[CountedRows], now_ms: int) -> list[tuple[int, Bootstrap]]:
     """Report a batch's rows at ``now_ms``; return (TSO, bootstrap) entries in sending order.
 
     A bootstrap stands before every row that is committed at or above its TSO. Tables whose first rows share a TSO
@@ -291,9 +291,9 @@ def schedule_live(schedule: Bootstraps, counted: Iterable[CountedRows], now_ms: 
     in_order = sorted(counted, key=lambda rows: (rows.first_ts, rows.key))
     if not in_order:
         return []
-    placed = [(in_order[0].first_ts, bootstrap) for bootstrap in schedule.advance(now_ms)]
+    placed = [(in_order[0].first_ts, bootstrap) for bootstrap in bootstraps.advance(now_ms)]
     for rows in in_order:
-        own = schedule.rows(rows.key, rows.table, rows.topic, rows.partitions, now_ms, rows.count)
+        own = bootstraps.rows(rows.key, rows.table, rows.topic, rows.partitions, now_ms, rows.count)
         placed += [(rows.first_ts, bootstrap) for bootstrap in own]
     return placed
 
@@ -313,8 +313,8 @@ class CountedRows:
     count: int
 
 
-def schedule_replay(schedule: Bootstraps, counted: Iterable[CountedRows]) -> list[tuple[int, Bootstrap]]:
-    """Report counted rows to ``schedule``; return (TSO, bootstrap) entries in sending order.
+def schedule_replay(bootstraps: Bootstraps, counted: Iterable[CountedRows]) -> list[tuple[int, Bootstrap]]:
+    """Report counted rows to ``bootstraps``; return (TSO, bootstrap) entries in sending order.
 
     A bootstrap stands before every row that is committed at or above its TSO. The ticks after the last counted row are
     left to the rows that follow, or to :meth:`Bootstraps.advance`. Tables whose first rows share a TSO follow each
@@ -323,7 +323,7 @@ def schedule_replay(schedule: Bootstraps, counted: Iterable[CountedRows]) -> lis
     placed = []
     for rows in sorted(counted, key=lambda rows: (rows.first_ts, rows.key)):
         moment = physical_ms(rows.first_ts)
-        for bootstrap in schedule.rows(rows.key, rows.table, rows.topic, rows.partitions, moment, rows.count):
+        for bootstrap in bootstraps.rows(rows.key, rows.table, rows.topic, rows.partitions, moment, rows.count):
             # A first row may be late, so that its BOOTSTRAP's moment is that of a later tick; its place is its own.
             tick = bootstrap.occasion == "tick"
             placed.append((compose(bootstrap.at_ms) if tick else rows.first_ts, bootstrap))

@@ -29,14 +29,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.changes.codec import Encoded
-from ticdc_emit.delivery.base import MOST_PARTITIONS
+from ticdc_emit.delivery.base import MOST_PARTITIONS, Target
 from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.errors import TemporaryFileError, TicdcEmitError
 from ticdc_emit.pipeline.bad_rows import BadRow
 from ticdc_emit.pipeline.error_json import error_as_json, error_from_json, unreadable
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, SortedRuns
 from ticdc_emit.pipeline.sort_key import commit_stamps, order_of
-from ticdc_emit.routing.topics import Target
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
 CHUNK_SCHEMA = pa.schema(
@@ -48,12 +47,12 @@ CHUNK_SCHEMA = pa.schema(
         ("rows", pa.int64()),
         ("first", pa.binary()),
         ("last", pa.binary()),
-        ("keys", pa.binary()),
+        ("order_keys", pa.binary()),
         ("body", pa.binary()),
         ("file", pa.string()),
     ]
 )
-"""One row per chunk. ``bucket`` is the number of the task that delivers it. ``keys`` are the order keys where two
+"""One row per chunk. ``bucket`` is the number of the task that delivers it. ``order_keys`` are there where two
 messages of the chunk have one commit_ts; elsewhere it is null, and they are in the ``body``. Instead of a body there
 may be the name of a ``file`` that has it, not compressed. Others may be able to write where chunks lie on their way, so
 they hold nothing that runs when it is read: Arrow and JSON only."""
@@ -113,7 +112,7 @@ class _Chunk(NamedTuple):
     rows: int
     first: bytes | None = None
     last: bytes | None = None
-    keys: bytes | None = None
+    order_keys: bytes | None = None
     body: bytes | None = None
     file: str | None = None
 
@@ -127,7 +126,7 @@ class EncodedRows:
 
     topics: tuple[str, ...]
     codes: _Codes
-    keys: pa.Array
+    order_keys: pa.Array | None
     encoded: Encoded
 
     def target(self, place: int) -> Target:
@@ -147,7 +146,7 @@ def message_chunks(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles)
 def _chunks_of(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> Iterator[_Chunk]:
     topics = {topic: number for number, topic in enumerate({topic: 0 for each in made for topic in each.topics})}
     columns = {
-        ORDER_KEY: _concat([each.keys for each in made]),
+        ORDER_KEY: _concat([each.order_keys for each in made]),
         "key": _concat([each.encoded.filled_keys() for each in made]),
         "value": _concat([each.encoded.values for each in made]),
     }
@@ -234,10 +233,10 @@ def _partition_chunks(
     messages: pa.RecordBatch, target: Target, buckets: Buckets, files: ChunkFiles
 ) -> Iterator[_Chunk]:
     """Yield one topic-partition's messages in chunks of bounded size."""
-    keys = messages.column(ORDER_KEY)
+    order_keys = messages.column(ORDER_KEY)
     rows = max(1, messages.num_rows * _BODY_BYTES // max(messages.nbytes, 1))
     for start in range(0, messages.num_rows, rows):
-        part, part_keys = messages.slice(start, rows), keys.slice(start, rows)
+        part, part_keys = messages.slice(start, rows), order_keys.slice(start, rows)
         stamps = commit_stamps(part_keys)
         ties = bool((stamps[1:] == stamps[:-1]).any())
         body = part.drop_columns([ORDER_KEY]) if ties else part
@@ -303,7 +302,7 @@ class Chunk:
     last: bytes
     rows: int
     body: pa.Buffer | _Span | str
-    keys: pa.Buffer | _Span | None
+    order_keys: pa.Buffer | _Span | None
 
 
 class ChunkStore:
@@ -335,14 +334,14 @@ class ChunkStore:
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the chunks of a batch."""
         for row in range(batch.num_rows):
-            bucket, kind, topic, partition, rows, first, last, keys, body, file = (
+            bucket, kind, topic, partition, rows, first, last, order_keys, body, file = (
                 column[row] for column in batch.columns
             )
             target = topic.as_py(), partition.as_py()
             match kind.as_py():
                 case ChunkKind.MESSAGES:
                     own = self._hold(body) if body.is_valid else file.as_py()
-                    own_keys = self._hold(keys) if keys.is_valid else None
+                    own_keys = self._hold(order_keys) if order_keys.is_valid else None
                     chunk = Chunk(first.as_py(), last.as_py(), rows.as_py(), own, own_keys)
                     self._chunks.setdefault(target, []).append(chunk)
                 case ChunkKind.CLAIMS:
@@ -395,13 +394,13 @@ class ChunkStore:
         If files are removed, a chunk's messages are there once.
         """
         messages = from_ipc(self._read(chunk.body, is_last=self._folder is not None and self._folder.read_once))
-        if not chunk.keys:
+        if not chunk.order_keys:
             return messages
-        return messages.add_column(0, ORDER_KEY, from_ipc(self._read(chunk.keys)).column(ORDER_KEY))
+        return messages.add_column(0, ORDER_KEY, from_ipc(self._read(chunk.order_keys)).column(ORDER_KEY))
 
-    def keys(self, chunk: Chunk) -> pa.RecordBatch:
+    def order_keys(self, chunk: Chunk) -> pa.RecordBatch:
         """Return the order keys of a chunk."""
-        return from_ipc(self._read(chunk.keys or chunk.body)).select([ORDER_KEY])
+        return from_ipc(self._read(chunk.order_keys or chunk.body)).select([ORDER_KEY])
 
     def _hold(self, body: pa.Scalar) -> pa.Buffer | _Span:
         """Hold a body as it came, without a copy, or write it to the file."""

@@ -1,14 +1,14 @@
 """Where control messages stand among the rows of each topic-partition: the one place that knows that order.
 
-Every control message has a **place**, a TSO: it comes after all rows up to it and before every later one. At one place
-a DDL comes first, then a BOOTSTRAP, then a watermark.
+Every control message has a TSO **after** which it comes: after all rows up to it, and before every later one. Of those
+of one TSO, a DDL comes first, then a BOOTSTRAP, then a watermark.
 
-- A DDL's place is its own commit_ts: rows after it have its schema.
-- A watermark ``T`` comes after every row that may still come at or below it: its place is ``T`` plus the lateness.
-- A BOOTSTRAP's place was planned with the batch (``pipeline.row_counts``): just before the row that it is for.
+- A DDL comes after its own commit_ts: rows after it have its schema.
+- A watermark ``T`` comes after every row that may still come at or below it: after ``T`` plus the lateness.
+- A BOOTSTRAP's TSO was planned with the batch (``pipeline.row_counts``): just below the row that it is for.
 
-A worker merges what comes before the last row of its topic-partition into the rows (:meth:`PartitionControls.among`);
-the driver sends what comes after the last row of all (:func:`final_controls`). Each asks for its own stretch of places
+A worker merges what comes before the last row of its topic-partition into the rows (:meth:`PartitionSchedules.among`);
+the driver sends what comes after the last row of all (:func:`final_controls`). Each asks for its own stretch of time
 (:meth:`ControlSchedule.due`), and the whole is the same wherever it is cut. The order of the rows themselves is in
 ``pipeline.sort_key``.
 """
@@ -27,10 +27,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ticdc_emit.changes.codec import ControlMessage
+from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import ConfigError, MessageTooLargeError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import compose, physical_ms
 
@@ -50,9 +50,9 @@ Event: TypeAlias = "DdlEvent | Bootstrap | Watermark"
 
 @dataclass(frozen=True)
 class ControlEvent:
-    """``event`` comes after the rows up to the TSO ``place``; at one place the lower ``rank`` comes first."""
+    """``event`` comes after the rows up to the TSO ``after``; of one TSO, the lower ``rank`` comes first."""
 
-    place: int
+    after: int
     rank: int
     event: Event
 
@@ -63,7 +63,8 @@ class ControlSchedule:
 
     ``lateness``: how far watermarks stay behind the rows, as a difference of TSO. ``sent_until``: the TSO up to which
     earlier batches have sent DDL; ``watermark``: the last watermark, if any. ``bootstraps``: the batch's own, with
-    their places; those of one place in sending order. ``marks``: TSOs of further watermarks, those of DDL, ascending.
+    the TSOs after which they come; those of one TSO in sending order. ``marks``: TSOs of further watermarks, those of
+    DDL, ascending.
     ``late_until``: a row at or below this TSO is late; it is the last watermark, or the last DDL that earlier batches
     have sent. ``unsent_ddl``: the DDL that they have not sent.
     """
@@ -77,18 +78,18 @@ class ControlSchedule:
     marks: tuple[int, ...] = ()
     late_until: int | None = field(init=False, repr=False, compare=False)
     unsent_ddl: tuple[DdlEvent, ...] = field(init=False, repr=False, compare=False)
-    _ddl_places: list[int] = field(init=False, repr=False, compare=False)
+    _ddl_stamps: list[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         ddls = tuple(sorted(self.ddls, key=attrgetter("commit_ts")))
-        places = [event.commit_ts for event in ddls]
-        sent = bisect_right(places, self.sent_until)
-        reached = [*places[:sent][-1:], *([] if self.watermark is None else [self.watermark])]
+        stamps = [event.commit_ts for event in ddls]
+        sent = bisect_right(stamps, self.sent_until)
+        reached = [*stamps[:sent][-1:], *([] if self.watermark is None else [self.watermark])]
         object.__setattr__(self, "ddls", ddls)
         object.__setattr__(self, "bootstraps", tuple(sorted(self.bootstraps, key=itemgetter(0))))
         object.__setattr__(self, "late_until", max(reached, default=None))
         object.__setattr__(self, "unsent_ddl", ddls[sent:])
-        object.__setattr__(self, "_ddl_places", places)
+        object.__setattr__(self, "_ddl_stamps", stamps)
 
     def rises_to(self, ts: int) -> bool:
         """Return whether ``ts`` can be the next watermark: one must be higher than the last."""
@@ -96,29 +97,29 @@ class ControlSchedule:
 
     def sent_ddl(self, until: int) -> list[int]:
         """Return the commit_ts of the DDL up to ``until`` that earlier batches have not sent."""
-        places = self._ddl_places
-        return places[bisect_right(places, self.sent_until) : bisect_right(places, until)]
+        stamps = self._ddl_stamps
+        return stamps[bisect_right(stamps, self.sent_until) : bisect_right(stamps, until)]
 
     def due(self, after: int, until: int, first_row: int, *, ticks_until: int | None = None) -> list[ControlEvent]:
-        """Return what has its place from ``after`` to ``until``, both included, in order.
+        """Return what comes after the TSOs from ``after`` to ``until``, both included, in order.
 
         ``first_row`` is the commit_ts of the topic-partition's first row: without an earlier watermark, ticks begin
-        after it. ``ticks_until`` bounds the places of ticks at the end of a batch, where more rows may come; bootstraps
+        after it. ``ticks_until`` bounds ticks at the end of a batch, where more rows may come; bootstraps
         are the batch's own, and there are none behind it.
         """
-        places, bootstraps, lateness = self._ddl_places, self.bootstraps, self.lateness
-        ddls = self.ddls[bisect_left(places, max(after, self.sent_until + 1)) : bisect_right(places, until)]
-        controls = [ControlEvent(event.commit_ts, _DDL_RANK, event) for event in ddls]
+        stamps, bootstraps, lateness = self._ddl_stamps, self.bootstraps, self.lateness
+        ddls = self.ddls[bisect_left(stamps, max(after, self.sent_until + 1)) : bisect_right(stamps, until)]
+        due = [ControlEvent(event.commit_ts, _DDL_RANK, event) for event in ddls]
         if bootstraps:
             start = bisect_left(bootstraps, after, key=itemgetter(0))
             end = bisect_right(bootstraps, until, key=itemgetter(0)) if ticks_until is None else len(bootstraps)
-            controls += [ControlEvent(place, _BOOTSTRAP_RANK, event) for place, event in bootstraps[start:end]]
+            due += [ControlEvent(ts, _BOOTSTRAP_RANK, event) for ts, event in bootstraps[start:end]]
         last = until if ticks_until is None else ticks_until
-        controls += [
+        due += [
             ControlEvent(tick + lateness, _WATERMARK_RANK, Watermark(tick))
             for tick in self._ticks(first_row, after - lateness, last - lateness)
         ]
-        return sorted(controls, key=lambda control: (control.place, control.rank))
+        return sorted(due, key=lambda control: (control.after, control.rank))
 
     def is_tick(self, ts: int, first_row: int) -> bool:
         """Return whether :meth:`due` gives a watermark of exactly ``ts``, in any stretch."""
@@ -167,8 +168,8 @@ class ControlEncoder:
         else:
             message = codec.ddl(event, clock(event.commit_ts))
         if message is not None:
-            place = _place(event) if codec.refuses_large_schemas else None
-            message = self.plan.large.control(message, place, _words(event))
+            context = _context(event) if codec.refuses_large_schemas else None
+            message = self.plan.large.control(message, context, _words(event))
             if isinstance(event, Bootstrap) and event.occasion != "start":
                 message = replace(message, key=b"")  # it goes out among the rows, with a key like theirs
         if not isinstance(event, Watermark):  # there may be a million, each made for one topic-partition
@@ -211,7 +212,7 @@ class ControlEncoder:
                 return MessageTooLargeError(
                     f"{_words(event)} is too large: {fault.message}",
                     remedy=self.plan.large.schema_remedy,
-                    **{**fault.context, **(_place(event) or {})},
+                    **{**fault.context, **(_context(event) or {})},
                 )
         return fault
 
@@ -226,24 +227,24 @@ class PlacedControls(NamedTuple):
     places: npt.NDArray[np.int64]
 
 
-class PartitionControls:
+class PartitionSchedules:
     """What may have to be sent, by topic-partition: each asks for its own, however many tables a changefeed has."""
 
-    def __init__(self, controls: ControlSchedule, control_encoder: ControlEncoder) -> None:
+    def __init__(self, schedule: ControlSchedule, control_encoder: ControlEncoder) -> None:
         self._control_encoder = control_encoder
-        self._none = replace(controls, ddls=(), bootstraps=())
+        self._none = replace(schedule, ddls=(), bootstraps=())
         self._ddls: dict[Target, list[DdlEvent]] = {}
         self._bootstraps: dict[Target, list[tuple[int, Bootstrap]]] = {}
         self._by_target: dict[Target, ControlSchedule] = {}
-        for event in controls.unsent_ddl:
+        for event in schedule.unsent_ddl:
             for target in control_encoder.targets(event):
                 self._ddls.setdefault(target, []).append(event)
-        for placed in controls.bootstraps:
+        for placed in schedule.bootstraps:
             for target in placed[1].targets:
                 self._bootstraps.setdefault(target, []).append(placed)
 
     def to(self, target: Target) -> ControlSchedule:
-        """Return the controls with the DDL and bootstraps that the topic-partition receives."""
+        """Return the schedule with the DDL and bootstraps that the topic-partition receives."""
         known = self._by_target.get(target)
         if known is None:
             ddls, bootstraps = self._ddls.get(target), self._bootstraps.get(target)
@@ -261,15 +262,16 @@ class PartitionControls:
         """
         events: list[Event] = []
         messages: list[ControlMessage] = []
-        places: list[int] = []
+        stamps_before: list[int] = []
         for control in self.to(target).due(after, int(stamps[-1]) - 1, first_row):
             message = self._control_encoder.message_to(control.event, target)
             if message is not None:
                 events.append(control.event)
                 messages.append(message)
-                places.append(control.place)
-        rows_before = np.searchsorted(stamps, np.array(places, np.uint64), side="right")  # a row at the place is before
-        return PlacedControls(events, messages, rows_before)
+                stamps_before.append(control.after)
+        # a row of the same TSO is before it
+        places = np.searchsorted(stamps, np.array(stamps_before, np.uint64), side="right")
+        return PlacedControls(events, messages, places)
 
 
 class FinalControls(NamedTuple):
@@ -291,7 +293,7 @@ def highest_watermark(ts: int, lateness: int) -> int:
 def final_controls(
     plan: Plan,
     control_encoder: ControlEncoder,
-    controls: ControlSchedule,
+    schedule: ControlSchedule,
     spans: Mapping[Target, tuple[int, int]],
     top: int,
     limit: int,
@@ -302,9 +304,9 @@ def final_controls(
     greatest commit_ts of all. A DDL after ``limit`` waits, for rows of its old schema may still come, unless a worker
     has sent it already before a later row.
     """
-    partition_controls = PartitionControls(controls, control_encoder)
-    until = max([limit, *controls.sent_ddl(_last_ddl_sent(control_encoder, controls, spans))])
-    last = control_encoder.message(Watermark(limit)) if controls.rises_to(limit) else None
+    schedules = PartitionSchedules(schedule, control_encoder)
+    until = max([limit, *schedule.sent_ddl(_last_ddl_sent(control_encoder, schedule, spans))])
+    last = control_encoder.message(Watermark(limit)) if schedule.rises_to(limit) else None
     reached = plan.watermark_topics(limit)
     begin = min((first for first, _ in spans.values()), default=top)
     messages: list[tuple[Target, ControlMessage]] = []
@@ -312,22 +314,22 @@ def final_controls(
     for target in plan.targets:
         first, after = spans.get(target, (begin, -1))
         # the limit of ticks is behind the rows by the lateness already
-        for control in partition_controls.to(target).due(after, until, first, ticks_until=limit + controls.lateness):
+        for control in schedules.to(target).due(after, until, first, ticks_until=limit + schedule.lateness):
             message = control_encoder.message_to(control.event, target)
             if message is not None:
                 messages.append((target, message))
                 events.append(control.event)
-        if last is not None and target[0] in reached and not controls.is_tick(limit, first):
+        if last is not None and target[0] in reached and not schedule.is_tick(limit, first):
             messages.append((target, last))
             events.append(Watermark(limit))
-    return FinalControls(messages, events, controls.watermark if last is None else limit, until)
+    return FinalControls(messages, events, schedule.watermark if last is None else limit, until)
 
 
 def _last_ddl_sent(
-    control_encoder: ControlEncoder, controls: ControlSchedule, spans: Mapping[Target, tuple[int, int]]
+    control_encoder: ControlEncoder, schedule: ControlSchedule, spans: Mapping[Target, tuple[int, int]]
 ) -> int:
     """Return the TSO of the last DDL that any worker of this batch has sent among rows, -1 if none has."""
-    for event in reversed(controls.unsent_ddl if spans else ()):
+    for event in reversed(schedule.unsent_ddl if spans else ()):
         if any(spans[target][1] > event.commit_ts for target in control_encoder.targets(event) if target in spans):
             return event.commit_ts
     return -1
@@ -337,7 +339,7 @@ def _words(event: Event) -> str:
     return "the message of a DDL" if isinstance(event, DdlEvent) else "the BOOTSTRAP message of a table"
 
 
-def _place(event: Event) -> dict[str, object] | None:
+def _context(event: Event) -> dict[str, object] | None:
     """Return the table or schema that a control message shows, and its statement; a watermark shows none."""
     if isinstance(event, Watermark):
         return None

@@ -24,7 +24,7 @@ DdlStatement: TypeAlias = "tuple[int, str, str]"
 """commit_ts, current database, statement."""
 
 
-def catalog_for(changefeed: ChangefeedConfig, schema: str | Catalog) -> Catalog:
+def catalog_for(config: ChangefeedConfig, schema: str | Catalog) -> Catalog:
     """Return the catalog of a changefeed's tables, from DDL text or as it is.
 
     Raises :class:`~ticdc_emit.errors.DdlError`, also for a path: give the file's text.
@@ -32,8 +32,8 @@ def catalog_for(changefeed: ChangefeedConfig, schema: str | Catalog) -> Catalog:
     if isinstance(schema, Catalog):
         return schema
     refuse_path(schema)
-    zone, renamed = changefeed.time_zone, changefeed.profile.ddl.renamed_schema
-    mode = changefeed.sql_mode
+    zone, renamed = config.time_zone, config.profile.ddl.renamed_schema
+    mode = config.sql_mode
     return catalog_from_sql(schema, time_zone=zone, renamed_schema=renamed, sql_mode=mode)
 
 

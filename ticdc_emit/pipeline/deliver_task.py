@@ -18,13 +18,13 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Sink, TaskWriter
+from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Sink, Target, TaskWriter
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.bad_rows import SkippedFile, combine_failures
 from ticdc_emit.pipeline.chunks import ChunkFolder, ChunkStore
 from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
-from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, PartitionControls
+from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, PartitionSchedules
 from ticdc_emit.pipeline.error_json import error_as_json, error_from_json
 from ticdc_emit.pipeline.external_sort import ORDER_KEY
 from ticdc_emit.pipeline.merge import Merge, MergedRows
@@ -32,7 +32,6 @@ from ticdc_emit.pipeline.message_packing import MessagePacker
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.report import ControlCounts
 from ticdc_emit.pipeline.row_counts import ControlRules, CountsBody
-from ticdc_emit.routing.topics import Target
 
 Digest: TypeAlias = bytes
 
@@ -199,7 +198,7 @@ _SLICE_BYTES = 4 * 1024 * 1024  # of messages that are handed on at once: a proc
 class DeliverTask:
     """The work of one delivering task, pickled to the workers.
 
-    ``controls``: what may have to be sent; with ``rules``, also what they make of the counts of the batch's rows.
+    ``schedule``: what may have to be sent; with ``rules``, also what they make of the counts of the batch's rows.
     ``sink`` writes; without one, the messages themselves are yielded. ``claims``: the storage of objects that messages
     name. ``check_only``: rows are counted and nothing is sent; with ``connects``, a writer is opened nevertheless.
     ``digests``: whether results have a digest of the rows' messages. ``memory_limit``: bytes of chunks that are held,
@@ -208,7 +207,7 @@ class DeliverTask:
     """
 
     plan: Plan
-    controls: ControlSchedule
+    schedule: ControlSchedule
     sink: Sink | None
     claims: ClaimStore | None = None
     check_only: bool = False
@@ -246,9 +245,9 @@ class DeliverTask:
                 if self.skipped is not None and not self.check_only:
                     self.skipped.write(store.skipped_lines())
             encoder = ControlEncoder(self.plan)
-            controls = PartitionControls(self._batch_controls(store, results, has_rows=bool(merges)), encoder)
+            schedules = PartitionSchedules(self._batch_schedule(store, results, has_rows=bool(merges)), encoder)
             rows = {
-                target: self._rows(target, merge, store, controls, results.setdefault(target, TaskResult()))
+                target: self._rows(target, merge, store, schedules, results.setdefault(target, TaskResult()))
                 for target, merge in merges.items()
             }
             if self.check_only:
@@ -268,16 +267,16 @@ class DeliverTask:
                     raise encoder.named(fault) from None
             yield result_batch(results)
 
-    def _batch_controls(
+    def _batch_schedule(
         self, store: ChunkStore, results: dict[Target, TaskResult], *, has_rows: bool
     ) -> ControlSchedule:
-        """Return the batch's controls; one task also reports the counts that they come from."""
+        """Return the batch's schedule; one task also reports the counts that they come from."""
         if self.rules is None or not (store.returns_counts or has_rows):
-            return self.controls
+            return self.schedule
         counts = self.rules.sum_counts(store.counts())
         if store.returns_counts:
             results.setdefault(self.plan.targets[0], TaskResult()).counts = counts
-        return self.rules.controls(self.controls, self.plan, counts)[0] if has_rows else self.controls
+        return self.rules.with_rows(self.schedule, self.plan, counts)[0] if has_rows else self.schedule
 
     def _refuse(self, store: ChunkStore, merges: dict[Target, Merge]) -> None:
         """Raise the error of any bad row of the batch, or of the order of this task's rows."""
@@ -285,7 +284,7 @@ class DeliverTask:
             raise combine_failures(store.failures)
         for merge in merges.values():
             order = ConflictCheck(self.plan.in_order)
-            for window in merge.tied_windows(store.keys):
+            for window in merge.tied_windows(store.order_keys):
                 order.check(window.column(ORDER_KEY))
 
     def _deliver(
@@ -300,7 +299,7 @@ class DeliverTask:
         results[min(results)].retries = report.retries
 
     def _rows(
-        self, target: Target, merge: Merge, store: ChunkStore, controls: PartitionControls, result: TaskResult
+        self, target: Target, merge: Merge, store: ChunkStore, schedules: PartitionSchedules, result: TaskResult
     ) -> Iterator[MergedRows]:
         """Store what a topic-partition's messages name, then yield its rows in order, control messages among them."""
         digest = RowsDigest(target) if self.digests else None
@@ -316,7 +315,7 @@ class DeliverTask:
                 if not self.check_only:
                     if result.rows == 0:
                         result.first_commit_ts = int(rows.stamps[0])
-                    placed = controls.among(target, rows.stamps, result.max_commit_ts, result.first_commit_ts)
+                    placed = schedules.among(target, rows.stamps, result.max_commit_ts, result.first_commit_ts)
                     rows.due, rows.places = placed.messages, placed.places
                     result.controls += ControlCounts.of(placed.events)
                     result.max_commit_ts = int(rows.stamps[-1])

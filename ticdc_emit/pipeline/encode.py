@@ -18,7 +18,7 @@ from ticdc_emit.changes.codec import ControlMessage, Encoded
 from ticdc_emit.changes.integrity import check_given
 from ticdc_emit.changes.model import Changes
 from ticdc_emit.columnar.buffers import to_number
-from ticdc_emit.delivery.base import MESSAGE_SCHEMA
+from ticdc_emit.delivery.base import MESSAGE_SCHEMA, Target
 from ticdc_emit.errors import BatchTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.chunks import EncodedRows
 from ticdc_emit.pipeline.partitioner import targets_of
@@ -26,7 +26,6 @@ from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_batch import RowBatch
 from ticdc_emit.pipeline.row_reader import read_changes
 from ticdc_emit.pipeline.small_groups import SmallGroups
-from ticdc_emit.routing.topics import Target
 
 _ARROW_LIMIT = (1 << 31) - 1
 
@@ -48,7 +47,7 @@ def encode_batches(batches: Iterable[RowBatch], plan: Plan) -> Iterator[EncodedR
     fault = None
     for rows in batches:
         if SPLIT in rows.block.columns and plan.transactions.split_checksums == "kept":
-            rows = RowBatch.of(rows.batch.drop_columns([SPLIT]), rows.tables, rows.keys, rows.block.field_names)
+            rows = RowBatch.of(rows.batch.drop_columns([SPLIT]), rows.tables, rows.order_keys, rows.block.field_names)
         try:
             read.append((rows, read_changes(rows, plan.rendering, plan.build_ts)))
         except TicdcEmitError as error:
@@ -65,7 +64,7 @@ def encode_batches(batches: Iterable[RowBatch], plan: Plan) -> Iterator[EncodedR
             changes.encoder.check(changes)
         topics, codes = targets_of(groups, rows.tables, rows.length)
         encoded = [plan.large.encode(changes, small.encoded(changes)) for changes in groups]
-        yield EncodedRows(topics, codes, rows.keys, _in_order(groups, encoded, rows.length))
+        yield EncodedRows(topics, codes, rows.order_keys, _in_order(groups, encoded, rows.length))
     if fault is not None:
         raise fault
 

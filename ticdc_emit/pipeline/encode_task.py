@@ -123,7 +123,7 @@ class EncodeTask:
                 pass
 
         def arrange(some: Rows) -> list[tuple[pa.RecordBatch, pa.Array]]:
-            return [(each.batch, each.keys) for each in batches(some)]
+            return [(each.batch, each.order_keys) for each in batches(some)]
 
         sound, refused = separate_bad_rows(given, arrange, make, placed=False)
         if not refused:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from ticdc_emit.delivery.base import Target
 from ticdc_emit.pipeline.control_events import ControlSchedule, highest_watermark
 from ticdc_emit.pipeline.deliver_task import TaskResult
 from ticdc_emit.pipeline.options import RunOptions
@@ -23,7 +24,6 @@ from ticdc_emit.pipeline.planning import Planner
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.pipeline.state_store import StateStore
-from ticdc_emit.routing.topics import Target
 from ticdc_emit.tso import compose
 
 
@@ -99,20 +99,20 @@ def send_heartbeat(store: StateStore, planner: Planner, options: RunOptions, sen
     if store.newest() is None:
         return None
     store.claim()
-    record, now = store.newest(), options.now()
-    if record is None or not record.done or now is None:
+    newest, now = store.newest(), options.now()
+    if newest is None or not newest.done or now is None:
         return None
     limit = highest_watermark(compose(now), options.lateness)
-    state = record.next(record.batch_id, now)
+    state = newest.next(newest.batch_id, now)
     plan = planner.plan(state)
-    if not (planner.config.codec.has_watermarks and planner.controls(state).rises_to(limit)):
+    if not (planner.config.codec.has_watermarks and planner.schedule(state).rises_to(limit)):
         return None
-    controls, bootstraps = planner.controls_without_rows(state, now, limit)
-    marked = replace(record, end_watermark=limit)
-    sent = replace(marked, end_sent_until=max(limit, record.end_sent_until), end_bootstraps=bootstraps)
-    waits = bool(controls.sent_ddl(limit) or controls.bootstraps)
+    schedule, bootstraps = planner.schedule_without_rows(state, now, limit)
+    marked = replace(newest, end_watermark=limit)
+    sent = replace(marked, end_sent_until=max(limit, newest.end_sent_until), end_bootstraps=bootstraps)
+    waits = bool(schedule.sent_ddl(limit) or schedule.bootstraps)
     store.save(marked if waits else sent)
-    report, _ = send(state, plan, controls, {}, -1, limit, started)
+    report, _ = send(state, plan, schedule, {}, -1, limit, started)
     if waits:
         store.save(sent)
     return report

@@ -109,7 +109,7 @@ class LargeMessages:
     @classmethod
     def of(
         cls,
-        changefeed: ChangefeedConfig,
+        config: ChangefeedConfig,
         codec: Codec,
         *,
         message_limit: int | None = None,
@@ -120,9 +120,9 @@ class LargeMessages:
         Raises :class:`~ticdc_emit.errors.ConfigError` for a storage URI that names no storage,
         :class:`~ticdc_emit.errors.MissingDependencyError` where compression needs a package.
         """
-        handle, limit = changefeed.codec.large_message_handle, changefeed.codec.max_message_bytes
+        handle, limit = config.codec.large_message_handle, config.codec.max_message_bytes
         largest = limit if message_limit is None else min(limit, message_limit)
-        if message_limit is not None and changefeed.profile.delivery.message_limit == "topic":
+        if message_limit is not None and config.profile.delivery.message_limit == "topic":
             largest = message_limit
         parts = codec.compressed_parts if handle.compression != "none" else ()
         if parts:
@@ -175,23 +175,23 @@ class LargeMessages:
         return replace(_in_place(encoded, large, reduced), claims=placed)
 
     def control(
-        self, message: ControlMessage, place: Mapping[str, object] | None, what: str = "message"
+        self, message: ControlMessage, context: Mapping[str, object] | None, what: str = "message"
     ) -> ControlMessage:
         """Return a control message as it goes out.
 
-        ``place``: of one that TiCDC refuses beyond the limit (:class:`MessageTooLargeError`), what the error names.
+        ``context``: of one that TiCDC refuses beyond the limit (:class:`MessageTooLargeError`), what the error names.
         ``what``: the message in words.
         """
         key, value = message.key, message.value
-        if not self.compressed_parts and place is None:
+        if not self.compressed_parts and context is None:
             return message
         if "key" in self.compressed_parts and key is not None:
             key = self._compressor()(key)
         if "value" in self.compressed_parts:
             value = self._compressed_values(pa.array([value], pa.binary()))[0].as_py()
         length = len(key or b"") + len(value) + MESSAGE_OVERHEAD
-        if place is not None and length > self.max_message_bytes:
-            raise self._error(length, self.schema_remedy, what, **place)
+        if context is not None and length > self.max_message_bytes:
+            raise self._error(length, self.schema_remedy, what, **context)
         return replace(message, key=key, value=value)
 
     @property
@@ -261,13 +261,13 @@ class LargeMessages:
             rows, lambda n: self._error(int(lengths[n]), remedy, table=table, row=image.row_key(int(rows[n])))
         )
 
-    def _error(self, length: int, remedy: str, what: str = "message", **place: object) -> MessageTooLargeError:
+    def _error(self, length: int, remedy: str, what: str = "message", **context: object) -> MessageTooLargeError:
         limit = "max-message-bytes" if self.limit_name == _OWN_LIMIT else "the topic's limit"
         return MessageTooLargeError(
             f"{what} is too large: {length} bytes, {limit} is {self.max_message_bytes}",
             remedy=remedy,
             code="CDC:ErrMessageTooLarge",
-            **place,
+            **context,
             length=length,
         )
 

@@ -21,13 +21,12 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import ControlMessage, with_ends
 from ticdc_emit.columnar.buffers import element_lengths
-from ticdc_emit.delivery.base import MESSAGE_SCHEMA, PartitionBatch
+from ticdc_emit.delivery.base import MESSAGE_SCHEMA, PartitionBatch, Target
 from ticdc_emit.pipeline.chunks import Chunk
 from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRun, SortedRuns, merged_order
 from ticdc_emit.pipeline.message_packing import MessagePacker
 from ticdc_emit.pipeline.sort_key import STAMP_BYTES, TRANSACTION_BYTES, commit_stamps, order_of, with_ranks
-from ticdc_emit.routing.topics import Target
 
 _Objects: TypeAlias = "tuple[list[bytes | None], npt.NDArray[np.int64]]"
 
@@ -209,7 +208,7 @@ class Merge:
         """
         clusters, tied = self._clusters, []
         for place, cluster in enumerate(clusters):
-            alone = len(cluster) == 1 and cluster[0].keys is None
+            alone = len(cluster) == 1 and cluster[0].order_keys is None
             before = place and _last_stamp(clusters[place - 1]) == cluster[0].first[:STAMP_BYTES]
             after = place + 1 < len(clusters) and clusters[place + 1][0].first[:STAMP_BYTES] == _last_stamp(cluster)
             if not alone or before or after:

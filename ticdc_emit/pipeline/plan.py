@@ -24,6 +24,7 @@ from ticdc_emit.changes.model import encoding_shape, key_shape
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, Integrity
 from ticdc_emit.config.lineages import RoutingSwitches, TransactionSwitches
+from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import (
     DispatcherError,
     SchemaError,
@@ -42,7 +43,7 @@ from ticdc_emit.routing.replication import (
 )
 from ticdc_emit.routing.row_filters import RowFilter, check_expressions
 from ticdc_emit.routing.selectors import ColumnSelectors
-from ticdc_emit.routing.topics import Router, Target
+from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.tso import physical_ms
@@ -292,14 +293,14 @@ class Plan:
         """Return the wall clock of a control message for the TSO ``ts``, in ms."""
         return physical_ms(ts) if self.build_ts is None else self.build_ts
 
-    def with_partitions(self, changefeed: ChangefeedConfig, partitions: Mapping[str, int], message_limit: int) -> Plan:
+    def with_partitions(self, config: ChangefeedConfig, partitions: Mapping[str, int], message_limit: int) -> Plan:
         """Return the plan of the same tables with the sink's partition counts (see :func:`make_plan`)."""
-        router = Router.of(changefeed, partitions)
+        router = Router.of(config, partitions)
         tables = {}
         for key, table in self.tables.items():
             route = _route(router, *key, table.encoders, is_left_out=bool(table.left_out))
             tables[key] = replace(table, **route._asdict())
-        large = LargeMessages.of(changefeed, self.codec, message_limit=message_limit, names=self.large.names)
+        large = LargeMessages.of(config, self.codec, message_limit=message_limit, names=self.large.names)
         return replace(self, tables=tables, router=router, large=large)
 
     def at(self, build_ts: int | None) -> Plan:
@@ -311,7 +312,7 @@ class Plan:
 
 
 def make_plan(
-    changefeed: ChangefeedConfig,
+    config: ChangefeedConfig,
     tables: Mapping[tuple[str, str], TableHistory],
     partitions: Mapping[str, int],
     *,
@@ -329,10 +330,10 @@ def make_plan(
     TiCDC leaves out (``routing.replication``), whose versions are ``None`` in ``tables``. ``encoders``: of earlier
     plans of this changefeed; those that are new are added.
     """
-    codec = codec_for(changefeed)
-    router = Router.of(changefeed, partitions)
-    selectors = ColumnSelectors.of(changefeed)
-    event_filters = EventFilters.of(changefeed)
+    codec = codec_for(config)
+    router = Router.of(config, partitions)
+    selectors = ColumnSelectors.of(config)
+    event_filters = EventFilters.of(config)
     known: KnownEncoders = {} if encoders is None else encoders
     planned = {}
     for (schema, name), history in tables.items():
@@ -341,11 +342,11 @@ def make_plan(
         for _, info in versions:
             own, encoder = known.get(id(info), (None, None))
             if own is not info:  # a new one, or another of an id that has come again
-                encoder = _checked(codec, _with_keys(changefeed, info), selectors)
+                encoder = _checked(codec, _with_keys(config, info), selectors)
                 known[id(info)] = info, encoder
             planned_versions.append(encoder)
         since = tuple(since for since, _ in versions)
-        filters = _row_filters(changefeed, event_filters, versions)
+        filters = _row_filters(config, event_filters, versions)
         left_out = (unreplicated or {}).get((schema, name), ())
         planned[schema, name] = TablePlan(
             schema,
@@ -353,16 +354,16 @@ def make_plan(
             since,
             tuple(planned_versions),
             *_route(router, schema, name, planned_versions, is_left_out=bool(left_out)),
-            routing=changefeed.profile.routing,
+            routing=config.profile.routing,
             left_out=left_out,
             filters=filters,
         )
     rendering = Rendering(
-        changefeed.time_zone,
+        config.time_zone,
         verbatim_json=verbatim_json,
-        switches=changefeed.profile.values,
+        switches=config.profile.values,
     )
-    large = LargeMessages.of(changefeed, codec, message_limit=message_limit, names=claim_names)
+    large = LargeMessages.of(config, codec, message_limit=message_limit, names=claim_names)
     return Plan(
         codec,
         planned,
@@ -370,10 +371,10 @@ def make_plan(
         rendering,
         large,
         build_ts,
-        changefeed.integrity,
-        splits=not changefeed.output_raw_change_event,
-        transactions=changefeed.profile.transactions,
-        ignored_start_ts=frozenset(changefeed.filter.ignore_txn_start_ts),
+        config.integrity,
+        splits=not config.output_raw_change_event,
+        transactions=config.profile.transactions,
+        ignored_start_ts=frozenset(config.filter.ignore_txn_start_ts),
     )
 
 
@@ -392,27 +393,27 @@ def _turns(changes: Mapping[int, int]) -> list[int]:
     return turns
 
 
-def verify_tables(changefeed: ChangefeedConfig, tables: Iterable[TableInfo]) -> None:
+def verify_tables(config: ChangefeedConfig, tables: Iterable[TableInfo]) -> None:
     """Refuse tables that TiCDC refuses when a changefeed is created.
 
     Raises :class:`~ticdc_emit.errors.DispatcherError`, :class:`~ticdc_emit.errors.ColumnSelectorError` and, for the
     expressions of event filters, :class:`~ticdc_emit.errors.ConfigError`.
     """
-    router, selectors = Router.of(changefeed, {}), ColumnSelectors.of(changefeed)
-    filters = EventFilters.of(changefeed)
+    router, selectors = Router.of(config, {}), ColumnSelectors.of(config)
+    filters = EventFilters.of(config)
     for table in tables:
         if not table.is_view:
-            check_expressions(filters, table, changefeed)
+            check_expressions(filters, table, config)
             rule = router.rule(table.schema, table.name)
             rule.verify(table)
             selectors.verify(table, rule)
 
 
 def topics_of(
-    changefeed: ChangefeedConfig, tables: Iterable[tuple[str, str]], events: Iterable[DdlEvent] = ()
+    config: ChangefeedConfig, tables: Iterable[tuple[str, str]], events: Iterable[DdlEvent] = ()
 ) -> tuple[str, ...]:
     """Return every topic that messages of these tables and DDL go to: the default one first, then in order of name."""
-    router = Router.of(changefeed, {})
+    router = Router.of(config, {})
     topics = {router.topic(*table) for table in tables} | {router.ddl_topic(event) for event in events}
     return (router.default_topic, *sorted(topics - {router.default_topic}))
 
@@ -450,11 +451,11 @@ def _route(
 
 
 def _row_filters(
-    changefeed: ChangefeedConfig, filters: EventFilters, versions: Iterable[tuple[int, TableInfo | None]]
+    config: ChangefeedConfig, filters: EventFilters, versions: Iterable[tuple[int, TableInfo | None]]
 ) -> tuple[RowFilter | None, ...]:
     if not filters.rules:
         return ()
-    sensitive, zone = changefeed.case_sensitive, changefeed.time_zone
+    sensitive, zone = config.case_sensitive, config.time_zone
     row_filters = tuple(
         None if info is None or info.is_view else RowFilter.of(filters, info, case_sensitive=sensitive, zone=zone)
         for _, info in versions
@@ -462,9 +463,9 @@ def _row_filters(
     return row_filters if any(row_filters) else ()
 
 
-def _with_keys(changefeed: ChangefeedConfig, info: TableInfo | None) -> TableInfo | None:
+def _with_keys(config: ChangefeedConfig, info: TableInfo | None) -> TableInfo | None:
     """Return the table as the lineage shows its handle key; the same object where that makes no difference."""
-    if info is None or info.whole_primary_key or changefeed.profile.filtering.virtual_keys == "refused":
+    if info is None or info.whole_primary_key or config.profile.filtering.virtual_keys == "refused":
         return info
     keyed = replace(info, virtual_keys=True)
     return info if keyed.shown_handle_key == info.whole_handle_key else keyed

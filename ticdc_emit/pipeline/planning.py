@@ -119,7 +119,7 @@ class Planner:
     def _registrar(self) -> Registrar:
         return Registrar(self.config, self.registry)
 
-    def controls(self, state: BatchState) -> ControlSchedule:
+    def schedule(self, state: BatchState) -> ControlSchedule:
         """Return the control messages that a batch may have to send, as far as the plan shows."""
         events = self._outline(state.ddl).events
         has_watermarks = self.config.codec.has_watermarks
@@ -136,9 +136,9 @@ class Planner:
         return dict(sorted(Counter(reached).items()))
 
     def control_rules(self, state: BatchState) -> ControlRules | None:
-        """Return what the batch's controls depend on beside its rows; ``None`` where they do not depend on rows.
+        """Return what the batch's schedule depends on beside its rows; ``None`` where it does not depend on rows.
 
-        They do with the Simple protocol. Raises :class:`~ticdc_emit.errors.StateError` for a state of the bootstraps
+        It does with the Simple protocol. Raises :class:`~ticdc_emit.errors.StateError` for a state of the bootstraps
         that does not fit the table history.
         """
         default_ticks = self.config.codec.protocol.spec.default_ticks
@@ -150,12 +150,12 @@ class Planner:
             rules.bootstraps(self.outline(state))
         return rules
 
-    def controls_without_rows(
+    def schedule_without_rows(
         self, state: BatchState, moment: int, limit: int
     ) -> tuple[ControlSchedule, dict[str, Any] | None]:
         """Return what may be due at ``moment`` (ms) and the TSO ``limit``, and the state of the bootstraps then."""
         rules = ControlRules(self._bootstraps, default_ticks=False, bootstrap_state=state.bootstraps)
-        return rules.controls_without_rows(self.controls(state), self.plan(state), moment, limit)
+        return rules.without_rows(self.schedule(state), self.plan(state), moment, limit)
 
     def names_tables(self, state: BatchState) -> bool:
         """Return whether a batch that begins in this state will be asked for its tables."""

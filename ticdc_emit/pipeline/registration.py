@@ -34,14 +34,14 @@ class Registrar:
     ``registry``: instead of the one that the changefeed configures, which is not asked before a schema is needed.
     """
 
-    def __init__(self, changefeed: ChangefeedConfig, registry: SchemaRegistry | None = None) -> None:
-        self._changefeed = changefeed
+    def __init__(self, config: ChangefeedConfig, registry: SchemaRegistry | None = None) -> None:
+        self._config = config
         self._given = registry
         self._of_controls: dict[str, bytes] = {}
 
     @cached_property
     def _registry(self) -> SchemaRegistry:
-        return self._given or registry_for(self._changefeed)
+        return self._given or registry_for(self._config)
 
     @cached_property
     def _cache(self) -> SubjectCache:
@@ -101,15 +101,15 @@ class Registrar:
 
     def _stamp(self, info: TableInfo) -> int:
         """Return what TiCDC compares to tell whether a table has changed since its schemas were registered."""
-        by_version = self._changefeed.profile.avro.registered_with == "version"
+        by_version = self._config.profile.avro.registered_with == "version"
         return info.version if by_version else info.update_ts
 
 
-def with_made_up_headers(plan: Plan, changefeed: ChangefeedConfig) -> Plan:
+def with_made_up_headers(plan: Plan, config: ChangefeedConfig) -> Plan:
     """Return the plan with headers that name no schema, as long as real ones: to look at rows before any is
     registered.
     """
-    glue = changefeed.codec.glue_schema_registry is not None
+    glue = config.codec.glue_schema_registry is not None
     header = (glue_schema(str(UUID(int=0))) if glue else confluent_schema(0)).header
     tables = {}
     for key, table in plan.tables.items():

@@ -1,6 +1,6 @@
 """What a batch did, and what a whole run did: counts of rows and messages, what was late, how far the watermark came.
 
-In: what workers and the driver counted of a batch. Out: frozen records for programs (attributes, :meth:`to_dict`, JSON)
+In: what workers and the driver counted of a batch. Out: reports for programs (attributes, :meth:`to_dict`, JSON)
 that hold names of topics and numbers only; and what people look at: lines, a table of rich, a figure of plotly.
 ``observe`` makes log lines and Prometheus metrics of them.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
     from rich.console import Group
 
-    from ticdc_emit.delivery.base import Place
+    from ticdc_emit.delivery.base import Target
 
 
 @dataclass(frozen=True)
@@ -326,27 +326,27 @@ def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
     for name, value in report_facts(report):
         facts.add_row(name, value)
     counts = report.delivery.per_partition
-    shown = sorted(sorted(counts, key=lambda place: (-counts[place].messages, place))[:most])
-    places = Table(title="acknowledged", title_justify="left")
+    shown = sorted(sorted(counts, key=lambda target: (-counts[target].messages, target))[:most])
+    acknowledged = Table(title="acknowledged", title_justify="left")
     for name in ("topic", "partition", "messages", "bytes"):
-        places.add_column(name, justify="left" if name == "topic" else "right")
+        acknowledged.add_column(name, justify="left" if name == "topic" else "right")
     for topic, partition in shown:
         count = counts[topic, partition]
-        places.add_row(Text(topic), f"{partition}", f"{count.messages:,}", f"{count.bytes:,}")
+        acknowledged.add_row(Text(topic), f"{partition}", f"{count.messages:,}", f"{count.bytes:,}")
     if len(shown) < len(counts):
-        rest = [count for place, count in counts.items() if place not in set(shown)]
+        rest = [count for target, count in counts.items() if target not in set(shown)]
         messages, size = sum(count.messages for count in rest), sum(count.bytes for count in rest)
-        places.add_row(f"{len(rest):,} more", "", f"{messages:,}", f"{size:,}")
-    return Group(facts, places)
+        acknowledged.add_row(f"{len(rest):,} more", "", f"{messages:,}", f"{size:,}")
+    return Group(facts, acknowledged)
 
 
 def report_lines(report: RunReport | RunTotal) -> list[str]:
     """Return a line for each topic-partition in order of topic, and last that of the totals."""
-    places = [
+    lines = [
         f"{topic} partition {partition}: {counted(count.messages, 'message')}, {counted(count.bytes, 'byte')}"
         for (topic, partition), count in sorted(report.delivery.per_partition.items())
     ]
-    return [*places, total_line(report)]
+    return [*lines, total_line(report)]
 
 
 def total_line(report: RunReport | RunTotal) -> str:
@@ -401,7 +401,7 @@ def shown_lag(report: RunReport | RunTotal) -> str:
     return f"{(lag or 0) / 1000:,.1f} s"
 
 
-_MOST_PLACES = 12
+_MOST_TARGETS = 12
 _OTHERS = "other topic-partitions"
 
 
@@ -425,7 +425,7 @@ def report_figure(reports: Sequence[RunReport | RunTotal], title: str = "Run") -
     when = [dt.datetime.fromtimestamp(each.finished_ms / 1000, dt.timezone.utc) for each in reports]
     labels = [each.name for each in reports]
     last = 4 if several else 2
-    for number, (name, counts) in enumerate(_by_place(reports)):
+    for number, (name, counts) in enumerate(_by_target(reports)):
         colour = COLOURS[number % len(COLOURS)]
         for row, attribute in ((1, 0), (last, 1)):
             values = [each[attribute] for each in counts]
@@ -455,12 +455,12 @@ def _line(
     figure.add_trace(trace.update(showlegend=False), row=row, col=1)
 
 
-def _by_place(reports: Sequence[RunReport | RunTotal]) -> list[tuple[str, list[tuple[int, int]]]]:
+def _by_target(reports: Sequence[RunReport | RunTotal]) -> list[tuple[str, list[tuple[int, int]]]]:
     """Return messages and bytes of each report by topic-partition; beyond the busiest, together."""
-    total: Counter[Place] = Counter()
+    total: Counter[Target] = Counter()
     for report in reports:
-        total.update({place: count.messages for place, count in report.delivery.per_partition.items()})
-    kept = sorted(place for place, _ in total.most_common(_MOST_PLACES if len(total) > _MOST_PLACES + 1 else None))
+        total.update({target: count.messages for target, count in report.delivery.per_partition.items()})
+    kept = sorted(target for target, _ in total.most_common(_MOST_TARGETS if len(total) > _MOST_TARGETS + 1 else None))
     shown = [
         (f"{topic}/{partition}", [_count(report, {(topic, partition)}) for report in reports])
         for topic, partition in kept
@@ -469,8 +469,8 @@ def _by_place(reports: Sequence[RunReport | RunTotal]) -> list[tuple[str, list[t
     return [*shown, (_OTHERS, [_count(report, rest) for report in reports])] if rest else shown
 
 
-def _count(report: RunReport | RunTotal, places: set[Place]) -> tuple[int, int]:
-    counts = [count for place, count in report.delivery.per_partition.items() if place in places]
+def _count(report: RunReport | RunTotal, targets: set[Target]) -> tuple[int, int]:
+    counts = [count for target, count in report.delivery.per_partition.items() if target in targets]
     return sum(count.messages for count in counts), sum(count.bytes for count in counts)
 
 

@@ -157,7 +157,7 @@ def encoder_of(table: TablePlan) -> RowEncoder:
 class RowBatch:
     """``length`` rows of a block from row ``start`` on, in change form.
 
-    ``tables``: whose rows they are. ``keys``: their order keys, where they are in total order. ``about``: their bytes,
+    ``tables``: whose rows they are. ``order_keys``: where they are in total order. ``about``: their bytes,
     about, if known.
     """
 
@@ -165,7 +165,7 @@ class RowBatch:
     start: int
     length: int
     tables: TablePlan | TableGroup
-    keys: pa.Array | None = None
+    order_keys: pa.Array | None = None
     about: int | None = None
 
     @classmethod
@@ -173,12 +173,12 @@ class RowBatch:
         cls,
         batch: pa.RecordBatch,
         tables: TablePlan | TableGroup,
-        keys: pa.Array | None = None,
+        order_keys: pa.Array | None = None,
         names: FieldNames | None = None,
     ) -> RowBatch:
         """Return all rows of a batch; ``names`` and errors as those of :class:`Block`."""
         table = tables.first if isinstance(tables, TableGroup) else tables
-        return cls(Block(batch, f"{table.schema}.{table.name}", names), 0, batch.num_rows, tables, keys)
+        return cls(Block(batch, f"{table.schema}.{table.name}", names), 0, batch.num_rows, tables, order_keys)
 
     @cached_property
     def is_whole(self) -> bool:
@@ -211,16 +211,16 @@ class RowBatch:
         tables = self.tables
         if isinstance(tables, TableGroup):
             tables = TableGroup(tables.tables, tables.codes[start : start + length])
-        keys = None if self.keys is None else self.keys.slice(start, length)
-        return RowBatch(self.block, self.start + start, length, tables, keys)
+        order_keys = None if self.order_keys is None else self.order_keys.slice(start, length)
+        return RowBatch(self.block, self.start + start, length, tables, order_keys)
 
     def take(self, places: npt.NDArray[np.int64], table: TablePlan | None = None) -> RowBatch:
         """Return those of these rows that are at some places, as a block of their own; ``table``: of all of them."""
         index, tables = pa.array(places), table or self.tables
         if isinstance(tables, TableGroup):
             tables = TableGroup(tables.tables, tables.codes[places])
-        keys = None if self.keys is None else self.keys.take(index)
-        return RowBatch.of(self.batch.take(index), tables, keys, self.block.field_names)
+        order_keys = None if self.order_keys is None else self.order_keys.take(index)
+        return RowBatch.of(self.batch.take(index), tables, order_keys, self.block.field_names)
 
     def bounded(self) -> Iterator[RowBatch]:
         """Cut it into batches of bounded input and output: messages are larger than rows, and Arrow ends at 2 GiB."""

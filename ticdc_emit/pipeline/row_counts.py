@@ -5,8 +5,8 @@ Out: a row of :data:`COUNT_SCHEMA` for each table version, physical table and sl
 last the batch's BOOTSTRAPs and the default distance of its watermarks (:class:`ControlRules`).
 
 Counts add up, whatever order they come in. A row that is left out (late, filtered or bad) is not counted, and a split
-update is two rows. Every delivering task and the driver work the controls out by themselves, each from the counts of
-all encoding tasks: equal counts give equal controls. The clock is the rows' commit time in a replay, and the batch's
+update is two rows. Every delivering task and the driver work the schedule out by themselves, each from the counts of
+all encoding tasks: equal counts give equal schedules. The clock is the rows' commit time in a replay, and the batch's
 own in a live run, where all of its rows come at one moment.
 """
 
@@ -159,7 +159,7 @@ def _steps(values: npt.NDArray[np.generic]) -> Mask:
 
 @dataclass(frozen=True)
 class ControlRules:
-    """What a batch's controls are worked out from beside its rows; picklable.
+    """What a batch's schedule is worked out from beside its rows; picklable.
 
     ``default_ticks``: whether watermarks follow the rows. ``bootstrap_state``: of the schedule of BOOTSTRAPs before the
     batch (``Bootstraps.state``), ``None`` at the beginning.
@@ -190,57 +190,57 @@ class ControlRules:
         sums = total.sums()
         return to_ipc(sums) if sums.num_rows else b""
 
-    def controls(
-        self, controls: ControlSchedule, plan: Plan, counts: CountsBody
+    def with_rows(
+        self, schedule: ControlSchedule, plan: Plan, counts: CountsBody
     ) -> tuple[ControlSchedule, dict[str, Any] | None]:
-        """Return the controls with what depends on the rows, and the state of the bootstraps after the batch.
+        """Return the schedule with what depends on the rows, and the state of the bootstraps after the batch.
 
         ``counts``: of all rows, as :meth:`sum_counts` returns them.
         """
         counted = counted_rows(from_ipc(counts), plan) if counts else []
         if self.default_ticks:
-            controls = with_default_ticks(controls, counted)
+            schedule = with_default_ticks(schedule, counted)
         if not self.bootstrap_rules.enabled:
-            return controls, None
-        schedule = self.bootstraps(plan)
-        return _with_bootstraps(controls, plan, schedule, counted), schedule.state()
+            return schedule, None
+        bootstraps = self.bootstraps(plan)
+        return _with_bootstraps(schedule, plan, bootstraps, counted), bootstraps.state()
 
-    def controls_without_rows(
-        self, controls: ControlSchedule, plan: Plan, moment: int, place: int
+    def without_rows(
+        self, schedule: ControlSchedule, plan: Plan, moment: int, after: int
     ) -> tuple[ControlSchedule, dict[str, Any] | None]:
-        """Return the controls with what falls due by ``moment`` (ms), at the TSO ``place``; and the state after it."""
+        """Return the schedule with what falls due by ``moment`` (ms), after the TSO ``after``; and the state then."""
         if self.bootstrap_state is None:
-            return controls, None
-        schedule = self.bootstraps(plan)
-        due = tuple((place, bootstrap) for bootstrap in schedule.advance(moment))
-        return replace(controls, bootstraps=due), schedule.state()
+            return schedule, None
+        bootstraps = self.bootstraps(plan)
+        due = tuple((after, bootstrap) for bootstrap in bootstraps.advance(moment))
+        return replace(schedule, bootstraps=due), bootstraps.state()
 
 
-def with_default_ticks(controls: ControlSchedule, counted: Sequence[CountedRows]) -> ControlSchedule:
-    """Return the controls with a watermark per second of commit time, as TiCDC sends them.
+def with_default_ticks(schedule: ControlSchedule, counted: Sequence[CountedRows]) -> ControlSchedule:
+    """Return the schedule with a watermark per second of commit time, as TiCDC sends them.
 
     If the batch would have more than 100,000, they are further apart, by whole seconds.
     """
     if not counted:
-        return controls
+        return schedule
     stamps = [physical_ms(rows.first_ts) for rows in counted]
     seconds = -(-(max(stamps) - min(stamps)) // (_DEFAULT_INTERVAL_MS * _DEFAULT_TICKS))
-    return replace(controls, interval_ms=_DEFAULT_INTERVAL_MS * max(seconds, 1))
+    return replace(schedule, interval_ms=_DEFAULT_INTERVAL_MS * max(seconds, 1))
 
 
 def _with_bootstraps(
-    controls: ControlSchedule, plan: Plan, schedule: Bootstraps, counted: Sequence[CountedRows]
+    schedule: ControlSchedule, plan: Plan, bootstraps: Bootstraps, counted: Sequence[CountedRows]
 ) -> ControlSchedule:
-    """Return the controls with the batch's BOOTSTRAPs; the schedule goes on."""
+    """Return the schedule with the batch's BOOTSTRAPs; ``bootstraps`` goes on."""
     if not counted:
-        return controls
+        return schedule
     moment = plan.build_ts if plan.build_ts is not None else physical_ms(min(rows.first_ts for rows in counted))
     existing = [
         (table.newest, table.topic, plan.router.partitions[table.topic])
         for table in plan.tables.values()
         if table.encoders and table.encoders[-1] is not None
     ]
-    placed = [(0, bootstrap) for bootstrap in schedule.at_start(existing, moment)]
-    due = schedule_replay(schedule, counted) if plan.build_ts is None else schedule_live(schedule, counted, moment)
+    placed = [(0, bootstrap) for bootstrap in bootstraps.at_start(existing, moment)]
+    due = schedule_replay(bootstraps, counted) if plan.build_ts is None else schedule_live(bootstraps, counted, moment)
     placed += [(ts - 1, bootstrap) for ts, bootstrap in due]  # just before the row at this TSO
-    return replace(controls, bootstraps=tuple(placed))
+    return replace(schedule, bootstraps=tuple(placed))

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.arrow_input import check_columns, is_ddl, normal_form, rows_by_table
 from ticdc_emit.changes.attributes import SPLIT
 from ticdc_emit.changes.commit_ts import refuse_far
+from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
 from ticdc_emit.pipeline.partitioner import partitions_of_unchecked
@@ -34,7 +35,6 @@ from ticdc_emit.pipeline.row_reader import CHUNK_ROWS, change_form
 from ticdc_emit.pipeline.same_shape_tables import TableRows, by_key_shape, sort_together
 from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_keys, order_of
 from ticdc_emit.pipeline.transactions import ranks, with_whole_numbers
-from ticdc_emit.routing.topics import Target
 
 _GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024

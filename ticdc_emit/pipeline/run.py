@@ -17,7 +17,7 @@ from typing import Any
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.changes.commit_ts import warn_unlikely
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Sink
+from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Sink, Target
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import ConfigError, MessageTooLargeError, RegistryError, RowError, SchemaError, StateError
 from ticdc_emit.pipeline.bad_rows import SkippedFile, new_run_name
@@ -48,7 +48,6 @@ from ticdc_emit.pipeline.row_counts import ControlRules
 from ticdc_emit.pipeline.state import GREATEST, BatchState
 from ticdc_emit.pipeline.state_store import open_state_store
 from ticdc_emit.registry.base import SchemaRegistry
-from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import schema_and_name
 
@@ -169,27 +168,27 @@ class Changefeed:
         batch.check(self._planner.outline(state))
         is_checked = self._options.validate == "batch" and not state.done and self._options.state_uri is None
         if is_checked:
-            controls = self._planner.controls(state)
+            schedule = self._planner.schedule(state)
             checkable = self._planner.checkable_plan(state)
-            check = DeliverTask(checkable, controls, None, check_only=True)
-            batch.run(self._encode_task(checkable, controls.late_until), check)
+            check = DeliverTask(checkable, schedule, None, check_only=True)
+            batch.run(self._encode_task(checkable, schedule.late_until), check)
         if self._store.claim():  # another writer may have been here since
             state = self._state_of(statements, batch_id, batch)
         # from here on the world outside is touched: topics, subjects, records, messages
         plan = self._planner.registered_plan(state, batch)
         self._warn_keyless(plan)
-        controls, rules = self._planner.controls(state), self._planner.control_rules(state)
-        state, results = self._send_rows(batch, state, plan, controls, rules, hooks, is_checked=is_checked)
+        schedule, rules = self._planner.schedule(state), self._planner.control_rules(state)
+        state, results = self._send_rows(batch, state, plan, schedule, rules, hooks, is_checked=is_checked)
         bootstraps = None
         if rules is not None:
             counts = next((result.counts for result in results.values() if result.counts), b"")
-            controls, bootstraps = rules.controls(controls, plan, counts)
+            schedule, bootstraps = rules.with_rows(schedule, plan, counts)
         last_row = top = max((result.max_commit_ts for result in results.values()), default=-1)
         if final:
             top = _greatest_ts(state.ddl, top, state.max_commit_ts)
         limit = top if final else highest_watermark(top, self._options.lateness)
         limit = limit if until is None else max(limit, until)
-        report, sent_until = self._end_batch(state, plan, controls, results, top, limit, started)
+        report, sent_until = self._end_batch(state, plan, schedule, results, top, limit, started)
         done = state.complete(
             watermark=report.watermark,
             sent_until=sent_until,
@@ -209,7 +208,7 @@ class Changefeed:
         batch: Batch,
         state: BatchState,
         plan: Plan,
-        controls: ControlSchedule,
+        schedule: ControlSchedule,
         rules: ControlRules | None,
         hooks: CommitHooks | None,
         *,
@@ -220,12 +219,12 @@ class Changefeed:
         ``is_checked``: every row was looked at before. A batch that is sent again, and one that is validated whole, is
         checked first, so that nothing goes out of rows that are bad or others than before.
         """
-        encode = self._encode_task(plan, controls.late_until, rules)
+        encode = self._encode_task(plan, schedule.late_until, rules)
         path, skipped = self._options.bad_rows_path, None
         if path is not None:
             skipped = SkippedFile(path, state.run or self._run_name, state.batch_id)
         is_kept = self._options.state_uri is not None
-        deliver = DeliverTask(plan, controls, self.sink, self._claims, digests=is_kept, skipped=skipped)
+        deliver = DeliverTask(plan, schedule, self.sink, self._claims, digests=is_kept, skipped=skipped)
         if state.done or (self._options.validate == "batch" and not is_checked):
             checked = batch.run(encode, replace(deliver, check_only=True))
             state = state.with_rows(sum(result.rows for result in checked.values()), self._digest(checked))
@@ -280,7 +279,7 @@ class Changefeed:
         self,
         state: BatchState,
         plan: Plan,
-        controls: ControlSchedule,
+        schedule: ControlSchedule,
         results: Mapping[Target, TaskResult],
         top: int,
         limit: int,
@@ -297,7 +296,7 @@ class Changefeed:
         if max(top, limit) >= 0:
             encoder = ControlEncoder(plan)
             spans = {t: (r.first_commit_ts, r.max_commit_ts) for t, r in results.items() if r.rows}
-            end = final_controls(plan, encoder, controls, spans, top if top >= 0 else limit, limit)
+            end = final_controls(plan, encoder, schedule, spans, top if top >= 0 else limit, limit)
             delivery += self._deliver(plan, encoder, end.messages)
         sent_until = max(end.sent_until, state.sent_until)
         report = RunReport(
@@ -309,7 +308,7 @@ class Changefeed:
             watermark=end.watermark,
             max_commit_ts=top if top >= 0 else None,
             controls=sum((result.controls for result in results.values()), ControlCounts.of(end.events)),
-            ddl_events=len(controls.sent_ddl(sent_until)),
+            ddl_events=len(schedule.sent_ddl(sent_until)),
             claims=sum(result.claims for result in results.values()),
             finished_ms=time.time_ns() // 1_000_000,
             live=self._options.clock == "wall",
@@ -339,28 +338,28 @@ class Changefeed:
         come. Ends the heartbeat.
         """
         self._heartbeat.stop()
-        record = self._store.newest()
-        if record is None:
+        newest = self._store.newest()
+        if newest is None:
             return None
         self._store.claim()
-        if not record.done:
+        if not newest.done:
             raise StateError(
                 "the last batch was begun and not finished",
                 remedy="Run it again, then finish",
-                batch_id=record.batch_id,
+                batch_id=newest.batch_id,
             )
         started = time.monotonic()
-        top = _greatest_ts(record.ddl, record.end_sent_until, record.end_max_commit_ts)
-        state = record.next(record.batch_id, record.build_ts)
+        top = _greatest_ts(newest.ddl, newest.end_sent_until, newest.end_max_commit_ts)
+        state = newest.next(newest.batch_id, newest.build_ts)
         with self._planner.ask_again_after_failure():
-            plan, controls = self._planner.plan(state), self._planner.controls(state)
-            report, top = self._end_batch(state, plan, controls, {}, top, top, started)
-        done = record.complete(
+            plan, schedule = self._planner.plan(state), self._planner.schedule(state)
+            report, top = self._end_batch(state, plan, schedule, {}, top, top, started)
+        done = newest.complete(
             watermark=report.watermark,
             sent_until=top,
-            rows=record.rows,
-            bootstraps=record.end_bootstraps,
-            digest=record.digest,
+            rows=newest.rows,
+            bootstraps=newest.end_bootstraps,
+            digest=newest.digest,
         )
         self._store.save(done)
         self._log.add(report)
@@ -429,7 +428,7 @@ class Changefeed:
         if table is None and self._planner.names_tables(state):
             return None
         plan = self._planner.registered_plan(state, EncodedBatch(state, table, ()))
-        encode = self._encode_task(plan, self._planner.controls(state).late_until, self._planner.control_rules(state))
+        encode = self._encode_task(plan, self._planner.schedule(state).late_until, self._planner.control_rules(state))
         return Encoding.of_table(state, encode, table)
 
 

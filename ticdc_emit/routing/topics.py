@@ -15,6 +15,7 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.document import refused
 from ticdc_emit.config.lineages import RoutingSwitches
 from ticdc_emit.config.protocols import Protocol
+from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import UnknownTopicError
 from ticdc_emit.routing.partitions import PartitionRule
 from ticdc_emit.routing.table_filter import TableFilter
@@ -72,10 +73,6 @@ class TopicExpression:
             return self.text
         name = self.text.replace("{schema}", _FORBIDDEN.sub("_", schema)).replace("{table}", _FORBIDDEN.sub("_", table))
         return _RELATIVE.get(name, name[:_MAX_TOPIC_BYTES])  # ASCII only: characters are bytes
-
-
-Target = tuple[str, int]
-"""Topic and partition."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.arrow_input import check_columns, is_generic
-from ticdc_emit.delivery.base import MESSAGE_SCHEMA
+from ticdc_emit.delivery.base import MESSAGE_SCHEMA, Target
 from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.pipeline.batch import typed_table
@@ -35,7 +35,6 @@ from ticdc_emit.pipeline.deliver_task import RESULT_SCHEMA, DeliverTask, TaskRes
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.row_reader import check_images
-from ticdc_emit.routing.topics import Target
 from ticdc_emit.spark.frames import (
     Prescan,
     RowLengths,

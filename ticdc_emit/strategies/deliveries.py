@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
-from ticdc_emit.delivery.base import Message, Place
+from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.protocols.events import RowEvent
 from ticdc_emit.protocols.registered_avro import SchemaSource
@@ -112,7 +112,7 @@ def _deliveries(
     return Delivery(drawn_history, config, options, arrived, partitions, schemas)
 
 
-_SentCommits = dict[Place, list[tuple[int, Message]]]
+_SentCommits = dict[Target, list[tuple[int, Message]]]
 """The messages by topic and partition, each with the newest commit so far."""
 
 
@@ -136,7 +136,7 @@ def _sent_commits(messages: Sequence[Message], config: ChangefeedConfig, schemas
 @st.composite
 def _redelivery(draw: st.DrawFn, sent: _SentCommits, max_restarts: int) -> list[Message]:
     checkpoint, starts = _BEFORE_ALL, dict.fromkeys(sent, 0)
-    arrived: dict[Place, list[Message]] = {place: [] for place in sent}
+    arrived: dict[Target, list[Message]] = {place: [] for place in sent}
     for _ in range(draw(st.integers(0, max_restarts))):
         ends = {place: draw(st.integers(starts[place], len(each))) for place, each in sent.items()}
         for place, each in sent.items():
@@ -148,7 +148,7 @@ def _redelivery(draw: st.DrawFn, sent: _SentCommits, max_restarts: int) -> list[
     return [message._replace(offset=offset) for each in arrived.values() for offset, message in enumerate(each)]
 
 
-def _checkpoints(sent: _SentCommits, ends: Mapping[Place, int], last: int) -> list[int]:
+def _checkpoints(sent: _SentCommits, ends: Mapping[Target, int], last: int) -> list[int]:
     """Return the commits from the last checkpoint on up to which every partition has everything."""
     missing = [each[ends[place]][0] for place, each in sent.items() if ends[place] < len(each)]
     commits = {commit for each in sent.values() for commit, _ in each if last < commit < min(missing, default=1 << 64)}

@@ -133,7 +133,7 @@ def slow(kafka: EmbeddedKafka) -> Iterator[tuple[KafkaWriter, SlowProducer]]:
     producer = SlowProducer()
     with kafka.sink(client_id="slow", librdkafka={"batch.num.messages": 10}).open() as writer:
         for partition in producer.waiting:
-            writer.check_place("slow", partition)
+            writer.check_target("slow", partition)
         lent, writer._producer = writer._producer, producer
         yield writer, producer
         writer._producer = lent

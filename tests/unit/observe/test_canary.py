@@ -84,7 +84,7 @@ def test_the_search_finds_a_secret() -> None:
     assert leaks(f"at {secret}!") == ["oauth-secret"]
     assert leaks("nothing") == []
     with pytest.raises(TicdcEmitError) as caught:
-        MemorySink("canary").open().check_place(secret, 0)
+        MemorySink("canary").open().check_target(secret, 0)
     assert leaks(shown_error(caught.value)) == ["oauth-secret"]  # a local of the library's frame
 
 

@@ -13,7 +13,7 @@ import pytest
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError, UnknownTableError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
-from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, PartitionControls, highest_watermark
+from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, PartitionSchedules, highest_watermark
 from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
@@ -30,11 +30,11 @@ def plan(extension: str = "true") -> Plan:
     return make_plan(config, CATALOG.histories(), {"ticdc": 2})
 
 
-def kinds(controls: ControlSchedule, target: int, *steps: int) -> list[str]:
+def kinds(schedule: ControlSchedule, target: int, *steps: int) -> list[str]:
     """What is sent before rows at these times (ms), told shortly."""
     announcer, after, told = ControlEncoder(plan()), -1, []
     for step in steps:
-        for control in controls.due(after, compose(step) - 1, compose(steps[0])):
+        for control in schedule.due(after, compose(step) - 1, compose(steps[0])):
             message = announcer.message(control.event)
             if message is None or ("ticdc", target) not in announcer.targets(control.event):
                 continue
@@ -61,11 +61,11 @@ def test_a_watermark_stays_behind_by_the_lateness() -> None:
 
 def test_a_control_message_comes_after_the_rows_at_its_place() -> None:
     stamps = np.array([compose(4_500), compose(5_000), compose(5_000) + 1, compose(6_000)], np.uint64)
-    controls = PartitionControls(CONTROLS, ControlEncoder(plan()))
-    placed = controls.among(("ticdc", 0), stamps, -1, compose(4_500))
+    schedule = PartitionSchedules(CONTROLS, ControlEncoder(plan()))
+    placed = schedule.among(("ticdc", 0), stamps, -1, compose(4_500))
     assert [type(event).__name__ for event in placed.events] == ["DdlEvent", "Watermark"]
     assert placed.places.tolist() == [2, 2], "the DDL's own commit_ts has the old schema; a later row the new one"
-    assert controls.among(("ticdc", 1), stamps[:1], -1, compose(4_500)).messages == []
+    assert schedule.among(("ticdc", 1), stamps[:1], -1, compose(4_500)).messages == []
 
 
 def test_a_watermark_leaves_room_for_late_rows() -> None:
@@ -108,11 +108,11 @@ class Counted:
 
 def test_a_stretch_is_found_without_looking_at_all_ddl() -> None:
     events = tuple(cast("DdlEvent", Counted(ts)) for ts in range(1_000))
-    controls = ControlSchedule(events, sent_until=9)
-    assert [control.place for control in controls.due(5, 12, 0)] == [10, 11, 12]
+    schedule = ControlSchedule(events, sent_until=9)
+    assert [control.after for control in schedule.due(5, 12, 0)] == [10, 11, 12]
     Counted.looks = 0
     for ts in range(10, 1_000):
-        (control,) = controls.due(ts, ts, 0)
+        (control,) = schedule.due(ts, ts, 0)
         assert control.event is events[ts]
     assert Counted.looks < 10_000
 
@@ -125,14 +125,14 @@ def test_stretches_of_any_events_are_those_of_a_plain_search() -> None:
         ddls = tuple(replace(CREATED[0], commit_ts=rng.randrange(8)) for _ in range(rng.randrange(7)))
         boots = tuple((rng.randrange(8), Bootstrap(1, info, (), 0, "tick")) for _ in range(rng.randrange(4)))
         after, until, sent = rng.randrange(-1, 8), rng.randrange(-1, 8), rng.randrange(-1, 8)
-        controls = ControlSchedule(ddls, sent_until=sent, bootstraps=boots)
+        schedule = ControlSchedule(ddls, sent_until=sent, bootstraps=boots)
         unsent = [event for event in ddls if event.commit_ts > sent]
         for ticks_until in (None, 3):
             plain = [(event.commit_ts, 0, event) for event in unsent if after <= event.commit_ts <= until]
             plain += [(ts, 1, boot) for ts, boot in boots if ts >= after and (ts <= until or ticks_until is not None)]
-            found = controls.due(after, until, 0, ticks_until=ticks_until)
+            found = schedule.due(after, until, 0, ticks_until=ticks_until)
             expected = sorted(plain, key=lambda each: each[:2])
-            assert [(each.place, id(each.event)) for each in found] == [(ts, id(event)) for ts, _, event in expected]
-        assert sorted(map(id, controls.unsent_ddl)) == sorted(map(id, unsent))
-        assert controls.sent_ddl(until) == sorted(each.commit_ts for each in unsent if each.commit_ts <= until)
-        assert controls.late_until == max([each.commit_ts for each in ddls if each.commit_ts <= sent], default=None)
+            assert [(each.after, id(each.event)) for each in found] == [(ts, id(event)) for ts, _, event in expected]
+        assert sorted(map(id, schedule.unsent_ddl)) == sorted(map(id, unsent))
+        assert schedule.sent_ddl(until) == sorted(each.commit_ts for each in unsent if each.commit_ts <= until)
+        assert schedule.late_until == max([each.commit_ts for each in ddls if each.commit_ts <= sent], default=None)

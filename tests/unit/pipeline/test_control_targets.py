@@ -9,7 +9,7 @@ from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.control_events import (
     ControlEncoder,
     ControlSchedule,
-    PartitionControls,
+    PartitionSchedules,
     Watermark,
 )
 from ticdc_emit.pipeline.plan import Plan, make_plan
@@ -65,7 +65,7 @@ def test_an_event_is_routed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Router, "ddl_targets", counting)
     announcer = ControlEncoder(plan)
-    addressed = PartitionControls(ControlSchedule(events), announcer)
+    addressed = PartitionSchedules(ControlSchedule(events), announcer)
     for target in plan.targets:
         for control in addressed.to(target).due(0, 100, 0):
             assert announcer.message_to(control.event, target) is not None
@@ -77,7 +77,7 @@ def test_each_topic_partition_gets_its_own_controls_once_made() -> None:
     info = events[0].table_info
     assert info is not None
     bootstrap = Bootstrap(1, info, (("test_a", 0), ("test_a", 1)), 0, "start")
-    addressed = PartitionControls(
+    addressed = PartitionSchedules(
         ControlSchedule(events, sent_until=10, bootstraps=((7, bootstrap),)), ControlEncoder(plan)
     )
     first, second = addressed.to(("test_a", 0)), addressed.to(("test_a", 1))

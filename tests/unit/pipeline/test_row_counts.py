@@ -99,7 +99,7 @@ def by_messages(plan: Plan, chunks: Sequence[pa.RecordBatch]) -> dict[tuple[str,
             store.add(chunk)
         for _, chunks_of_target in store.chunks():
             for each in chunks_of_target:
-                stamps, places = stamps_and_tables(store.keys(each).column("order_key"))
+                stamps, places = stamps_and_tables(store.order_keys(each).column("order_key"))
                 for stamp, place in zip(stamps.tolist(), places.tolist(), strict=True):
                     info = plan.in_order[place].encoder_at(stamp).table
                     found.setdefault((info.name, info.version, physical_ms(stamp) // TICK), []).append(stamp)
@@ -183,15 +183,15 @@ def test_every_delivering_task_schedules_alike_and_one_hands_the_counts_back(buc
         clear("counts")
     united = next(result.counts for result in results.values() if result.counts)
     assert counted_rows(from_ipc(united), plan) == told(plan, encoded(plan, [rows]))
-    controls, state = rules.controls(ControlSchedule(), plan, united)
-    assert controls.interval_ms == 1_000
+    schedule, state = rules.with_rows(ControlSchedule(), plan, united)
+    assert schedule.interval_ms == 1_000
     assert state is not None
-    bootstraps = [bootstrap.occasion for _, bootstrap in controls.bootstraps]
+    bootstraps = [bootstrap.occasion for _, bootstrap in schedule.bootstraps]
     assert bootstraps.count("first-row") == 5
     assert bootstraps.count("tick") > 5
     for (_, partition), found in sent.items():
         result = results["ticdc", partition]
         assert result.controls.bootstrap == sum(b"BOOTSTRAP" in value for _, value in found if value)
-        before = [place for place, _ in controls.bootstraps if place < result.max_commit_ts]
+        before = [after for after, _ in schedule.bootstraps if after < result.max_commit_ts]
         assert result.controls.bootstrap == len(before)
         assert result.controls.watermark >= 5

@@ -66,7 +66,7 @@ def test_a_chunk_keeps_no_bytes_of_the_rows_that_came_with_it() -> None:
     chunks = _chunks([bytes(2 * SEGMENT_BYTES)] * 9)
     keys = pa.array([bytes(SEGMENT_BYTES)] * 9, pa.binary())
     [segments] = split_chunks(
-        [chunks.set_column(CHUNK_SCHEMA.get_field_index("keys"), CHUNK_SCHEMA.field("keys"), keys)]
+        [chunks.set_column(CHUNK_SCHEMA.get_field_index("order_keys"), CHUNK_SCHEMA.field("order_keys"), keys)]
     )
     assert all(chunk.get_total_buffer_size() < 4 * SEGMENT_BYTES for chunk in join_chunks([segments]))
 

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.arrow_input import GENERIC_NAMES, is_ddl, is_generic
 from ticdc_emit.changes.model import rows_within
+from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import InvalidValueError, MissingColumnError
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.batch import ArrowBatch, Batch, typed_table
@@ -30,7 +31,6 @@ from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.routing.topics import Target
 from ticdc_emit.schema.model import TableInfo, schema_and_name
 from ticdc_emit.spark.batch import ADAPTIVE_EXECUTION, SparkBatch, check_changes, setting_off, spark_columns
 from ticdc_emit.spark.frames import change_columns, commit_ts_column

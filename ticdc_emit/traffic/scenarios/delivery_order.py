@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from typing import NamedTuple
 
-from ticdc_emit.delivery.base import Message, Place
+from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.protocols.events import (
     Event,
     RowEvent,
@@ -27,7 +27,7 @@ class SentMessage(NamedTuple):
     event: Event
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Target:
         """Topic and partition."""
         return self.message.topic, self.message.partition
 
@@ -35,9 +35,9 @@ class SentMessage(NamedTuple):
 Deliver = Callable[[Sequence[SentMessage]], "list[SentMessage]"]
 
 
-def by_partition(sent: Iterable[SentMessage]) -> dict[Place, list[SentMessage]]:
+def by_partition(sent: Iterable[SentMessage]) -> dict[Target, list[SentMessage]]:
     """Return the messages of each partition."""
-    messages_by_partition: dict[Place, list[SentMessage]] = {}
+    messages_by_partition: dict[Target, list[SentMessage]] = {}
     for each in sent:
         messages_by_partition.setdefault(each.place, []).append(each)
     return messages_by_partition
@@ -89,7 +89,7 @@ def rows_between_watermarks(messages: Sequence[SentMessage]) -> list[list[int]]:
 
 def renumber(sent: Iterable[SentMessage]) -> list[Message]:
     """Return the messages with the offsets that they get in this order."""
-    counts: dict[Place, int] = {}
+    counts: dict[Target, int] = {}
     messages = []
     for each in sent:
         offset = counts.get(each.place, 0)
