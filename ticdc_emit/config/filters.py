@@ -15,47 +15,10 @@ from ticdc_emit.config.document import Section, refused
 from ticdc_emit.config.lineages import FilterSwitches
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
+from ticdc_emit.sql.actions import ACTIONS
 
-EVENT_TYPES = {
-    "create schema": "create database",
-    "drop schema": "drop database",
-    "modify schema charset and collate": "modify schema charset and collate",
-    "create table": "create table",
-    "create tables": "create table",
-    "drop table": "drop table",
-    "truncate table": "truncate table",
-    "rename table": "rename table",
-    "rename tables": "rename table",
-    "recover table": "recover table",
-    "modify table comment": "modify table comment",
-    "modify table charset and collate": "modify table charset and collate",
-    "create view": "create view",
-    "drop view": "drop view",
-    "add partition": "add table partition",
-    "drop partition": "drop table partition",
-    "truncate partition": "truncate table partition",
-    "exchange partition": "exchange table partition",
-    "alter table reorganize partition": "reorganize table partition",
-    "alter table partition by": "alter table partitioning",
-    "alter table remove partitioning": "remove table partitioning",
-    "add column": "add column",
-    "drop column": "drop column",
-    "modify column": "modify column",
-    "set default value": "set default value",
-    "rebase auto_increment ID": "rebase auto id",
-    "add primary key": "add primary key",
-    "drop primary key": "drop primary key",
-    "add index": "create index",
-    "drop index": "drop index",
-    "rename index": "rename index",
-    "alter index visibility": "alter index visibility",
-    "alter table ttl": "alter ttl info",
-    "alter table no_ttl": "alter ttl remove",
-    "alter table multi-schema change": "multi schema change",
-    "add foreign key": "add foreign key",
-    "drop foreign key": "drop foreign key",
-}
-"""The DDL jobs that TiCDC replicates (TiDB's action names), and their names in ``ignore-event``."""
+EVENT_TYPES = {action: facts.event for action, facts in ACTIONS.items() if facts.event}
+"""The DDL actions that TiCDC replicates, and their names in ``ignore-event``."""
 
 _FOREIGN_KEYS = ("add foreign key", "drop foreign key")
 _IGNORED = frozenset(EVENT_TYPES.values()) | {

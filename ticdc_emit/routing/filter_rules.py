@@ -24,6 +24,7 @@ from ticdc_emit.regexp import GoRegexp, GoRegexpError, compile_regexp
 from ticdc_emit.routing.table_filter import TableFilter
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.actions import ACTIONS
 from ticdc_emit.sql.words import to_lower
 
 _EVERYTHING = ("*.*",)
@@ -208,7 +209,7 @@ def _has_virtual_key(info: TableInfo) -> bool:
 
 def is_replicated_kind(event: DdlEvent) -> bool:
     """Return whether TiCDC replicates this kind of DDL at all."""
-    return event.action in EVENT_TYPES
+    return bool(ACTIONS[event.action].event)
 
 
 Result = Literal["sent", "ignored", "discarded"]

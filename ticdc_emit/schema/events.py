@@ -1,7 +1,4 @@
-"""DDL events of the catalog, and TiDB's names and codes of DDL actions.
-
-Rule source: pingcap/tidb ``pkg/meta/model/job.go`` (``ActionType`` and ``ActionMap``).
-"""
+"""DDL events of the catalog: what a statement's job did, and the parts of the text to send."""
 
 from __future__ import annotations
 
@@ -10,90 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.actions import ACTIONS
 from ticdc_emit.sql.nodes.queries import Query
-
-ACTION_CODES = {
-    "create schema": 1,
-    "drop schema": 2,
-    "create table": 3,
-    "drop table": 4,
-    "add column": 5,
-    "drop column": 6,
-    "add index": 7,
-    "drop index": 8,
-    "add foreign key": 9,
-    "drop foreign key": 10,
-    "truncate table": 11,
-    "modify column": 12,
-    "rebase auto_increment ID": 13,
-    "rename table": 14,
-    "set default value": 15,
-    "shard row ID": 16,
-    "modify table comment": 17,
-    "rename index": 18,
-    "add partition": 19,
-    "drop partition": 20,
-    "create view": 21,
-    "modify table charset and collate": 22,
-    "truncate partition": 23,
-    "drop view": 24,
-    "recover table": 25,
-    "modify schema charset and collate": 26,
-    "lock table": 27,
-    "unlock table": 28,
-    "repair table": 29,
-    "set tiflash replica": 30,
-    "update tiflash replica status": 31,
-    "add primary key": 32,
-    "drop primary key": 33,
-    "create sequence": 34,
-    "alter sequence": 35,
-    "drop sequence": 36,
-    "modify auto id cache": 39,
-    "rebase auto_random ID": 40,
-    "alter index visibility": 41,
-    "exchange partition": 42,
-    "add check constraint": 43,
-    "drop check constraint": 44,
-    "alter check constraint": 45,
-    "rename tables": 47,
-    "alter table attributes": 49,
-    "alter table partition attributes": 50,
-    "create placement policy": 51,
-    "alter placement policy": 52,
-    "drop placement policy": 53,
-    "alter table partition placement": 54,
-    "modify schema default placement": 55,
-    "alter table placement": 56,
-    "alter table cache": 57,
-    "alter table statistics options": 58,
-    "alter table nocache": 59,
-    "create tables": 60,
-    "alter table multi-schema change": 61,
-    "flashback cluster": 62,
-    "flashback schema": 63,
-    "alter table reorganize partition": 64,
-    "alter table ttl": 65,
-    "alter table no_ttl": 67,
-    "create resource group": 68,
-    "alter resource group": 69,
-    "drop resource group": 70,
-    "alter table partition by": 71,
-    "alter table remove partitioning": 72,
-    "add columnar index": 73,
-    "modify engine attribute": 74,
-    "alter table mode": 75,
-    "refresh meta": 76,
-    "modify schema read only": 77,
-    "create masking policy": 81,
-    "alter masking policy": 82,
-    "drop masking policy": 83,
-}
-
-
-def action_code(action: str) -> int:
-    """Return the ActionType number of an action name; ``KeyError`` if TiDB has no such action."""
-    return ACTION_CODES[action]
 
 
 @dataclass(frozen=True)
@@ -132,11 +47,12 @@ class DdlEvent:
     """A DDL event, as an encoder receives it.
 
     ``query`` is the statement exactly as given (one per table if it renames or drops several); ``action`` is TiDB's
-    ActionType by name; ``schema`` and ``table`` are those after the DDL, ``table`` "" for a database. ``table_info`` is
-    the version after it, ``pre_table_info`` the one before; None where TiCDC has none. ``commit_ts`` is a TSO.
-    ``filter_text``: the text that event filters match instead of ``query``; "" for the same. ``given``: the input of
-    :class:`~ticdc_emit.schema.ddl_texts.DdlTexts`. ``others``: further tables that the job changes, as they are after
-    it: the exchanged table of EXCHANGE PARTITION, the tables restored by FLASHBACK DATABASE.
+    name of it (:data:`~ticdc_emit.sql.actions.ACTIONS`); ``schema`` and ``table`` are those after the DDL, ``table`` ""
+    for a database. ``table_info`` is the version after it, ``pre_table_info`` the one before; None where TiCDC has
+    none. ``commit_ts`` is a TSO. ``filter_text``: the text that event filters match instead of ``query``; "" for the
+    same. ``given``: the input of :class:`~ticdc_emit.schema.ddl_texts.DdlTexts`. ``others``: further tables that the
+    job changes, as they are after it: the exchanged table of EXCHANGE PARTITION, the tables restored by FLASHBACK
+    DATABASE.
     """
 
     query: str
@@ -153,7 +69,7 @@ class DdlEvent:
     @property
     def action_code(self) -> int:
         """The number of TiDB's ActionType."""
-        return action_code(self.action)
+        return ACTIONS[self.action].code
 
 
 def renamed_together(events: Sequence[DdlEvent]) -> list[DdlEvent]:

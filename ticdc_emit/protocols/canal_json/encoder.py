@@ -29,10 +29,10 @@ from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
 from ticdc_emit.config.lineages import CanalJsonSwitches
 from ticdc_emit.errors import ColumnSelectorError
-from ticdc_emit.protocols.names import ddl_kind
 from ticdc_emit.protocols.row_images import Members
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo, mysql_type_name, type_desc
+from ticdc_emit.sql.actions import ACTIONS
 from ticdc_emit.sql.types import TYPES, MySQLType
 from ticdc_emit.tso import physical_ms
 
@@ -311,7 +311,7 @@ class CanalJson:
             event.schema,
             event.table,
             is_ddl=True,
-            kind=ddl_kind(event.action),
+            kind=ACTIONS[event.action].kind,
             ts=event.commit_ts,
             build_ts=build_ts,
             sql=event.query,

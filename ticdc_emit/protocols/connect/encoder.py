@@ -21,6 +21,7 @@ from ticdc_emit.protocols.connect.schema import CONNECTOR, VERSION, jdbc_type
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
+from ticdc_emit.sql.actions import ACTIONS
 from ticdc_emit.sql.nodes.alter import AddColumn, ChangeColumn, SetColumnDefault
 from ticdc_emit.sql.nodes.expressions import DefaultExpression, Literal
 from ticdc_emit.sql.nodes.statements import AlterTable, CreateTable, OtherStatement, Statement
@@ -313,41 +314,9 @@ def _scale(column: Column) -> int | None:
     return column.decimal if has_scale and column.decimal >= 0 else None
 
 
-_KINDS = {
-    "CREATE": ("create schema", "create table", "create tables", "create view"),
-    "ALTER": (
-        "add column",
-        "modify column",
-        "drop column",
-        "alter table multi-schema change",
-        "add partition",
-        "alter table remove partitioning",
-        "alter table reorganize partition",
-        "exchange partition",
-        "alter table partition by",
-        "truncate partition",
-        "drop partition",
-        "rebase auto_increment ID",
-        "set default value",
-        "modify table comment",
-        "modify table charset and collate",
-        "modify schema charset and collate",
-        "add index",
-        "alter index visibility",
-        "rename index",
-        "rename table",
-        "rename tables",
-        "add primary key",
-        "drop primary key",
-    ),
-    "DROP": ("drop schema", "drop table", "drop index", "drop view", "truncate table"),
-}
-_KIND_OF_ACTION = {action: kind for kind, actions in _KINDS.items() for action in actions}
-
-
 def is_sent(event: DdlEvent) -> bool:
     """Return whether a kind of DDL has a message."""
-    return event.action in _KIND_OF_ACTION
+    return bool(ACTIONS[event.action].debezium)
 
 
 def ddl_payloads(event: DdlEvent, build_ts: int, cluster_id: str) -> tuple[bytes, bytes] | None:
@@ -355,8 +324,8 @@ def ddl_payloads(event: DdlEvent, build_ts: int, cluster_id: str) -> tuple[bytes
 
     Raises :class:`SchemaError` where TiCDC fails at the statement.
     """
-    kind = _KIND_OF_ACTION.get(event.action)
-    if kind is None:
+    kind = ACTIONS[event.action].debezium
+    if not kind:
         return None
     database = json_object(("databaseName", event.schema))
     value = _opening(cluster_id, event.schema, event.table, event.commit_ts, build_ts)

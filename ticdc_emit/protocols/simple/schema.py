@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from ticdc_emit.config.lineages import SimpleSwitches
 from ticdc_emit.protocols.canonical_text import BINARY_TYPES
 from ticdc_emit.protocols.events import DecodeError
-from ticdc_emit.protocols.names import ddl_kind
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
+from ticdc_emit.sql.actions import ACTIONS
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
     TYPES,
@@ -176,7 +176,7 @@ def _is_implicit_key(index: Index, table: TableInfo) -> bool:
 
 def ddl_type(event: DdlEvent, switches: SimpleSwitches) -> str:
     """Return the type of a DDL message: ``CREATE``, ``ALTER`` ... or ``QUERY``."""
-    return switches.exchange_partition if event.action == _EXCHANGE_PARTITION else ddl_kind(event.action)
+    return switches.exchange_partition if event.action == _EXCHANGE_PARTITION else ACTIONS[event.action].kind
 
 
 def shown_pre_table(event: DdlEvent, switches: SimpleSwitches) -> TableInfo | None:

@@ -16,7 +16,8 @@ from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.connect.schema import DebeziumSettings
 from ticdc_emit.protocols.debezium.encoder import make_codec
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.events import ACTION_CODES, DdlEvent
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.sql.actions import ACTIONS
 
 T = "create table test.t (id int primary key, v varchar(9) comment 'note')"
 
@@ -105,7 +106,7 @@ def test_which_kinds_are_sent() -> None:
     info = table_of(T)
     event = DdlEvent("alter table test.t force", "", "test", "t", info, info, COMMIT_TS)
     codec = codec_of()
-    sent = {action for action in ACTION_CODES if codec.ddl(replace(event, action=action), BUILD_TS) is not None}
+    sent = {action for action in ACTIONS if codec.ddl(replace(event, action=action), BUILD_TS) is not None}
     assert len(sent) == 32
     for action in ("add foreign key", "drop foreign key", "shard row ID", "modify auto id cache", "alter table ttl"):
         assert action not in sent
