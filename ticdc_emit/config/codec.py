@@ -221,8 +221,8 @@ def build_codec(
     force_replicate: bool,
     row_checksum: bool,
     default_registry: str | None,
-    own_registry: bool = False,
-    switches: OptionSwitches = OptionSwitches(),
+    own_registry: bool,
+    switches: OptionSwitches,
 ) -> CodecConfig:
     """Read and validate.  ``default_registry`` is used if neither input names a registry; with ``own_registry`` none is
     needed.

@@ -134,7 +134,11 @@ class OpenSwitches:
 
 @dataclass(frozen=True)
 class OptionSwitches:
-    """The switches of the readers of sink URIs and changefeed files."""
+    """The switches of the readers of sink URIs and changefeed files.
+
+    An option or protocol does not name the profiles that know it: what a profile lacks is one of its differences from
+    its neighbour.
+    """
 
     unknown: frozenset[str] = frozenset(
         {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from typing import Any
 
 import pytest
@@ -86,6 +88,23 @@ def test_options_of_the_next_lineage_are_unknown_to_classic(option: str, uri: st
     assert getattr(load(uri).codec, option.replace("-", "_")) is True
     with pytest.warns(ConfigWarning, match=option):
         assert getattr(load(uri, profile="classic").codec, option.replace("-", "_")) is False
+
+
+def test_what_classic_does_not_know_is_read_by_next() -> None:
+    uri = "debezium&avro-include-before-value=true&debezium-include-start-ts=true&output-row-key=true"
+    rule: dict[str, Any] = {"matcher": ["*.*"]}
+    events = {"matcher": ["*.*"], "ignore-update-only-columns": ["a"]}
+    sink = {"dispatchers": [rule], "debezium": {"include-start-ts": True}}
+    changefeed = {"filter": {"event-filters": [events]}, "sink": sink}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConfigWarning)
+        load(uri, changefeed)
+    rule |= {"target-schema": "{schema}", "target-table": "{table}"}
+    with pytest.warns(ConfigWarning, match="^Ignored options") as warned:
+        load(uri, changefeed, "classic")
+    listed = re.split(r"[:;,] ", str(warned[0].message).partition(": ")[2])
+    ignored = {name.rpartition(".")[2] for name in listed} - {"sink URI", "changefeed"}
+    assert ignored == {name.rpartition(".")[2] for name in CLASSIC.options.unknown}
 
 
 def test_starts_of_transactions_are_of_debezium_alone() -> None:

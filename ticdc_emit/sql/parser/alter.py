@@ -322,4 +322,4 @@ _CHANGES = rules_by_word(
     ((("ALTER",),), AlterGrammar._alter_default),
     ((("RENAME",),), AlterGrammar._rename_to),
 )
-"""The changes by their first words, those of more words first; the others are table options, CONVERT TO and FORCE."""
+"""The changes by their first words; the others are table options, CONVERT TO and FORCE."""

@@ -24,9 +24,9 @@ Lead: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 def rules_by_word(*rules: tuple[Lead, _T]) -> dict[str, list[tuple[Lead, _T]]]:
-    """Return the rules by their first words."""
+    """Return the rules by their first word, those with more leading words first."""
     by_word: dict[str, list[tuple[Lead, _T]]] = {}
-    for lead, rule in rules:
+    for lead, rule in sorted(rules, key=lambda each: -len(each[0])):
         for word in lead[0]:
             by_word.setdefault(word, []).append((lead, rule))
     return by_word

@@ -411,7 +411,7 @@ _JOBS = rules_by_word(
     _row("LOCK|UNLOCK", Parser._lock_tables),
     _row("ADMIN REPAIR TABLE", Parser._repair),
 )
-"""Statements that the catalog runs, by their first words, those of more words first."""
+"""Statements that the catalog runs, by their first words."""
 _OTHERS = rules_by_word(
     _row("SELECT|WITH|TABLE|VALUES", Parser._query),
     _row("ANALYZE", Parser._analyze),
