@@ -7,7 +7,8 @@ semantics 2.0.1 and 2.0.2 (Go's ``encoding/json``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -62,14 +63,29 @@ class SchemaTexts(Mapping[str, str]):
         return len(self._made)
 
 
-def header_of(headers: Mapping[str, bytes], part: str, table: TableInfo) -> bytes:
-    """Return the header of a part; :class:`RegistryError` if its schema is not registered."""
-    try:
-        return headers[part]
-    except KeyError:
-        raise RegistryError(
-            f"the {part} schema is not registered",
-            remedy="Register the schemas that the batch needs before it is encoded",
-            table=table.full_name,
-            version=table.version,
-        ) from None
+_Rows = TypeVar("_Rows", bound="RowsWithHeaders")
+
+
+@dataclass(frozen=True)
+class RowsWithHeaders:
+    """A row encoder with the headers of its registered schemas (see ``changes.codec.RegisteredRows``)."""
+
+    table: TableInfo
+    headers: Mapping[str, bytes] = field(default_factory=dict, kw_only=True)
+    borrowed: frozenset[str] = field(default=frozenset(), kw_only=True)
+
+    def with_headers(self: _Rows, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> _Rows:
+        """Return the encoder with these additional headers by part, some of them ``borrowed``."""
+        return replace(self, headers={**self.headers, **headers}, borrowed=(self.borrowed - headers.keys()) | borrowed)
+
+    def header(self, part: str) -> bytes:
+        """Return the header of a part; :class:`RegistryError` if its schema is not registered."""
+        try:
+            return self.headers[part]
+        except KeyError:
+            raise RegistryError(
+                f"the {part} schema is not registered",
+                remedy="Register the schemas that the batch needs before it is encoded",
+                table=self.table.full_name,
+                version=self.table.version,
+            ) from None

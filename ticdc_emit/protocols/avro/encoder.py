@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar, NamedTuple
 
@@ -53,7 +53,7 @@ from ticdc_emit.protocols.avro.schema import (
 )
 from ticdc_emit.protocols.names import escaped_label, sanitize
 from ticdc_emit.protocols.row_images import invalid_value, refuse_values, value_pieces
-from ticdc_emit.protocols.schema_texts import SchemaTexts, float_text, header_of, json_text
+from ticdc_emit.protocols.schema_texts import RowsWithHeaders, SchemaTexts, float_text, json_text
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (
@@ -271,14 +271,11 @@ class _Field(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AvroRows:
+class AvroRows(RowsWithHeaders):
     """The row encoder of one table version (see ``changes.codec.RegisteredRows``)."""
 
-    table: TableInfo
     options: CodecConfig
     switches: AvroSwitches
-    headers: Mapping[str, bytes] = field(default_factory=dict)
-    borrowed: frozenset[str] = frozenset()
     refuses_large: ClassVar[bool] = True
     registers_refused: ClassVar[bool] = True
     names_records: ClassVar[bool] = False
@@ -288,7 +285,7 @@ class AvroRows:
         """Whether messages of updates have the previous row."""
         return self.options.avro_include_before_value
 
-    @property
+    @cached_property
     def _has_key(self) -> bool:
         """Whether messages have keys. A key without columns after selectors has no valid schema."""
         fails = self.switches.empty_keys == "failing" and self.table.whole_primary_key
@@ -333,10 +330,6 @@ class AvroRows:
         meaning for connectors.
         """
         return f"{topic.replace('.', '_')}-{part}"
-
-    def with_headers(self, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> AvroRows:
-        """Return the encoder with these additional headers by part, some of them ``borrowed``."""
-        return replace(self, headers={**self.headers, **headers}, borrowed=(self.borrowed - headers.keys()) | borrowed)
 
     def check(self, changes: Changes) -> None:
         """Refuse accepted values that Avro cannot represent.
@@ -386,7 +379,7 @@ class AvroRows:
             return [pieces[shown.column.name] for shown in fields]
 
         def record(part: str, *entries: Sequence[Piece]) -> pa.Array:
-            header = changes.constant(lambda encoder: encoder._header(part))
+            header = changes.constant(lambda encoder: encoder.header(part))
             return join_pieces([header, *(piece for entry in entries for piece in entry)], count)
 
         keys = record("key", *entries(self._key)) if self._has_key else None
@@ -422,9 +415,6 @@ class AvroRows:
                     remedy=SharedSubjectError.REMEDY,
                     table=encoder.table.full_name,
                 )
-
-    def _header(self, part: str) -> bytes:
-        return header_of(self.headers, part, self.table)
 
     def _pieces(self, shown: _Field, image: Image) -> Sequence[Piece]:
         if shown.column.is_virtual and shown.union is not None:

@@ -38,7 +38,7 @@ from ticdc_emit.protocols.debezium_avro.schema import (
 )
 from ticdc_emit.protocols.debezium_avro.values import NULL, VALUE, can_fail, refuse_beyond_long, value_pieces
 from ticdc_emit.protocols.row_images import BinaryImages, refuse_values
-from ticdc_emit.protocols.schema_texts import SchemaTexts, any_text, header_of
+from ticdc_emit.protocols.schema_texts import RowsWithHeaders, SchemaTexts, any_text
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
@@ -56,14 +56,11 @@ def _text(text: str) -> bytes:
 
 
 @dataclass(frozen=True)
-class DebeziumAvroRows:
+class DebeziumAvroRows(RowsWithHeaders):
     """The row encoder of one table version (see ``changes.codec.RegisteredRows``)."""
 
-    table: TableInfo
     settings: DebeziumSettings
     reads_old: bool = True
-    headers: Mapping[str, bytes] = field(default_factory=dict)
-    borrowed: frozenset[str] = frozenset()
     refuses_large: ClassVar[bool] = False
     registers_refused: ClassVar[bool] = False
     names_records: ClassVar[bool] = True
@@ -123,10 +120,6 @@ class DebeziumAvroRows:
         """Return the subject under which the schema of a part is registered; unlike Avro's, a topic keeps its dots."""
         return f"{topic}-{part}"
 
-    def with_headers(self, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> DebeziumAvroRows:
-        """Return the encoder with these additional headers by part, some of them ``borrowed``."""
-        return replace(self, headers={**self.headers, **headers}, borrowed=(self.borrowed - headers.keys()) | borrowed)
-
     def check(self, changes: Changes) -> None:
         """Refuse a BIGINT UNSIGNED beyond ``long``, what means no moment in UTC, and NULL where the default shown in
         its place is no value.
@@ -164,8 +157,10 @@ class DebeziumAvroRows:
         """
         count = len(changes)
         before, behind = self._around(changes.op)
-        whole = [*self._header(changes, "value"), before, *value, behind, *self._told(changes)]
-        return Encoded(join_pieces(whole, count), join_pieces([*self._header(changes, "key"), *key], count))
+        header = changes.constant_pieces(lambda encoder: encoder.header("value"))
+        whole = [*header, before, *value, behind, *self._told(changes)]
+        header = changes.constant_pieces(lambda encoder: encoder.header("key"))
+        return Encoded(join_pieces(whole, count), join_pieces([*header, *key], count))
 
     def _around(self, op: Op) -> tuple[bytes, bytes]:
         """Return what stands before and behind the images that are shown."""
@@ -179,9 +174,6 @@ class DebeziumAvroRows:
             return self._laid.entries(self._key_columns, image)
         laid = {column.name: self._laid.entries((column,), image) for column in self._key_columns}
         return [piece for column in self.table.shown_handle_key for piece in laid.get(column.name, [NULL])]
-
-    def _header(self, changes: Changes, part: str) -> list[Piece]:
-        return changes.constant_pieces(lambda encoder: header_of(encoder.headers, part, encoder.table))
 
     def _images(self, changes: Changes) -> list[Piece]:
         """Lay out before and after, or the one of them that there is."""

@@ -205,7 +205,7 @@ def test_a_message_needs_its_header() -> None:
     assert isinstance(rows, AvroRows)
     assert set(rows.headers) == {"key", "value"}
     with pytest.raises(RegistryError, match="the key schema is not registered") as caught:
-        rows_of("create table test.t (id int primary key)")["t"]._header("key")
+        rows_of("create table test.t (id int primary key)")["t"].header("key")
     assert caught.value.context["table"] == "test.t"
 
 
