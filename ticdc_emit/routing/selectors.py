@@ -16,7 +16,7 @@ from ticdc_emit.config.lineages import RoutingSwitches
 from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.routing.partitions import PartitionRule
 from ticdc_emit.routing.table_filter import ColumnFilter, TableFilter
-from ticdc_emit.schema.model import Index, TableInfo
+from ticdc_emit.schema.model import TableInfo
 
 
 @dataclass(frozen=True)
@@ -84,28 +84,12 @@ class ColumnSelectors:
 
 def _check_keys(table: TableInfo, left: frozenset[str]) -> None:
     """The primary key or any unique index must remain. A table without either needs nothing."""
-    key = _primary_key(table)
     uniques = (index.columns for index in table.indexes if index.unique)
-    if not left.issuperset(key) and not any(left.issuperset(columns) for columns in uniques):
+    if not left.issuperset(table.tidb_primary_key) and not any(left.issuperset(columns) for columns in uniques):
         raise _failed(
             f"no primary key columns or unique key columns obtained after filter out, table: {table.full_name}",
             table,
         )
-
-
-def _primary_key(table: TableInfo) -> tuple[str, ...]:
-    """Return the primary key as TiDB sees it: without one, the first unique index without nullable columns."""
-    if table.pk_is_handle:
-        return tuple(column.name for column in table.whole_primary_key)
-    keys = [index for index in table.indexes if index.primary] or [
-        index for index in table.indexes if _stands_for_key(index, table)
-    ]
-    return keys[0].columns if keys else ()
-
-
-def _stands_for_key(index: Index, table: TableInfo) -> bool:
-    columns = [table.column(name) for name in index.columns]
-    return index.unique and not any(column.nullable or column.hidden for column in columns)
 
 
 def _failed(cause: str, table: TableInfo) -> ColumnSelectorError:

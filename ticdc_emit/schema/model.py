@@ -27,13 +27,8 @@ from ticdc_emit.sql.types import (
     type_name,
 )
 
+# compared as numbers: an IntFlag makes a new flag of every "&"
 _NOT_NULL, _UNSIGNED = int(ColumnFlag.NOT_NULL), int(ColumnFlag.UNSIGNED)
-
-
-def _has(flags: ColumnFlag, one: int) -> bool:
-    return int.__and__(flags, one) != 0  # an IntFlag makes a new flag of every such result
-
-
 _MOST_NAMED = 8
 NO_LIMIT = -1
 """The maximum length of a text column that has none."""
@@ -86,11 +81,11 @@ class Column:
 
     @property
     def nullable(self) -> bool:
-        return not _has(self.flags, _NOT_NULL)
+        return not int.__and__(self.flags, _NOT_NULL)
 
     @property
     def unsigned(self) -> bool:
-        return _has(self.flags, _UNSIGNED)
+        return int.__and__(self.flags, _UNSIGNED) != 0
 
     @property
     def zerofill(self) -> bool:
@@ -242,6 +237,19 @@ class TableInfo:
     def whole_primary_key(self) -> tuple[Column, ...]:
         """The PRIMARY KEY columns in table order, ignoring selectors; empty without a primary key."""
         return tuple(c for c in self.row_columns if c.is_primary_key)
+
+    @property
+    def tidb_primary_key(self) -> tuple[str, ...]:
+        """The names of the primary key in its order, ignoring selectors, as TiDB's ``GetPrimaryKey`` returns it.
+
+        Without a primary key: the first unique index whose columns are all NOT NULL and not hidden, else ().
+        """
+        if self.pk_is_handle:
+            return tuple(column.name for column in self.whole_primary_key)
+        filled = {column.name for column in self.columns if not column.nullable and not column.hidden}
+        implicit = (index for index in self.indexes if index.unique and filled.issuperset(index.columns))
+        key = next((index for index in self.indexes if index.primary), None) or next(implicit, None)
+        return () if key is None else key.columns
 
     @cached_property
     def whole_handle_key(self) -> tuple[Column, ...]:

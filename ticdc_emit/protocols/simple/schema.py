@@ -156,22 +156,10 @@ def shown_indexes(table: TableInfo) -> tuple[SimpleIndex, ...]:
         for index in table.indexes
     ]
     if not any(index.primary for index in shown):
-        key = _unlisted_primary_key(table)
+        key = table.tidb_primary_key
         if key:
             shown.append(SimpleIndex("primary", unique=True, primary=True, nullable=False, columns=key))
     return tuple(shown)
-
-
-def _unlisted_primary_key(table: TableInfo) -> tuple[str, ...]:
-    """Return the integer primary key that is the row's handle, else the columns of the first unique NOT NULL index."""
-    if table.pk_is_handle:
-        return tuple(column.name for column in table.whole_primary_key)
-    return next((index.columns for index in table.indexes if _is_implicit_key(index, table)), ())
-
-
-def _is_implicit_key(index: Index, table: TableInfo) -> bool:
-    columns = [table.column(name) for name in index.columns]
-    return index.unique and not any(column.nullable or column.hidden for column in columns)
 
 
 def ddl_type(event: DdlEvent, switches: SimpleSwitches) -> str:
