@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.model import Changes, Op
-from ticdc_emit.columnar.buffers import element_lengths
+from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.columnar.packed_fields import Piece
 from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.errors import SchemaError
@@ -113,10 +113,10 @@ class Encoded:
 
     def lengths(self) -> npt.NDArray[np.int64]:
         """Return the bytes of each key and value."""
-        sizes = element_lengths(self.values).astype(np.int64)
+        sizes = text_buffers(self.values).lengths.astype(np.int64)
         if self.ends is not None:
-            sizes += element_lengths(self.ends.dictionary)[np.asarray(self.ends.indices)]
-        return sizes if self.keys is None else sizes + element_lengths(self.keys)
+            sizes += text_buffers(self.ends.dictionary).lengths[np.asarray(self.ends.indices)]
+        return sizes if self.keys is None else sizes + text_buffers(self.keys).lengths
 
     def take(self, rows: pa.Array) -> Encoded:
         """Return the messages at these places; of claims none."""

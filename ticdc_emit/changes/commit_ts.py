@@ -54,7 +54,7 @@ def warn_unlikely(commit_ts: int) -> bool:
 
     Small numbers are accepted, because tests use them.
     """
-    if commit_ts >= _TSO_OF_2100:
+    if is_far(commit_ts):
         message = f"{_far(commit_ts)}. {_FAR_REMEDY}"
         logger.info(message)
         warn_caller(message, CommitTsWarning)
@@ -84,8 +84,9 @@ def is_far(commit_ts: int) -> bool:
 def refuse_far(stamps: pa.Array, table: str) -> None:
     """Raise :class:`InvalidValueError` for rows whose commit_ts (``uint64``) is of a time after 2099."""
     values = np.asarray(stamps)
-    if len(values) and is_far(int(values.max())):
-        rows = np.flatnonzero(values >= np.uint64(_TSO_OF_2100)).tolist()
+    far = values >= np.uint64(_TSO_OF_2100)
+    if far.any():
+        rows = np.flatnonzero(far).tolist()
         raise RowError.first(
             rows,
             lambda number: InvalidValueError(
@@ -217,8 +218,8 @@ def _from_moments(moments: pa.Array, table: str) -> pa.Array:
 
 
 def _without_zero(stamps: pa.Array, table: str, column: str) -> pa.Array:
-    values = np.asarray(stamps)
-    if len(values) and not values.all():
+    values = stamps.to_numpy()
+    if np.count_nonzero(values) < len(values):  # a call of "all" takes longer, and most batches are small
         rows = np.flatnonzero(values == 0).tolist()
         raise RowError.first(rows, lambda number: _no_commit(table, column, rows[number]))
     return stamps

@@ -132,9 +132,6 @@ class Image:
             self._pieces[key] = make(column, self.values(column)) if made is None else made
         return self._pieces[key]
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.arrays
-
     def check(self) -> None:
         """Accept every column: whatever is wrong with a value is raised here, before anything is rendered."""
         columns = self.table.data_columns
@@ -263,7 +260,7 @@ class BeforeImage(Image):
         whole: dict[str, pa.Array] = {}
         parts: dict[str, pa.Array] = {}
         for column in self.table.data_columns:
-            if column.name in self.arrays and column.name in self.after:
+            if column.name in self.arrays and column.name in self.after.arrays:
                 mask = self.differs(column)
                 if mask is None:
                     continue

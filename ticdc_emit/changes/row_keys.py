@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.attributes import ROW_KEY
-from ticdc_emit.columnar.buffers import element_lengths, text_buffers
+from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.columnar.times import in_utc
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
@@ -89,7 +89,7 @@ def row_ids_of(changes: Changes) -> pa.Array:
     given = pa.nulls(count, pa.binary()) if table.common_handle else _given(changes)
     if given.null_count == count:
         return pa.nulls(count, pa.int64())
-    lengths, known = element_lengths(given), np.asarray(given.is_valid())
+    lengths, known = text_buffers(given).lengths, np.asarray(given.is_valid())
     wrong = np.flatnonzero(known & (lengths != _BYTES_WITH_ID))
     if len(wrong):
         raise _refused(changes, wrong, "row_key does not belong to a row with _tidb_rowid", "Leave it out")

@@ -154,17 +154,17 @@ def reuse_equal(
     ``null``: as in :func:`join`.
     """
     shared: tuple[list[Fragment], list[Fragment]] = ([], [])
-    for same, run in groupby(zip(one, other, strict=True), key=lambda pair: pair[0] is pair[1] or _equal(*pair)):
+    # arrays are not compared by their values: that would cost more than it saves
+    for same, run in groupby(
+        zip(one, other, strict=True),
+        key=lambda pair: pair[0] is pair[1] or (type(pair[0]) is type(pair[1]) is bytes and pair[0] == pair[1]),
+    ):
         left, right = zip(*run, strict=True)
         if same and sum(not isinstance(fragment, bytes) for fragment in left) > 1:
             left = right = (join(left, count, null),)
         shared[0].extend(left)
         shared[1].extend(right)
     return shared
-
-
-def _equal(one: Fragment, other: Fragment) -> bool:
-    return isinstance(one, bytes) and isinstance(other, bytes) and one == other
 
 
 @dataclass(frozen=True)
@@ -214,12 +214,9 @@ class ObjectLayout:
             between.append(self._seams[place].fragment(was_null, is_null))
         return Laid(tuple(texts), tuple(between))
 
-    def enclosed_fragments(self, texts: Sequence[pa.Array]) -> Laid:
-        """Lay out ``{...}`` with every member; the texts are :func:`~ticdc_emit.columnar.assemble.enclosed`."""
-        return Laid(tuple(texts), self._between)
-
     @cached_property
-    def _between(self) -> tuple[bytes, ...]:
+    def enclosed_seams(self) -> tuple[bytes, ...]:
+        """The seams of ``{...}`` with every member, whose texts are :func:`enclosed`."""
         return (*((self._before(place) if place else b"{") + name for place, name in enumerate(self.names)), self._end)
 
     def _before(self, place: int) -> bytes:

@@ -98,11 +98,6 @@ def compact(array: pa.Array) -> pa.Array:
     return array.take(pa.array(np.arange(len(array))))  # if_else would keep them
 
 
-def element_lengths(array: pa.Array) -> npt.NDArray[np.int32]:
-    """Return the byte length of every element of a plain string/binary array."""
-    return text_buffers(array).lengths
-
-
 def longest(array: pa.Array) -> int:
     """Return a bound on the byte length of any element; 0 for fixed-width types."""
     kind = array.type
@@ -162,19 +157,15 @@ def fixed_values(array: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[np.generi
     return np.frombuffer(data, item, len(array), array.offset * item.itemsize)
 
 
-def _validity(array: pa.Array | None) -> pa.Buffer | None:
-    if array is None or array.null_count == 0:
-        return None
-    return array.buffers()[0] if array.offset == 0 else pc.is_valid(array).buffers()[1]
-
-
 def from_bytes(
     offsets: npt.NDArray[np.int32], data: bytes | Bytes, *, like: pa.Array | None = None, binary: bool = False
 ) -> pa.Array:
     """Build a string (or binary) array of ``len(offsets) - 1`` elements, null where ``like`` is."""
-    kind = pa.binary() if binary else pa.string()
-    buffers = [_validity(like), pa.py_buffer(np.ascontiguousarray(offsets, np.int32)), pa.py_buffer(data)]
-    return pa.Array.from_buffers(kind, len(offsets) - 1, buffers)
+    validity = None
+    if like is not None and like.null_count:
+        validity = like.buffers()[0] if like.offset == 0 else pc.is_valid(like).buffers()[1]
+    buffers = [validity, pa.py_buffer(np.ascontiguousarray(offsets, np.int32)), pa.py_buffer(data)]
+    return pa.Array.from_buffers(_BINARY if binary else pa.string(), len(offsets) - 1, buffers)
 
 
 def from_element(element: bytes | bytearray) -> pa.Array:

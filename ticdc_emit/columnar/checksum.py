@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import join
-from ticdc_emit.columnar.buffers import element_lengths, fixed_values, from_bytes, null_mask
+from ticdc_emit.columnar.buffers import fixed_values, from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.times import in_utc
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.schema.model import Column
@@ -55,7 +55,7 @@ def _parts(column: Column, values: pa.Array, zone: str) -> Iterator[pa.Array]:
         yield from _vector_parts(values)
     else:
         text = in_utc(column, values, zone) if kind == MySQLType.TIMESTAMP else plain_text(column, values)
-        yield _words32(element_lengths(text), values)
+        yield _words32(text_buffers(text).lengths, values)
         yield text
 
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.buffers import FEW, as_text, element_lengths, fixed_values, from_bytes, null_mask
+from ticdc_emit.columnar.buffers import FEW, as_text, fixed_values, from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.value_errors import ValueRefused, read_each
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
@@ -147,10 +147,10 @@ def floats_to_decimal_text(array: pa.Array) -> pa.Array:
     known = True if nulls is None else ~nulls
     _refuse_inexact(numbers, _is_inexact(numbers) & known, "decimal", "is not a number that TiDB stores")
     text, most_digits = fixed_text(array), PRECISIONS[numbers.itemsize].digits
-    long = element_lengths(text) > most_digits
+    long = text_buffers(text).lengths > most_digits
     if long.any():
         digits = pc.utf8_ltrim(pc.replace_substring(text, ".", ""), "-0")
-        bad = long & (element_lengths(digits) > most_digits) & (np.rint(numbers) != numbers) & known
+        bad = long & (text_buffers(digits).lengths > most_digits) & (np.rint(numbers) != numbers) & known
         if bad.any():
             index = int(bad.argmax())
             reason = f"{text[index]} has more than the {most_digits} digits that a {array.type} keeps"

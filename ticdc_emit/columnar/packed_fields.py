@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Fragment, gathered, join, row_of
-from ticdc_emit.columnar.buffers import element_lengths, from_bytes, from_element, text_buffers
+from ticdc_emit.columnar.buffers import from_bytes, from_element, text_buffers
 
 WORDS = (1, 2, 4, 8)
 """The bytes of the unsigned integers that numpy has."""
@@ -308,7 +308,8 @@ def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") ->
 
 def drop_prefix(array: pa.Array, count: int) -> pa.Array:
     """Return the elements without their first bytes."""
-    longest = int(element_lengths(array).max(initial=count))  # without an end, the kernel would request negative memory
+    # without an end, the kernel would request negative memory
+    longest = int(text_buffers(array).lengths.max(initial=count))
     return pc.binary_slice(array, count, longest)
 
 

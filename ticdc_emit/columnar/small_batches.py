@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -77,7 +78,7 @@ class ColumnBatcher:
         """Return the kind of an array, ``None`` for an Arrow type whose arrays cannot be concatenated."""
         kinds = self._kinds.setdefault(id(column), [])
         for kind in kinds:
-            if kind.ends_with(array) or array.type == kind.arrow_type:  # to compare types takes longer
+            if kind.last is array or array.type == kind.arrow_type:  # to compare types takes longer
                 return kind
         if pa.types.is_dictionary(array.type) or pa.types.is_nested(array.type):
             return None
@@ -159,22 +160,23 @@ class BatchedColumns(dict[str, "_Batched"]):
         return None if group is None else self._batcher.runs(group, form, lay)
 
 
+@dataclass(slots=True, eq=False)
 class _Batched:
     """One array among those of its kind.
 
     ``limit``: the length, in characters or bytes, up to which a text is accepted; ``NO_LIMIT`` for none.
     """
 
-    __slots__ = ("_is_accepted", "_limit", "kind", "length", "start")
-
-    def __init__(self, kind: _Kind, start: int, length: int, limit: int) -> None:
-        self.kind, self.start, self.length, self._limit = kind, start, length, limit
-        self._is_accepted: bool | None = None
+    kind: _Kind
+    start: int
+    length: int
+    limit: int
+    _is_accepted: bool | None = field(default=None, init=False)
 
     def is_accepted(self) -> bool:
         """Return whether every value of the kind was accepted, and none is longer than this column allows."""
         if self._is_accepted is None:
-            self._is_accepted = self.kind.fits(self._limit)
+            self._is_accepted = self.kind.fits(self.limit)
         return self._is_accepted
 
 
@@ -207,33 +209,33 @@ def _runs(groups: Sequence[Sequence[_Batched]], form: str, lay: Elements) -> lis
     return [[(count, None if block is None else rows[block]) for count, block in own] for own in runs]
 
 
+@dataclass(eq=False)
 class _Kind:
-    """All arrays of one kind."""
+    """All arrays of one kind. ``last``: the one that was added last. ``fits_all``: false until it is known."""
 
-    def __init__(self, column: Column, arrow_type: pa.DataType, how: Rendering) -> None:
-        self.arrow_type = arrow_type
-        self._column = column
-        self._how = how
-        self._runs: list[tuple[pa.Array, int, int]] = []  # of neighbours in one array: where they begin and end
-        self._arrays = self._count = 0
-        self.least_limit = NO_LIMIT
-        self.fits_all = False  # until it is known
-        self.accepted: pa.Array | None = None
-        self._is_accepted = False
-        self._longest: int | None = None
-        self.made: dict[str, Any] = {}
-
-    def ends_with(self, array: pa.Array) -> bool:
-        """Return whether the array is the one that was added last."""
-        return bool(self._runs) and self._runs[-1][0] is array
+    column: Column
+    arrow_type: pa.DataType
+    how: Rendering
+    last: pa.Array | None = field(default=None, init=False)
+    least_limit: int = field(default=NO_LIMIT, init=False)
+    fits_all: bool = field(default=False, init=False)
+    accepted: pa.Array | None = field(default=None, init=False)
+    made: dict[str, Any] = field(default_factory=dict, init=False)
+    _runs: list[tuple[pa.Array, int, int]] = field(default_factory=list, init=False)
+    """Of neighbours in one array: where they begin and end."""
+    _arrays: int = field(default=0, init=False)
+    _count: int = field(default=0, init=False)
+    _is_accepted: bool = field(default=False, init=False)
+    _longest: int | None = field(default=None, init=False)
 
     def add(self, whole: pa.Array, start: int, count: int, limit: int) -> _Batched:
         """Add ``count`` values of an array from ``start`` on."""
         place, end = self._count, start + count
         self._count += count
         self._arrays += 1
-        if self._runs and self._runs[-1][0] is whole and self._runs[-1][2] == start:
+        if self.last is whole and self._runs[-1][2] == start:
             start = self._runs.pop()[1]
+        self.last = whole
         self._runs.append((whole, start, end))
         if limit != NO_LIMIT:
             self.least_limit = limit if self.least_limit == NO_LIMIT else min(limit, self.least_limit)
@@ -247,8 +249,8 @@ class _Kind:
                 runs = [whole.slice(start, end - start) for whole, start, end in self._runs]
                 with suppress(*_LEFT_TO_CALLER):
                     values = runs[0] if len(runs) == 1 else pa.concat_arrays(runs)
-                    self.accepted = accept(self._column, values, self._how)
-            self._runs = []
+                    self.accepted = accept(self.column, values, self.how)
+            self._runs, self.last = [], None
         if self.accepted is None or limit == NO_LIMIT:
             return self.accepted is not None
         if self._longest is None:
@@ -259,7 +261,7 @@ class _Kind:
         """Return what ``make`` makes of the accepted values, once for each ``form``."""
         if form not in self.made:
             try:
-                self.made[form] = make(self._column, self.accepted)
+                self.made[form] = make(self.column, self.accepted)
             except _LEFT_TO_CALLER:
                 self.made[form] = None
         return self.made[form]

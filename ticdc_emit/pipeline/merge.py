@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import ControlMessage, with_ends
-from ticdc_emit.columnar.buffers import element_lengths
+from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, PartitionBatch, Target
 from ticdc_emit.pipeline.chunks import Chunk
 from ticdc_emit.pipeline.encode import control_batch
@@ -79,7 +79,7 @@ class MergedRows:
         """Yield the rows in slices of about ``size`` bytes, ends of values among them."""
         end = 0  # of values that are kept apart: the longest
         if self._ended:
-            longest = (int(element_lengths(part.column("end").dictionary).max(initial=0)) for part in self.parts)
+            longest = (int(text_buffers(part.column("end").dictionary).lengths.max(initial=0)) for part in self.parts)
             end = max(longest)
         rows = max(1, self.num_rows * size // (self.nbytes + self.num_rows * end + 1))
         if rows >= self.num_rows:

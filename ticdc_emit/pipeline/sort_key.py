@@ -43,7 +43,6 @@ from ticdc_emit.changes.images import image_column
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import (
     as_text,
-    element_lengths,
     from_bytes,
     is_binary_like,
     null_mask,
@@ -329,7 +328,7 @@ def _with_mark(mark: Mark, digits: Bytes, nulls: Nulls) -> Bytes:
 
 
 def _texts(values: pa.Array, nulls: Nulls, limit: int | None) -> pa.Array:
-    if limit is not None and int(element_lengths(values).max(initial=0)) > limit:
+    if limit is not None and int(text_buffers(values).lengths.max(initial=0)) > limit:
         values = pa.array([_shorten(text, limit) for text in values.to_pylist()], pa.binary())
     if (text_buffers(values).data == 0).any():
         values = pc.replace_substring(values, b"\x00", _ZERO)

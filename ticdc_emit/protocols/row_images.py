@@ -46,7 +46,8 @@ class Members:
     def laid(self, image: Image, like: Laid | None = None) -> Laid:
         """Lay out the object of each row; ``like``: the object of an image with which this one shares most arrays."""
         if image.is_small:
-            return self.layout.enclosed_fragments(image.rendered_all(self.columns, self._enclosed_form, self._enclosed))
+            texts = image.rendered_all(self.columns, self._enclosed_form, self._enclosed)
+            return Laid(tuple(texts), self.layout.enclosed_seams)
         texts = [self.text(image, column) for column in self.columns]
         return self.layout.fragments(texts) if like is None else self.layout.fragments(texts, like.texts, like.seams)
 
@@ -128,7 +129,8 @@ class BinaryImages:
     def entries(self, columns: Sequence[Column], image: Image) -> list[Piece]:
         """Lay out columns of an image, one after the other."""
         if not image.is_small:
-            return [piece for column in columns for piece in self.entry(column, image)]
+            made = (self._led(column, image.pieces(column, self._form, self._value)) for column in columns)
+            return [piece for entry in made for piece in entry]
         if not self._leads:
             return [*image.rendered_rows(columns, self._joined_form, self._join, self._lay)]
         joined = image.rendered_all(columns, self._joined_form, self._join)

@@ -165,7 +165,7 @@ class CanalJsonRows:
     refuses_large: ClassVar[bool] = True
     reduces_by_any_option: ClassVar[bool] = False
 
-    @property
+    @cached_property
     def _shows_row_keys(self) -> bool:
         """Whether rows have their keys in TiKV, in the extension."""
         return self.options.output_row_key and self.options.enable_tidb_extension
