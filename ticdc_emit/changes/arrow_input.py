@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import ATTRIBUTES
+from ticdc_emit.changes.commit_ts import missing_commit_ts
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.buffers import compact, null_mask, order_of_codes, text_buffers
 from ticdc_emit.columnar.escape import first_invalid_utf8
@@ -56,12 +57,7 @@ def check_columns(names: Sequence[str], where: str) -> None:
             "the changes have neither before nor after", remedy="Add the rows' images", table=where, column="after"
         )
     if not {"commit_ts", "commit_time"} & set(names):
-        raise MissingColumnError(
-            "the changes have neither commit_ts nor commit_time",
-            remedy="Add commit_ts (TSO) or commit_time (a timestamp with a zone)",
-            table=where,
-            column="commit_ts",
-        )
+        raise missing_commit_ts(where)
 
 
 def refuse_plain_rows(names: Collection[str], where: str) -> None:

@@ -116,20 +116,27 @@ def check_tso(value: Any, **place: Any) -> int:
     return int(value)
 
 
+def missing_commit_ts(
+    table: str | None = None, *, moment: str = "a timestamp with a zone", row: dict[str, object] | None = None
+) -> MissingColumnError:
+    """Return the error of changes, or of one ``row``, without a time; ``moment``: what ``commit_time`` has to be."""
+    return MissingColumnError(
+        f"{'the changes have' if row is None else 'a change has'} neither commit_ts nor commit_time",
+        remedy=f"Add commit_ts (TSO) or commit_time ({moment})",
+        table=table,
+        column="commit_ts",
+        row=row,
+    )
+
+
 def commit_ts_of(row: Mapping[str, Any], position: int, table: str) -> int:
     """Return the commit_ts of a row, or the TSO of its ``commit_time`` (an aware datetime)."""
     stamp, moment = row.get("commit_ts"), row.get("commit_time")
-    place = {"position": position}
+    place: dict[str, object] = {"position": position}
     if stamp is not None:
         return _commit(check_tso(stamp, table=table, column="commit_ts", row=place), table, "commit_ts", position)
     if moment is None:
-        raise MissingColumnError(
-            "a change has neither commit_ts nor commit_time",
-            remedy="Add commit_ts (TSO) or commit_time (a datetime with a tzinfo)",
-            table=table,
-            column="commit_ts",
-            row=place,
-        )
+        raise missing_commit_ts(table, moment="a datetime with a tzinfo", row=place)
     if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
         is_moment = isinstance(moment, dt.datetime)
         raise InvalidValueError(
@@ -183,12 +190,7 @@ def commit_ts_array(batch: pa.RecordBatch, table: str) -> pa.Array:
             _refuse_beyond(stamps.to_pylist(), table, "commit_ts")
             raise
     if "commit_time" not in batch.schema.names:
-        raise MissingColumnError(
-            "the changes have neither commit_ts nor commit_time",
-            remedy="Add commit_ts (TSO) or commit_time (a timestamp with a zone)",
-            table=table,
-            column="commit_ts",
-        )
+        raise missing_commit_ts(table)
     return _from_moments(batch.column("commit_time"), table)
 
 

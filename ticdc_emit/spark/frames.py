@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.arrow_input import DDL_OP, GENERIC_NAMES, check_columns, is_generic
 from ticdc_emit.changes.attributes import ATTRIBUTES
-from ticdc_emit.errors import MissingColumnError, UnsupportedTypeError
+from ticdc_emit.changes.commit_ts import missing_commit_ts
+from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.pipeline.batch import null_in_ddl
 from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.schema.model import TableInfo
@@ -81,11 +82,7 @@ def commit_ts_column(df: DataFrame) -> Column:
             )
         return F.col("commit_ts").cast("long")
     if "commit_time" not in df.columns:
-        raise MissingColumnError(
-            "the changes have neither commit_ts nor commit_time",
-            remedy="Add commit_ts (TSO, long) or commit_time (timestamp)",
-            column="commit_ts",
-        )
+        raise missing_commit_ts(moment="a timestamp")
     micros = F.unix_micros(F.col("commit_time").cast("timestamp"))
     physical = F.floor(micros / F.lit(1000)).cast("long")
     return physical * F.lit(1 << LOGICAL_BITS) + (micros - physical * F.lit(1000)) * F.lit(LOGICAL_PER_MICROSECOND)
