@@ -1,4 +1,10 @@
-"""The source of a Debezium message, as far as JSON and Avro have it alike."""
+"""The content of Debezium messages, as far as JSON and Avro have it alike.
+
+In: the members of a payload as Python values, from ``protocols.debezium.decoder`` (JSON text) or
+``protocols.debezium_avro.decoder`` (Avro by a registered schema), and the fields of its schema. Out: rows, DDL and
+watermarks, the event of each, and the functions that convert a column's values to canonical text. The two decoders
+read keys, images and schemas, which differ.
+"""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ class Connect(NamedTuple):
 
 
 _MILLIS_FSP = 3
-_MICRO_TIMESTAMP = "io.debezium.time.MicroTimestamp"
+MICRO_TIMESTAMP = "io.debezium.time.MicroTimestamp"
+"""The semantic type of a DATETIME whose fraction has more digits than a millisecond has."""
 _CONNECT = {
     kind: Connect(facts.connect, facts.connect_name, 1) if facts.connect_name else Connect(facts.connect)
     for kind, facts in TYPES.items()
@@ -61,7 +62,7 @@ SEMANTIC_TYPES: Mapping[str, tuple[MySQLType, int]] = {
         if facts.connect_name and kind is not MySQLType.NEWDATE
     },
     TYPES[MySQLType.DATETIME].connect_name: (MySQLType.DATETIME, _MILLIS_FSP),
-    _MICRO_TIMESTAMP: (MySQLType.DATETIME, 6),
+    MICRO_TIMESTAMP: (MySQLType.DATETIME, 6),
 }
 """The MySQL type of each semantic type, and the fraction digits of its unit."""
 
@@ -75,7 +76,7 @@ def connect_type(column: Column) -> Connect:
     if kind is MySQLType.FLOAT:
         return connect if column.decimal < 0 else Connect("double")
     if kind is MySQLType.DATETIME:
-        return connect if column.decimal <= _MILLIS_FSP else connect._replace(name=_MICRO_TIMESTAMP)
+        return connect if column.decimal <= _MILLIS_FSP else connect._replace(name=MICRO_TIMESTAMP)
     if kind is MySQLType.BIT:
         return Connect("boolean") if column.flen == 1 else connect._replace(parameters={"length": str(column.flen)})
     if kind is MySQLType.ENUM:

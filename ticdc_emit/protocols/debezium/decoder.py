@@ -1,6 +1,8 @@
-"""Row values of Debezium messages, by their schema.
+"""Debezium messages in JSON, read.
 
-In: a schema's ``fields`` and an image of JSON values. Out: a mapping from column to value:
+In: key and value of a Kafka record, JSON with or without a schema. Out: rows, DDL and watermarks as
+``protocols.connect.decoder`` defines them, and their events. That module never sees the bytes; here is what only JSON
+has: text, the schema inside the message, and values by that schema (:func:`typed_image`):
 
 ==================================== ================================================================================
 BIT(1)                               bool
@@ -41,6 +43,7 @@ from ticdc_emit.protocols.connect.decoder import (
     nullable,
     source_of,
 )
+from ticdc_emit.protocols.connect.schema import MICRO_TIMESTAMP
 from ticdc_emit.protocols.decoder import MAX_DECOMPRESSED_BYTES, EventReader, ReaderInputs, Recognizer, decompressor
 from ticdc_emit.protocols.events import (
     DecodeError,
@@ -55,6 +58,7 @@ from ticdc_emit.protocols.events import (
     tso,
 )
 from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.types import TYPES, MySQLType
 
 _INTEGER_BITS = {"int16": 16, "int32": 32, "int64": 64}
 _DAY_ZERO = dt.date(1970, 1, 1)
@@ -132,22 +136,26 @@ def _timestamp(value: Any) -> dt.datetime:
     return dt.datetime.strptime(text, shape).replace(tzinfo=dt.timezone.utc)
 
 
-_SEMANTIC: Mapping[str | None, tuple[str, Callable[[Any], Any]]] = {
-    "io.debezium.data.Bits": (
-        "bytes",
-        lambda value: int.from_bytes(b64decode(_text(value), validate=True), "little"),
-    ),
-    "io.debezium.data.Enum": ("string", _text),
-    "io.debezium.data.EnumSet": ("string", _text),
-    "io.debezium.data.Json": ("string", _text),
-    "io.debezium.data.TiDBVectorFloat32": ("string", _text),
-    "io.debezium.time.Date": ("int32", lambda value: _DAY_ZERO + dt.timedelta(days=_integer(value, 32))),
-    "io.debezium.time.Timestamp": ("int64", lambda value: _EPOCH + dt.timedelta(milliseconds=_integer(value, 64))),
-    "io.debezium.time.MicroTimestamp": ("int64", lambda value: _EPOCH + dt.timedelta(microseconds=_integer(value, 64))),
-    "io.debezium.time.ZonedTimestamp": ("string", _timestamp),
-    "io.debezium.time.MicroTime": ("int64", lambda value: dt.timedelta(microseconds=_integer(value, 64))),
-    "io.debezium.time.Year": ("int32", _year),
+_CONVERTS: Mapping[MySQLType, Callable[[Any], Any]] = {
+    MySQLType.BIT: lambda value: int.from_bytes(b64decode(_text(value), validate=True), "little"),
+    MySQLType.ENUM: _text,
+    MySQLType.SET: _text,
+    MySQLType.JSON: _text,
+    MySQLType.VECTOR_FLOAT32: _text,
+    MySQLType.DATE: lambda value: _DAY_ZERO + dt.timedelta(days=_integer(value, 32)),
+    MySQLType.DATETIME: lambda value: _EPOCH + dt.timedelta(milliseconds=_integer(value, 64)),
+    MySQLType.TIMESTAMP: _timestamp,
+    MySQLType.DURATION: lambda value: dt.timedelta(microseconds=_integer(value, 64)),
+    MySQLType.YEAR: _year,
 }
+_SEMANTIC: Mapping[str | None, tuple[str, Callable[[Any], Any]]] = {
+    **{TYPES[kind].connect_name: (TYPES[kind].connect, convert) for kind, convert in _CONVERTS.items()},
+    MICRO_TIMESTAMP: (
+        TYPES[MySQLType.DATETIME].connect,
+        lambda value: _EPOCH + dt.timedelta(microseconds=_integer(value, 64)),
+    ),
+}
+"""The Connect type of each semantic type, and its value in Python."""
 
 
 _IMAGES = {"c": ("after",), "u": ("before", "after"), "d": ("before",)}

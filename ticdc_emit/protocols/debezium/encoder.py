@@ -48,7 +48,7 @@ from ticdc_emit.protocols.names import sanitize
 from ticdc_emit.protocols.row_images import Members, refuse_values
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import MOMENT_TYPES, MySQLType
+from ticdc_emit.sql.types import MOMENT_TYPES, TYPES, MySQLType
 
 _NO_TOPIC_CHARACTER = re.compile(r"[^A-Za-z0-9_.]")
 
@@ -75,7 +75,7 @@ def _envelope_member(member: Member) -> bytes:
 _SNAPSHOT = json_object(
     ("type", "string"),
     ("optional", True),
-    ("name", "io.debezium.data.Enum"),
+    ("name", TYPES[MySQLType.ENUM].connect_name),
     ("version", 1),
     ("parameters", {"allowed": "true,last,false,incremental"}),
     ("default", "false"),
