@@ -432,3 +432,14 @@ class TestTablesOfAProtocol:
                 if event["type"] != "DELETE":
                     tables[table][tuple(data[name] for name in keys[table])] = data
         assert tables == history.tables(protocol="canal-json")
+
+
+class TestChecksums:
+    def test_rows_may_bring_the_checksum_that_ticdc_read(self) -> None:
+        given = {"corrupted": True, "current": 7, "previous": 0, "version": 1}
+        history = History(SCHEMA, [change(0, None, row("1", "a"), checksum=given), change(1, None, row("2", "b"))])
+        uri = "kafka://127.0.0.1:9092/orders?partition-num=1&protocol=simple"
+        contents = [json.loads(message.value or b"") for message in history.messages(uri, integrity=True)]
+        shown = [content["checksum"] for content in contents if content["type"] == "INSERT"]
+        assert (shown[0]["corrupted"], shown[0]["current"], shown[0]["version"]) == (True, 7, 1)
+        assert not shown[1]["corrupted"]

@@ -345,5 +345,5 @@ def test_without_the_avro_package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_readers_schema_is_the_published_one() -> None:
     shipped = Path(ticdc_emit.protocols.simple.__file__).parent / "simple_message.avsc"
-    published = Path(__file__).parents[3] / "schemas" / "simple_message.avsc"
+    published = Path(__file__).parents[4] / "schemas" / "simple_message.avsc"
     assert json.loads(shipped.read_text(encoding="utf-8")) == json.loads(published.read_text(encoding="utf-8"))

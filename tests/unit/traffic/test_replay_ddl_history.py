@@ -1,38 +1,13 @@
-"""What change tables, DDL files and state records say."""
+"""DDL files with times, and the versions of tables that they make."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from ticdc_emit.config import Secret
-from ticdc_emit.errors import ConfigError, DdlError, StateError, UnknownTableError
+from ticdc_emit.errors import ConfigError, DdlError, UnknownTableError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.replay.ddl_history import read_ddl, versions_of
-from ticdc_emit.traffic.replay.history_forms import operation_of
-from ticdc_emit.traffic.replay.record import ReplayRecord
-from ticdc_emit.traffic.replay.sources import format_of
 from ticdc_emit.tso import compose, tso_of
-
-
-@pytest.mark.parametrize(
-    ("words", "meaning"),
-    [
-        (["I", "insert", "c", "r", " U ", "UPDATE", "update_postimage", "+U", "+I"], "put"),
-        (["D", "d", "delete", "-D"], "delete"),
-        (["update_preimage", "-U"], "before"),
-        (["t", "x", "", "m", None], None),
-    ],
-)
-def test_words_for_operations(words: list[str | None], meaning: str | None) -> None:
-    assert {operation_of(word) for word in words} == {meaning}
-
-
-def test_words_of_ones_own() -> None:
-    assert operation_of("X", {"x": "D"}) == "delete"
-    assert operation_of("i", {"I": "delete"}) == "delete", "they go before the known ones"
-    assert [word for word in ("i", None, "t") if operation_of(word) is None] == [None, "t"]
 
 
 def test_ddl_with_its_times() -> None:
@@ -142,57 +117,3 @@ def test_ddl_that_names_no_database_is_that_of_the_replay() -> None:
     assert [[c.name for c in info.columns] for _, info in found] == [["id"], ["id", "a"]]
     with pytest.raises(UnknownTableError, match=r"test\.t does not exist"):
         versions_of(catalog_from_sql(sql), ddl, "shop.t")
-
-
-def test_formats_by_name() -> None:
-    names = ["a/b.parquet", "x.CSV.gz", "rows.ndjson", "jdbc:mysql://h/db", "shop.orders", "folder/"]
-    assert [format_of(name) for name in names] == ["parquet", "csv", "json", "jdbc", None, None]
-
-
-def test_a_folder_has_the_format_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name, expected in (
-        ("snap/dt=2026-01-02/part-0.snappy.parquet", "parquet"),
-        ("daily/dt=2026-01-02/part-0.csv.gz", "csv"),
-        ("delta/_delta_log/0.json", "delta"),
-        ("ice/metadata/v1.metadata.json", "iceberg"),
-        ("other/metadata/rows.orc", "orc"),
-        ("none/_SUCCESS", None),
-        ("a folder/_temporary.csv", None),
-        ("shop.orders/x.json", "json"),
-    ):
-        file, folder = tmp_path / name, name.partition("/")[0]
-        file.parent.mkdir(parents=True)
-        file.write_text("")
-        (file.parent / ".x.parquet.crc").write_text("")
-        if expected == "delta":
-            (tmp_path / folder / "x.parquet").write_text("")
-        sources = [folder, f"{folder}/", f"{tmp_path}/{folder}", f"file://{tmp_path}/{folder}".replace(" ", "%20")]
-        assert {format_of(source) for source in sources} == {expected}, name
-    assert format_of("snap/dt=2026-01-02") == "parquet"
-    assert format_of("no/such") is None
-
-
-def test_a_replay_knows_its_own_record(tmp_path: Path) -> None:
-    state = Secret(str(tmp_path / "state"))
-    cut = {"slice_ms": 1000, "first_ts": 5, "last_ts": 9, "rows": 3}
-    assert ReplayRecord.find(None, cut, 4).first_batch == 4
-    began = ReplayRecord.find(state, cut, 4)
-    assert began.first_batch == 4
-    assert not (tmp_path / "state").exists(), "before the first message"
-    began.begin()
-    again = ReplayRecord.find(state, cut, 9)
-    assert again.first_batch == 4, "where the first slice was"
-    again.undo()
-    assert ReplayRecord.find(state, cut, 9).first_batch == 4, "an earlier run has sent something"
-    with pytest.raises(StateError, match="another slice"):
-        ReplayRecord.find(state, {**cut, "slice_ms": 2000}, 4)
-    with pytest.raises(StateError, match="another history"):
-        ReplayRecord.find(state, {**cut, "rows": 4}, 4)
-    for damage in ("{}", "[]", "{", '{"first_batch": -1}', '{"first_batch": true}', "[" * 9_999):
-        (tmp_path / "state" / "replay.json").write_text(damage)
-        with pytest.raises(StateError, match="cannot be used") as refused:
-            ReplayRecord.find(state, cut, 4)
-        assert refused.value.file == "replay.json"
-    began.undo()
-    assert ReplayRecord.find(state, cut, 9).first_batch == 9

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from recorded import Recorded, recorded, row_messages
+from avro_recorded import Recorded, recorded, row_messages
 
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.protocols.avro.decoder import AvroReader, AvroRow

@@ -10,7 +10,7 @@ from typing import Any
 from zlib import crc32
 
 import pytest
-from recorded import Recorded, row_messages
+from avro_recorded import Recorded, row_messages
 
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.protocols.avro.decoder import AvroReader, verify_checksum
