@@ -334,12 +334,12 @@ class ChangeForm:
         try:
             return parse(column)
         except pa.ArrowException:
-            for place in range(len(column)):
+            for number in range(len(column)):
                 try:
-                    parse(column.slice(place, 1))
+                    parse(column.slice(number, 1))
                 except pa.ArrowException:
                     raise InvalidValueError(
-                        f"{shown(column[place].as_py())} is not {what}",
+                        f"{shown(column[number].as_py())} is not {what}",
                         remedy=f"Write it as {example}",
                         table=self.info.full_name,
                         column=name,

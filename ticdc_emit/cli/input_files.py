@@ -183,18 +183,18 @@ class InputFiles:
         path, whole = piece.file.path, piece == piece.file.whole
         opened = self.filesystem.open_input_stream(path) if whole else self.filesystem.open_input_file(path)
         with opened as file:
-            place = piece.start
-            if place:
-                file.seek(place - 1)
+            at = piece.start
+            if at:
+                file.seek(at - 1)
             lines = io.BufferedReader(file, _BATCH_BYTES)
-            if place:
-                place += len(lines.readline()) - 1
+            if at:
+                at += len(lines.readline()) - 1
             some: list[bytes] = []
             held = 0
             for line in lines:
-                if piece.stop is not None and place >= piece.stop:
+                if piece.stop is not None and at >= piece.stop:
                     break
-                place += len(line)
+                at += len(line)
                 held += len(line)
                 some.append(line)
                 if len(some) == _BATCH_ROWS or held > _BATCH_BYTES:
@@ -263,10 +263,10 @@ def find_files(path: str, spark: Mapping[str, str], *, remote: bool = True) -> I
     ``spark``: further settings of Spark, which may set another default file system, or name what opens a remote one.
     ``remote``: also look into object stores. Raises :class:`ConfigError` where that fails.
     """
-    place = _file_system(path, spark, remote=remote)
-    if place is None:
+    located = _file_system(path, spark, remote=remote)
+    if located is None:
         return None
-    filesystem, pattern = place
+    filesystem, pattern = located
     try:
         found = _matching(filesystem, pattern)
         roots = tuple((info.path, info.size) for info in found if info.type != fs.FileType.NotFound)
@@ -309,9 +309,9 @@ def _remote_file_system(uri: str) -> tuple[fs.FileSystem, str] | None:
 def _matching(filesystem: fs.FileSystem, pattern: str) -> list[fs.FileInfo]:
     """Return what a pattern names. A ``*`` does not match a hidden name, as in a shell."""
     found = [""]
-    for place, part in enumerate(pattern.split("/")):
+    for depth, part in enumerate(pattern.split("/")):
         if not re.search(r"[*?]", part):
-            found = [part if not place else f"{base}/{part}" for base in found]
+            found = [part if not depth else f"{base}/{part}" for base in found]
             continue
         below = [
             info for base in found for info in filesystem.get_file_info(fs.FileSelector(base, allow_not_found=True))
@@ -407,13 +407,13 @@ def _members(text: str) -> dict[str, Any]:
     if all(value is None or isinstance(value, str) for value in row.values()):
         return row
     members: dict[str, Any] = {}
-    place = _SPACE.match(text, 1).end()  # type: ignore[union-attr]  # it matches nothing, too
-    while text[place] != "}":
-        name, place = scanstring(text, place + 1, True)
-        place = _COLON.match(text, place).end()  # type: ignore[union-attr]  # the decoder has read it
-        value, end = _DECODER.raw_decode(text, place)
-        members[name] = value if value is None or isinstance(value, str) else text[place:end]
-        place = _COMMA.match(text, end).end()  # type: ignore[union-attr]
+    at = _SPACE.match(text, 1).end()  # type: ignore[union-attr]  # it matches nothing, too
+    while text[at] != "}":
+        name, at = scanstring(text, at + 1, True)
+        at = _COLON.match(text, at).end()  # type: ignore[union-attr]  # the decoder has read it
+        value, end = _DECODER.raw_decode(text, at)
+        members[name] = value if value is None or isinstance(value, str) else text[at:end]
+        at = _COMMA.match(text, end).end()  # type: ignore[union-attr]
     return members
 
 

@@ -85,7 +85,7 @@ def messages_of_run(
         newest: dict[Target, deque[Message]] = {}
         for message in messages_at(config, None):
             newest.setdefault(message[:2], deque(maxlen=_READ_BACK)).append(message)
-        return [message for place in newest.values() for message in place if message.topic in set(topics)]
+        return [message for own in newest.values() for message in own if message.topic in set(topics)]
     if kafka is not None:
         return [message for topic in topics for message in kafka.read(topic, newest=_READ_BACK)]
     from ticdc_emit.delivery.kafka import KafkaSink

@@ -211,11 +211,11 @@ def spark_settings(given: Sequence[str] | None) -> dict[str, str]:
     secret.
     """
     settings: dict[str, str] = {}
-    for place, entry in enumerate(given or ()):
+    for number, entry in enumerate(given or (), 1):
         name, equals, value = entry.partition("=")
         if not (equals and name.startswith("spark.")):
             raise ConfigError(
-                f"--spark number {place + 1} is not spark.name=value",
+                f"--spark number {number} is not spark.name=value",
                 remedy="Write for instance --spark spark.driver.memory=4g",
                 option="spark",
             )

@@ -250,8 +250,8 @@ def _python(served: Served) -> str:
             "from confluent_kafka.serialization import MessageField, SerializationContext",
             f'read = AvroDeserializer(SchemaRegistryClient({{"url": "{served.registry}"}}))',
         ]
-        place = "SerializationContext(message.topic(), MessageField.VALUE)"
-        return "\n".join([*lines, f"print(read(message.value(), {place}))"])
+        context = "SerializationContext(message.topic(), MessageField.VALUE)"
+        return "\n".join([*lines, f"print(read(message.value(), {context}))"])
     return "\n".join([*lines, "print(message.value())"])
 
 

@@ -189,7 +189,9 @@ class _Axis:
 
     def bins_of(self, points: Sequence[Point]) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the bin of each point that has a position."""
-        positions = np.array([place for point in points if (place := self.position(point)) is not None], np.float64)
+        positions = np.array(
+            [position for point in points if (position := self.position(point)) is not None], np.float64
+        )
         return np.clip(np.searchsorted(self.edges, positions, side="right") - 1, 0, len(self.edges) - 2)
 
     def counts(self, points: Sequence[Point]) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -385,7 +387,7 @@ class _Timeline:
         begin = 0
         if len(here) > most:
             at = next((each.offset for each in findings if each.offset is not None), here[0].offset)
-            middle = next(place for place, point in enumerate(here) if point.offset >= at)
+            middle = next(number for number, point in enumerate(here) if point.offset >= at)
             begin = min(max(middle - most // 2, 0), len(here) - most)
         self._times: dict[int, int] = {}
         self._passed: list[int | None] = []
@@ -487,9 +489,9 @@ class _Timeline:
             figure.add_trace(go.Scatter(**trace, marker=marker, text=[_wrap(str(each)) for each in placed]))
             self._draw_texts(figure, placed, by_offset)
         for number, each in enumerate([each for each in self._findings if each.offset is None][:_MOST_TOLD]):
-            text, place = _wrap(f"{each.text} ({each.invariant})"), 0.02 + 0.06 * number
+            text, depth = _wrap(f"{each.text} ({each.invariant})"), 0.02 + 0.06 * number
             figure.add_annotation(
-                text=text, x=0.01, y=1 - place, xref="paper", yref="paper", showarrow=False, font={"color": _RED}
+                text=text, x=0.01, y=1 - depth, xref="paper", yref="paper", showarrow=False, font={"color": _RED}
             )
 
     def _draw_texts(self, figure: Figure, findings: Sequence[Finding], by_offset: Mapping[int, Point]) -> None:

@@ -143,15 +143,15 @@ class Verifier:
         return Seen(message, event, key, commit, 0 if key is None else hash((table, key)), content, first)
 
     def _unreadable(self, message: Message, fault: DecodeError) -> None:
-        place: dict[str, Any] = fault.context
-        if "registry" in place and place.get("status") != 404:
+        context: dict[str, Any] = fault.context
+        if "registry" in context and context.get("status") != 404:
             raise fault
         self.counts["unreadable"] += 1
         if self._watch is not None:
             self._watch(message, None)
-        name = SchemaIds.name if self._avro and "schema_id" in place else READABLE
-        where = f" in the {place['part']}" if "part" in place else ""
-        number = f", schema id {place['schema_id']}" if "schema_id" in place else ""
+        name = SchemaIds.name if self._avro and "schema_id" in context else READABLE
+        where = f" in the {context['part']}" if "part" in context else ""
+        number = f", schema id {context['schema_id']}" if "schema_id" in context else ""
         text = f"{fault.message}{where}{number}"
         self._keep([Finding(name, text, message.topic, message.partition, message.offset)])
 

@@ -63,7 +63,7 @@ def change_columns(df: DataFrame, where: str) -> DataFrame:
 def balanced_reduce(join: Callable[[_Part, _Part], _Part], parts: Sequence[_Part]) -> _Part:
     """Join parts in their order, neighbours first: a tree of little depth, which Spark walks at each step."""
     while len(parts) > 1:
-        parts = [reduce(join, parts[place : place + 2]) for place in range(0, len(parts), 2)]
+        parts = [reduce(join, parts[at : at + 2]) for at in range(0, len(parts), 2)]
     return parts[0]
 
 

@@ -285,9 +285,9 @@ def named_tables(
     types += draw(others)
     table, virtual, *columns = draw(_names(shape, len(types) + 2, used))
     clauses = []
-    for place, (name, kind) in enumerate(zip(columns, types, strict=True)):
+    for number, (name, kind) in enumerate(zip(columns, types, strict=True)):
         default = draw(st.sampled_from(["", *kind.defaults])) if shape.allow_defaults else ""
-        clauses.append(column_clause(name, kind, nullable=place >= key_count and draw(st.booleans()), default=default))
+        clauses.append(column_clause(name, kind, nullable=number >= key_count and draw(st.booleans()), default=default))
     numbers = [name for name, kind in zip(columns, types, strict=True) if kind.name in _ADDABLE]
     if shape.allow_virtual and numbers and bool(draw(st.booleans())):
         expression = f"{quoted(draw(st.sampled_from(numbers)))} + 1"

@@ -135,9 +135,9 @@ def _add_column(draw: st.DrawFn, info: TableInfo, shape: TableShape, catalog: Ca
     kind: ColumnType = draw(shape.column_types())
     default = draw(st.sampled_from(["", *kind.defaults])) if shape.allow_defaults else ""
     nullable = draw(st.booleans()) or (not default and kind.name in _WITHOUT_ZERO)
-    place = draw(st.sampled_from(["", " first", *(f" after {quoted(column.name)}" for column in _visible(info))]))
+    position = draw(st.sampled_from(["", " first", *(f" after {quoted(column.name)}" for column in _visible(info))]))
     clause = column_clause(draw(_new_names(info, shape)), kind, nullable=nullable, default=default)
-    return f"alter table {_quoted_name(info)} add column {clause}{place}"
+    return f"alter table {_quoted_name(info)} add column {clause}{position}"
 
 
 def _drop_column(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:

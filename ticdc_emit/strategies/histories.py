@@ -251,8 +251,8 @@ class _HistoryWriter:
         changes: list[Change] = []
         tables: dict[tuple[str, str], _Transaction] = {}
         infos = _base_tables(self._fold.catalog)
-        for place in range(_MOST_CHANGES):
-            if place and not self._draw(st.booleans()):
+        for number in range(_MOST_CHANGES):
+            if number and not self._draw(st.booleans()):
                 break
             info = self._draw(st.sampled_from(infos))
             name = info.schema, info.name

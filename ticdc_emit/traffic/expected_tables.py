@@ -246,13 +246,13 @@ class TableFold:
     def follow(self, rows: Iterable[_Change], ddl: Iterable[tuple[int, str]]) -> Tables:
         """Take a whole history, in any order, and return its final tables."""
         statements = sorted(ddl, key=_first)
-        place = 0
-        for (commit_ts, *_), transaction in groupby(sorted(rows, key=_place), key=_place):
-            while place < len(statements) and statements[place][0] < commit_ts:
-                self.apply(*statements[place])
-                place += 1
+        applied = 0
+        for (commit_ts, *_), transaction in groupby(sorted(rows, key=_transaction_of), key=_transaction_of):
+            while applied < len(statements) and statements[applied][0] < commit_ts:
+                self.apply(*statements[applied])
+                applied += 1
             self.commit(list(transaction))
-        for commit_ts, query in statements[place:]:
+        for commit_ts, query in statements[applied:]:
             self.apply(commit_ts, query)
         return self.tables
 
@@ -313,7 +313,7 @@ def handle_of(info: TableInfo, row: Row) -> tuple[str | None, ...]:
     return tuple(row[column.name] for column in info.whole_handle_key)
 
 
-def _place(change: _Change) -> tuple[int, str, str]:
+def _transaction_of(change: _Change) -> tuple[int, str, str]:
     return change["commit_ts"], change["schema"], change["table"]
 
 

@@ -193,30 +193,30 @@ class History:
 
 def _checked_row(row: Any, position: int) -> Mapping[str, Any]:
     """Return a row that has every field of a change, its images as mappings or ``None``."""
-    place = {"position": position}
-    row = require_mapping(row, "a row", remedy=_ROW_REMEDY, row=place)
+    where = {"position": position}
+    row = require_mapping(row, "a row", remedy=_ROW_REMEDY, row=where)
     for name in ("schema", "table", "op"):
         if row.get(name) is None:
             hint = did_you_mean(name, (each for each in row if isinstance(each, str) and each not in _FIELDS))
-            raise MissingColumnError(f"a row has no {name}", remedy=f"{hint}{_ROW_REMEDY}", column=name, row=place)
+            raise MissingColumnError(f"a row has no {name}", remedy=f"{hint}{_ROW_REMEDY}", column=name, row=where)
         if not isinstance(row[name], str):
-            raise InvalidValueError(f"{shown(row[name])} is not text", remedy=_ROW_REMEDY, column=name, row=place)
+            raise InvalidValueError(f"{shown(row[name])} is not text", remedy=_ROW_REMEDY, column=name, row=where)
     table = f"{row['schema']}.{row['table']}"
     if Op.parse(row["op"]) is None:
         remedy = f"{did_you_mean(row['op'], [op.value for op in Op])}Use insert, update or delete, or c, u, d"
         raise InvalidValueError(
-            f"{shown(row['op'])} is not an operation", remedy=remedy, table=table, column="op", row=place
+            f"{shown(row['op'])} is not an operation", remedy=remedy, table=table, column="op", row=where
         )
     commit_ts, seq = commit_ts_of(row, position, table), row.get("seq")
     if seq is not None and (isinstance(seq, bool) or not isinstance(seq, Integral)):
         raise InvalidValueError(
-            f"{shown(seq)} is not a whole number", remedy="Give seq as an int", table=table, column="seq", row=place
+            f"{shown(seq)} is not a whole number", remedy="Give seq as an int", table=table, column="seq", row=where
         )
     images = {which: row.get(which) for which in _IMAGES}
     for which, image in images.items():
         if image is not None:
             remedy = f"Give {which} as a mapping from column to value, or None"
-            require_mapping(image, f"the {which} image", remedy=remedy, table=table, row=place)
+            require_mapping(image, f"the {which} image", remedy=remedy, table=table, row=where)
     return {**row, "commit_ts": commit_ts, **images}
 
 
@@ -253,7 +253,7 @@ def _array(name: str, values: list[Any]) -> pa.Array:
         f"the {name} of a row cannot be read: {cause}",
         remedy=f"It is of the type {_FIELDS[name]}",
         column=name,
-        row={"position": next(place for place, value in enumerate(values) if not _fits_column(name, value))},
+        row={"position": next(number for number, value in enumerate(values) if not _fits_column(name, value))},
     )
 
 

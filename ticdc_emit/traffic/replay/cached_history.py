@@ -131,8 +131,8 @@ class PackTask:
         return self._row(number, lane, rows=len(stamps), hash=total, names=names, body=to_ipc(part), **times)
 
     def _row(self, number: int, lane: int, names: Sequence[object] = (), **values: object) -> dict[str, object]:
-        place = {"slice": slice_name(number), "source": self.source, "tables": json.dumps(names), "lane": lane}
-        return {"rows": 0, "untimed": 0, "hash": 0, **place, **values}
+        pack = {"slice": slice_name(number), "source": self.source, "tables": json.dumps(names), "lane": lane}
+        return {"rows": 0, "untimed": 0, "hash": 0, **pack, **values}
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,8 @@ def read_ddl(text: str) -> tuple[tuple[int, str], ...]:
             place=_line(text, text.find(_without_comments(statement, "line 1").lstrip())),
         )
     statements: list[tuple[int, str]] = []
-    for place, mark in enumerate(marks):
-        end = marks[place + 1].start() if place + 1 < len(marks) else len(text)
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    for mark, end in zip(marks, ends, strict=False):
         try:
             commit_ts = parse_moment(mark[1])
         except DdlError as error:

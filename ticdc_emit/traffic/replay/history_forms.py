@@ -138,11 +138,11 @@ def from_snapshots(
     )
     rows = whole.select(
         stamp.alias("_ts"),
-        *(column_named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
+        *(column_named(key).alias(f"_key{nth}") for nth, key in enumerate(keys)),
         image(names).alias("_image"),
     ).join(F.broadcast(numbers), "_ts")
     kind = image_type(rows, "_image")
-    key_columns = [F.col(f"_key{place}") for place in range(len(keys))]
+    key_columns = [F.col(f"_key{nth}") for nth in range(len(keys))]
     by_key = Window.partitionBy(*key_columns).orderBy("_number")
     seen = rows.select(
         "*",
@@ -255,13 +255,13 @@ def from_validity(
     keys = _required_keys(keys, "versions need keys")
     require_columns(df, [*keys, valid_from, valid_to])
     versions = df.select(
-        *(column_named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
+        *(column_named(key).alias(f"_key{nth}") for nth, key in enumerate(keys)),
         commit_ts_of(df, valid_from, unit).alias("_from"),
         end_ts_of(df, valid_to, unit, step).alias("_to"),
         image(image_columns(df, columns, [valid_from, valid_to])).alias("_image"),
     ).filter(F.col("_to").isNull() | F.col("_from").isNull() | (F.col("_to") > F.col("_from")))
     kind = image_type(versions, "_image")
-    window = Window.partitionBy(*(f"_key{place}" for place in range(len(keys)))).orderBy("_from")
+    window = Window.partitionBy(*(f"_key{nth}" for nth in range(len(keys)))).orderBy("_from")
     seen = versions.select(
         "*",
         F.lag("_from").over(window).alias("_earlier"),
@@ -339,9 +339,9 @@ def from_operations(
     times = [*order_by, *([at] if isinstance(at, str) else [])]
     about = [op, transaction, *(name for name in times if base is None or name not in base.columns)]
     names = image_columns(df, columns, about)
-    order = [f"_order{place}" for place in range(len(order_by))]
+    order = [f"_order{nth}" for nth in range(len(order_by))]
     rows = df.select(
-        *(column_named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
+        *(column_named(key).alias(f"_key{nth}") for nth, key in enumerate(keys)),
         commit_ts_of(df, at, unit).alias("commit_ts"),
         _operations(df, op, operations).alias("_op"),
         image(names).alias("_image"),
@@ -352,7 +352,7 @@ def from_operations(
     kind = image_type(rows, "_image")
     if base is not None:
         rows = rows.unionByName(_base_rows(base, keys, names, rows), allowMissingColumns=True)
-    by_key = Window.partitionBy(*(f"_key{place}" for place in range(len(keys)))).orderBy(
+    by_key = Window.partitionBy(*(f"_key{nth}" for nth in range(len(keys)))).orderBy(
         F.col("_base").desc(), "commit_ts", *order, F.when(F.col("_op") == _BEFORE, 0).otherwise(1)
     )
     seen = rows.select(
@@ -427,8 +427,8 @@ def _base_rows(base: DataFrame, keys: Sequence[str], names: Sequence[str], rows:
     ]
     return base.select(
         *(
-            column_named(key).cast(rows.schema[f"_key{place}"].dataType).alias(f"_key{place}")
-            for place, key in enumerate(keys)
+            column_named(key).cast(rows.schema[f"_key{nth}"].dataType).alias(f"_key{nth}")
+            for nth, key in enumerate(keys)
         ),
         F.lit(_PUT).alias("_op"),
         F.struct(*values).alias("_image"),

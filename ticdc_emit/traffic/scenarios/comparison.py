@@ -50,15 +50,15 @@ def _checked_rows(table: str, rows: Any) -> list[GivenRow]:
         raise ConfigError(f"{table} has no list of rows", remedy=_REMEDY)
     listed = list(rows.values() if isinstance(rows, Mapping) else rows)
     for number, row in enumerate(listed):
-        place = f"row {number} of {table}"
+        where = f"row {number} of {table}"
         if not isinstance(row, Mapping):
-            raise ConfigError(f"{place} is not a mapping of columns", remedy=_REMEDY)
+            raise ConfigError(f"{where} is not a mapping of columns", remedy=_REMEDY)
         for column, value in row.items():
             if not isinstance(column, str):
-                raise ConfigError(f"{place}: a column's name is not text", remedy=_REMEDY)
+                raise ConfigError(f"{where}: a column's name is not text", remedy=_REMEDY)
             if value is not None and not isinstance(value, str):
                 raise ConfigError(
-                    f"{place}: {column} is {_kind(value)}",
+                    f"{where}: {column} is {_kind(value)}",
                     remedy="Give each value as canonical text (docs/types.md), None (null) for NULL",
                 )
     return listed
@@ -91,15 +91,15 @@ class Difference:
         return f"<{self}>"
 
     def __str__(self) -> str:
-        place = f"{self.table} {', '.join('NULL' if text is None else text for text in self.key)}"
+        row = f"{self.table} {', '.join('NULL' if text is None else text for text in self.key)}"
         if self.kind == "missing":
-            return f"{place}: the row is missing"
+            return f"{row}: the row is missing"
         if self.kind == "extra":
-            return f"{place}: a row too many"
+            return f"{row}: a row too many"
         if self.kind == "no column":
             side = "is missing" if self.actual is None else "should not be there"
-            return f"{place}: the column {self.column} {side}"
-        return f"{place}: {self.column} is {_shown(self.actual)}, must be {_shown(self.expected)}"
+            return f"{row}: the column {self.column} {side}"
+        return f"{row}: {self.column} is {_shown(self.actual)}, must be {_shown(self.expected)}"
 
 
 def differences(

@@ -90,10 +90,10 @@ def _partition_interleave(chance: random.Random) -> Script:
 
     def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
         delivered = list(sent)
-        for places in rows_between_watermarks(sent):
-            rows = [sent[at] for at in places]
+        for positions in rows_between_watermarks(sent):
+            rows = [sent[at] for at in positions]
             behind = _is_second(rows[0])  # the first physical partition is slower
-            for at, each in zip(places, sorted(rows, key=lambda each: _is_second(each) is behind), strict=True):
+            for at, each in zip(positions, sorted(rows, key=lambda each: _is_second(each) is behind), strict=True):
                 delivered[at] = each
         return delivered
 

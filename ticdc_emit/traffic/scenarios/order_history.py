@@ -63,8 +63,8 @@ class HistoryBuilder:
     def _change(
         self, op: str, second: float, table: str, before: Row | None, after: Row | None, attributes: dict[str, Any]
     ) -> None:
-        place = {"schema": self._database, "table": table, "op": op, "commit_ts": tso_at(second)}
-        self._rows.append({**place, "before": before, "after": after, **attributes})
+        change = {"schema": self._database, "table": table, "op": op, "commit_ts": tso_at(second)}
+        self._rows.append({**change, "before": before, "after": after, **attributes})
 
 
 def new_order(chance: random.Random, number: int, **values: str | None) -> Row:
