@@ -171,11 +171,11 @@ class Encoder:
             return self._left_out(changes, planned)
         if is_tabular(changes):  # what can be read once only is kept, for the search for bad rows
             changes = changes if isinstance(changes, pa.RecordBatch) else changes_table(changes)
-            refuse_plain_rows(changes.schema.names, f"{planned.schema}.{planned.name}")
+            refuse_plain_rows(changes.schema.names, planned.full_name)
         elif isinstance(changes, Iterable):
             changes = list(changes)
             if changes and isinstance(changes[0], Mapping):
-                refuse_plain_rows(changes[0], f"{planned.schema}.{planned.name}")
+                refuse_plain_rows(changes[0], planned.full_name)
         try:
             return self._encoded(changes, planned)
         except RowError as fault:
@@ -239,9 +239,7 @@ class Encoder:
         planned = self.plan.table(*schema_and_name(table, live or list(self.plan.tables)))
         planned.refuse_keyless()
         if not any(planned.encoders) and not planned.left_out:
-            raise SchemaError(
-                "a view cannot have row changes", remedy="Name a table", table=f"{planned.schema}.{planned.name}"
-            )
+            raise SchemaError("a view cannot have row changes", remedy="Name a table", table=planned.full_name)
         return planned
 
     def _left_out(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:
@@ -253,7 +251,7 @@ class Encoder:
 
     def _change_form(self, changes: Any, table: TablePlan) -> pa.RecordBatch:
         """Return the changes with a checked commit_ts and with their places, which errors name."""
-        name = f"{table.schema}.{table.name}"
+        name = table.full_name
         if is_tabular(changes):
             return change_form(self._normal(changes, name), name)
         return change_form(rows_to_batch(changes, table, self.config.time_zone), name)

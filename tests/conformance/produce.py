@@ -26,7 +26,7 @@ from ticdc_emit.errors import RegistryError, SharedSubjectError, TicdcEmitError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.control_events import ControlEncoder, Event, Watermark
 from ticdc_emit.pipeline.encode import encode_rows
-from ticdc_emit.pipeline.large_messages import FixedName, LargeMessages
+from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.pipeline.message_packing import packed_messages
 from ticdc_emit.pipeline.partitioner import targets_of
 from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of
@@ -54,8 +54,11 @@ __all__ = [
     "transaction",
 ]
 
-_CLAIM_NAMES = FixedName("00000000-0000-4000-8000-000000000000")  # the recorded UUID of every stored object
 _KINDS = ("delete", "update", "insert")
+
+
+def _recorded_claim_name(*_: object) -> str:
+    return "00000000-0000-4000-8000-000000000000"
 
 
 class CaseChanges:
@@ -110,7 +113,7 @@ class PlannedChanges:
 
     def _plan(self, tables: Mapping[tuple[str, str], TableHistory]) -> Plan:
         now_ms = self._changes.case.now_ms
-        return make_plan(self._config, tables, self._partitions, build_ts=now_ms, claim_names=_CLAIM_NAMES)
+        return make_plan(self._config, tables, self._partitions, build_ts=now_ms, claim_names=_recorded_claim_name)
 
 
 def transaction(event: Mapping[str, Any], profile: Profile) -> list[dict[str, Any]]:

@@ -262,7 +262,7 @@ class Feed:
     def _batch(self, given: Mapping[str, Any], rows: list[Mapping[str, Any]], planned: TablePlan) -> Any:
         kept = [row for row in rows if not self._is_keyless(planned, given["commit_ts"])]
         changes = transaction({**given, "rows": kept}, self._config.profile)
-        return change_form(rows_to_batch(changes, planned, self._config.time_zone), f"{planned.schema}.{planned.name}")
+        return change_form(rows_to_batch(changes, planned, self._config.time_zone), planned.full_name)
 
     @staticmethod
     def _is_keyless(planned: TablePlan, commit_ts: int) -> bool:

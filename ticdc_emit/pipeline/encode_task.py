@@ -30,8 +30,7 @@ from ticdc_emit.pipeline.chunks import (
 )
 from ticdc_emit.pipeline.encode import encode_batches
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.row_batch import BATCH_BYTES, RowBatch, TableGroup
-from ticdc_emit.pipeline.row_reader import CHUNK_ROWS
+from ticdc_emit.pipeline.row_batch import BATCH_BYTES, BATCH_ROWS, RowBatch, TableGroup
 from ticdc_emit.pipeline.row_sorter import RowSorter
 
 _HELD_BYTES = 8 * 1024 * 1024
@@ -161,7 +160,7 @@ def _group_batches(batches: Iterable[RowBatch]) -> Iterator[list[RowBatch]]:
     count = size = 0
     for whole in batches:
         for rows in whole.bounded():
-            if held and (count + rows.length > CHUNK_ROWS or size + rows.nbytes > BATCH_BYTES):
+            if held and (count + rows.length > BATCH_ROWS or size + rows.nbytes > BATCH_BYTES):
                 yield held
                 held, count, size = [], 0, 0
             held.append(rows)

@@ -36,13 +36,16 @@ _LONG_BITS = 64  # Python refuses to read and print numbers of more than some th
 def error_as_json(error: TicdcEmitError) -> bytes:
     """Return an error as JSON."""
     kind = next(each for each in type(error).__mro__ if _KINDS.get(each.__name__) is each)
-    found = error.bad_rows if isinstance(error, RowError) else None
+    bad_rows = None
+    if isinstance(error, RowError) and error.bad_rows is not None:
+        first = [[_plain(getattr(row, name)) for name in BadRow.__dataclass_fields__] for row in error.bad_rows.first]
+        bad_rows = [_plain(error.bad_rows.tables), first]
     content = {
         "error": kind.__name__,
         "message": error.message,
         "remedy": error.remedy,
         "context": _plain(error.context),
-        "bad_rows": None if found is None else [_plain(found.tables), [_of_row(row) for row in found.first]],
+        "bad_rows": bad_rows,
     }
     return json.dumps(content).encode()
 
@@ -54,7 +57,7 @@ def error_from_json(content: bytes) -> TicdcEmitError:
         error = _KINDS[told["error"]](_text(told["message"]), remedy=_text(told["remedy"]), **_value(told["context"]))
         if told["bad_rows"] is not None and isinstance(error, RowError):
             tables, first = told["bad_rows"]
-            error.bad_rows = BadRows(_value(tables), tuple(_row(each) for each in first))
+            error.bad_rows = BadRows(_value(tables), tuple(BadRow(*map(_value, each)) for each in first))
     except (ValueError, TypeError, KeyError, ArithmeticError) as fault:
         raise unreadable(f"an error is not one of this library: {type(fault).__name__}") from None
     return error
@@ -72,14 +75,6 @@ def _text(value: _Json) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
     return value
-
-
-def _of_row(row: BadRow) -> _Json:
-    return [_plain(getattr(row, name)) for name in BadRow.__dataclass_fields__]
-
-
-def _row(content: _Json) -> BadRow:
-    return BadRow(*(_value(each) for each in content))
 
 
 def _plain(value: object) -> _Json:

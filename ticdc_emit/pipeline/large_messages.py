@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import Literal, Protocol
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -41,12 +41,10 @@ from ticdc_emit.errors import MessageTooLargeError, RowError
 _OWN_LIMIT, _TOPICS_LIMIT = "max-message-bytes in the sink URI", "the topic's max.message.bytes"
 
 
-class ClaimNames(Protocol):
-    """How stored messages are named."""
-
-    def name(self, changes: Changes, index: int, key: bytes | None, value: bytes) -> str:
-        """Return the name of an object without its ``.json``; ``value`` is the message before compression."""
-        ...
+ClaimNames: TypeAlias = Callable[[Changes, int, "bytes | None", bytes], str]
+"""Returns the name of a stored object without its ``.json``: of the message of the change at an index, with its key and
+its value before compression.
+"""
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class SeededNames:
 
     seed: bytes = b""
 
-    def name(self, changes: Changes, index: int, key: bytes | None, value: bytes) -> str:
+    def __call__(self, changes: Changes, index: int, key: bytes | None, value: bytes) -> str:
         """Return a UUID of version 4, drawn from the seed and the message."""
         table = changes.table_of(index)
         parts = (
@@ -71,17 +69,6 @@ class SeededNames:
             drawn.update(b"%d:" % len(part))
             drawn.update(part)
         return str(UUID(bytes=drawn.digest(), version=4))
-
-
-@dataclass(frozen=True)
-class FixedName:
-    """One name for every object: where messages are compared, not stored."""
-
-    text: str
-
-    def name(self, changes: Changes, index: int, key: bytes | None, value: bytes) -> str:
-        """Return the name."""
-        return self.text
 
 
 @dataclass(frozen=True)
@@ -248,7 +235,7 @@ class LargeMessages:
         rows = zip(plain_keys, plain.whole().values.to_pylist(), keys, encoded.whole().values.to_pylist(), strict=True)
         return tuple(
             Claim(
-                f"{self.storage}/{self.names.name(changes, index, plain_key, plain_value)}.json",
+                f"{self.storage}/{self.names(changes, index, plain_key, plain_value)}.json",
                 value if self.raw_value else _key_and_value(key, value),
             )
             for index, (plain_key, plain_value, key, value) in enumerate(rows)

@@ -80,10 +80,15 @@ class TablePlan:
         """Leave out what is made from the rest."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
+    @cached_property
+    def full_name(self) -> str:
+        """``schema.name``, for errors."""
+        return f"{self.schema}.{self.name}"
+
     def refuse_keyless(self) -> None:
         """Raise :class:`SchemaError` if no version of the table is replicated because none has a handle key."""
         if self.left_out and all(span.reason == KEYLESS for span in self.left_out) and not any(self.encoders):
-            raise SchemaError(_KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=f"{self.schema}.{self.name}")
+            raise SchemaError(_KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=self.full_name)
 
     def rows_left_out(
         self, commit_ts: pa.Array, physical_ids: pa.Array | None, *, keyless: bool
@@ -105,7 +110,7 @@ class TablePlan:
                         "exchanged in a statement that filter.rules discard",
                         remedy="Add the partitioned table's name in the other table's database to filter.rules, or "
                         "leave these rows out",
-                        table=f"{self.schema}.{self.name}",
+                        table=self.full_name,
                         physical_table_id=min(span.physical),
                     )
                 yield span.reason, rows
@@ -171,13 +176,11 @@ class TablePlan:
         encoder = self.encoders[place] if place >= 0 else None
         if encoder is None:
             if any(not each.physical and each.covers(np.uint64(commit_ts)) for each in self.left_out):
-                raise SchemaError(
-                    _KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=f"{self.schema}.{self.name}", commit_ts=commit_ts
-                )
+                raise SchemaError(_KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=self.full_name, commit_ts=commit_ts)
             raise UnknownTableError(
                 "the table does not exist at this commit_ts",
                 remedy="Check the order of the DDL statements and the rows",
-                table=f"{self.schema}.{self.name}",
+                table=self.full_name,
                 commit_ts=commit_ts,
             )
         return encoder

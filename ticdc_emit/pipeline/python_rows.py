@@ -57,15 +57,15 @@ def rows_to_batch(rows: Iterable[Mapping[str, Any]], table: TableInfo | TablePla
     the plan of all versions. ``zone``: the changefeed's, whose wall clock aware datetimes are shown in. Raises the
     :class:`~ticdc_emit.errors.RowError` family with the row's place, ``UnknownTableError`` for a row of no version.
     """
-    reader = _RowReader(table, zone)
+    reader = _MappingReader(table, zone)
     if not isinstance(rows, Iterable):
         raise UnsupportedTypeError(
             f"{type(rows).__name__} is not a collection of changes",
             remedy="Give a list of mappings",
-            table=reader.name,
+            table=reader.table.full_name,
         )
     changes = [reader.mapping(row, "change", position) for position, row in enumerate(rows)]
-    stamps = [commit_ts_of(row, position, reader.name) for position, row in enumerate(changes)]
+    stamps = [commit_ts_of(row, position, reader.table.full_name) for position, row in enumerate(changes)]
     columns: dict[str, pa.Array] = {
         "op": pa.array([reader.op(row.get("op"), position) for position, row in enumerate(changes)], pa.string()),
         "commit_ts": pa.array(stamps, pa.uint64()),
@@ -93,22 +93,18 @@ def require_mapping(value: Any, what: str, *, remedy: str, **place: Any) -> Mapp
 
 
 @dataclass(frozen=True)
-class _RowReader:
+class _MappingReader:
     """What the rows of one table are read against."""
 
     table: TableInfo | TablePlan
     zone: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.table.schema}.{self.table.name}"
 
     def version(self, commit_ts: int) -> TableInfo:
         return self.table if isinstance(self.table, TableInfo) else self.table.encoder_at(commit_ts).table
 
     def mapping(self, value: Any, what: str, position: int, column: str | None = None) -> _Image:
         remedy = "Give each change as {'op': ..., 'commit_ts': ..., 'before': {...}, 'after': {...}}"
-        place = {"table": self.name, "column": column, "row": {"position": position}}
+        place = {"table": self.table.full_name, "column": column, "row": {"position": position}}
         return require_mapping(value, f"a {what}", remedy=remedy, **place)
 
     def op(self, value: Any, position: int) -> str | None:
@@ -117,7 +113,7 @@ class _RowReader:
         raise InvalidValueError(
             f"{shown(value)} is not an operation",
             remedy="Use c, u, d or insert, update, delete",
-            table=self.name,
+            table=self.table.full_name,
             column="op",
             row={"position": position},
         )
@@ -130,7 +126,7 @@ class _RowReader:
         raise InvalidValueError(
             f"seq is {value!r}, not a whole number of 64 bits",
             remedy="Give an int",
-            table=self.name,
+            table=self.table.full_name,
             column="seq",
             row={"position": position},
         )
@@ -143,7 +139,7 @@ class _RowReader:
             raise InvalidValueError(
                 f"the {name} of a change cannot be read: {fault}",
                 remedy=f"It is of the form {ATTRIBUTES[name]}",
-                table=self.name,
+                table=self.table.full_name,
                 column=name,
             ) from None
 
@@ -191,7 +187,7 @@ class _RowReader:
                 raise InvalidValueError(
                     "a row's image has a column that the table never had",
                     remedy="Names are case-sensitive; remove it, or complete the schema",
-                    table=self.name,
+                    table=self.table.full_name,
                     column=unknown,
                     row={"position": position},
                 )
@@ -199,7 +195,7 @@ class _RowReader:
                 raise MissingColumnError(
                     "a row's image lacks a column of the table",
                     remedy="An image holds every column; NULL is None",
-                    table=self.name,
+                    table=self.table.full_name,
                     column=missing,
                     row={"position": position},
                 )
@@ -226,7 +222,9 @@ class _RowReader:
             return canonical_text(filled * len(images), values, self.zone)
         except ValueRefused as fault:
             position = fault.index % len(columns)
-            raise refused_value(fault, columns[position] or known[0], self.name, {"position": position}) from None
+            raise refused_value(
+                fault, columns[position] or known[0], self.table.full_name, {"position": position}
+            ) from None
 
 
 def _carried(

@@ -26,8 +26,8 @@ from ticdc_emit.errors import RowError
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.schema.model import TableInfo
 
-BATCH_BYTES = 64 * 1024 * 1024  # of rows that are encoded at once
-
+BATCH_ROWS, BATCH_BYTES = 10_000, 64 * 1024 * 1024
+"""The most that is encoded at once."""
 
 POSITION = "_position"
 """The column with each row's place."""
@@ -178,7 +178,7 @@ class RowBatch:
     ) -> RowBatch:
         """Return all rows of a batch; ``names`` and errors as those of :class:`Block`."""
         table = tables.first if isinstance(tables, TableGroup) else tables
-        return cls(Block(batch, f"{table.schema}.{table.name}", names), 0, batch.num_rows, tables, order_keys)
+        return cls(Block(batch, table.full_name, names), 0, batch.num_rows, tables, order_keys)
 
     @cached_property
     def is_whole(self) -> bool:

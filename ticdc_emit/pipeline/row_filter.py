@@ -55,7 +55,7 @@ def _physical_ids(batch: pa.RecordBatch, table: TablePlan) -> pa.Array | None:
     if PHYSICAL_TABLE_ID not in batch.schema.names:
         return None
     own = pa.repeat(pa.scalar(0, pa.int64()), batch.num_rows)
-    return physical_table_ids(batch.column(PHYSICAL_TABLE_ID), f"{table.schema}.{table.name}", own)
+    return physical_table_ids(batch.column(PHYSICAL_TABLE_ID), table.full_name, own)
 
 
 def split_and_filter(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
@@ -76,13 +76,12 @@ def split_and_filter(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_b
 
 def _apply_filters(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
     batch = _drop_judged(batch, table, kept_back, lambda rows, encoder, filters: _ignored_kinds(rows, filters, Op))
-
-    def ignored_values(
-        rows: pa.RecordBatch, encoder: RowEncoder, filters: RowFilter
-    ) -> Iterable[tuple[str, npt.NDArray[np.bool_]]]:
-        return _ignored_values(rows, table, encoder, filters, plan)
-
-    return _drop_judged(batch, table, kept_back, ignored_values)
+    return _drop_judged(
+        batch,
+        table,
+        kept_back,
+        lambda rows, encoder, filters: _ignored_values(rows, table, encoder, filters, plan),
+    )
 
 
 def _drop_judged(

@@ -38,6 +38,8 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.row_batch import (
+    BATCH_BYTES,
+    BATCH_ROWS,
     POSITION,
     FieldNames,
     RowBatch,
@@ -48,11 +50,6 @@ from ticdc_emit.pipeline.row_batch import (
     first_error,
 )
 from ticdc_emit.schema.model import TableInfo
-
-CHUNK_ROWS = 10_000
-"""How many rows are encoded at once, at most."""
-
-_CHUNK_BYTES = 64 * 1024 * 1024
 
 ImageName: TypeAlias = Literal["before", "after"]
 _COLUMNS = ("op", "before", "after", *ATTRIBUTES)
@@ -65,17 +62,16 @@ def check_fields(fields: Iterable[StructFields], table: TablePlan) -> None:
     for image, names, distinct in fields:
         if len(distinct) == len(names) and distinct <= known:
             continue
-        full_name = f"{table.schema}.{table.name}"
         for place, own in enumerate(names):
             if own in names[:place]:
                 raise SchemaError(
                     f"the image {image!r} has two columns with the same name",
                     remedy="Give each column a different name",
-                    table=full_name,
+                    table=table.full_name,
                     column=own,
                 )
             if own not in known and not table.left_out:  # whose other versions are not in the plan
-                raise _unknown_column(full_name, own, None)
+                raise _unknown_column(table.full_name, own, None)
 
 
 def _unknown_column(table: str, name: str, row: dict[str, object] | None) -> InvalidValueError:
@@ -96,14 +92,13 @@ def check_images(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Non
     raises for a column that the table never had. Rows that fit one version are left to the check of their values.
     """
     images = [batch.column(name) for name in _IMAGES if name in batch.schema.names]
-    full_name = f"{table.schema}.{table.name}"
     for name in _IMAGES:
         kind = batch.schema.field(name).type if name in batch.schema.names else pa.null()
         if not (pa.types.is_struct(kind) or pa.types.is_map(kind) or pa.types.is_null(kind)):
             raise UnsupportedTypeError(
                 f"the image {name!r} is {kind}, not a struct or map",
                 remedy="Give a struct of the table's columns, or a map of canonical text",
-                table=full_name,
+                table=table.full_name,
                 column=name,
             )
     kinds = [(field.name, field.type) for field in batch.schema if field.name in _IMAGES]
@@ -269,7 +264,7 @@ def read_changes(rows: RowBatch, how: Rendering, build_ts: int | None) -> list[C
     rows = RowBatch(rows.block, rows.start, rows.length, table)  # without order keys, which would be cut, too
     read: list[Changes] = []
     for start, length, encoder in table.spans(rows.commit_ts):
-        count = min(CHUNK_ROWS, rows_within(encoder.overhead, rows.length, nbytes, _CHUNK_BYTES))
+        count = min(BATCH_ROWS, rows_within(encoder.overhead, rows.length, nbytes, BATCH_BYTES))
         for at in range(start, start + length, count):
             some = rows.slice(at, min(count, start + length - at))
             for op, places in _by_op(some, encoder.table):

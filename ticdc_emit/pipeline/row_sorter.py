@@ -28,13 +28,13 @@ from ticdc_emit.errors import LateRowError
 from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
 from ticdc_emit.pipeline.partitioner import partitions_of_unchecked
 from ticdc_emit.pipeline.plan import Plan, TablePlan
-from ticdc_emit.pipeline.row_batch import POSITION, FieldNames, RowBatch
+from ticdc_emit.pipeline.row_batch import BATCH_ROWS, POSITION, FieldNames, RowBatch
 from ticdc_emit.pipeline.row_counts import RowCounts
 from ticdc_emit.pipeline.row_filter import drop_unreplicated, split_and_filter
-from ticdc_emit.pipeline.row_reader import CHUNK_ROWS, change_form
+from ticdc_emit.pipeline.row_reader import change_form
 from ticdc_emit.pipeline.same_shape_tables import TableRows, by_key_shape, sort_together
 from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_keys, order_of
-from ticdc_emit.pipeline.transactions import ranks, with_whole_numbers
+from ticdc_emit.pipeline.transactions import are_ranked_later, early_ranks, ranks, with_whole_numbers
 
 _GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024
@@ -115,13 +115,13 @@ class RowSorter:
         Many tables are gathered to about 64 k rows or 64 MiB, for each table's part to be large; one table only to the
         rows that are encoded at once, for memory that was just used is used again. No batch is empty.
         """
-        enough = _GATHER_ROWS if self._table is None else CHUNK_ROWS
+        enough = _GATHER_ROWS if self._table is None else BATCH_ROWS
         held: list[pa.RecordBatch] = []
         first_row = count = size = 0
         for batch in batches:
             check_columns(batch.schema.names, self._where)
-            for start in range(0, batch.num_rows, CHUNK_ROWS):
-                rows = normal_form(batch.slice(start, CHUNK_ROWS), self._where, first_row)
+            for start in range(0, batch.num_rows, BATCH_ROWS):
+                rows = normal_form(batch.slice(start, BATCH_ROWS), self._where, first_row)
                 places = pa.array(np.arange(first_row, first_row + rows.num_rows))
                 first_row += rows.num_rows
                 rows = rows.append_column(POSITION, places)
@@ -139,7 +139,7 @@ class RowSorter:
     def _sort_alone(self, tables: Iterable[tuple[TablePlan, pa.RecordBatch]]) -> Iterator[RowBatch]:
         """Yield each table's rows that are sent, without late ones, their updates split."""
         for table, part in tables:
-            part = sort_by_commit(with_whole_numbers(part, f"{table.schema}.{table.name}"))
+            part = sort_by_commit(with_whole_numbers(part, table.full_name))
             part = drop_unreplicated(part, table, self._plan, self.kept_back, keyless=self._table is None)
             part = self._without_late(table, part)
             if part.num_rows:
@@ -159,7 +159,7 @@ class RowSorter:
             raise LateRowError(
                 f"a row's commit_ts is at or below {self._late_until}, up to which a watermark or DDL was already sent",
                 remedy="Allow lateness (allowed_lateness), or choose late='drop' or late='emit'",
-                table=f"{table.schema}.{table.name}",
+                table=table.full_name,
                 commit_ts=int(stamps[0]),
             )
         for number, rows in Counter(partitions_of_unchecked(part.slice(0, count), table, self._plan.rendering)).items():
@@ -168,10 +168,9 @@ class RowSorter:
 
     def _with_keys(self, table: TablePlan, part: pa.RecordBatch) -> RowBatch:
         place = self._plan.places[table.schema, table.name]
-        later = "seq" in part.schema.names and self._plan.transactions.split_order == "by-kind"
-        rank = np.zeros(part.num_rows, np.int8) if later else ranks(part, self._plan.transactions.split_order)
-        keys = order_keys(part, table, place, rank)
-        if later and SPLIT in part.schema.names:
+        split_order = self._plan.transactions.split_order
+        keys = order_keys(part, table, place, early_ranks(part, split_order))
+        if SPLIT in part.schema.names and are_ranked_later(part, split_order):
             transactions = pc.binary_slice(keys.filter(part.column(SPLIT)), 0, TRANSACTION_BYTES)
             self.split_transactions.setdefault(table.topic, set()).update(transactions.unique().to_pylist())
         order = order_of(keys)
@@ -209,7 +208,7 @@ def sort_unchecked(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple
 
 
 def _sent(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
-    batch = sort_by_commit(with_whole_numbers(batch, f"{table.schema}.{table.name}"))
+    batch = sort_by_commit(with_whole_numbers(batch, table.full_name))
     batch = drop_unreplicated(batch, table, plan, kept_back, keyless=False)
     return split_and_filter(batch, table, plan, kept_back)
 

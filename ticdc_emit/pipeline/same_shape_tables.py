@@ -24,7 +24,7 @@ from ticdc_emit.errors import RowError
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_batch import BATCH_BYTES, Block, RowBatch, TableGroup, encoder_of
 from ticdc_emit.pipeline.sort_key import order_keys_of
-from ticdc_emit.pipeline.transactions import key_updates, ranks, with_whole_numbers
+from ticdc_emit.pipeline.transactions import early_ranks, key_updates, with_whole_numbers
 
 _Places: TypeAlias = npt.NDArray[np.int64]
 
@@ -71,10 +71,8 @@ def sort_together(
         alone[codes[changed]] = True
         if alone.all():
             return [], list(tables)
-    later = "seq" in batch.schema.names and plan.transactions.split_order == "by-kind"
-    rank = np.zeros(batch.num_rows, np.int8) if later else ranks(batch, plan.transactions.split_order)
     numbers = np.array([plan.places[each.table.schema, each.table.name] for each in tables], np.uint32)[codes]
-    keys = order_keys_of(batch, info, numbers, rank)
+    keys = order_keys_of(batch, info, numbers, early_ranks(batch, plan.transactions.split_order))
     families = _table_groups([each.table for each in tables], alone)
     family_of = np.empty(len(tables), np.int64)
     for number, members in enumerate(families):

@@ -205,6 +205,16 @@ def ranks(batch: pa.RecordBatch, split_order: SplitOrder) -> npt.NDArray[np.int8
     return ranked
 
 
+def are_ranked_later(batch: pa.RecordBatch, split_order: SplitOrder) -> bool:
+    """Return whether the ranks of rows depend on rows of their transactions that may be in other batches."""
+    return "seq" in batch.schema.names and split_order == "by-kind"
+
+
+def early_ranks(batch: pa.RecordBatch, split_order: SplitOrder) -> npt.NDArray[np.int8]:
+    """Return the :func:`ranks` of rows whose transactions may go on in other batches: 0 where that decides them."""
+    return np.zeros(batch.num_rows, np.int8) if are_ranked_later(batch, split_order) else ranks(batch, split_order)
+
+
 def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
     """Return 0 for a delete, 1 for an update, 2 for an insert; what is not an operation is refused elsewhere."""
     ops = batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows)
