@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from ticdc_emit.config.binding import declare, read_options
 from ticdc_emit.config.document import Section, refused
 from ticdc_emit.config.lineages import FilterSwitches
-from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.sql.actions import ACTIONS
 
@@ -25,7 +24,7 @@ _IGNORED = frozenset(EVENT_TYPES.values()) | {
     *("all dml", "all ddl", "insert", "update", "delete", "alter table", "create schema", "drop schema")
 }
 # known only to the new architecture, which recognises these two by their text
-_INDEX_KINDS = frozenset({"add fulltext index", "create hybrid index"})
+_INDEX_KINDS = ("add fulltext index", "create hybrid index")
 
 
 @dataclass(frozen=True)
@@ -71,9 +70,13 @@ def _read_event_filter(entry: Section, switches: FilterSwitches) -> EventFilter:
 
 
 def _check_event(event: str, switches: FilterSwitches) -> None:
-    failing = switches.foreign_key_events == "failing"
-    if (event in _FOREIGN_KEYS or event in _INDEX_KINDS) and failing:
-        raise _not_filterable(event)
+    if switches.foreign_key_events == "failing" and event in (*_FOREIGN_KEYS, *_INDEX_KINDS):
+        raise refused(
+            "ErrFilterRuleInvalid",
+            f"filter rule is invalid failed to create binlog event filter: event type {event} not valid",
+            option="filter.event-filters.ignore-event",
+            remedy=f"TiCDC's new architecture cannot ignore it: remove {event!r}",
+        )
     if event not in _IGNORED:
         raise refused(
             "ErrInvalidIgnoreEventType",
@@ -81,12 +84,3 @@ def _check_event(event: str, switches: FilterSwitches) -> None:
             option="filter.event-filters.ignore-event",
             remedy=f"{did_you_mean(event, sorted(_IGNORED))}Names are lower case; docs/filters.md lists them",
         )
-
-
-def _not_filterable(event: str) -> ConfigError:
-    return refused(
-        "ErrFilterRuleInvalid",
-        f"filter rule is invalid failed to create binlog event filter: event type {event} not valid",
-        option="filter.event-filters.ignore-event",
-        remedy=f"TiCDC's new architecture cannot ignore it: remove {event!r}",
-    )
