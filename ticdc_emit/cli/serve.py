@@ -396,7 +396,7 @@ def _type(column: Column, feed: ChangefeedConfig) -> str:
     types = _TYPES.get(kind)
     if types is None:
         return "STRING"
-    digits = max(column.decimal, 0)
+    digits = column.fraction_digits
     return types[_FORMATS.index(feed.codec.protocol)].format(length=column.flen, digits=digits)
 
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import FEW, compact, from_bytes, text_buffers, to_text
-from ticdc_emit.columnar.times import fsp_of, in_utc
+from ticdc_emit.columnar.times import in_utc
 from ticdc_emit.columnar.value_errors import refuse_any
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import ColumnFlag, MySQLType
@@ -53,7 +53,7 @@ def datetime_ticks(column: Column, texts: pa.Array, partly_zero: Literal["refuse
 
     Raises :class:`ValueRefused` for a date that is zero in part, if ``refused``.
     """
-    unit = "ms" if fsp_of(column) <= _MILLIS_FSP else "us"
+    unit = "ms" if column.fraction_digits <= _MILLIS_FSP else "us"
     if len(texts) <= FEW and (moments := _few_moments(texts)) is not None:
         tick = dt.timedelta(**{"milliseconds" if unit == "ms" else "microseconds": 1})
         return pa.array([None if moment is None else (moment - _EPOCH) // tick for moment in moments], pa.int64())

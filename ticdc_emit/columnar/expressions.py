@@ -109,7 +109,7 @@ def _convert(column: Column, value: Value, count: int) -> pa.Array:
     if value.kind is Kind.INT and (kind in INTEGERS_AND_YEAR or kind is MySQLType.NEWDECIMAL):
         return data.cast(pa.int64()) if pa.types.is_boolean(data.type) else data
     if value.kind is Kind.DECIMAL and (kind in INTEGER_TYPES or kind is MySQLType.NEWDECIMAL):
-        scale = 0 if kind in INTEGER_TYPES else max(column.decimal, 0)
+        scale = 0 if kind in INTEGER_TYPES else column.fraction_digits
         rounded = pc.round(data, scale, "half_towards_infinity") if data.type.scale > scale else data
         return rounded if kind is MySQLType.NEWDECIMAL else rounded.cast(pa.decimal128(38, 0))
     if value.kind is Kind.REAL and kind in FLOAT_TYPES and column.decimal < 0:
@@ -129,5 +129,5 @@ def _convert(column: Column, value: Value, count: int) -> pa.Array:
 def _holds_date(column: Column, fsp: int) -> bool:
     """Return whether a column holds a date, or a date and time, without a conversion."""
     if column.type is MySQLType.DATETIME:
-        return 0 <= fsp <= max(column.decimal, 0)
+        return 0 <= fsp <= column.fraction_digits
     return column.type is MySQLType.DATE and fsp < 0

@@ -172,11 +172,6 @@ _ZERO_MOMENT = "0000-00-00 00:00:00"
 _DAY_WIDTH, _SECONDS_WIDTH = len("2024-05-05"), len("2024-05-05 12:34:56")
 
 
-def fsp_of(column: Column) -> int:
-    """Return the column's fractional seconds precision, 0 to 6."""
-    return max(column.decimal, 0)
-
-
 def accept_date(array: pa.Array) -> pa.Array:
     """Return DATE values as ``YYYY-MM-DD``."""
     kind = array.type
@@ -200,7 +195,7 @@ def accept_date(array: pa.Array) -> pa.Array:
 
 def accept_datetime(column: Column, array: pa.Array, zone: str) -> pa.Array:
     """Return DATETIME/TIMESTAMP values as ``YYYY-MM-DD HH:MM:SS[.f]``; instants are shown in ``zone``."""
-    kind, fsp = array.type, fsp_of(column)
+    kind, fsp = array.type, column.fraction_digits
     if pa.types.is_null(kind):
         return pa.nulls(len(array), pa.string())
     if pa.types.is_date(kind):
@@ -303,7 +298,7 @@ def _datetime_text(clock: pa.Array, fsp: int) -> pa.Array:
 
 def accept_time(column: Column, array: pa.Array) -> pa.Array:
     """Return TIME values as ``[-]HH:MM:SS[.f]``; durations, times of day and text up to 838:59:59."""
-    kind, fsp = array.type, fsp_of(column)
+    kind, fsp = array.type, column.fraction_digits
     if pa.types.is_null(kind):
         return pa.nulls(len(array), pa.string())
     if pa.types.is_duration(kind) or pa.types.is_time(kind):

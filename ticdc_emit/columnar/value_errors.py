@@ -173,7 +173,7 @@ def value_remedy(column: Column) -> str:
     if kind == MySQLType.BIT:
         return f"Give a whole number in 0..{(1 << max(size, 1)) - 1}, or its bytes"
     if kind == MySQLType.NEWDECIMAL:
-        scale = max(column.decimal, 0)
+        scale = column.fraction_digits
         most = "9" * ((size if size > 0 else 10) - scale) or "0"
         digits = " without a fraction"
         if scale:

@@ -381,7 +381,7 @@ def _value(mark: Mark, digits: bytes, column: Column) -> Any:
     if mark is Mark.UNSIGNED:
         return number
     if mark is Mark.DECIMAL:
-        return Decimal(signed).scaleb(-max(column.decimal, 0), _EXACT)
+        return Decimal(signed).scaleb(-column.fraction_digits, _EXACT)
     if mark is Mark.FLOAT:
         bits = number ^ (1 << 63) if signed >= 0 else ~number & ((1 << 64) - 1)
         return struct.unpack(">d", bits.to_bytes(8, "big"))[0]

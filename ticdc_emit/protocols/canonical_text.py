@@ -114,11 +114,6 @@ def in_zone(text: str, shown_in: str, zone: str, fsp: int | None = None) -> str:
     return moment_text(shown.astimezone(_zone(zone)), len(digits) if fsp is None else fsp)
 
 
-def fsp_of(column: Column) -> int:
-    """Return the column's fractional seconds precision, 0 to 6."""
-    return max(column.decimal, 0)
-
-
 def by_column(columns: Iterable[Column], convert_of: Callable[[Column], Convert | None]) -> dict[str, Convert]:
     """Return the conversions of the columns that need one."""
     return {column.name: convert for column in columns if (convert := convert_of(column)) is not None}

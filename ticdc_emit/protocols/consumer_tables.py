@@ -17,7 +17,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ticdc_emit.errors import SchemaError, UnknownTableError
-from ticdc_emit.protocols.canonical_text import decimal_text, fsp_of, in_zone, raw_text
+from ticdc_emit.protocols.canonical_text import decimal_text, in_zone, raw_text
 from ticdc_emit.protocols.events import (
     FAULTS,
     OTHER_TABLES,
@@ -129,7 +129,7 @@ def _number_or_time(column: Column, text: str, zone: str) -> str | object:
     if kind in FLOAT_TYPES:
         return float_text(float(text), single=kind is MySQLType.FLOAT)
     if kind is MySQLType.NEWDECIMAL:
-        return decimal_text(text.strip(), fsp_of(column))
+        return decimal_text(text.strip(), column.fraction_digits)
     if kind is MySQLType.YEAR:
         year = int(text)
         return str(year + (2000 if year < 70 else 1900) if 0 < year < 100 or (year == 0 and len(text) != 4) else year)
@@ -146,8 +146,8 @@ def _zero(column: Column) -> str | object:
         return _UNKNOWN
     if column.is_binary and kind is MySQLType.STRING:
         return raw_text(bytes(column.flen))
-    has_fraction = (kind in FSP_TYPES or kind is MySQLType.NEWDECIMAL) and fsp_of(column)
-    return f"{zero}.{'0' * fsp_of(column)}" if has_fraction else zero
+    has_fraction = column.fraction_digits > 0 and (kind in FSP_TYPES or kind is MySQLType.NEWDECIMAL)
+    return f"{zero}.{'0' * column.fraction_digits}" if has_fraction else zero
 
 
 def _source(column: Column, before: TableInfo, lost: set[int]) -> Column | None:
@@ -162,7 +162,7 @@ def _source(column: Column, before: TableInfo, lost: set[int]) -> Column | None:
 
 def _conversion(old: Column, new: Column) -> tuple[bool, Callable[[str], str] | None]:
     """Return whether values of ``old`` are known in ``new``, and the conversion if their text changes."""
-    kind = new.type
+    kind, digits, more = new.type, new.fraction_digits, new.fraction_digits - old.fraction_digits
     if old.type in INTEGER_TYPES and (kind in INTEGER_TYPES or (kind in STRING_TYPES and not new.is_binary)):
         return True, None
     if old.type in STRING_TYPES and kind in STRING_TYPES:
@@ -172,12 +172,12 @@ def _conversion(old: Column, new: Column) -> tuple[bool, Callable[[str], str] | 
             return True, None
         single = MySQLType.FLOAT in (old.type, kind)
         return True, lambda text: float_text(_single(text) if single else float(text), single=kind is MySQLType.FLOAT)
-    if kind is MySQLType.NEWDECIMAL and old.type in INTEGER_TYPES | {kind} and fsp_of(new) >= max(fsp_of(old), 0):
-        return True, lambda text: decimal_text(text, fsp_of(new))
+    if kind is MySQLType.NEWDECIMAL and old.type in INTEGER_TYPES | {kind} and more >= 0:
+        return True, lambda text: decimal_text(text, digits)
     if kind is not old.type:
         return False, None
     if kind in FSP_TYPES:
-        return fsp_of(new) >= fsp_of(old), None if fsp_of(new) == fsp_of(old) else _finer(fsp_of(new))
+        return more >= 0, _finer(digits) if more else None
     if kind is MySQLType.NEWDECIMAL:
         return False, None
     return kind not in LABEL_TYPES or new.elems[: len(old.elems)] == old.elems, None

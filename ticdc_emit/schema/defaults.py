@@ -458,7 +458,7 @@ def _empty_default(literal: Literal, column: Column) -> str:
 
 
 def _date_time_default(literal: Literal, column: Column, zone: dt.tzinfo) -> str:
-    fsp = max(column.decimal, 0) if column.type is not MySQLType.DATE else 6
+    fsp = column.fraction_digits if column.type is not MySQLType.DATE else 6
     number = literal.value if isinstance(literal.value, int) else None
     moment = parse_moment(plain_text(literal), fsp, zone) if number is None else moment_of_number(number)
     if column.type is MySQLType.DATE:

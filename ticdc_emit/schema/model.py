@@ -80,6 +80,11 @@ class Column:
         return TYPES[self.type].decimals if self.decimal == UNSPECIFIED_LENGTH else self.decimal
 
     @property
+    def fraction_digits(self) -> int:
+        """The digits after the point: a DECIMAL's scale, a time's fsp; 0 if the DDL has none."""
+        return max(self.decimal, 0)
+
+    @property
     def nullable(self) -> bool:
         return not int.__and__(self.flags, _NOT_NULL)
 

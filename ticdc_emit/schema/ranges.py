@@ -138,7 +138,7 @@ def _of_column(column: Column) -> RangeKind | None:
         return RangeKind(True, str(integer_range(column.type, unsigned=unsigned)[0]))
     if column.type is MySQLType.DATE:
         return RangeKind(False, _FIRST_DATE)
-    return RangeKind(False, _FIRST_DATE, max(column.decimal, 0)) if column.type is MySQLType.DATETIME else None
+    return RangeKind(False, _FIRST_DATE, column.fraction_digits) if column.type is MySQLType.DATETIME else None
 
 
 def range_kind_of(state: TableState) -> RangeKind | None:

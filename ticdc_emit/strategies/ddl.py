@@ -194,7 +194,7 @@ def _new_names(info: TableInfo, shape: TableShape) -> st.SearchStrategy[str]:
 
 def _wider_types(column: Column) -> list[str]:
     """Return types that keep the text of the column's values, except for zeros after the point."""
-    kind, flen, scale = column.type, column.flen, max(column.decimal, 0)
+    kind, flen, scale = column.type, column.flen, column.fraction_digits
     sign = " unsigned" if column.unsigned else ""
     if kind in INTEGER_TYPES and not column.zerofill:
         larger = list(_INTEGERS)[list(_INTEGERS).index(kind) + 1 :]

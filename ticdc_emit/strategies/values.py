@@ -118,7 +118,7 @@ def _values(column: Column, zone: dt.tzinfo, zero: bool) -> st.SearchStrategy[st
 
 
 def _texts(column: Column, zone: dt.tzinfo, zero: bool) -> _Texts:
-    kind, fsp = column.type, max(column.decimal, 0)
+    kind, fsp = column.type, column.fraction_digits
     if kind in INTEGER_TYPES:
         return _whole(*integer_range(kind, unsigned=column.unsigned))
     if kind in STRING_TYPES:
@@ -144,7 +144,7 @@ def _whole(low: int, high: int) -> _Texts:
 
 
 def _decimals(column: Column) -> _Texts:
-    scale, greatest = max(column.decimal, 0), 10**column.flen - 1
+    scale, greatest = column.fraction_digits, 10**column.flen - 1
     least = 0 if column.unsigned else -greatest
 
     def text(unscaled: int) -> str:
@@ -243,7 +243,7 @@ def _instants(fsp: int, zone: dt.tzinfo, zero: bool) -> _Texts:
 
 
 def _durations(column: Column) -> _Texts:
-    fsp = max(column.decimal, 0)
+    fsp = column.fraction_digits
     greatest = _MAX_TIME_S * 10**fsp
 
     def text(ticks: int) -> str:

@@ -100,8 +100,8 @@ def _cast(old: Column, new: Column) -> _Cast:
     if old.type is new.type:
         if new.type is MySQLType.NEWDECIMAL and new.decimal >= old.decimal:
             return lambda text: _with_fraction(text, new.decimal)
-        if new.type in FSP_TYPES and _fsp(new) >= _fsp(old):
-            return lambda text: _with_fraction(text, _fsp(new))
+        if new.type in FSP_TYPES and new.fraction_digits >= old.fraction_digits:
+            return lambda text: _with_fraction(text, new.fraction_digits)
         if new.type in LABEL_TYPES and new.elems[: len(old.elems)] == old.elems:
             return _same
         if new.type in (MySQLType.BIT, MySQLType.VECTOR_FLOAT32):
@@ -135,10 +135,6 @@ def _single(value: float) -> float:
     return single
 
 
-def _fsp(column: Column) -> int:
-    return max(column.decimal, 0)
-
-
 def _base64(raw: bytes) -> str:
     return base64.b64encode(raw).decode()
 
@@ -161,14 +157,14 @@ def value_of_old_rows(column: Column, time_zone: str) -> str | None:
     if kind in FLOAT_TYPES:
         return float_text(float(text), single=kind is MySQLType.FLOAT)
     if kind is MySQLType.NEWDECIMAL:
-        scale = Decimal(1).scaleb(-max(column.decimal, 0))
+        scale = Decimal(1).scaleb(-column.fraction_digits)
         return format(Decimal(text.strip()).quantize(scale, ROUND_HALF_UP, _DIGITS), "f")
     if kind is MySQLType.YEAR:
         return str(_year(text))
     if kind in TEMPORAL_TYPES and not text.lstrip("-")[:1].isdigit():
         raise _unknown(column)  # an expression: the clock of TiDB
     if kind is MySQLType.TIMESTAMP and not text.startswith(_ZERO_DAY):
-        return _in_zone(text, _fsp(column), time_zone)
+        return _in_zone(text, column.fraction_digits, time_zone)
     if kind in STRING_TYPES and column.is_binary:
         if _REPLACEMENT in text:
             raise _unknown(column)
@@ -194,7 +190,7 @@ def _zero(column: Column) -> str:
         raise _unknown(column)
     if kind is MySQLType.STRING and column.is_binary:
         return _base64(bytes(column.flen))
-    return _with_fraction(zero, _fsp(column)) if kind in FSP_TYPES or kind is MySQLType.NEWDECIMAL else zero
+    return _with_fraction(zero, column.fraction_digits) if kind in FSP_TYPES or kind is MySQLType.NEWDECIMAL else zero
 
 
 def _year(text: str) -> int:

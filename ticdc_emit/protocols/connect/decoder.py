@@ -19,7 +19,6 @@ from ticdc_emit.protocols.canonical_text import (
     Convert,
     clock_text,
     decimal_text,
-    fsp_of,
     in_zone,
     moment_text,
 )
@@ -267,7 +266,7 @@ _PLAIN = {
 
 def debezium_convert(column: Column, zone: str) -> Convert | None:
     """Return a function that converts a column's values to canonical text. ``zone``: the changefeed's."""
-    kind, fsp = column.type, fsp_of(column)
+    kind, fsp = column.type, column.fraction_digits
     if kind in INTEGER_TYPES:
         return (lambda value: str(value & _WORD)) if column.unsigned else str
     if kind in FLOAT_TYPES:

@@ -121,7 +121,7 @@ def timestamp_default(column: Column) -> bytes | None:
 def duration_default(column: Column) -> bytes | None:
     """Return the default of a TIME in us."""
     try:
-        clock = normalise_duration(default_text(column), max(column.decimal, 0))
+        clock = normalise_duration(default_text(column), column.fraction_digits)
     except ValueError:
         return None
     return printed(clock_micros(pa.array([clock], pa.string())))
@@ -157,7 +157,7 @@ def default_days(column: Column) -> bytes | None:
 
 def default_moment(column: Column) -> pa.Array | None:
     """Return a stored DATETIME or TIMESTAMP default as one canonical text, ``None`` for an expression."""
-    fsp = max(column.decimal, 0)
+    fsp = column.fraction_digits
     try:
         return pa.array([parse_moment(default_text(column), fsp).text(fsp)], pa.string())
     except ValueError:

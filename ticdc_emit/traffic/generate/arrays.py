@@ -204,7 +204,7 @@ def native_type(column: Column) -> pa.DataType:
         is_wide = kind is MySQLType.LONGLONG or (kind is MySQLType.LONG and column.unsigned)
         return pa.int64() if is_wide else pa.int32()
     if kind is MySQLType.NEWDECIMAL:
-        scale = max(column.decimal, 0)
+        scale = column.fraction_digits
         return pa.decimal128(column.flen, scale) if column.flen <= _MAX_NATIVE_DIGITS else pa.string()
     if kind in STRING_TYPES:
         return pa.binary() if column.is_binary else pa.string()
@@ -235,7 +235,7 @@ def canonical_text(column: Column, values: pa.Array, time_zone: str) -> pa.Array
 
 def decimal_of(column: Column, unscaled: Ints, varied: int) -> pa.Array:
     """Return decimals from whole numbers, of whose digits the last ``varied`` are after the point."""
-    scale, count = max(column.decimal, 0), len(unscaled)
+    scale, count = column.fraction_digits, len(unscaled)
     words = np.empty((count, 2), np.int64)
     is_exact = varied == scale or int(np.abs(unscaled).max(initial=0)) < (1 << 62) // 10 ** min(scale - varied, 18)
     is_exact = is_exact and scale - varied <= 18 and column.flen <= _MAX_NATIVE_DIGITS
@@ -253,7 +253,7 @@ def decimal_of(column: Column, unscaled: Ints, varied: int) -> pa.Array:
 
 def moment(column: Column, micros: Ints) -> pa.Array:
     """Return DATETIME or TIMESTAMP of moments in microseconds, cut to the column's fraction digits."""
-    unit = 10 ** (6 - max(column.decimal, 0))
+    unit = 10 ** (6 - column.fraction_digits)
     cut = micros if unit == 1 else micros // unit * unit
     return pa.array(cut).view(native_type(column))
 

@@ -95,9 +95,9 @@ def pattern_parts(pattern: str) -> Iterator[tuple[bool, str]]:
 def unit_of(column: Column) -> int:
     """Return how many points of a range make 1 (DECIMAL, FLOAT, DOUBLE), or how many microseconds make a point."""
     if column.type in MOMENT_TYPES:
-        return int(10 ** (6 - max(column.decimal, 0)))
+        return int(10 ** (6 - column.fraction_digits))
     if column.type is MySQLType.NEWDECIMAL:
-        return int(10 ** min(max(column.decimal, 0), _FRACTION_DIGITS))
+        return int(10 ** min(column.fraction_digits, _FRACTION_DIGITS))
     if column.type in FLOAT_TYPES:
         return int(10 ** (min(column.decimal, 2) if column.decimal >= 0 else 2))
     return 1
@@ -237,7 +237,7 @@ class _Reader:
             least, most = integer_range(column.type, unsigned=column.unsigned)
             return max(least, 1 - (1 << 63)), min(most, (1 << 63) - 1)  # of what Spark writes as a long
         if column.type is MySQLType.NEWDECIMAL:
-            most = min(10 ** (column.flen - max(column.decimal, 0)) * unit_of(column) - 1, (1 << 62) - 1)
+            most = min(10 ** (column.flen - column.fraction_digits) * unit_of(column) - 1, (1 << 62) - 1)
             return (0 if column.unsigned else -most), most
         if column.type is MySQLType.YEAR:
             return 1901, 2155

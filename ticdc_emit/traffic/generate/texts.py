@@ -159,7 +159,7 @@ def _named_range(column: Column, low: int, high: int) -> tuple[int, int] | None:
 
 def decimal(column: Column, bits: Hashes) -> pa.Array:
     """Return DECIMALs: amounts if the column's name is one, else numbers of either sign."""
-    scale = max(column.decimal, 0)
+    scale = column.fraction_digits
     varied = min(scale, _FRACTION)
     greatest = 10 ** (column.flen - scale) - 1
     least = 0 if column.unsigned else -greatest

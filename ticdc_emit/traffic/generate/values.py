@@ -247,7 +247,7 @@ def _alternating_time(column: Column, bits: Hashes, micros: Ints) -> Ints:
     """If hashes have a parity, cut a time to two units of the column's last digit, and show it in that digit."""
     if bits.parity is None:
         return micros
-    unit = 10 ** (6 - max(column.decimal, 0))
+    unit = 10 ** (6 - column.fraction_digits)
     shown: Ints = micros // (2 * unit) * (2 * unit) + bits.parity * unit
     return shown
 
@@ -266,7 +266,7 @@ def _date(days: Ints) -> pa.Array:
 
 def _duration(column: Column, bits: Hashes) -> pa.Array:
     """Return times of a day, and now and then an end of the type's range: the low one is even, the high one odd."""
-    fsp = max(column.decimal, 0)
+    fsp = column.fraction_digits
     hours = units(bits(0), 24)
     rows = np.empty((len(hours), 9 + fsp if fsp else 8), np.uint8)
     rows[:, 2::3] = ord(":")
