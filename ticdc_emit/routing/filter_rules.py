@@ -191,7 +191,7 @@ class FilterRules:
         """
         if self.forced or info.is_view or info.whole_handle_key:
             return True
-        return self.virtual_keys and _has_virtual_key(info)
+        return self.virtual_keys and bool(info.tidb_primary_key)
 
     def ignored_by(self, event: DdlEvent, info: TableInfo | None) -> str | None:
         """Return the event filter that ignores the event, by the name of ``info`` (``None``: of its database)."""
@@ -199,12 +199,6 @@ class FilterRules:
         if info is None:
             return self.events.ignored_by(event.schema, "", event.action, text)
         return self.events.ignored_by(info.schema, info.name, event.action, text)
-
-
-def _has_virtual_key(info: TableInfo) -> bool:
-    """Return whether a unique key has only declared columns that are NOT NULL; an expression's column is hidden."""
-    filled = {column.name for column in info.columns if not column.nullable and not column.hidden}
-    return any(index.unique and filled.issuperset(index.columns) for index in info.indexes)
 
 
 def is_replicated_kind(event: DdlEvent) -> bool:

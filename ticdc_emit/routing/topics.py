@@ -1,7 +1,8 @@
-"""Topic expressions: make a topic's name from a table's name.
+"""Where events go: topic expressions, and the router of a changefeed's dispatchers.
 
-In: the ``topic`` of a dispatcher, then names of schema and table.  Out: the topic's name, or TiCDC's refusal of the
-expression.  Source: ``cdc/sink/dmlsink/mq/dispatcher/topic/expression.go`` of pingcap/tiflow, semantics 4.5.
+In: dispatchers and the partition counts of topics, then tables and DDL. Out: topics, partition rules and targets, or
+TiCDC's refusal of an expression. Source: ``cdc/sink/dmlsink/mq/dispatcher/topic/expression.go`` of pingcap/tiflow,
+semantics 4.5.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.connect.schema import CONNECTOR, VERSION, jdbc_type
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.model import Column, Index, TableInfo
+from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.actions import ACTIONS
 from ticdc_emit.sql.nodes.alter import AddColumn, ChangeColumn, SetColumnDefault
 from ticdc_emit.sql.nodes.expressions import DefaultExpression, Literal
@@ -205,25 +205,10 @@ def table_description(table: TableInfo, query: str) -> bytes:
     columns = enumerate(redefined_columns(table, query), 1)
     return json_object(
         ("defaultCharsetName", table.charset),
-        ("primaryKeyColumnNames", _primary_key(table)),
+        ("primaryKeyColumnNames", table.tidb_primary_key),
         ("columns", [_description(column, place) for place, column in columns if not column.hidden]),
         ("comment", None),
     )
-
-
-def _primary_key(table: TableInfo) -> tuple[str, ...]:
-    """Return the primary key in its own order; without one, the first unique index over visible NOT NULL columns."""
-    if table.pk_is_handle:
-        return tuple(column.name for column in table.whole_primary_key)
-    keys = [index for index in table.indexes if index.primary] or [
-        index for index in table.indexes if index.unique and _stands_for_key(index, table)
-    ]
-    return keys[0].columns if keys else ()
-
-
-def _stands_for_key(index: Index, table: TableInfo) -> bool:
-    columns = [table.column(name) for name in index.columns]
-    return not any(column.nullable or column.hidden for column in columns)
 
 
 def _description(column: Column, position: int) -> bytes:
