@@ -54,7 +54,7 @@ class Point:
     text: str = ""
 
     @property
-    def place(self) -> Target:
+    def target(self) -> Target:
         """Topic and partition."""
         return self.topic, self.partition
 
@@ -204,14 +204,14 @@ class _Axis:
 def _counts_by_partition(points: Sequence[Point], axis: _Axis) -> list[tuple[str, list[int]]]:
     """Return messages in each bin by topic-partition; all but the busiest are combined."""
     sent = [point for point in points if point.bytes or point.kind == "unreadable"]
-    total = Counter(point.place for point in sent)
-    places = sorted(
-        place for place, _ in total.most_common(_MOST_PARTITIONS if len(total) > _MOST_PARTITIONS + 1 else None)
+    total = Counter(point.target for point in sent)
+    targets = sorted(
+        target for target, _ in total.most_common(_MOST_PARTITIONS if len(total) > _MOST_PARTITIONS + 1 else None)
     )
     grouped: dict[Target | None, list[Point]] = defaultdict(list)
     for point in sent:
-        grouped[point.place if point.place in set(places) else None].append(point)
-    shown = [(f"{topic}/{number}", axis.counts(grouped[topic, number]).tolist()) for topic, number in places]
+        grouped[point.target if point.target in set(targets) else None].append(point)
+    shown = [(f"{topic}/{number}", axis.counts(grouped[topic, number]).tolist()) for topic, number in targets]
     return [*shown, (_OTHERS, axis.counts(grouped[None]).tolist())] if None in grouped else shown
 
 
@@ -224,21 +224,21 @@ def _add_lags(figure: Figure, points: Sequence[Point], axis: _Axis) -> None:
         if point.time_ms is None:
             continue
         if point.kind == "watermark":
-            passed[point.place] = max(point.time_ms, passed.get(point.place, 0))
-        elif point.is_row and not point.again and point.place in passed:
-            lags[point.place].append((point, (point.time_ms - passed[point.place]) / 1000))
+            passed[point.target] = max(point.time_ms, passed.get(point.target, 0))
+        elif point.is_row and not point.again and point.target in passed:
+            lags[point.target].append((point, (point.time_ms - passed[point.target]) / 1000))
     if not lags:
         text = "no row comes after a watermark"
         nothing = go.Scatter(x=axis.range, y=[None, None], showlegend=False)  # a panel without a trace has no axes
         figure.add_trace(nothing, row=3, col=1)
         figure.add_annotation(text=text, x=0.5, y=0.5, xref="x3 domain", yref="y3 domain", showarrow=False)
-    for number, (place, lags_of_place) in enumerate(sorted(lags.items())[:_MOST_PARTITIONS]):
+    for number, (target, lags_of_target) in enumerate(sorted(lags.items())[:_MOST_PARTITIONS]):
         most: dict[int, float] = {}
         for each, (_, lag) in zip(
-            axis.bins_of([point for point, _ in lags_of_place]).tolist(), lags_of_place, strict=True
+            axis.bins_of([point for point, _ in lags_of_target]).tolist(), lags_of_target, strict=True
         ):
             most[each] = max(lag, most.get(each, lag))
-        name = escape(f"{place[0]}/{place[1]}")
+        name = escape(f"{target[0]}/{target[1]}")
         line = go.Scatter(
             x=[axis.middles[each] for each in sorted(most)],
             y=[most[each] for each in sorted(most)],
@@ -268,8 +268,8 @@ def _subtitle(points: Sequence[Point]) -> str:
     counts = ", ".join(counted(count, words.get(kind, kind)) for kind, count in kinds.items())
     again = sum(point.again for point in points)
     size = sum(point.bytes for point in points)
-    places = len({point.place for point in points})
-    return f"{counts} on {counted(places, 'topic-partition')}, {counted(size, 'byte')}, {again:,} redelivered"
+    targets = len({point.target for point in points})
+    return f"{counts} on {counted(targets, 'topic-partition')}, {counted(size, 'byte')}, {again:,} redelivered"
 
 
 _RED = "#C00000"
@@ -285,13 +285,13 @@ def timeline_figures(points: Sequence[Point], findings: Sequence[Finding]) -> li
 
     Without findings: of the partitions that have the same key, following it; without such a key, of the busiest.
     """
-    places = list(dict.fromkeys((each.topic, each.partition) for each in findings))
-    there = {point.place for point in points}
-    shown = [place for place in places if place in there][:_MOST_MARKS]
+    targets = list(dict.fromkeys((each.topic, each.partition) for each in findings))
+    there = {point.target for point in points}
+    shown = [target for target in targets if target in there][:_MOST_MARKS]
     if not shown:
-        key, places = _key_in_several_partitions(points)
+        key, targets = _key_in_several_partitions(points)
         if key:
-            return [timeline_figure(points, topic=topic, partition=number, key=key) for topic, number in places]
+            return [timeline_figure(points, topic=topic, partition=number, key=key) for topic, number in targets]
         return [timeline_figure(points, findings)] if points else []
     return [timeline_figure(points, findings, topic=topic, partition=number) for topic, number in shown]
 
@@ -315,7 +315,7 @@ def timeline_figure(
     """
     require_plotly()
     name, number = _choose_partition(points, findings, topic, partition)
-    here = [point for point in points if point.place == (name, number)]
+    here = [point for point in points if point.target == (name, number)]
     findings_here = [each for each in findings if (each.topic, each.partition) == (name, number)]
     if key is None:
         key = next((each.key for each in findings_here if each.key), None)
@@ -342,13 +342,13 @@ def timeline_figure(
 
 def _key_in_several_partitions(points: Sequence[Point]) -> tuple[str, list[Target]]:
     """Return the first key whose changes are in several partitions of a topic, and those partitions, at most five."""
-    places_of: dict[tuple[str, str, str], dict[Target, None]] = {}
+    targets_of: dict[tuple[str, str, str], dict[Target, None]] = {}
     for point in points:
         if point.is_row and point.key:
-            places_of.setdefault((point.topic, point.table, point.key), {})[point.place] = None
-    for (_, _, key), places in places_of.items():
-        if len(places) > 1:
-            return key, sorted(places)[:_MOST_MARKS]
+            targets_of.setdefault((point.topic, point.table, point.key), {})[point.target] = None
+    for (_, _, key), targets in targets_of.items():
+        if len(targets) > 1:
+            return key, sorted(targets)[:_MOST_MARKS]
     return "", []
 
 
@@ -365,10 +365,10 @@ def _other_partitions(points: Sequence[Point], here: Sequence[Point], key: str) 
 def _choose_partition(
     points: Sequence[Point], findings: Sequence[Finding], topic: str | None, partition: int | None
 ) -> tuple[str, int]:
-    places = [point.place for point in points]
-    fits = [place for place in places if topic in (None, place[0]) and partition in (None, place[1])]
+    targets = [point.target for point in points]
+    fits = [target for target in targets if topic in (None, target[0]) and partition in (None, target[1])]
     if not fits:
-        there = ", ".join(f"{name}/{number}" for name, number in sorted(set(places))[:5])
+        there = ", ".join(f"{name}/{number}" for name, number in sorted(set(targets))[:5])
         wanted = f"{topic or 'any topic'}/{'any' if partition is None else partition}"
         raise ConfigError(
             f"there is no message of {wanted}",

@@ -81,7 +81,7 @@ class Seen:
     first: bool = True
 
     @property
-    def place(self) -> Target:
+    def target(self) -> Target:
         """Topic and partition."""
         return self.message.topic, self.message.partition
 
@@ -102,7 +102,7 @@ class Seen:
 
     def finding(self, invariant: str, text: str) -> Finding:
         """Return a finding at this message."""
-        return Finding(invariant, text, *self.place, self.message.offset, self.table, self.key_text)
+        return Finding(invariant, text, *self.target, self.message.offset, self.table, self.key_text)
 
 
 class Invariant(ABC):
@@ -126,13 +126,13 @@ class Stream:
     partitions: dict[str, int] = field(default_factory=dict)
     firsts: dict[Target, int] = field(default_factory=dict)
 
-    def places(self, topic: str) -> Iterator[Target]:
+    def targets(self, topic: str) -> Iterator[Target]:
         """All partitions of a topic."""
         return ((topic, number) for number in range(self.partitions.get(topic, 0)))
 
-    def begins(self, place: Target) -> bool:
+    def begins(self, target: Target) -> bool:
         """Return whether a partition was read from its beginning."""
-        return self.firsts.get(place, 0) == 0
+        return self.firsts.get(target, 0) == 0
 
 
 class Checksums(Invariant):
@@ -278,19 +278,19 @@ class Watermarks(Invariant):
         self._statements: set[tuple[Target, int | None, str]] = set()
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        event, place = seen.event, seen.place
-        highest, offset = self._highest.get(place, (-1, -1))
+        event, target = seen.event, seen.target
+        highest, offset = self._highest.get(target, (-1, -1))
         if isinstance(event, WatermarkEvent):
-            new = (place, event.commit_ts) not in self._known
-            self._known.add((place, event.commit_ts))
+            new = (target, event.commit_ts) not in self._known
+            self._known.add((target, event.commit_ts))
             if event.commit_ts > highest:
-                self._highest[place] = event.commit_ts, seen.message.offset
+                self._highest[target] = event.commit_ts, seen.message.offset
             elif new:
                 yield seen.finding(self.name, f"watermark {event.commit_ts} comes after {highest} (offset {offset})")
             return
         first = seen.first
         if isinstance(event, DdlEvent):
-            statement = place, event.commit_ts, event.query
+            statement = target, event.commit_ts, event.query
             first = statement not in self._statements
             self._statements.add(statement)
         if first and event.commit_ts is not None and event.commit_ts <= highest:
@@ -299,9 +299,9 @@ class Watermarks(Invariant):
 
     def end(self, stream: Stream) -> Iterable[Finding]:
         for topic in sorted({topic for topic, _ in self._highest}):
-            for place in stream.places(topic):
-                if place not in self._highest:
-                    yield Finding(self.name, "the partition has no watermark, others of the topic do", *place)
+            for target in stream.targets(topic):
+                if target not in self._highest:
+                    yield Finding(self.name, "the partition has no watermark, others of the topic do", *target)
 
 
 _Version = tuple[str, str, int]
@@ -324,7 +324,7 @@ class SchemaFirst(Invariant):
         self._missing: dict[tuple[Target, _Version], Seen] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        shown = self._shown.setdefault(seen.place, set())
+        shown = self._shown.setdefault(seen.target, set())
         event = seen.event
         if isinstance(event, BootstrapEvent):
             shown.add((event.schema, event.table, event.version))
@@ -333,18 +333,18 @@ class SchemaFirst(Invariant):
                 if table is not None:
                     version = table.schema, table.table, table.version
                     shown.add(version)
-                    self._stated.add((seen.place[0], version))
+                    self._stated.add((seen.target[0], version))
         elif seen.row is not None:
             version = seen.row.schema, seen.row.table, seen.row.schema_version or 0
             if version not in shown:
-                self._missing.setdefault((seen.place, version), seen)
+                self._missing.setdefault((seen.target, version), seen)
         return ()
 
     def end(self, stream: Stream) -> Iterable[Finding]:
         anywhere = {version for shown in self._shown.values() for version in shown}
-        for (place, version), seen in self._missing.items():
-            moved = any(version == stated for topic, stated in self._stated if topic != place[0])
-            if stream.begins(place) and not moved and (self._everywhere or version not in anywhere):
+        for (target, version), seen in self._missing.items():
+            moved = any(version == stated for topic, stated in self._stated if topic != target[0])
+            if stream.begins(target) and not moved and (self._everywhere or version not in anywhere):
                 text = f"no DDL or BOOTSTRAP has shown version {version[2]} of the table before its first row"
                 yield seen.finding(self.name, text)
 
@@ -378,7 +378,7 @@ class DdlPartitions(Invariant):
         event = seen.event
         if not isinstance(event, DdlEvent):
             return
-        topic, partition = seen.place
+        topic, partition = seen.target
         if self._only_first and partition:
             yield seen.finding(self.name, f"DDL belongs to partition 0: {event.query:.80}")
         self._seen.setdefault((topic, event.commit_ts, event.query), {}).setdefault(partition, seen)
@@ -386,12 +386,14 @@ class DdlPartitions(Invariant):
     def end(self, stream: Stream) -> Iterable[Finding]:
         if self._only_first:
             return
-        for (topic, commit_ts, query), places in self._seen.items():
+        for (topic, commit_ts, query), seen_by_partition in self._seen.items():
             lacking = [
-                number for place in stream.places(topic) if (number := place[1]) not in places and stream.begins(place)
+                number
+                for target in stream.targets(topic)
+                if (number := target[1]) not in seen_by_partition and stream.begins(target)
             ]
             if lacking:
-                seen = places[min(places)]
+                seen = seen_by_partition[min(seen_by_partition)]
                 numbers = ", ".join(map(str, lacking))
                 yield seen.finding(
                     self.name, f"the DDL of commit_ts {commit_ts} is not in partition {numbers}: {query:.80}"

@@ -103,9 +103,9 @@ class ReferenceConsumer:
         a row that differs from its checksum. Raises :class:`~ticdc_emit.errors.SchemaError` for DDL that does not fit
         the tables.
         """
-        place = message.topic, message.partition
-        if place not in self._known_partitions:
-            self._add_topic(*place)
+        target = message.topic, message.partition
+        if target not in self._known_partitions:
+            self._add_topic(*target)
         if message.value is None and not (self._tombstones and message.key):
             self.skipped += 1
             return
@@ -113,7 +113,7 @@ class ReferenceConsumer:
             parts = self._reader.parts(message.key, message.value)
             events = [self._reader.read(key, value) for key, value in parts]
         for event in events:
-            self._receive(event, place)
+            self._receive(event, target)
 
     def finish(self) -> None:
         """Apply everything that still waits for watermarks. No message will follow."""
@@ -122,8 +122,8 @@ class ReferenceConsumer:
             self._tables.ddl(statement, commit)
         self._waiting_ddl.clear()
         left, self._rows_without_table = self._rows_without_table, []
-        for event, stamp, place in left:
-            self._apply_row(event, stamp, place, last=True)
+        for event, stamp, target in left:
+            self._apply_row(event, stamp, target, last=True)
         self._tables.finish()
 
     # -- messages ------------------------------------------------------------------------------------------------
@@ -136,38 +136,38 @@ class ReferenceConsumer:
             )
         self._known_partitions |= _partitions_of({topic: count})
 
-    def _receive(self, event: Event, place: Target) -> None:
+    def _receive(self, event: Event, target: Target) -> None:
         if isinstance(event, RowEvent):
             if self._check is not None:
                 self._check(event)
-            self._receive_row(event, place)
+            self._receive_row(event, target)
         elif isinstance(event, WatermarkEvent):
-            self._receive_watermark(event.commit_ts, place)
+            self._receive_watermark(event.commit_ts, target)
         elif isinstance(event, DdlEvent):
-            self._receive_ddl(event, place)
+            self._receive_ddl(event, target)
 
-    def _receive_row(self, event: RowEvent, place: Target) -> None:
+    def _receive_row(self, event: RowEvent, target: Target) -> None:
         commit = _commit_of(event)
-        if commit is not None and self._is_repeated(event, commit, place):
+        if commit is not None and self._is_repeated(event, commit, target):
             self.duplicates += 1
         elif not self._waits or commit is None or commit <= self._watermark:
             # at or below that watermark: from a partition that was unknown when the others were already further
-            self._apply_row(event, commit, place)
+            self._apply_row(event, commit, target)
         else:
             self._arrivals += 1
-            heappush(self._pending, (commit, False, self._arrivals, event, place))
+            heappush(self._pending, (commit, False, self._arrivals, event, target))
 
-    def _is_repeated(self, event: RowEvent, commit: int, place: Target) -> bool:
-        if self._waits and commit <= self.watermarks.get(place, -1):
-            for redelivery in self._redelivery.get(place, {}).values():
+    def _is_repeated(self, event: RowEvent, commit: int, target: Target) -> bool:
+        if self._waits and commit <= self.watermarks.get(target, -1):
+            for redelivery in self._redelivery.get(target, {}).values():
                 redelivery.begin_again()
             return True
         if self._tables.has_handle_key(event):
             return False
-        known = self._redelivery.setdefault(place, {}).setdefault((event.schema, event.table), Redelivery())
+        known = self._redelivery.setdefault(target, {}).setdefault((event.schema, event.table), Redelivery())
         return known.is_repeated(event, commit)
 
-    def _receive_ddl(self, event: DdlEvent, place: Target) -> None:
+    def _receive_ddl(self, event: DdlEvent, target: Target) -> None:
         commit = _commit_of(event)
         statement = commit, event.schema, event.table, event.query
         if statement in self._known_ddl:  # every partition has it, perhaps several times
@@ -176,17 +176,17 @@ class ReferenceConsumer:
         self._known_ddl.add(statement)
         if self._waits and commit is not None and commit > self._watermark:
             self._arrivals += 1
-            heappush(self._pending, (commit, True, self._arrivals, event, place))  # after the rows of its commit
+            heappush(self._pending, (commit, True, self._arrivals, event, target))  # after the rows of its commit
         else:
             self._apply_ddl(event, commit, may_wait=True)
 
-    def _receive_watermark(self, commit_ts: int, place: Target) -> None:
-        known = self.watermarks.get(place, -1)
+    def _receive_watermark(self, commit_ts: int, target: Target) -> None:
+        known = self.watermarks.get(target, -1)
         if commit_ts <= known:
             self.duplicates += 1
             return
-        self.watermarks[place] = commit_ts
-        for redelivery in self._redelivery.get(place, {}).values():
+        self.watermarks[target] = commit_ts
+        for redelivery in self._redelivery.get(target, {}).values():
             if self._waits:
                 redelivery.forget(commit_ts)
         if known > self._watermark or len(self.watermarks) < len(self._known_partitions):
@@ -201,9 +201,9 @@ class ReferenceConsumer:
     def _apply_until(self, commit: int | None) -> None:
         pending = self._pending
         while pending and (commit is None or pending[0][0] <= commit):
-            stamp, _, _, event, place = heappop(pending)
+            stamp, _, _, event, target = heappop(pending)
             if isinstance(event, RowEvent):
-                self._apply_row(event, stamp, place)
+                self._apply_row(event, stamp, target)
             else:
                 self._apply_ddl(event, stamp)
 
@@ -223,15 +223,15 @@ class ReferenceConsumer:
         for row in left:
             self._apply_row(*row)
 
-    def _apply_row(self, event: RowEvent, commit: int | None, place: Target, *, last: bool = False) -> None:
-        outcome = self._tables.row(event, commit, place)
+    def _apply_row(self, event: RowEvent, commit: int | None, target: Target, *, last: bool = False) -> None:
+        outcome = self._tables.row(event, commit, target)
         if outcome is Outcome.REPEATED:
             self.duplicates += 1
         elif outcome is Outcome.UNKNOWN:
             if last:
                 self.skipped += 1
             else:
-                self._rows_without_table.append((event, commit, place))
+                self._rows_without_table.append((event, commit, target))
 
 
 def _partitions_of(partitions: Mapping[str, int]) -> set[Target]:

@@ -88,8 +88,7 @@ class Verifier:
 
         Raises :class:`DecodeError` if a schema registry does not answer.
         """
-        place = message.topic, message.partition
-        self._stream.firsts.setdefault(place, message.offset)
+        self._stream.firsts.setdefault(message[:2], message.offset)
         known = self._stream.partitions.get(message.topic, self._least)
         self._stream.partitions[message.topic] = max(known, message.partition + 1)
         try:

@@ -136,20 +136,20 @@ def _sent_commits(messages: Sequence[Message], config: ChangefeedConfig, schemas
 @st.composite
 def _redelivery(draw: st.DrawFn, sent: _SentCommits, max_restarts: int) -> list[Message]:
     checkpoint, starts = _BEFORE_ALL, dict.fromkeys(sent, 0)
-    arrived: dict[Target, list[Message]] = {place: [] for place in sent}
+    arrived: dict[Target, list[Message]] = {target: [] for target in sent}
     for _ in range(draw(st.integers(0, max_restarts))):
-        ends = {place: draw(st.integers(starts[place], len(each))) for place, each in sent.items()}
-        for place, each in sent.items():
-            arrived[place] += [message for _, message in each[starts[place] : ends[place]]]
+        ends = {target: draw(st.integers(starts[target], len(each))) for target, each in sent.items()}
+        for target, each in sent.items():
+            arrived[target] += [message for _, message in each[starts[target] : ends[target]]]
         checkpoint = draw(st.sampled_from(_checkpoints(sent, ends, checkpoint)))
-        starts = {place: sum(commit <= checkpoint for commit, _ in each) for place, each in sent.items()}
-    for place, each in sent.items():
-        arrived[place] += [message for _, message in each[starts[place] :]]
+        starts = {target: sum(commit <= checkpoint for commit, _ in each) for target, each in sent.items()}
+    for target, each in sent.items():
+        arrived[target] += [message for _, message in each[starts[target] :]]
     return [message._replace(offset=offset) for each in arrived.values() for offset, message in enumerate(each)]
 
 
 def _checkpoints(sent: _SentCommits, ends: Mapping[Target, int], last: int) -> list[int]:
     """Return the commits from the last checkpoint on up to which every partition has everything."""
-    missing = [each[ends[place]][0] for place, each in sent.items() if ends[place] < len(each)]
+    missing = [each[ends[target]][0] for target, each in sent.items() if ends[target] < len(each)]
     commits = {commit for each in sent.values() for commit, _ in each if last < commit < min(missing, default=1 << 64)}
     return [last, *sorted(commits)]

@@ -27,7 +27,7 @@ class SentMessage(NamedTuple):
     event: Event
 
     @property
-    def place(self) -> Target:
+    def target(self) -> Target:
         """Topic and partition."""
         return self.message.topic, self.message.partition
 
@@ -39,7 +39,7 @@ def by_partition(sent: Iterable[SentMessage]) -> dict[Target, list[SentMessage]]
     """Return the messages of each partition."""
     messages_by_partition: dict[Target, list[SentMessage]] = {}
     for each in sent:
-        messages_by_partition.setdefault(each.place, []).append(each)
+        messages_by_partition.setdefault(each.target, []).append(each)
     return messages_by_partition
 
 
@@ -84,7 +84,7 @@ def rows_between_watermarks(messages: Sequence[SentMessage]) -> list[list[int]]:
             runs[-1].append(at)
         elif isinstance(each.event, WatermarkEvent):
             runs.append([])
-    return [places for places in runs if places]
+    return [run for run in runs if run]
 
 
 def renumber(sent: Iterable[SentMessage]) -> list[Message]:
@@ -92,7 +92,7 @@ def renumber(sent: Iterable[SentMessage]) -> list[Message]:
     counts: dict[Target, int] = {}
     messages = []
     for each in sent:
-        offset = counts.get(each.place, 0)
-        counts[each.place] = offset + 1
+        offset = counts.get(each.target, 0)
+        counts[each.target] = offset + 1
         messages.append(each.message._replace(offset=offset))
     return messages

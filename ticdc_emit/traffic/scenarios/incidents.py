@@ -121,7 +121,7 @@ def _slow_partition(chance: random.Random) -> Script:
 
     def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
         queues = by_partition(sent)
-        filled = [place for place, queue in queues.items() if any(isinstance(each.event, RowEvent) for each in queue)]
+        filled = [target for target, queue in queues.items() if any(isinstance(each.event, RowEvent) for each in queue)]
         slow = queues.pop(chance.choice(filled))
         return [*merge_by_commit_ts(queues.values()), *slow]
 
@@ -145,7 +145,7 @@ def _wandering_key(chance: random.Random) -> Script:
         queues = by_partition(sent)
         rows = (each for each in sent if isinstance(each.event, RowEvent))
         newest = max(rows, key=lambda each: each.event.commit_ts or 0)  # the key was in other partitions before
-        ahead = queues.pop(newest.place)
+        ahead = queues.pop(newest.target)
         return [*ahead, *interleave(chance, queues.values())]
 
     return Script(builder.history(), deliver, partitions=4, changefeed=_BY_REGION)
@@ -202,7 +202,7 @@ def _reordered_ddl(chance: random.Random) -> Script:
     def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
         queues = by_partition(sent)
         topics = sorted({topic for topic, _ in queues}, key=lambda topic: (topic != "shop_incoming", topic))
-        return [each for topic in topics for place, queue in queues.items() if place[0] == topic for each in queue]
+        return [each for topic in topics for target, queue in queues.items() if target[0] == topic for each in queue]
 
     return Script(builder.history(), deliver, changefeed=_TOPIC_PER_TABLE)
 

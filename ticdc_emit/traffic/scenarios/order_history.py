@@ -41,23 +41,18 @@ class HistoryBuilder:
         self._ddl: list[tuple[int, str]] = []
 
     def insert(self, second: float, table: str, row: Row, **attributes: Any) -> None:
-        """Add an insert."""
         self._change("insert", second, table, None, row, attributes)
 
     def update(self, second: float, table: str, before: Row, after: Row, **attributes: Any) -> None:
-        """Add an update."""
         self._change("update", second, table, before, after, attributes)
 
     def delete(self, second: float, table: str, row: Row, **attributes: Any) -> None:
-        """Add a delete."""
         self._change("delete", second, table, row, None, attributes)
 
     def ddl(self, second: float, statement: str) -> None:
-        """Add a statement."""
         self._ddl.append((tso_at(second), statement))
 
     def history(self) -> History:
-        """Return the history."""
         return History(self._schema, tuple(self._rows), tuple(self._ddl), time_zone=self._zone)
 
     def _change(
