@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from ticdc_emit.protocols.avro.decoder import AvroReader
-from ticdc_emit.protocols.connect.decoder import DebeziumRow, DebeziumWatermark
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+from ticdc_emit.protocols.debezium_common.records import DebeziumRow, DebeziumWatermark
 from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader, OpenRow, OpenWatermark
 from ticdc_emit.protocols.registered_avro import RegistrySchemas
 from ticdc_emit.protocols.simple.decoder import SimpleReader, SimpleRow, SimpleWatermark

@@ -18,8 +18,8 @@ from hypothesis_profiles import examples
 from random_tables import COMMIT_TS
 
 from ticdc_emit.errors import InvalidValueError
-from ticdc_emit.protocols.connect.decoder import DebeziumRow
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+from ticdc_emit.protocols.debezium_common.records import DebeziumRow
 
 
 def _bits(columns: Mapping[str, OracleColumn], image: Mapping[str, Any]) -> dict[str, Any]:

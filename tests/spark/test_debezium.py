@@ -11,8 +11,8 @@ from spark_history import SCHEMA, tso
 
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.encoder import Encoder
-from ticdc_emit.protocols.connect.decoder import DebeziumDdl, DebeziumRow, DebeziumWatermark
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+from ticdc_emit.protocols.debezium_common.records import DebeziumDdl, DebeziumRow, DebeziumWatermark
 from ticdc_emit.spark import TicdcSink
 
 pytestmark = pytest.mark.spark

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import FEW, fixed_values, from_bytes, text_buffers
-from ticdc_emit.columnar.escape import JsonWriter, escape_text, quoted
+from ticdc_emit.columnar.escape import JsonWriter, escape_one, escape_text
 
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 _BYTE_BITS = 8
@@ -211,7 +211,7 @@ class _Texts(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         if code < _TWO_BYTES or _SURROGATES <= code < _AFTER_THEM:
-            text = quoted(_of_byte(code & 0xFF), self._writer)[1:-1]
+            text = escape_one(_of_byte(code & 0xFF), self._writer)
         else:
             text = _of_character(code)
         self[code] = shown = text.decode()
@@ -223,7 +223,7 @@ _texts = lru_cache(maxsize=4)(_Texts)
 
 @lru_cache(maxsize=4)
 def _table(writer: JsonWriter) -> pa.Array:
-    singles = [quoted(_of_byte(byte), writer)[1:-1] for byte in range(256)]
+    singles = [escape_one(_of_byte(byte), writer) for byte in range(256)]
     characters = map(_of_character, (*range(_TWO_BYTES, _SURROGATES), *range(_AFTER_THEM, _BMP_END)))
     as_they_are = (bytes([byte]) for byte in range(256))
     digits = (b"%02x" % byte for byte in range(256))

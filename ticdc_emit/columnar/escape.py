@@ -22,7 +22,7 @@ from ticdc_emit.columnar.buffers import as_text, from_bytes, hits_before, text_b
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.schema.defaults import NOT_UTF8
 
-_PLAIN = re.compile(r"[\w .:/-]*", re.ASCII)  # nothing to escape: no need for a column of one
+_PLAIN = re.compile(rb"[\w .:/-]*")  # nothing to escape: no need to look at each writer's characters
 _LINE_SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 
 
@@ -55,12 +55,25 @@ _FIRST_PRINTABLE = 0x20
 _NOT_CONTROL = bytes(range(_FIRST_PRINTABLE, 256))
 
 
-def quoted(text: str, writer: JsonWriter) -> bytes:
+def quoted(text: str | bytes, writer: JsonWriter) -> bytes:
     """Return one text as a JSON string with quotes."""
-    if _PLAIN.fullmatch(text):
-        return b'"%s"' % text.encode()
-    content: str = escape(pa.array([text], pa.string()), writer)[0].as_py()
-    return b'"' + content.encode() + b'"'
+    return b'"%s"' % escape_one(text, writer)
+
+
+def escape_one(text: str | bytes, writer: JsonWriter) -> bytes:
+    """:func:`escape_bytes` for one text."""
+    raw = text.encode() if isinstance(text, str) else text
+    if _PLAIN.fullmatch(raw):
+        return raw
+    pieces = NOT_UTF8.split(raw.decode(errors="surrogateescape"))  # text and single bytes, in turn
+    valid = [_escape_valid(piece.encode(), writer) for piece in pieces[::2]]
+    invalid = [writer.invalid or piece.encode(errors="surrogateescape") for piece in pieces[1::2]]
+    return b"".join(chain.from_iterable(zip_longest(valid, invalid, fillvalue=b"")))
+
+
+def _escape_valid(raw: bytes, writer: JsonWriter) -> bytes:
+    specials = _specials(raw, np.frombuffer(raw, np.uint8), writer)
+    return _escape_buffer(raw, specials, writer) if specials else raw
 
 
 def first_invalid_utf8(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> int | None:
@@ -115,17 +128,10 @@ def escape_bytes(array: pa.Array, writer: JsonWriter) -> pa.Array:
     parts = text_buffers(array)
     if first_invalid_utf8(parts.offsets, parts.data) is None:
         return escape_text(array, writer)
-    elements = (_escaped_bytes(element or b"", writer) for element in array.view(pa.binary()).to_pylist())
+    elements = (escape_one(element or b"", writer) for element in array.view(pa.binary()).to_pylist())
     escaped = pa.array(elements, pa.binary())
     parts = text_buffers(escaped)
     return from_bytes(parts.offsets, parts.data, like=array)
-
-
-def _escaped_bytes(element: bytes, writer: JsonWriter) -> bytes:
-    pieces = NOT_UTF8.split(element.decode(errors="surrogateescape"))  # text and single bytes, in turn
-    valid = [quoted(piece, writer)[1:-1] for piece in pieces[::2]]
-    invalid = [writer.invalid or piece.encode(errors="surrogateescape") for piece in pieces[1::2]]
-    return b"".join(chain.from_iterable(zip_longest(valid, invalid, fillvalue=b"")))
 
 
 def _specials(raw: bytes, data: npt.NDArray[np.uint8], writer: JsonWriter) -> set[int]:

@@ -13,7 +13,9 @@ from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.consume.verify import Verifier, verify
 from ticdc_emit.protocols.avro.decoder import AvroReader, AvroRow, verify_checksum
 from ticdc_emit.protocols.canal_json.decoder import CanalDdl, CanalJsonReader, CanalMessage, CanalRow, CanalWatermark
-from ticdc_emit.protocols.connect.decoder import (
+from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+from ticdc_emit.protocols.debezium_avro.decoder import DebeziumAvroReader
+from ticdc_emit.protocols.debezium_common.records import (
     DebeziumColumn,
     DebeziumDdl,
     DebeziumField,
@@ -24,8 +26,6 @@ from ticdc_emit.protocols.connect.decoder import (
     DebeziumTableChange,
     DebeziumWatermark,
 )
-from ticdc_emit.protocols.debezium.decoder import DebeziumReader
-from ticdc_emit.protocols.debezium_avro.decoder import DebeziumAvroReader
 from ticdc_emit.protocols.decoder import ClaimedMessage, EventReader, decompress, read_claim
 from ticdc_emit.protocols.events import (
     BootstrapEvent,

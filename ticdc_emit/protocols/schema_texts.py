@@ -6,23 +6,18 @@ semantics 2.0.1 and 2.0.2 (Go's ``encoding/json``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from ticdc_emit.columnar.escape import GO_STD, quoted
+from ticdc_emit.columnar.escape import GO_STD
 from ticdc_emit.errors import RegistryError
+from ticdc_emit.protocols.json_values import Json, json_value
 from ticdc_emit.schema.model import TableInfo
 
-Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | None"
 _EXPONENT_BELOW, _EXPONENT_FROM = 1e-6, 1e21
-
-
-def json_text(text: str) -> str:
-    """Return ``text`` as a JSON string with quotes."""
-    return quoted(text, GO_STD).decode()
 
 
 def float_text(value: float) -> str:
@@ -32,17 +27,9 @@ def float_text(value: float) -> str:
     return str(np.format_float_positional(value, unique=True, trim="-"))
 
 
-def any_text(value: Json) -> str:
-    """Return a value as ``json.Marshal`` prints it: the members of an object in the order of their names."""
-    if value is None:
-        return "null"
-    if isinstance(value, str):
-        return json_text(value)
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{json_text(name)}:{any_text(value[name])}" for name in sorted(value)) + "}"
-    return "[" + ",".join(map(any_text, value)) + "]"
+def schema_text(value: Json) -> str:
+    """Return a schema, or a part of one, with the members of its objects in the order of their names."""
+    return json_value(value, GO_STD, by_name=True).decode()
 
 
 class SchemaTexts(Mapping[str, str]):

@@ -18,8 +18,8 @@ from ticdc_emit.errors import MessageTooLargeError, MissingDependencyError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.control_events import ControlEncoder, Watermark
 from ticdc_emit.pipeline.plan import Plan, make_plan
-from ticdc_emit.protocols.connect.decoder import DebeziumRow
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+from ticdc_emit.protocols.debezium_common.records import DebeziumRow
 from ticdc_emit.protocols.decoder import decompress
 from ticdc_emit.protocols.simple.decoder import SimpleReader, SimpleRow
 from ticdc_emit.schema.catalog import Catalog

@@ -36,6 +36,7 @@ from ticdc_emit.columnar.avro import (
 )
 from ticdc_emit.columnar.buffers import fixed_values
 from ticdc_emit.columnar.epochs import commit_times
+from ticdc_emit.columnar.escape import GO_STD
 from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import plain_text
@@ -51,9 +52,10 @@ from ticdc_emit.protocols.avro.schema import (
     NAMESPACE,
     WATERMARK,
 )
+from ticdc_emit.protocols.json_values import Json, json_value
 from ticdc_emit.protocols.names import escaped_label, sanitize
 from ticdc_emit.protocols.row_images import invalid_value, refuse_values, value_pieces
-from ticdc_emit.protocols.schema_texts import RowsWithHeaders, SchemaTexts, float_text, json_text
+from ticdc_emit.protocols.schema_texts import RowsWithHeaders, SchemaTexts, float_text, schema_text
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (
@@ -111,9 +113,9 @@ def default_text(column: Column, kind: AvroType, switches: AvroSwitches) -> str 
         return None
     if kind == "bytes":
         raw = default if isinstance(default, bytes) else default.encode()
-        return json_text(base64.b64encode(raw).decode())
+        return schema_text(base64.b64encode(raw).decode())
     if kind == "string":
-        return json_text(default if isinstance(default, str) else default.decode("utf-8", "replace"))
+        return schema_text(default if isinstance(default, str) else default.decode("utf-8", "replace"))
     if kind in ("float", "double"):
         return float_text(_float(column, single=kind == "float"))
     return str(_integer(column, kind))
@@ -244,11 +246,11 @@ def _type(column: Column, kind: AvroType) -> str:
         parameters["length"] = str(column.length)
     if column.type in LABEL_TYPES:
         parameters["allowed"] = ",".join(escaped_label(label) for label in column.elems)
-    printed = ",".join(f'"{name}":{json_text(parameters[name])}' for name in sorted(parameters))
     logical = (
         f',"logicalType":"decimal","precision":{column.length},"scale":{column.scale}' if kind == "decimal" else ""
     )
-    return f'{{"type":"{"bytes" if kind == "decimal" else kind}","connect.parameters":{{{printed}}}{logical}}}'
+    shown = "bytes" if kind == "decimal" else kind
+    return f'{{"type":"{shown}","connect.parameters":{schema_text(parameters)}{logical}}}'
 
 
 def _tidb_type(column: Column) -> str:
@@ -478,15 +480,14 @@ class Avro:
         """Return the message of a DDL, without a wall-clock time; ``None`` without ``avro-enable-watermark``."""
         if not self.options.avro_enable_watermark:
             return None
-        members = {
-            "query": json_text(event.query),
+        members: dict[str, Json] = {
+            "query": event.query,
             "type": event.action_code,
-            "schema": json_text(event.schema),
-            "table": json_text(event.table),
+            "schema": event.schema,
+            "table": event.table,
             "commitTs": event.commit_ts,
         }
-        text = ",".join(f'"{name}":{value}' for name, value in members.items())
-        return ControlMessage(None, DDL + f"{{{text}}}".encode(), event.commit_ts)
+        return ControlMessage(None, DDL + json_value(members, GO_STD), event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, without a wall-clock time; ``None`` without ``avro-enable-watermark``."""

@@ -76,11 +76,6 @@ _ROW_KEY_BYTES = 1024  # of a row key, but for its texts
 _BYTES_OF_KEY_CHARACTER = 6  # four bytes, in groups of nine for eight, in base64
 
 
-def json_string(text: str) -> bytes:
-    """Return ``text`` as a JSON string with quotes, as easyjson and goccy/go-json write it."""
-    return quoted(text, EASYJSON)
-
-
 def _content(column: Column, values: pa.Array) -> pa.Array:
     return json_content(column, values, EASYJSON)
 
@@ -99,13 +94,13 @@ class _Members:
 
     @cached_property
     def object(self) -> Members:
-        names = tuple(json_string(column.name) + b":" for column in self.columns)
+        names = tuple(quoted(column.name, EASYJSON) + b":" for column in self.columns)
         return Members(self.columns, names, _FORM, _content, _quotes)
 
     @cached_property
     def mysql_type(self) -> bytes:
         name = type_desc if self.options.content_compatible else mysql_type_name
-        types = (json_string(column.name) + b":" + json_string(name(column)) for column in self.columns)
+        types = (quoted(column.name, EASYJSON) + b":" + quoted(name(column), EASYJSON) for column in self.columns)
         if not self.columns and self.switches.empty_mysql_type == "null":
             return b"null"
         return b"{" + b",".join(types) + b"}"
@@ -189,10 +184,10 @@ class CanalJsonRows:
     def _prefix(self) -> bytes:
         whole = self.switches.pk_names == "whole"
         key = self.table.whole_primary_key if whole else self.table.primary_key
-        names = b",".join(json_string(column.name) for column in key)
+        names = b",".join(quoted(column.name, EASYJSON) for column in key)
         return b'{"id":0,"database":%s,"table":%s,"pkNames":[%s],"isDdl":false,"type":"' % (
-            json_string(self.table.schema),
-            json_string(self.table.name),
+            quoted(self.table.schema, EASYJSON),
+            quoted(self.table.name, EASYJSON),
             names,
         )
 
@@ -226,7 +221,7 @@ class CanalJsonRows:
         if locations is not None:
             marks = [
                 b',"claimCheckLocation":',
-                pa.array([json_string(location) for location in locations], pa.binary()),
+                pa.array([quoted(location, EASYJSON) for location in locations], pa.binary()),
             ]
         return Encoded(join(self._fragments(changes, self._handle_key, marks), len(changes), NULL))
 
@@ -281,13 +276,13 @@ def _envelope(
         b'{"id":0,"database":%s,"table":%s,"pkNames":null,"isDdl":%s,"type":"%s","es":%d,"ts":%d,"sql":%s,'
         b'"sqlType":null,"mysqlType":null,"data":null,"old":null%s}'
     ) % (
-        json_string(database),
-        json_string(table),
+        quoted(database, EASYJSON),
+        quoted(table, EASYJSON),
         b"true" if is_ddl else b"false",
         kind.encode(),
         physical_ms(ts),
         build_ts,
-        json_string(sql),
+        quoted(sql, EASYJSON),
         b',"_tidb":{%s}' % extension if with_extension else b"",
     )
 

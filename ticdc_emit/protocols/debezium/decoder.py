@@ -1,7 +1,7 @@
 """Debezium messages in JSON, read.
 
 In: key and value of a Kafka record, JSON with or without a schema. Out: rows, DDL and watermarks as
-``protocols.connect.decoder`` defines them, and their events. That module never sees the bytes; here is what only JSON
+``protocols.debezium_common.records`` defines them, and their events. That module never sees the bytes; here is what only JSON
 has: text, the schema inside the message, and values by that schema (:func:`typed_image`):
 
 ==================================== ================================================================================
@@ -30,7 +30,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from ticdc_emit.protocols.canonical_text import BINARY_TYPES, Convert, by_column, converted, per_object
-from ticdc_emit.protocols.connect.decoder import (
+from ticdc_emit.protocols.debezium_common.records import (
     DebeziumField,
     DebeziumMessage,
     DebeziumRow,
@@ -43,7 +43,7 @@ from ticdc_emit.protocols.connect.decoder import (
     nullable,
     source_of,
 )
-from ticdc_emit.protocols.connect.schema import MICRO_TIMESTAMP
+from ticdc_emit.protocols.debezium_common.schema import MICRO_TIMESTAMP
 from ticdc_emit.protocols.decoder import MAX_DECOMPRESSED_BYTES, EventReader, ReaderInputs, Recognizer, decompressor
 from ticdc_emit.protocols.events import (
     DecodeError,

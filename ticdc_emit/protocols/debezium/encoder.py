@@ -20,17 +20,15 @@ from ticdc_emit.changes.codec import ControlMessage, Encoded
 from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, join, reuse_equal
 from ticdc_emit.columnar.buffers import to_text
+from ticdc_emit.columnar.escape import JSONITER, quoted
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.protocols.connect.encoder import (
-    Json,
+from ticdc_emit.protocols.debezium_common.payloads import (
     ddl_payloads,
-    json_object,
-    json_string,
     source_parts,
     watermark_payloads,
 )
-from ticdc_emit.protocols.connect.schema import (
+from ticdc_emit.protocols.debezium_common.schema import (
     CHANGE_KEY,
     CHANGE_VALUE,
     OP,
@@ -43,7 +41,8 @@ from ticdc_emit.protocols.connect.schema import (
     members_of,
     tidb_type,
 )
-from ticdc_emit.protocols.connect.values import around, content, schema_default
+from ticdc_emit.protocols.debezium_common.values import around, content, schema_default
+from ticdc_emit.protocols.json_values import Json, json_value
 from ticdc_emit.protocols.names import sanitize
 from ticdc_emit.protocols.row_images import Members, refuse_values
 from ticdc_emit.schema.events import DdlEvent
@@ -58,28 +57,37 @@ def _message(payload: bytes, schema: bytes | None) -> bytes:
     return b'{"payload":%s}' % payload if schema is None else b'{"payload":%s,"schema":%s}' % (payload, schema)
 
 
+def _schema(members: dict[str, Any]) -> bytes:
+    """Return the JSON text of a schema; those inside it are texts already."""
+    return json_value(members, JSONITER)
+
+
 def _envelope_member(member: Member) -> bytes:
     """Return the schema of a member of ``source``, of an envelope or of a transaction."""
     if isinstance(member.type, Struct):
-        return json_object(
-            ("type", "struct"),
-            ("fields", tuple(map(_envelope_member, member.type.members))),
-            ("optional", member.optional),
-            ("name", member.type.name),
-            ("version", 1),
-            ("field", member.name),
+        return _schema(
+            {
+                "type": "struct",
+                "fields": tuple(map(_envelope_member, member.type.members)),
+                "optional": member.optional,
+                "name": member.type.name,
+                "version": 1,
+                "field": member.name,
+            }
         )
-    return json_object(("type", member.type), ("optional", member.optional), ("field", member.name))
+    return _schema({"type": member.type, "optional": member.optional, "field": member.name})
 
 
-_SNAPSHOT = json_object(
-    ("type", "string"),
-    ("optional", True),
-    ("name", TYPES[MySQLType.ENUM].connect_name),
-    ("version", 1),
-    ("parameters", {"allowed": "true,last,false,incremental"}),
-    ("default", "false"),
-    ("field", "snapshot"),
+_SNAPSHOT = _schema(
+    {
+        "type": "string",
+        "optional": True,
+        "name": TYPES[MySQLType.ENUM].connect_name,
+        "version": 1,
+        "parameters": {"allowed": "true,last,false,incremental"},
+        "default": "false",
+        "field": "snapshot",
+    }
 )
 _SOURCE = (
     *map(_envelope_member, members_of("version:string connector:string name:string ts_ms:int64")),
@@ -99,18 +107,21 @@ def source_schema(settings: DebeziumSettings, *, start_ts: bool = False) -> byte
     """Return the schema of ``source``. ``start_ts``: with that field, as in rows."""
     extended = settings.codec.enable_tidb_extension and settings.switches.source_schema == "extended"
     extension = _SOURCE_EXTENSION if extended else ()
-    return json_object(
-        ("type", "struct"),
-        ("fields", [*_SOURCE, *extension, *([_envelope_member(Member("start_ts", "int64"))] if start_ts else ())]),
-        ("optional", False),
-        ("name", "io.debezium.connector.mysql.Source"),
-        ("field", "source"),
+    started = [_envelope_member(Member("start_ts", "int64"))] if start_ts else []
+    return _schema(
+        {
+            "type": "struct",
+            "fields": [*_SOURCE, *extension, *started],
+            "optional": False,
+            "name": "io.debezium.connector.mysql.Source",
+            "field": "source",
+        }
     )
 
 
 def key_schema(prefix: str, fields: Iterable[bytes]) -> bytes:
     """Return the schema of a key; ``prefix`` begins its name."""
-    return json_object(("type", "struct"), ("name", f"{prefix}.Key"), ("optional", False), ("fields", list(fields)))
+    return _schema({"type": "struct", "name": f"{prefix}.Key", "optional": False, "fields": list(fields)})
 
 
 def envelope_schema(prefix: str, table: TableInfo, settings: DebeziumSettings) -> bytes:
@@ -119,9 +130,7 @@ def envelope_schema(prefix: str, table: TableInfo, settings: DebeziumSettings) -
     first = table.data_columns if settings.switches.virtual_columns == "last" else table.shown_columns
     fields = [field_schema(column, extension=settings.codec.enable_tidb_extension) for column in (*first, *virtual)]
     before, after = (
-        json_object(
-            ("type", "struct"), ("optional", True), ("name", f"{prefix}.Value"), ("field", image), ("fields", fields)
-        )
+        _schema({"type": "struct", "optional": True, "name": f"{prefix}.Value", "field": image, "fields": fields})
         for image in ("before", "after")
     )
     source = source_schema(settings, start_ts=settings.codec.debezium_include_start_ts)
@@ -133,68 +142,63 @@ _AFTER_SOURCE = tuple(map(_envelope_member, (OP, TS_MS, TRANSACTION)))
 
 def _envelope(prefix: str, *first: bytes) -> bytes:
     fields = (*first, *_AFTER_SOURCE)
-    return json_object(
-        ("type", "struct"), ("optional", False), ("name", f"{prefix}.Envelope"), ("version", 1), ("fields", fields)
-    )
+    return _schema({"type": "struct", "optional": False, "name": f"{prefix}.Envelope", "version": 1, "fields": fields})
 
 
 def _change_member(member: Member) -> bytes:
     kind: Any = member.type
-    more: tuple[tuple[str, Json], ...] = ()
+    more: dict[str, Json] = {}
     if isinstance(kind, list):
-        kind, more = "array", (("items", _items(kind[0])),)
+        kind, more = "array", {"items": _items(kind[0])}
     elif isinstance(kind, Struct):
         fields = tuple(map(_change_member, kind.members))
-        kind, more = "struct", (("name", kind.name), ("version", 1), ("fields", fields))
-    return json_object(("field", member.name), ("optional", member.optional), ("type", kind), *more)
+        kind, more = "struct", {"name": kind.name, "version": 1, "fields": fields}
+    return _schema({"field": member.name, "optional": member.optional, "type": kind, **more})
 
 
 def _items(kind: str | Struct) -> bytes:
     if isinstance(kind, str):
-        return json_object(("type", kind), ("optional", False))
+        return _schema({"type": kind, "optional": False})
     fields = tuple(map(_change_member, kind.members))
-    return json_object(("name", kind.name), ("optional", False), ("type", "struct"), ("version", 1), ("fields", fields))
+    return _schema({"name": kind.name, "optional": False, "type": "struct", "version": 1, "fields": fields})
 
 
-_CHANGE_KEY_SCHEMA = json_object(
-    ("type", "struct"),
-    ("name", CHANGE_KEY.name),
-    ("optional", False),
-    ("version", 1),
-    ("fields", tuple(map(_change_member, CHANGE_KEY.members))),
+_CHANGE_KEY_SCHEMA = _schema(
+    {
+        "type": "struct",
+        "name": CHANGE_KEY.name,
+        "optional": False,
+        "version": 1,
+        "fields": tuple(map(_change_member, CHANGE_KEY.members)),
+    }
 )
 _CHANGE_MEMBERS = tuple(map(_change_member, CHANGE_VALUE.members))
 
 
 def _change_schema(source: bytes) -> bytes:
     """Return the schema of a schema change's value."""
-    return json_object(
-        ("optional", False),
-        ("type", "struct"),
-        ("version", 1),
-        ("name", CHANGE_VALUE.name),
-        ("fields", (source, *_CHANGE_MEMBERS)),
-    )
+    fields = (source, *_CHANGE_MEMBERS)
+    return _schema({"optional": False, "type": "struct", "version": 1, "name": CHANGE_VALUE.name, "fields": fields})
 
 
 def field_schema(column: Column, *, extension: bool) -> bytes:
     """Return the schema of one column; ``extension``: with the TiDB extension's own member."""
-    members: list[tuple[str, Json]] = [("tidb_type", tidb_type(column))] if extension else []
+    members: dict[str, Json] = {"tidb_type": tidb_type(column)} if extension else {}
     if column.type is MySQLType.BIT and column.default in ("", b""):
-        return json_object(*members)  # TiCDC stops writing the field after a default without bits
+        return _schema(members)  # TiCDC stops writing the field after a default without bits
     kind = connect_type(column)
-    members += [("type", kind.type), ("optional", column.nullable)]
+    members |= {"type": kind.type, "optional": column.nullable}
     if kind.name is not None:
-        members.append(("name", kind.name))
+        members["name"] = kind.name
     if kind.version is not None:
-        members.append(("version", kind.version))
+        members["version"] = kind.version
     if kind.parameters:
-        members.append(("parameters", kind.parameters))
-    members.append(("field", column.name))
+        members["parameters"] = kind.parameters
+    members["field"] = column.name
     default = schema_default(column)
     if default is not None:
-        members.append(("default", default))
-    return json_object(*members)
+        members["default"] = default
+    return _schema(members)
 
 
 _FORM = "debezium"
@@ -234,7 +238,7 @@ class DebeziumRows:
         names: list[bytes] = []
         nulls = b""
         for column in self._key_columns:
-            name = nulls + json_string(column.name) + b":"
+            name = nulls + quoted(column.name, JSONITER) + b":"
             if column.is_virtual:
                 nulls = name + b"null,"
             else:
@@ -252,7 +256,7 @@ class DebeziumRows:
         return self.table.handle_key if selected else self.table.shown_handle_key
 
     def _members(self, columns: tuple[Column, ...]) -> Members:
-        names = tuple(json_string(column.name) + b":" for column in columns)
+        names = tuple(quoted(column.name, JSONITER) + b":" for column in columns)
         return Members(columns, names, _FORM, self._content, around)
 
     @cached_property
@@ -318,7 +322,7 @@ class DebeziumRows:
         if self._key_object is None:
             return [
                 start,
-                b"{%s}" % b",".join(json_string(column.name) + b":null" for column in self._key_columns),
+                b"{%s}" % b",".join(quoted(column.name, JSONITER) + b":null" for column in self._key_columns),
                 end,
             ]
         return [start, *self._key_object.laid(changes.current), end]

@@ -1,7 +1,7 @@
 """Debezium messages in Avro, read.
 
 In: key and value of a Kafka record, and schema texts as a registry has them. Out: rows, DDL and watermarks as
-``protocols.connect.decoder`` defines them, and their events. A row's schema is an envelope with two images of one row
+``protocols.debezium_common.records`` defines them, and their events. A row's schema is an envelope with two images of one row
 and its source, or a flat key. It is foreign input and could nest without limit, so any other schema is refused before
 decoding. Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (toAvroSchema).
 """
@@ -16,7 +16,9 @@ from typing import Any
 
 from ticdc_emit.json_depth import parsed
 from ticdc_emit.protocols.canonical_text import Convert, converted, decimal_text, raw_text
-from ticdc_emit.protocols.connect.decoder import (
+from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableName, TableRows, Tables
+from ticdc_emit.protocols.debezium_avro.schema import DECIMAL, ENVELOPE, ddl_schemas, watermark_schemas
+from ticdc_emit.protocols.debezium_common.records import (
     DebeziumField,
     DebeziumMessage,
     DebeziumRow,
@@ -28,8 +30,6 @@ from ticdc_emit.protocols.connect.decoder import (
     event_of,
     source_of,
 )
-from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableName, TableRows, Tables
-from ticdc_emit.protocols.debezium_avro.schema import DECIMAL, ENVELOPE, ddl_schemas, watermark_schemas
 from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
 from ticdc_emit.protocols.events import OTHER_SCHEMAS, DdlEvent, DecodeError, Event, Image, RowEvent, member
 from ticdc_emit.protocols.registered_avro import (

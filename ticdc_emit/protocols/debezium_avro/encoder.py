@@ -27,8 +27,6 @@ from ticdc_emit.columnar.packed_fields import Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import RegistryError
-from ticdc_emit.protocols.connect.encoder import ddl_payloads, is_sent, watermark_payloads
-from ticdc_emit.protocols.connect.schema import CONNECTOR, VERSION, DebeziumSettings
 from ticdc_emit.protocols.debezium_avro.schema import (
     ddl_schemas,
     key_schema,
@@ -37,8 +35,10 @@ from ticdc_emit.protocols.debezium_avro.schema import (
     watermark_schemas,
 )
 from ticdc_emit.protocols.debezium_avro.values import NULL, VALUE, can_fail, refuse_beyond_long, value_pieces
+from ticdc_emit.protocols.debezium_common.payloads import ddl_payloads, is_sent, watermark_payloads
+from ticdc_emit.protocols.debezium_common.schema import CONNECTOR, VERSION, DebeziumSettings
 from ticdc_emit.protocols.row_images import BinaryImages, refuse_values
-from ticdc_emit.protocols.schema_texts import RowsWithHeaders, SchemaTexts, any_text
+from ticdc_emit.protocols.schema_texts import RowsWithHeaders, SchemaTexts, schema_text
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
@@ -111,8 +111,8 @@ class DebeziumAvroRows(RowsWithHeaders):
         Reading the text of an invalid one raises :class:`~ticdc_emit.errors.SchemaError`.
         """
         made: dict[str, Callable[[], str]] = {
-            "key": lambda: any_text(key_schema(self.table, self.settings)),
-            "value": lambda: any_text(value_schema(self.table, self.settings)),
+            "key": lambda: schema_text(key_schema(self.table, self.settings)),
+            "value": lambda: schema_text(value_schema(self.table, self.settings)),
         }
         return SchemaTexts(made)
 
@@ -214,7 +214,7 @@ class _Schema:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> _Schema:
-        return cls(record["connect.name"], record, any_text(record))
+        return cls(record["connect.name"], record, schema_text(record))
 
     def message(self, payload: bytes, headers: Headers) -> bytes:
         header = headers.get(self.text)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.connect.schema import (
+from ticdc_emit.protocols.debezium_common.schema import (
     CHANGE_KEY,
     CHANGE_VALUE,
     OP,

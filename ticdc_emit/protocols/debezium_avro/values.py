@@ -27,9 +27,9 @@ from ticdc_emit.columnar.packed_fields import Piece
 from ticdc_emit.columnar.strings import label_text
 from ticdc_emit.columnar.value_errors import refuse_any
 from ticdc_emit.columnar.values import plain_text
-from ticdc_emit.protocols.connect.schema import DebeziumSettings
-from ticdc_emit.protocols.connect.values import Value, days, null_value, refused_at, ticks, zoned
 from ticdc_emit.protocols.debezium_avro.schema import connect_of
+from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings
+from ticdc_emit.protocols.debezium_common.values import Value, days, null_value, refused_at, ticks, zoned
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import DATE_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
 

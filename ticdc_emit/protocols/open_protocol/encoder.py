@@ -41,11 +41,6 @@ def writer_of(switches: OpenSwitches) -> JsonWriter:
     return GO_STD if switches.json == "encoding/json" else JSONITER
 
 
-def json_string(text: str, switches: OpenSwitches) -> bytes:
-    """Return ``text`` as a JSON string with quotes."""
-    return quoted(text, writer_of(switches))
-
-
 class Flag(IntFlag):
     """The flags of a column."""
 
@@ -122,7 +117,7 @@ def _opening(table: TableInfo, column: Column, switches: OpenSwitches) -> bytes:
     flags = column_flags(table, column, marks_generated=switches.generated_columns == "marked")
     handle = b',"h":true' if column in table.shown_handle_key else b""
     return b'%s:%s"t":%d%s,"f":%d,"v":' % (
-        json_string(column.name, switches),
+        quoted(column.name, writer_of(switches)),
         MEMBER_BEGIN,
         column.type,
         handle,
@@ -286,7 +281,7 @@ class OpenRows:
         self._refuse_keyless()
         marks: list[Fragment] = [b',"ohk":true']
         if locations is not None:
-            stored = [json_string(location, self.switches) for location in locations]
+            stored = [quoted(location, writer_of(self.switches)) for location in locations]
             flags = b',"ohk":true,"ohk":false' if self.switches.claims == "flagged" else b""
             marks = [flags + b',"ccl":', pa.array(stored, pa.binary())]
         return self._encoded(changes, self._handle_key, marks)
@@ -346,7 +341,7 @@ def name_members(schema: str, table: str, switches: OpenSwitches) -> bytes:
     """Return a key's members with the names of schema and table."""
     names = ((b"scm", schema), (b"tbl", table))
     return b"".join(
-        b',"%s":%s' % (member, json_string(name, switches))
+        b',"%s":%s' % (member, quoted(name, writer_of(switches)))
         for member, name in names
         if name or switches.empty_names == "shown"
     )
@@ -370,7 +365,7 @@ class OpenProtocol:
         """Return the message of a DDL. The statement is printed as given."""
         names = name_members(event.schema, event.table, self.switches)
         key = b'{"ts":%d%s,"t":2}' % (event.commit_ts, names)
-        value = b'{"q":%s,"t":%d}' % (json_string(event.query, self.switches), event.action_code)
+        value = b'{"q":%s,"t":%d}' % (quoted(event.query, writer_of(self.switches)), event.action_code)
         return ControlMessage(framed_key(key), framed_value(value), event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage:

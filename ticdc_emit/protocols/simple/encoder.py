@@ -14,7 +14,7 @@ bytewise order of the names. Numbers of branches and symbols in Avro are indexes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -42,6 +42,7 @@ from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, s
 from ticdc_emit.columnar.values import json_content, plain_text
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
 from ticdc_emit.config.lineages import SimpleSwitches
+from ticdc_emit.protocols.json_values import Json, json_value
 from ticdc_emit.protocols.row_images import BinaryImages, Members, build_time_pieces, commit_ts_pieces
 from ticdc_emit.protocols.simple.schema import (
     DDL_TYPES,
@@ -125,7 +126,7 @@ class SimpleJsonRows(_SimpleRows):
 
     def _members(self, columns: tuple[Column, ...]) -> Members:
         shown = named_columns(columns)
-        names = tuple(json_string(column.name) + b":" for column in shown)
+        names = tuple(quoted(column.name, GO_STD) + b":" for column in shown)
         return Members(shown, names, _FORM, _json_content, self._around)
 
     def _around(self, column: Column) -> tuple[bytes, bytes]:
@@ -133,11 +134,11 @@ class SimpleJsonRows(_SimpleRows):
 
     @cached_property
     def _located(self) -> tuple[bytes, bytes]:
-        return b'{"location":%s,"value":"' % json_string(self.location), b'"}'
+        return b'{"location":%s,"value":"' % quoted(self.location, GO_STD), b'"}'
 
     @cached_property
     def _prefix(self) -> bytes:
-        names = json_string(self.table.schema), json_string(self.table.name)
+        names = quoted(self.table.schema, GO_STD), quoted(self.table.name, GO_STD)
         return b'{"version":%d,"database":%s,"table":%s,"tableID":' % (VERSION, *names)
 
     def encode(self, changes: Changes) -> Encoded:
@@ -148,7 +149,7 @@ class SimpleJsonRows(_SimpleRows):
         """Return messages with only the handle key's columns, and the location of each stored whole message."""
         marks: list[Fragment] = [b',"handleKeyOnly":true']
         if locations is not None:
-            stored = pa.array([json_string(location) for location in locations], pa.binary())
+            stored = pa.array([quoted(location, GO_STD) for location in locations], pa.binary())
             marks = [b',"claimCheckLocation":', stored, *marks]
         return Encoded(join(self._fragments(changes, self._handle_key, marks), len(changes), NULL))
 
@@ -200,108 +201,88 @@ def _json_checksum(changes: Changes) -> list[Fragment]:
     return parts if sums.present.all() else [blank_where(join(parts, len(changes)), ~sums.present)]
 
 
-def json_string(text: str) -> bytes:
-    """Return ``text`` as a JSON string with quotes, as Go's ``encoding/json`` writes it."""
-    return quoted(text, GO_STD)
-
-
 def watermark_json(ts: int, build_ts: int) -> bytes:
     """Return the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms."""
-    return _json_message("WATERMARK", ts, build_ts)
+    return _json_message("WATERMARK", ts, build_ts, {})
 
 
 def bootstrap_json(table: TableInfo, build_ts: int, switches: SimpleSwitches) -> bytes:
     """Return the bootstrap message of a table, which has no commit time."""
-    return _json_message("BOOTSTRAP", 0, build_ts, (b"tableSchema", _json_table_schema(table, switches)))
+    return _json_message("BOOTSTRAP", 0, build_ts, {"tableSchema": _json_table_schema(table, switches)})
 
 
 def ddl_json(event: DdlEvent, build_ts: int, switches: SimpleSwitches) -> bytes:
     """Return a DDL's message. The statement is printed as given; a database's DDL has no schema."""
-    schemas = []
-    for name, table in ((b"tableSchema", event.table_info), (b"preTableSchema", shown_pre_table(event, switches))):
-        if table is not None:
-            schemas.append((name, _json_table_schema(table, switches)))
-    return _json_message(ddl_type(event, switches), event.commit_ts, build_ts, *schemas, sql=event.query)
+    tables = {"tableSchema": event.table_info, "preTableSchema": shown_pre_table(event, switches)}
+    schemas = {name: _json_table_schema(table, switches) for name, table in tables.items() if table is not None}
+    return _json_message(ddl_type(event, switches), event.commit_ts, build_ts, schemas, event.query)
 
 
-def _json_message(kind: str, commit_ts: int, build_ts: int, *schemas: tuple[bytes, bytes], sql: str = "") -> bytes:
-    members = [(b"version", b"%d" % VERSION), (b"type", json_string(kind))]
-    if sql:
-        members.append((b"sql", json_string(sql)))
-    return _json_object(*members, (b"commitTs", b"%d" % commit_ts), (b"buildTs", b"%d" % build_ts), *schemas)
+def _json_message(kind: str, commit_ts: int, build_ts: int, schemas: Mapping[str, Json], sql: str = "") -> bytes:
+    statement = {"sql": sql} if sql else {}
+    members = {"version": VERSION, "type": kind, **statement, "commitTs": commit_ts, "buildTs": build_ts, **schemas}
+    return json_value(members, GO_STD)
 
 
-def _json_table_schema(table: TableInfo, switches: SimpleSwitches) -> bytes:
-    return _json_object(
-        (b"schema", json_string(table.schema)),
-        (b"table", json_string(table.name)),
-        (b"tableID", b"%d" % table.id),
-        (b"version", b"%d" % table.update_ts),
-        (b"columns", _json_array(_json_column(column) for column in shown_columns(table, switches))),
-        (b"indexes", _json_array(_json_index(index) for index in shown_indexes(table))),
-    )
+def _json_table_schema(table: TableInfo, switches: SimpleSwitches) -> Json:
+    return {
+        "schema": table.schema,
+        "table": table.name,
+        "tableID": table.id,
+        "version": table.update_ts,
+        "columns": [_json_column(column) for column in shown_columns(table, switches)],
+        "indexes": [_json_index(index) for index in shown_indexes(table)],
+    }
 
 
-def _json_column(column: Column) -> bytes:
-    return _json_object(
-        (b"name", json_string(column.name)),
-        (b"dataType", _json_data_type(column)),
-        (b"nullable", _json_flag(column.nullable)),
-        (b"default", _json_default(column)),
-    )
+def _json_index(index: SimpleIndex) -> Json:
+    return {
+        "name": index.name,
+        "unique": index.unique,
+        "primary": index.primary,
+        "nullable": index.nullable,
+        "columns": index.columns,
+    }
 
 
-def _json_data_type(column: Column) -> bytes:
-    members = [
-        (b"mysqlType", json_string(type_name(column.type, column.charset))),
-        (b"charset", json_string(column.charset)),
-        (b"collate", json_string(column.collate)),
-    ]
+def _json_column(column: Column) -> Json:
+    return {
+        "name": column.name,
+        "dataType": _json_data_type(column),
+        "nullable": column.nullable,
+        "default": _json_default(column),
+    }
+
+
+def _json_data_type(column: Column) -> Json:
+    data_type: dict[str, Json] = {
+        "mysqlType": type_name(column.type, column.charset),
+        "charset": column.charset,
+        "collate": column.collate,
+    }
     if column.flen:
-        members.append((b"length", b"%d" % column.flen))
+        data_type["length"] = column.flen
     if column.decimal and column.type not in FLOAT_TYPES:
-        members.append((b"decimal", b"%d" % column.decimal))
+        data_type["decimal"] = column.decimal
     if column.elems:
-        members.append((b"elements", _json_array(map(json_string, column.elems))))
+        data_type["elements"] = column.elems
     if column.unsigned:
-        members.append((b"unsigned", b"true"))
+        data_type["unsigned"] = True
     if column.zerofill:
-        members.append((b"zerofill", b"true"))
-    return _json_object(*members)
+        data_type["zerofill"] = True
+    return data_type
 
 
-def _json_default(column: Column) -> bytes:
+def _json_default(column: Column) -> Json:
     """Return the default as TiDB stores it; the bytes of a BIT as a number."""
     default = column.default
     if default is None:
-        return b"null"
+        return None
     if column.type is MySQLType.BIT:
         raw = default.encode() if isinstance(default, str) else default
-        return b"%d" % int.from_bytes(raw, "big")
+        return int.from_bytes(raw, "big")
     # TiDB itself stores U+FFFD for invalid UTF-8
-    return json_string(default if isinstance(default, str) else default.decode(errors="replace"))
-
-
-def _json_index(index: SimpleIndex) -> bytes:
-    return _json_object(
-        (b"name", json_string(index.name)),
-        (b"unique", _json_flag(index.unique)),
-        (b"primary", _json_flag(index.primary)),
-        (b"nullable", _json_flag(index.nullable)),
-        (b"columns", _json_array(map(json_string, index.columns))),
-    )
-
-
-def _json_flag(value: bool) -> bytes:
-    return b"true" if value else b"false"
-
-
-def _json_array(items: Iterable[bytes]) -> bytes:
-    return b"[" + b",".join(items) + b"]"
-
-
-def _json_object(*members: tuple[bytes, bytes]) -> bytes:
-    return b"{" + b",".join(b'"%s":%s' % member for member in members) + b"}"
+    return default if isinstance(default, str) else default.decode(errors="replace")
 
 
 NULL_BRANCH, VALUE_BRANCH = zigzag_bytes(0), zigzag_bytes(1)

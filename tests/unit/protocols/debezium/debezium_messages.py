@@ -14,8 +14,8 @@ from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.python_rows import rows_to_batch
-from ticdc_emit.protocols.connect.schema import DebeziumSettings
 from ticdc_emit.protocols.debezium.encoder import Debezium
+from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings
 from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import TableInfo

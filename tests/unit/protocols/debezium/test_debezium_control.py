@@ -13,8 +13,8 @@ from debezium_messages import BUILD_TS, COMMIT_TS, codec_of, described, describe
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.connect.schema import DebeziumSettings
 from ticdc_emit.protocols.debezium.encoder import make_codec
+from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.sql.actions import ACTIONS

@@ -12,7 +12,8 @@ import pytest
 from debezium_oracle import OracleColumn, connect_type, schema_default, told
 from debezium_recorded import RecordedDebezium, debezium_messages
 
-from ticdc_emit.protocols.connect.decoder import (
+from ticdc_emit.protocols.debezium.decoder import DebeziumReader
+from ticdc_emit.protocols.debezium_common.records import (
     DebeziumColumn,
     DebeziumDdl,
     DebeziumField,
@@ -22,7 +23,6 @@ from ticdc_emit.protocols.connect.decoder import (
     DebeziumTableChange,
     DebeziumWatermark,
 )
-from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 from ticdc_emit.protocols.events import DecodeError
 
 _READERS = {has_schema: DebeziumReader(has_schema) for has_schema in (True, False)}

@@ -23,9 +23,9 @@ from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.errors import RegistryError
-from ticdc_emit.protocols.connect.decoder import DebeziumDdl, DebeziumWatermark
 from ticdc_emit.protocols.debezium_avro.decoder import DebeziumAvroReader
 from ticdc_emit.protocols.debezium_avro.encoder import DebeziumAvro, make_codec
+from ticdc_emit.protocols.debezium_common.records import DebeziumDdl, DebeziumWatermark
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.events import DdlEvent

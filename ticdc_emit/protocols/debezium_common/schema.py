@@ -95,13 +95,14 @@ def jdbc_type(column: Column) -> int:
     return facts.binary_jdbc if column.is_binary and column.type in _BINARY_JDBC else facts.jdbc
 
 
-_SIGN_IS_SILENT = frozenset({MySQLType.YEAR, MySQLType.BIT, MySQLType.VARCHAR, MySQLType.STRING, MySQLType.NEWDECIMAL})
+SIGNLESS_TYPES = frozenset({MySQLType.YEAR, MySQLType.BIT, MySQLType.VARCHAR, MySQLType.STRING, MySQLType.NEWDECIMAL})
+"""The types whose names never say UNSIGNED, and stand without a length."""
 
 
 def tidb_type(column: Column) -> str:
     """Return the name of the type that the TiDB extension adds to a field."""
     name = type_name(column.type, column.charset)
-    return f"{name} unsigned" if column.unsigned and column.type not in _SIGN_IS_SILENT else name
+    return f"{name} unsigned" if column.unsigned and column.type not in SIGNLESS_TYPES else name
 
 
 class Struct(NamedTuple):

@@ -22,7 +22,7 @@ from ticdc_emit.protocols.canonical_text import (
     in_zone,
     moment_text,
 )
-from ticdc_emit.protocols.connect.schema import SEMANTIC_TYPES
+from ticdc_emit.protocols.debezium_common.schema import SEMANTIC_TYPES
 from ticdc_emit.protocols.events import (
     DdlEvent,
     Event,

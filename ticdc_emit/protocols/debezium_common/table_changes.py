@@ -1,27 +1,25 @@
-"""The common part of Debezium's messages: the ``source`` block, and the payloads of DDL and watermarks.
+"""The tables in Debezium's DDL messages: how each element of ``tableChanges`` describes a table after its statement.
 
-In: a DDL event or a TSO. Out: JSON payloads, which Debezium-Avro encodes by their schemas. Rule sources: protocol
-document "Payload"; semantics 2.4; reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (EncodeValue,
-EncodeDDLEvent, EncodeCheckpointEvent).
+In: a DDL event. Out: JSON text, which Debezium-Avro encodes by its schemas. TiCDC describes a table by its stored
+columns, but takes some facts of a column from the statement. Rule sources: protocol document "Payload"; semantics 2.4;
+reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (EncodeDDLEvent, parseColumns).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import TypeAlias
 
 import numpy as np
 
 from ticdc_emit.columnar.escape import JSONITER
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.connect.schema import CONNECTOR, VERSION, jdbc_type
+from ticdc_emit.protocols.debezium_common.schema import SIGNLESS_TYPES, jdbc_type
+from ticdc_emit.protocols.json_values import Json, json_value
 from ticdc_emit.schema.defaults import go_utf8
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.actions import ACTIONS
 from ticdc_emit.sql.nodes.alter import AddColumn, ChangeColumn, SetColumnDefault
 from ticdc_emit.sql.nodes.expressions import DefaultExpression, Literal
 from ticdc_emit.sql.nodes.statements import AlterTable, CreateTable, OtherStatement, Statement
@@ -39,62 +37,6 @@ from ticdc_emit.sql.types import (
     MySQLType,
     type_name,
 )
-from ticdc_emit.tso import physical_ms
-
-Json: TypeAlias = "str | bytes | bool | int | Sequence[Json] | Mapping[str, Json] | None"
-_ESCAPED = re.compile(rb'["\\\x00-\x1f]')
-
-
-def json_content(text: str | bytes) -> bytes:
-    """Return text as the content of a JSON string."""
-    raw = text.encode() if isinstance(text, str) else text
-    return _ESCAPED.sub(lambda match: JSONITER.replacement(match[0][0]), raw)
-
-
-def json_string(text: str | bytes) -> bytes:
-    """Return text as a JSON string with quotes."""
-    return b'"%s"' % json_content(text)
-
-
-def json_text(value: Json) -> bytes:
-    """Return any value as JSON text."""
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return json_string(value)
-    if value is None:
-        return b"null"
-    if isinstance(value, bool):
-        return b"true" if value else b"false"
-    if isinstance(value, int):
-        return b"%d" % value
-    if isinstance(value, Mapping):
-        return json_object(*value.items())
-    return b"[" + b",".join(map(json_text, value)) + b"]"
-
-
-def json_object(*members: tuple[str, Json]) -> bytes:
-    """Return an object of members, in this order."""
-    return b"{" + b",".join(json_string(name) + b":" + json_text(value) for name, value in members) + b"}"
-
-
-def source_parts(cluster_id: str, schema: str, table: str) -> tuple[bytes, bytes, bytes]:
-    """Return the text before the commit time (ms), before the TSO, and before the message's time (ms)."""
-    cluster = json_string(cluster_id)
-    return (
-        b'{"source":{"version":%s,"connector":%s,"name":%s,"ts_ms":'
-        % (json_string(VERSION), json_string(CONNECTOR), cluster),
-        b',"snapshot":"false","db":%s,"table":%s,"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,'
-        b'"query":null,"commit_ts":' % (json_string(schema), json_string(table)),
-        b',"cluster_id":%s},"ts_ms":' % cluster,
-    )
-
-
-def _opening(cluster_id: str, schema: str, table: str, ts: int, build_ts: int) -> bytes:
-    """Return the payload of a control message up to its time; ``ts`` is its TSO, ``build_ts`` its time in ms."""
-    first, second, third = source_parts(cluster_id, schema, table)
-    return first + b"%d" % physical_ms(ts) + second + b"%d" % ts + third + b"%d" % build_ts
-
 
 _REREAD = frozenset({MySQLType.DATETIME, MySQLType.DURATION, MySQLType.TIMESTAMP, MySQLType.YEAR})
 _EXPONENT_BELOW, _EXPONENT_FROM = 1e-4, 1e6
@@ -175,7 +117,6 @@ def _float_text(value: float) -> str:
     return np.format_float_positional(value, unique=True, trim="-")
 
 
-_BARE_NAMES = frozenset({MySQLType.YEAR, MySQLType.BIT, MySQLType.VARCHAR, MySQLType.STRING, MySQLType.NEWDECIMAL})
 _WITH_CHARSET = (
     (STRING_TYPES - {MySQLType.VAR_STRING})
     | LABEL_TYPES
@@ -200,43 +141,43 @@ _WIDER_WITH_SIGN = INTEGER_TYPES - {MySQLType.LONGLONG}
 _BITS = 8
 
 
-def table_description(table: TableInfo, query: str) -> bytes:
-    """Return ``table`` as JSON text. Raises the errors of ``redefined_columns``."""
+def table_description(table: TableInfo, query: str) -> Json:
+    """Return ``table`` after ``query``. Raises the errors of ``redefined_columns``."""
     columns = enumerate(redefined_columns(table, query), 1)
-    return json_object(
-        ("defaultCharsetName", table.charset),
-        ("primaryKeyColumnNames", table.tidb_primary_key),
-        ("columns", [_description(column, place) for place, column in columns if not column.hidden]),
-        ("comment", None),
-    )
+    return {
+        "defaultCharsetName": table.charset,
+        "primaryKeyColumnNames": table.tidb_primary_key,
+        "columns": [_description(column, position) for position, column in columns if not column.hidden],
+        "comment": None,
+    }
 
 
-def _description(column: Column, position: int) -> bytes:
+def _description(column: Column, position: int) -> Json:
     name, expression = _type_texts(column)
     counted = bool(column.flags & ColumnFlag.AUTO_INCREMENT)
     counted |= bool(column.flags & ColumnFlag.ON_UPDATE_NOW) and column.type is MySQLType.TIMESTAMP
-    return json_object(
-        ("name", column.name),
-        ("jdbcType", jdbc_type(column)),
-        ("nativeType", None),
-        ("comment", column.comment or None),
-        ("defaultValueExpression", _default(column)),
-        ("enumValues", [f"'{label}'" for label in column.elems] or None),
-        ("typeName", name),
-        ("typeExpression", expression),
-        ("charsetName", column.charset if _shows_charset(column) else None),
-        ("length", _length(column)),
-        ("scale", _scale(column)),
-        ("position", position),
-        ("optional", column.nullable),
-        ("autoIncremented", counted),
-        ("generated", counted),
-    )
+    return {
+        "name": column.name,
+        "jdbcType": jdbc_type(column),
+        "nativeType": None,
+        "comment": column.comment or None,
+        "defaultValueExpression": _default(column),
+        "enumValues": [f"'{label}'" for label in column.elems] or None,
+        "typeName": name,
+        "typeExpression": expression,
+        "charsetName": column.charset if _shows_charset(column) else None,
+        "length": _length(column),
+        "scale": _scale(column),
+        "position": position,
+        "optional": column.nullable,
+        "autoIncremented": counted,
+        "generated": counted,
+    }
 
 
 def _default(column: Column) -> Json:
     default = column.default
-    if default is None or default == "<nil>":
+    if default is None or default == _NOTHING:
         return None
     if column.type is MySQLType.BIT:
         raw = default.encode() if isinstance(default, str) else default
@@ -255,7 +196,7 @@ def _binary_digits(raw: bytes, bits: int) -> str:
 def _type_texts(column: Column) -> tuple[str, str]:
     """Return ``typeName`` and ``typeExpression``."""
     name = type_name(column.type, column.charset).upper()
-    if column.type in _BARE_NAMES:
+    if column.type in SIGNLESS_TYPES:
         return name, name
     sign = " UNSIGNED ZEROFILL" if column.zerofill else " UNSIGNED" if column.unsigned else ""
     return name + sign, name + _type_length(column) + sign
@@ -299,33 +240,11 @@ def _scale(column: Column) -> int | None:
     return column.decimal if has_scale and column.decimal >= 0 else None
 
 
-def is_sent(event: DdlEvent) -> bool:
-    """Return whether a kind of DDL has a message."""
-    return bool(ACTIONS[event.action].debezium)
+def table_change(event: DdlEvent, kind: str) -> bytes:
+    """Return the only element of ``tableChanges``; databases and truncations have none.
 
-
-def ddl_payloads(event: DdlEvent, build_ts: int, cluster_id: str) -> tuple[bytes, bytes] | None:
-    """Return key and value of a DDL, ``None`` if its kind is not sent; ``build_ts`` is the wall clock in ms.
-
-    Raises :class:`SchemaError` where TiCDC fails at the statement.
+    Raises :class:`SchemaError` for an event that lacks a table, and the errors of ``redefined_columns``.
     """
-    kind = ACTIONS[event.action].debezium
-    if not kind:
-        return None
-    database = json_object(("databaseName", event.schema))
-    value = _opening(cluster_id, event.schema, event.table, event.commit_ts, build_ts)
-    value += b",%s," % database[1:-1]
-    value += b'"schemaName":null,"ddl":%s,"tableChanges":[%s]}' % (json_string(event.query), _change(event, kind))
-    return database, value
-
-
-def watermark_payloads(ts: int, build_ts: int, cluster_id: str) -> tuple[bytes, bytes]:
-    """Return key and value of the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms."""
-    return b"{}", _opening(cluster_id, "", "", ts, build_ts) + b',"transaction":null,"op":"m"}'
-
-
-def _change(event: DdlEvent, kind: str) -> bytes:
-    """Return the only element of ``tableChanges``; databases and truncations have none."""
     if not event.table or event.action == "truncate table":
         return b""
     table = None
@@ -337,7 +256,7 @@ def _change(event: DdlEvent, kind: str) -> bytes:
                 table=f"{event.schema}.{event.table}",
             )
         table = table_description(event.table_info, event.query)
-    return json_object(("type", kind), ("id", _identity(event)), ("table", table))
+    return json_value({"type": kind, "id": _identity(event), "table": table}, JSONITER)
 
 
 def _identity(event: DdlEvent) -> str:

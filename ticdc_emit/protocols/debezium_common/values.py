@@ -23,13 +23,12 @@ from ticdc_emit.columnar.binary_text import base64_text, little_endian_base64
 from ticdc_emit.columnar.buffers import FEW, to_text
 from ticdc_emit.columnar.decimals import decimal_as_double
 from ticdc_emit.columnar.epochs import EARLIEST_ZONED, clock_micros, date_days, datetime_ticks, zoned_text
-from ticdc_emit.columnar.escape import JSONITER, escape_text
+from ticdc_emit.columnar.escape import JSONITER, escape_one, escape_text, quoted
 from ticdc_emit.columnar.floats import number_text
 from ticdc_emit.columnar.strings import labels_of
 from ticdc_emit.columnar.value_errors import ValueRefused, refuse_any
 from ticdc_emit.columnar.values import text_content
-from ticdc_emit.protocols.connect.encoder import json_content, json_string
-from ticdc_emit.protocols.connect.schema import DebeziumSettings
+from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings
 from ticdc_emit.schema.defaults import normalise_duration, parse_moment
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import (
@@ -82,7 +81,7 @@ _TURN, _CENTURY = 70, 100  # a YEAR below 70 is of 2000, one below 100 of 1900
 
 def literal_default(column: Column) -> bytes:
     """Return the default of text, labels, JSON and vectors as it is stored."""
-    return json_string(_stored(column))
+    return quoted(_stored(column), JSONITER)
 
 
 def number_default(column: Column) -> bytes | None:
@@ -358,7 +357,7 @@ def _shown_value(column: Column, value: Value) -> bytes | None:
     if isinstance(value, bytes) and column.is_binary:
         return base64.b64encode(value)
     if isinstance(value, str | bytes):
-        return json_content(value)
+        return escape_one(value, JSONITER)
     if isinstance(value, int):
         return b"%d" % value
     width = pa.float32() if column.type is MySQLType.FLOAT else pa.float64()
@@ -377,9 +376,9 @@ def _shown_text(column: Column, settings: DebeziumSettings) -> bytes | None:
     if kind is MySQLType.VECTOR_FLOAT32:
         raise _no_value(column)
     if kind in _TEXTS:
-        return json_content(default)
+        return escape_one(default, JSONITER)
     if kind is MySQLType.YEAR:
-        return json_string(default_text(column))
+        return quoted(default_text(column), JSONITER)
     if kind in DATE_TYPES:
         return default_days(column)
     if kind in MOMENT_TYPES:
@@ -414,7 +413,7 @@ def _twice(column: Column, raw: bytes) -> bytes:
         raise _no_value(column)
     if not column.name:
         raise TypeError("this default shows its column's name, which columns of one kind do not share")
-    return base64.b64encode(raw) + b'",%s:"%s' % (json_string(column.name), json_content(raw))
+    return base64.b64encode(raw) + b'",%s:"%s' % (quoted(column.name, JSONITER), escape_one(raw, JSONITER))
 
 
 def _raw(default: str | bytes) -> bytes:
