@@ -126,7 +126,7 @@ def test_ddl_example() -> None:
         f'"es":{physical_ms(_DDL_COMMIT_TS)},"ts":1639633095489,"sql":"drop database if exists test",'
         f'"sqlType":null,"mysqlType":null,"data":null,"old":null,"_tidb":{{"commitTs":{_DDL_COMMIT_TS}}}}}'
     )
-    assert codec.ddl_to_all_partitions is False  # "sent to the partition with index 0"
+    assert codec.options.protocol.spec.ddl_everywhere is False  # "sent to the partition with index 0"
 
 
 @pytest.mark.parametrize(

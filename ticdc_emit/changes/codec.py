@@ -3,7 +3,8 @@
 In: :class:`~ticdc_emit.changes.model.Changes`, DDL, watermarks, tables. Out: :class:`Encoded`, and
 :class:`ControlMessage`. Every protocol is a :class:`Codec` with a :class:`RowEncoder`. What only some have is a
 contract of its own, which the pipeline asks for: keys alone for rows that are too large (:class:`ReducibleRows`),
-schemas that are registered (:class:`RegisteredRows`, :class:`RegisteredControls`), frames that many small groups share
+schemas that are registered (:class:`RegisteredRows`, :class:`RegisteredControls`) or sent
+(:class:`BootstrapCodec`), frames that many small groups share
 (:class:`FramedRows`), and messages of several rows (:class:`PackingCodec`). Of these, an encoder makes the rows; which
 rows come together does not depend on the protocol, and ``pipeline.message_packing`` decides it.
 """
@@ -31,8 +32,6 @@ from ticdc_emit.schema.model import TableInfo
 class Codec(Protocol):
     """A protocol with its options resolved: picklable, free of state."""
 
-    ddl_to_all_partitions: bool
-    """Whether a DDL goes to every partition of its topic, or to partition 0 only."""
     compressed_parts: tuple[str, ...]
     """The parts of every message that ``large-message-handle-compression`` compresses, among ``key`` and ``value``."""
     refuses_large_schemas: bool
@@ -48,13 +47,6 @@ class Codec(Protocol):
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message for the TSO ``ts``, ``None`` if the protocol has none."""
-        ...
-
-    def bootstrap(self, table: TableInfo, build_ts: int) -> ControlMessage | None:
-        """Return the message that shows a table's schema, ``None`` if the protocol has none; its ``commit_ts`` is 0.
-
-        Its null key is one of zero length where the message goes out among the rows (semantics 4.4).
-        """
         ...
 
 
@@ -225,6 +217,18 @@ class RegisteredControls(Codec, Protocol):
 
     def with_headers(self, headers: Mapping[str, bytes]) -> RegisteredControls:
         """Return the codec with these headers by schema text, beside those that it has."""
+        ...
+
+
+@runtime_checkable
+class BootstrapCodec(Codec, Protocol):
+    """A protocol with messages that show a table's schema."""
+
+    def bootstrap(self, table: TableInfo, build_ts: int) -> ControlMessage:
+        """Return the BOOTSTRAP of a table; its ``commit_ts`` is 0.
+
+        Its null key is one of zero length where the message goes out among the rows (semantics 4.4).
+        """
         ...
 
 

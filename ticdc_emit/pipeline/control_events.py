@@ -26,7 +26,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ticdc_emit.changes.codec import ControlMessage
+from ticdc_emit.changes.codec import BootstrapCodec, ControlMessage
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import ConfigError, MessageTooLargeError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
@@ -164,7 +164,8 @@ class ControlEncoder:
         if isinstance(event, Watermark):
             message = codec.watermark(event.ts, clock(event.ts))
         elif isinstance(event, Bootstrap):
-            message = codec.bootstrap(event.table, clock(compose(event.at_ms)))
+            now = clock(compose(event.at_ms))
+            message = codec.bootstrap(event.table, now) if isinstance(codec, BootstrapCodec) else None
         else:
             message = codec.ddl(event, clock(event.commit_ts))
         if message is not None:
@@ -186,7 +187,7 @@ class ControlEncoder:
             return event.targets
         known = self._routed.get(id(event))
         if known is None:
-            targets = router.ddl_targets(event, all_partitions=self.plan.codec.ddl_to_all_partitions)
+            targets = router.ddl_targets(event)
             known = self._routed[id(event)] = event, targets
         return known[1]
 

@@ -66,7 +66,8 @@ class RowEvent:
     if the message has only that. ``schema_version`` (Simple) is a TSO.
 
     ``handle_key_only``: the images hold only the handle key; ``claim_check``: where the whole message is stored, if it
-    was not read. ``message``: the protocol's own record (``CanalRow``, ``SimpleRow``, ``AvroRow``, ``DebeziumRow``).
+    was not read. ``message``: the protocol's own record (``CanalRow``, ``OpenRow``, ``SimpleRow``, ``AvroRow``,
+    ``DebeziumRow``).
     """
 
     schema: str
@@ -141,6 +142,18 @@ _REQUIRED: Any = object()
 _T = TypeVar("_T")
 _LAST_MS = physical_ms(MAX_TSO)
 _PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+def _go_whole(text: str) -> int | float:
+    return -0.0 if text == "-0" else int(text)
+
+
+def _go_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a JSON number")
+
+
+GO_NUMBERS: Mapping[str, Any] = {"parse_int": _go_whole, "parse_constant": _go_constant}
+"""The hooks that read Go's numbers: it prints a float's negative zero as an integer, and no NaN or infinity."""
 
 
 def document(text: bytes, part: str, **hooks: Any) -> dict[str, Any]:

@@ -92,13 +92,15 @@ _BY_TABLE = PartitionRule()
 class Router:
     """Routes by the changefeed's dispatchers; without any, by table into the default topic.
 
-    ``partitions``: the partition count of every possible target topic.
+    ``partitions``: the partition count of every possible target topic. ``ddl_everywhere``: DDL goes to every partition
+    of its topic, otherwise to the first one.
     """
 
     default_topic: str
     partitions: Mapping[str, int]
     routes: tuple[_Route, ...] = ()
     switches: RoutingSwitches = RoutingSwitches()
+    ddl_everywhere: bool = True
 
     @classmethod
     def of(cls, changefeed: ChangefeedConfig, partitions: Mapping[str, int]) -> Router:
@@ -112,7 +114,7 @@ class Router:
             )
             for rule in changefeed.dispatchers
         )
-        return cls(changefeed.kafka.topic, dict(partitions), routes, switches)
+        return cls(changefeed.kafka.topic, dict(partitions), routes, switches, protocol.spec.ddl_everywhere)
 
     def topic(self, schema: str, table: str) -> str:
         """Return the topic of a table's rows, and of the DDL that keeps its name."""
@@ -132,10 +134,10 @@ class Router:
         schema, table = (event.schema, event.table) if before is None else (before.schema, before.name)
         return self.topic(schema, table) if table else self.default_topic
 
-    def ddl_targets(self, event: DdlEvent, *, all_partitions: bool) -> tuple[Target, ...]:
-        """Every partition of the DDL's topic, or partition 0 only (Canal-JSON)."""
+    def ddl_targets(self, event: DdlEvent) -> tuple[Target, ...]:
+        """Return the topic-partitions of a DDL."""
         topic = self.ddl_topic(event)
-        return self.targets(topic) if all_partitions else ((topic, 0),)
+        return self.targets(topic) if self.ddl_everywhere else ((topic, 0),)
 
     def targets(self, topic: str) -> tuple[Target, ...]:
         """Every partition of a topic; :class:`~ticdc_emit.errors.UnknownTopicError` for one without a known count."""

@@ -59,9 +59,9 @@ def test_an_event_is_routed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     routed: list[DdlEvent] = []
     route = Router.ddl_targets
 
-    def counting(router: Router, event: DdlEvent, *, all_partitions: bool) -> tuple[tuple[str, int], ...]:
+    def counting(router: Router, event: DdlEvent) -> tuple[tuple[str, int], ...]:
         routed.append(event)
-        return route(router, event, all_partitions=all_partitions)
+        return route(router, event)
 
     monkeypatch.setattr(Router, "ddl_targets", counting)
     announcer = ControlEncoder(plan)

@@ -90,11 +90,11 @@ def test_exchange_partition_goes_to_either_table_by_profile() -> None:
 
 def test_ddl_goes_to_partition_0_or_everywhere() -> None:
     made = ddl("create database", "d", "")
-    assert ROUTER.ddl_targets(made, all_partitions=False) == (("default", 0),)
-    assert ROUTER.ddl_targets(made, all_partitions=True) == ROUTER.targets("default")
+    assert replace(ROUTER, ddl_everywhere=False).ddl_targets(made) == (("default", 0),)
+    assert ROUTER.ddl_targets(made) == ROUTER.targets("default")
     event = ddl("drop table", "sales", "tmp")
-    assert ROUTED.ddl_targets(event, all_partitions=False) == (("rest", 0),)
-    assert ROUTED.ddl_targets(event, all_partitions=True) == (("rest", 0), ("rest", 1), ("rest", 2))
+    assert replace(ROUTED, ddl_everywhere=False).ddl_targets(event) == (("rest", 0),)
+    assert ROUTED.ddl_targets(event) == (("rest", 0), ("rest", 1), ("rest", 2))
 
 
 def test_the_targets_of_a_topic_are_its_partitions() -> None:

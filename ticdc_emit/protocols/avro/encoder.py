@@ -469,7 +469,6 @@ class Avro:
 
     options: CodecConfig
     switches: AvroSwitches
-    ddl_to_all_partitions: bool = True
     compressed_parts: tuple[str, ...] = ()
     refuses_large_schemas: bool = False
 
@@ -493,9 +492,6 @@ class Avro:
         """Return the watermark message, without a wall-clock time; ``None`` without ``avro-enable-watermark``."""
         on = self.options.avro_enable_watermark
         return ControlMessage(None, WATERMARK + ts.to_bytes(8, "big"), ts) if on else None
-
-    def bootstrap(self, table: TableInfo, build_ts: int) -> None:
-        """Return nothing: the protocol has no schema messages."""
 
 
 def make_codec(changefeed: ChangefeedConfig) -> Avro:

@@ -169,7 +169,7 @@ class CanalJsonRows:
     def overhead(self) -> int:
         """Bytes besides the values: a column's name is in sqlType, mysqlType, old and data."""
         texts = sum(max(column.flen, 0) for column in self.table.whole_primary_key)
-        row_key = _ROW_KEY_BYTES + _BYTES_OF_KEY_CHARACTER * texts if self.options.output_row_key else 0
+        row_key = _ROW_KEY_BYTES + _BYTES_OF_KEY_CHARACTER * texts if self._shows_row_keys else 0
         return json_overhead(self.table, name_uses=4) + row_key
 
     @cached_property
@@ -293,7 +293,6 @@ class CanalJson:
 
     options: CodecConfig
     switches: CanalJsonSwitches
-    ddl_to_all_partitions: bool = False
     compressed_parts: tuple[str, ...] = ("value",)
     refuses_large_schemas: bool = False
 
@@ -317,7 +316,7 @@ class CanalJson:
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, ``None`` without ``enable-tidb-extension``."""
-        if not self.options.enable_tidb_extension:
+        if not self.options.sends_watermarks:
             return None
         value = _envelope(
             "",
@@ -331,9 +330,6 @@ class CanalJson:
             with_extension=True,
         )
         return ControlMessage(None, value, ts)
-
-    def bootstrap(self, table: TableInfo, build_ts: int) -> None:
-        """Return nothing: the protocol has no schema messages."""
 
 
 def make_codec(changefeed: ChangefeedConfig) -> CanalJson:

@@ -1,8 +1,8 @@
 """Debezium messages in JSON, read.
 
 In: key and value of a Kafka record, JSON with or without a schema. Out: rows, DDL and watermarks as
-``protocols.debezium_common.records`` defines them, and their events. That module never sees the bytes; here is what only JSON
-has: text, the schema inside the message, and values by that schema (:func:`typed_image`):
+``protocols.debezium_common.records`` defines them, and their events. That module never sees the bytes; here is what
+only JSON has: text, the schema inside the message, and values by that schema (:func:`typed_image`):
 
 ==================================== ================================================================================
 BIT(1)                               bool
@@ -27,7 +27,7 @@ import datetime as dt
 import struct
 from base64 import b64decode
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from ticdc_emit.protocols.canonical_text import BINARY_TYPES, Convert, by_column, converted, per_object
 from ticdc_emit.protocols.debezium_common.records import (
@@ -46,6 +46,7 @@ from ticdc_emit.protocols.debezium_common.records import (
 from ticdc_emit.protocols.debezium_common.schema import MICRO_TIMESTAMP
 from ticdc_emit.protocols.decoder import MAX_DECOMPRESSED_BYTES, EventReader, ReaderInputs, Recognizer, decompressor
 from ticdc_emit.protocols.events import (
+    GO_NUMBERS,
     DecodeError,
     Event,
     Image,
@@ -219,8 +220,7 @@ class DebeziumReader:
         """Return payload and schema."""
         if not data:
             raise DecodeError(f"a Debezium message has a {part}", part=part)
-        hooks = {"object_pairs_hook": _first_of_each, "parse_int": _whole, "parse_constant": _no_number}
-        members = document(self._unpacked(data), part, **hooks)
+        members = document(self._unpacked(data), part, object_pairs_hook=_first_of_each, **GO_NUMBERS)
         if ("schema" in members) != self._has_schema:
             raise DecodeError(
                 f"the {part} has {'no' if self._has_schema else 'a'} schema",
@@ -239,15 +239,6 @@ def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for name, value in pairs:
         members.setdefault(name, value)
     return members
-
-
-def _whole(text: str) -> int | float:
-    """Keep the sign of a float's negative zero, which is printed as an integer."""
-    return -0.0 if text == "-0" else int(text)
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a number")
 
 
 def _source(members: Mapping[str, Any]) -> DebeziumSource:

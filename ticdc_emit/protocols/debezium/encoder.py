@@ -213,12 +213,16 @@ class DebeziumRows:
 
     table: TableInfo
     settings: DebeziumSettings
-    reads_old: bool = True
     refuses_large: ClassVar[bool] = False
+
+    @property
+    def reads_old(self) -> bool:
+        """Whether updates show what was before."""
+        return self.settings.codec.output_old_value
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out derived values: a schema can be larger than its table."""
-        return {"table": self.table, "settings": self.settings, "reads_old": self.reads_old}
+        return {"table": self.table, "settings": self.settings}
 
     @cached_property
     def overhead(self) -> int:
@@ -356,12 +360,11 @@ class Debezium:
     """The codec (see ``changes.codec.Codec``)."""
 
     settings: DebeziumSettings
-    ddl_to_all_partitions: bool = True
     compressed_parts: tuple[str, ...] = ("key", "value")
     refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> DebeziumRows:
-        return DebeziumRows(table, self.settings, reads_old=self.settings.codec.output_old_value)
+        return DebeziumRows(table, self.settings)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
         """Return the message of a DDL, ``None`` for the kinds that the protocol does not send.
@@ -379,7 +382,7 @@ class Debezium:
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, ``None`` without ``enable-tidb-extension``."""
         codec, cluster_id = self.settings.codec, self.settings.cluster_id
-        if not codec.enable_tidb_extension:
+        if not codec.sends_watermarks:
             return None
         key, value = watermark_payloads(ts, build_ts, cluster_id)
         schemas: tuple[bytes | None, bytes | None] = (None, None)
@@ -387,9 +390,6 @@ class Debezium:
             prefix = f"{sanitize(cluster_id)}.watermark"
             schemas = key_schema(prefix, []), _envelope(prefix, source_schema(self.settings))
         return ControlMessage(_message(key, schemas[0]), _message(value, schemas[1]), ts)
-
-    def bootstrap(self, table: TableInfo, build_ts: int) -> None:
-        """Return nothing: rows contain their schema."""
 
 
 def make_codec(changefeed: ChangefeedConfig) -> Debezium:

@@ -1,9 +1,9 @@
 """Debezium messages in Avro, read.
 
 In: key and value of a Kafka record, and schema texts as a registry has them. Out: rows, DDL and watermarks as
-``protocols.debezium_common.records`` defines them, and their events. A row's schema is an envelope with two images of one row
-and its source, or a flat key. It is foreign input and could nest without limit, so any other schema is refused before
-decoding. Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (toAvroSchema).
+``protocols.debezium_common.records`` defines them, and their events. A row's schema is an envelope with two images of
+one row and its source, or a flat key. It is foreign input and could nest without limit, so any other schema is refused
+before decoding. Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (toAvroSchema).
 """
 
 from __future__ import annotations

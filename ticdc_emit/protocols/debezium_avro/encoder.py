@@ -60,10 +60,14 @@ class DebeziumAvroRows(RowsWithHeaders):
     """The row encoder of one table version (see ``changes.codec.RegisteredRows``)."""
 
     settings: DebeziumSettings
-    reads_old: bool = True
     refuses_large: ClassVar[bool] = False
     registers_refused: ClassVar[bool] = False
     names_records: ClassVar[bool] = True
+
+    @property
+    def reads_old(self) -> bool:
+        """Whether updates show what was before."""
+        return self.settings.codec.output_old_value
 
     @cached_property
     def overhead(self) -> int:
@@ -267,12 +271,11 @@ class DebeziumAvro:
 
     settings: DebeziumSettings
     headers: Mapping[str, bytes] = field(default_factory=dict)
-    ddl_to_all_partitions: bool = True
     compressed_parts: tuple[str, ...] = ()
     refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> DebeziumAvroRows:
-        return DebeziumAvroRows(table, self.settings, reads_old=self.settings.codec.output_old_value)
+        return DebeziumAvroRows(table, self.settings)
 
     def control_schemas(self, event: DdlEvent | None) -> Mapping[str, str]:
         """Return the schema texts of a DDL or a watermark (``None``) by subject, in order of registration; none without
@@ -306,9 +309,6 @@ class DebeziumAvro:
             return None
         cluster_id = self.settings.cluster_id
         return _message(_of_watermarks(cluster_id), watermark_payloads(ts, build_ts, cluster_id), self.headers, ts)
-
-    def bootstrap(self, table: TableInfo, build_ts: int) -> None:
-        """Return nothing: the registry has the schemas."""
 
 
 def make_codec(changefeed: ChangefeedConfig) -> DebeziumAvro:

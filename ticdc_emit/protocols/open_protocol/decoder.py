@@ -31,6 +31,7 @@ from ticdc_emit.protocols.decoder import (
     decompressor,
 )
 from ticdc_emit.protocols.events import (
+    GO_NUMBERS,
     DdlEvent,
     DecodeError,
     Event,
@@ -42,19 +43,17 @@ from ticdc_emit.protocols.events import (
     member,
     tso,
 )
+from ticdc_emit.protocols.open_protocol.schema import LENGTH_BYTES, VERSION, Flag, Kind, frame, key_frame
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import BLOB_TYPES, CHAR_TYPES, FLOAT_TYPES, LABEL_TYPES, WHOLE_TYPES, MySQLType
 
-_LENGTH = 8
-_VERSION = (1).to_bytes(_LENGTH, "big")
-
 
 def contents(key: bytes | None, value: bytes | None) -> list[tuple[bytes, bytes]]:
     """Return keys and values without their frames. Raises :class:`DecodeError` for a record without frames."""
-    if key is None or not key.startswith(_VERSION):
+    if key is None or not key.startswith(VERSION):
         raise DecodeError("a key of Open Protocol begins with version 1", part="key")
-    keys, values = _unframed(key, len(_VERSION), "key"), _unframed(value or b"", 0, "value")
+    keys, values = _unframed(key, len(VERSION), "key"), _unframed(value or b"", 0, "value")
     if len(keys) != len(values) or not keys:
         raise DecodeError(f"the record has {len(keys)} keys and {len(values)} values", part="value")
     return list(zip(keys, values, strict=True))
@@ -65,26 +64,19 @@ def records_of(key: bytes | None, value: bytes | None) -> list[Part]:
     parts = contents(key, value)
     if len(parts) == 1:
         return [(key, value)]
-    return [(_VERSION + _framed(own), _framed(content)) for own, content in parts]
-
-
-def _framed(content: bytes) -> bytes:
-    return len(content).to_bytes(_LENGTH, "big") + content
+    return [(key_frame(own), frame(content)) for own, content in parts]
 
 
 def _unframed(data: bytes, start: int, part: str) -> list[bytes]:
     parts = []
     while start < len(data):
-        begin = start + _LENGTH
+        begin = start + LENGTH_BYTES
         end = begin + int.from_bytes(data[start:begin], "big")
         if begin > len(data) or end > len(data):
             raise DecodeError(f"a frame of the {part} is longer than the {part}", part=part)
         parts.append(data[begin:end])
         start = end
     return parts
-
-
-_BINARY, _UNSIGNED = 1, 128
 
 
 class OpenColumn(NamedTuple):
@@ -97,11 +89,11 @@ class OpenColumn(NamedTuple):
     @property
     def is_binary(self) -> bool:
         """Whether the column's charset is ``binary``, which is also that of numbers."""
-        return bool(self.flags & _BINARY)
+        return bool(self.flags & Flag.BINARY)
 
     @property
     def is_unsigned(self) -> bool:
-        return bool(self.flags & _UNSIGNED)
+        return bool(self.flags & Flag.UNSIGNED)
 
 
 class OpenRow(NamedTuple):
@@ -225,7 +217,6 @@ def unquoted(text: str) -> bytes:
     return b"".join([*parts, text[end:].encode()])
 
 
-_ROW, _DDL, _WATERMARK = 1, 2, 3
 _OF_COLUMN = frozenset("thfv")
 _VALUES = frozenset({str, int, float, type(None)})
 _Told: TypeAlias = "list[tuple[str, Any, Any, Any]]"
@@ -265,17 +256,17 @@ class OpenProtocolReader:
     def _message(self, key: bytes, value: bytes) -> OpenMessage:
         key_members = document(key, "key")
         commit_ts, kind = tso(key_members, "ts"), member(key_members, "t", int, part="key")
-        if kind == _WATERMARK:
+        if kind == Kind.WATERMARK:
             if value:
                 raise DecodeError("a watermark has no value", part="value")
             return OpenWatermark(commit_ts)
         schema, table = member(key_members, "scm", str, "", part="key"), member(key_members, "tbl", str, "", part="key")
-        if kind == _DDL:
+        if kind == Kind.DDL:
             value_members = document(self._unpacked(value), "value")
             return OpenDdl(schema, table, member(value_members, "q", str), member(value_members, "t", int), commit_ts)
-        if kind != _ROW:
+        if kind != Kind.ROW:
             raise DecodeError(f"{kind} is not a kind of Open Protocol messages", part="key")
-        value_members = document(self._unpacked(value), "value", parse_int=_whole_number, parse_constant=_no_number)
+        value_members = document(self._unpacked(value), "value", **GO_NUMBERS)
         op, shown, before = _images(value_members)
         data, columns = _values(shown, "d" if op == "delete" else "u"), self._columns(schema, table, shown)
         old = None
@@ -331,15 +322,6 @@ def _values(image: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _column(column: Mapping[str, Any]) -> OpenColumn:
     return OpenColumn(member(column, "t", int), member(column, "f", int), member(column, "h", bool, False))
-
-
-def _whole_number(text: str) -> int | float:
-    """Return a number without fraction; as a DOUBLE it may be negative zero."""
-    return -0.0 if text == "-0" else int(text)
-
-
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is not a JSON number")
 
 
 class OpenEvents(EventReader):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import IntFlag
 from functools import cached_property, partial, reduce
 from typing import ClassVar, NamedTuple
 
@@ -30,6 +29,7 @@ from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
 from ticdc_emit.config.lineages import OpenSwitches
 from ticdc_emit.errors import SchemaError
+from ticdc_emit.protocols.open_protocol.schema import VERSION, Flag, Kind, frame, key_frame
 from ticdc_emit.protocols.row_images import Members
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
@@ -39,20 +39,6 @@ from ticdc_emit.sql.types import BINARY_CHARSET, BLOB_TYPES, FLOAT_TYPES, INT64_
 def writer_of(switches: OpenSwitches) -> JsonWriter:
     """Return the characters that the lineage's JSON library escapes."""
     return GO_STD if switches.json == "encoding/json" else JSONITER
-
-
-class Flag(IntFlag):
-    """The flags of a column."""
-
-    NONE = 0
-    BINARY = 1
-    HANDLE_KEY = 2
-    GENERATED = 4
-    PRIMARY_KEY = 8
-    UNIQUE_KEY = 16
-    MULTIPLE_KEY = 32
-    NULLABLE = 64
-    UNSIGNED = 128
 
 
 def column_flags(table: TableInfo, column: Column, *, marks_generated: bool) -> int:
@@ -185,15 +171,12 @@ def _nulled(changes: Changes, column: Column, rows: Mask) -> Mask | None:
     return rows & nulls
 
 
-_VERSION = (1).to_bytes(LENGTH_BYTES, "big")
-
-
 @dataclass(frozen=True)
 class OpenPacking:
     """See ``changes.codec.Packing``. ``max_rows``: ``max-batch-size``."""
 
     max_rows: int
-    shared: int = len(_VERSION)
+    shared: int = len(VERSION)
 
     def changed(self, values: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
         """Return values with what is in their frames changed; an empty one is that of a watermark."""
@@ -203,17 +186,7 @@ class OpenPacking:
 
     def joined(self, keys: pa.Array, values: pa.Array, starts: Starts) -> tuple[pa.Array, pa.Array]:
         """Return the frames of each message's rows, after one version."""
-        return joined(keys, starts, _VERSION), joined(values, starts)
-
-
-def framed_key(key: bytes) -> bytes:
-    """Return one key in its frame."""
-    return _VERSION + framed_value(key)
-
-
-def framed_value(value: bytes) -> bytes:
-    """Return one value in its frame."""
-    return len(value).to_bytes(LENGTH_BYTES, "big") + value
+        return joined(keys, starts, VERSION), joined(values, starts)
 
 
 _KEY_BYTES = 256  # of a key, but for the names and a location
@@ -354,7 +327,6 @@ class OpenProtocol:
     options: CodecConfig
     switches: OpenSwitches
     packing: OpenPacking
-    ddl_to_all_partitions: bool = True
     compressed_parts: tuple[str, ...] = ("value",)
     refuses_large_schemas: bool = False
 
@@ -364,16 +336,13 @@ class OpenProtocol:
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
         """Return the message of a DDL. The statement is printed as given."""
         names = name_members(event.schema, event.table, self.switches)
-        key = b'{"ts":%d%s,"t":2}' % (event.commit_ts, names)
+        key = b'{"ts":%d%s,"t":%d}' % (event.commit_ts, names, Kind.DDL)
         value = b'{"q":%s,"t":%d}' % (quoted(event.query, writer_of(self.switches)), event.action_code)
-        return ControlMessage(framed_key(key), framed_value(value), event.commit_ts)
+        return ControlMessage(key_frame(key), frame(value), event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage:
         """Return the watermark message."""
-        return ControlMessage(framed_key(b'{"ts":%d,"t":3}' % ts), framed_value(b""), ts)
-
-    def bootstrap(self, table: TableInfo, build_ts: int) -> None:
-        """Return nothing: the protocol has no schema messages."""
+        return ControlMessage(key_frame(b'{"ts":%d,"t":%d}' % (ts, Kind.WATERMARK)), frame(b""), ts)
 
 
 def make_codec(changefeed: ChangefeedConfig) -> OpenProtocol:

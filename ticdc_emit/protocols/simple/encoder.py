@@ -536,7 +536,6 @@ class Simple:
     options: CodecConfig
     location: str
     switches: SimpleSwitches
-    ddl_to_all_partitions: bool = True
     compressed_parts: tuple[str, ...] = ("value",)
     refuses_large_schemas: bool = True
 

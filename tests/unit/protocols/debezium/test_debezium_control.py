@@ -257,10 +257,8 @@ def test_make_codec_reads_the_changefeed() -> None:
         *(True, True),
         False,
     )
-    assert codec.ddl_to_all_partitions
     assert pickle.loads(pickle.dumps(codec)) == codec
     info = table_of(T)
-    assert codec.bootstrap(info, BUILD_TS) is None
     assert not codec.rows(info).reads_old
     plain = make_codec(load_changefeed("memory://x/?protocol=debezium")).settings
     assert plain == DebeziumSettings(plain.codec)

@@ -317,7 +317,7 @@ _GOOD_KEY, _GOOD = json.dumps(_KEY).encode(), _message(_INT, "1")
         (b"\xff", _GOOD, "not JSON"),
         (_GOOD_KEY, b"{", "not JSON"),
         (_GOOD_KEY, b"[]", "not a JSON object"),
-        (_GOOD_KEY, _message({"type": "double"}, "NaN"), "NaN is not a number"),
+        (_GOOD_KEY, _message({"type": "double"}, "NaN"), "NaN is not a JSON number"),
         (b'{"payload":{}}', _GOOD, "the key has no schema"),
         (_GOOD_KEY, b'{"payload":{}}', "the value has no schema"),
         (_GOOD_KEY, b'{"schema":{}}', "lacks a member"),

@@ -201,7 +201,6 @@ def test_a_changefeed_makes_the_codec() -> None:
     assert (codec.options.encoding_format, codec.location) == ("avro", "Asia/Tokyo")
     assert codec.options.enable_row_checksum
     assert codec.refuses_large_schemas
-    assert codec.ddl_to_all_partitions
     assert pickle.loads(pickle.dumps(codec)) == codec
 
 

@@ -1,0 +1,43 @@
+"""Open Protocol: what encoder and decoder both know of a message's frame, its kinds, and the flags of a column.
+
+A key is the version, then a frame for each row; a value is a frame for each row. Rule source: "TiCDC Open Protocol".
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+LENGTH_BYTES = 8
+VERSION = (1).to_bytes(LENGTH_BYTES, "big")
+
+
+class Kind(IntEnum):
+    """What a message is: the member ``t`` of its key."""
+
+    ROW = 1
+    DDL = 2
+    WATERMARK = 3
+
+
+class Flag(IntFlag):
+    """The flags of a column."""
+
+    NONE = 0
+    BINARY = 1
+    HANDLE_KEY = 2
+    GENERATED = 4
+    PRIMARY_KEY = 8
+    UNIQUE_KEY = 16
+    MULTIPLE_KEY = 32
+    NULLABLE = 64
+    UNSIGNED = 128
+
+
+def frame(content: bytes) -> bytes:
+    """Return a key or a value after its length."""
+    return len(content).to_bytes(LENGTH_BYTES, "big") + content
+
+
+def key_frame(key: bytes) -> bytes:
+    """Return the only key of a record in its frame, after the version."""
+    return VERSION + frame(key)
