@@ -1,7 +1,8 @@
 """TiCDC's protocols: their names, and what the rest of the library must know about each.
 
 A protocol of this library is a package in ``protocols/``, whose ``encoder.py`` writes it and whose ``decoder.py`` reads
-it, and a :class:`ProtocolSpec` beside its name in :class:`Protocol`. No other code compares protocol names.
+it, and a :class:`ProtocolSpec` beside its name in :class:`Protocol`, which other code reads. Only options and commands
+of one protocol name it.
 """
 
 from __future__ import annotations

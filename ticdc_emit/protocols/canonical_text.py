@@ -51,7 +51,7 @@ def converted(image: Mapping[str, Any], converts: Mapping[str, Convert], *, tabl
     return texts
 
 
-def decimal_text(value: Decimal | str, scale: int) -> str:
+def decimal_of_scale(value: Decimal | str, scale: int) -> str:
     """Return a DECIMAL with all the digits of its scale."""
     return format(Decimal(value).quantize(Decimal(1).scaleb(-scale), context=_DIGITS), "f")
 

@@ -17,7 +17,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ticdc_emit.errors import SchemaError, UnknownTableError
-from ticdc_emit.protocols.canonical_text import decimal_text, in_zone, raw_text
+from ticdc_emit.protocols.canonical_text import decimal_of_scale, in_zone, raw_text
 from ticdc_emit.protocols.events import (
     FAULTS,
     OTHER_TABLES,
@@ -129,7 +129,7 @@ def _number_or_time(column: Column, text: str, zone: str) -> str | object:
     if kind in FLOAT_TYPES:
         return float_text(float(text), single=kind is MySQLType.FLOAT)
     if kind is MySQLType.NEWDECIMAL:
-        return decimal_text(text.strip(), column.fraction_digits)
+        return decimal_of_scale(text.strip(), column.fraction_digits)
     if kind is MySQLType.YEAR:
         year = int(text)
         return str(year + (2000 if year < 70 else 1900) if 0 < year < 100 or (year == 0 and len(text) != 4) else year)
@@ -173,7 +173,7 @@ def _conversion(old: Column, new: Column) -> tuple[bool, Callable[[str], str] | 
         single = MySQLType.FLOAT in (old.type, kind)
         return True, lambda text: float_text(_single(text) if single else float(text), single=kind is MySQLType.FLOAT)
     if kind is MySQLType.NEWDECIMAL and old.type in INTEGER_TYPES | {kind} and more >= 0:
-        return True, lambda text: decimal_text(text, digits)
+        return True, lambda text: decimal_of_scale(text, digits)
     if kind is not old.type:
         return False, None
     if kind in FSP_TYPES:

@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any
 
 from ticdc_emit.json_depth import parsed
-from ticdc_emit.protocols.canonical_text import Convert, converted, decimal_text, raw_text
+from ticdc_emit.protocols.canonical_text import Convert, converted, decimal_of_scale, raw_text
 from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableName, TableRows, Tables
 from ticdc_emit.protocols.debezium_avro.schema import DECIMAL, ENVELOPE, ddl_schemas, watermark_schemas
 from ticdc_emit.protocols.debezium_common.records import (
@@ -340,7 +340,7 @@ class DebeziumAvroEvents(EventReader):
 def _convert(field: DebeziumField, own: Column | None, zone: str) -> Convert | None:
     if field.semantic_type == DECIMAL:
         scale = int(field.parameters["scale"])
-        return lambda value: decimal_text(value, scale)
+        return lambda value: decimal_of_scale(value, scale)
     if field.type == "bytes":
         return _bits if field.semantic_type else raw_text
     if field.semantic_type is None and field.type == "string":

@@ -18,7 +18,7 @@ from ticdc_emit.protocols.canonical_text import (
     BINARY_TYPES,
     Convert,
     clock_text,
-    decimal_text,
+    decimal_of_scale,
     in_zone,
     moment_text,
 )
@@ -66,7 +66,7 @@ class DebeziumSource:
     """The source of a message. ``name`` and ``cluster_id`` are TiCDC's cluster id.
 
     ``db`` and ``table`` are empty for a watermark, ``table`` for the DDL of a database. Members that only MySQL has
-    (``server_id``, ``gtid``, ``file``, ``pos``, ``row``, ``thread``, ``query``) is 0, empty or ``None``. ``start_ts``
+    (``server_id``, ``gtid``, ``file``, ``pos``, ``row``, ``thread``, ``query``) are 0, empty or ``None``. ``start_ts``
     (TSO): only in rows, with ``debezium-include-start-ts``.
     """
 
@@ -273,7 +273,7 @@ def debezium_convert(column: Column, zone: str) -> Convert | None:
         single = kind is MySQLType.FLOAT
         return lambda value: float_text(value, single=single)
     if kind is MySQLType.NEWDECIMAL:
-        return lambda value: decimal_text(repr(value), fsp)
+        return lambda value: decimal_of_scale(repr(value), fsp)
     if kind is MySQLType.BIT:
         return _bits
     if kind is MySQLType.YEAR:

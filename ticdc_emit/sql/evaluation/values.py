@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.errors import shown
+from ticdc_emit.sql.decimal_text import decimal_text
 from ticdc_emit.sql.inference.operands import Coercibility, Operand
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
@@ -39,8 +40,6 @@ from ticdc_emit.sql.types import (
 Data: TypeAlias = "pa.Array | pa.Scalar"
 
 MAX_DIGITS = 76  # of Arrow's widest decimal
-_PLAIN_SCALE = 6  # Arrow prints decimals near zero with an exponent from the next scale on
-_AS_TEXT = pc.CastOptions.safe(pa.string())
 _INT64, _UINT64 = 1 << 63, 1 << 64
 _BIGINT_DIGITS = 20
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -286,18 +285,6 @@ def _text_of_decimal(data: Data) -> Data:
     if isinstance(data, pa.Array):
         return decimal_text(data)
     return map_values(lambda number: format(number, "f"), pa.string(), data)
-
-
-def decimal_text(values: pa.Array) -> pa.Array:
-    """Return TiDB's text of a decimal array; nulls stay null."""
-    text, scale = pc.call_function("cast", [values], _AS_TEXT), values.type.scale
-    if scale <= _PLAIN_SCALE:
-        return text
-    scientific = pc.match_substring(text, "E")
-    if not pc.any(scientific).as_py():
-        return text
-    plain = [f"{value:.{scale}f}" for value in values.filter(scientific).to_pylist() if value is not None]
-    return pc.replace_with_mask(text, scientific.fill_null(False), pa.array(plain, pa.string()))
 
 
 # -- collations --------------------------------------------------------------------------------------------------------
