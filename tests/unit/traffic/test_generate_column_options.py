@@ -14,7 +14,7 @@ import pytest
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate.changes import TrafficPlan, plan_traffic
-from ticdc_emit.traffic.generate.column_options import Control, controls_of, pattern_parts
+from ticdc_emit.traffic.generate.column_options import ColumnOptions, options_by_column, pattern_parts
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.tables import source_tables
 
@@ -28,9 +28,9 @@ create table shop.users (id int primary key, status varchar(10));
 """
 
 
-def controls(columns: Any) -> dict[str, Control]:
+def options_of(columns: Any) -> dict[str, ColumnOptions]:
     tables = source_tables(catalog_from_sql(SQL), SQL)
-    return {f"{table[1]}.{column}": each for (table, column), each in controls_of(columns, tables).items()}
+    return {f"{table[1]}.{column}": each for (table, column), each in options_by_column(columns, tables).items()}
 
 
 def rows_of(plan: TrafficPlan, count: int = 400) -> list[dict[str, Any]]:
@@ -61,8 +61,8 @@ def test_a_file_says_what_a_mapping_says(tmp_path: Path) -> None:
         """,
         encoding="utf-8",
     )
-    found = controls(file)
-    assert found == controls(
+    found = options_of(file)
+    assert found == options_of(
         {
             "shop.orders.total": {"range": (5, 99.99), "distribution": "zipf", "nulls": 0.25},
             "shop.orders": {"status": {"labels": ["new", "void"], "weights": [9, 1]}},
@@ -70,7 +70,7 @@ def test_a_file_says_what_a_mapping_says(tmp_path: Path) -> None:
             "day": {"range": [dt.date(2026, 1, 1), "2026-01-31"]},
         }
     )
-    assert found["orders.total"] == Control(500, 9_500, distribution="zipf", nulls=0.25)
+    assert found["orders.total"] == ColumnOptions(500, 9_500, distribution="zipf", nulls=0.25)
     assert (found["orders.placed"].count, found["orders.day"].count) == (1001, 31)
 
 
@@ -126,17 +126,17 @@ def test_a_file_says_what_a_mapping_says(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_obeyed_is_refused_with_its_place(column: str, options: dict[str, Any], why: str) -> None:
     with pytest.raises(ConfigError, match=why):
-        controls({column: options})
+        options_of({column: options})
 
 
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("[a", encoding="utf-8")
     with pytest.raises(ConfigError, match="is not TOML"):
-        controls(tmp_path / "bad.toml")
+        options_of(tmp_path / "bad.toml")
     with pytest.raises(ConfigError, match="cannot read the file of columns"):
-        controls(str(tmp_path / "no.toml"))
+        options_of(str(tmp_path / "no.toml"))
     with pytest.raises(ConfigError, match=r"'range' is not in the table of a column.*\[schema.table.column\]"):
-        controls({"range": [1, 2]})
+        options_of({"range": [1, 2]})
 
 
 def test_keys_decide_their_own_values() -> None:

@@ -99,7 +99,7 @@ def test_settings_out_of_range_are_refused(wrong: dict[str, object]) -> None:
 
 def test_tables_are_chosen_by_name() -> None:
     plan = planned(sample_schema("sysbench"), tables=("sbtest.sbtest3",))
-    assert plan.typed
+    assert plan.is_typed
     assert plan.tables[0].info.name == "sbtest3"
     with pytest.raises(UnknownTableError):
         planned(sample_schema("sysbench"), tables=("sbtest.nope",))

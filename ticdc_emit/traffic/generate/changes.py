@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.hints import names
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
@@ -33,7 +34,7 @@ from ticdc_emit.traffic.generate.arrays import (
     units,
     with_nulls,
 )
-from ticdc_emit.traffic.generate.column_options import Columns, Control, Controls, controls_of
+from ticdc_emit.traffic.generate.column_options import ColumnOptions, Columns, OptionsByColumn, options_by_column
 from ticdc_emit.traffic.generate.cycle import Clock, Cycle, lay_out
 from ticdc_emit.traffic.generate.ddl import AddedColumn, plan_ddl
 from ticdc_emit.traffic.generate.generated_columns import GeneratedColumns
@@ -80,7 +81,7 @@ class _Images:
 
 
 class TableChanges:
-    """The changes of table ``number`` of the cycle; ``keys``, ``controls``: of all tables."""
+    """The changes of table ``number`` of the cycle; ``keys``, ``options``: of all tables."""
 
     def __init__(
         self,
@@ -91,7 +92,7 @@ class TableChanges:
         seed: int,
         added: Sequence[AddedColumn] = (),
         time_zone: str = "UTC",
-        controls: Controls | None = None,
+        options: OptionsByColumn | None = None,
     ) -> None:
         self.number = number
         self._own = list(keys.values())[number]
@@ -101,12 +102,12 @@ class TableChanges:
         self._seed = seed
         self.added = added
         self._time_zone = time_zone
-        self._controls = controls or {}
+        self._options = options or {}
         self.info: TableInfo = self._own.table.info
         columns = [column for column in self.info.row_columns if column.generated is None]
         self._constant_columns = [column for column in columns if column.name in self._own.roles or is_constant(column)]
         self._varying_columns = [column for column in columns if column not in self._constant_columns]
-        own = {column: each for (table, column), each in self._controls.items() if table == self._own.table.name}
+        own = {column: each for (table, column), each in self._options.items() if table == self._own.table.name}
         self._always_changing = always_changing_column(self._varying_columns, own)
         self._generated = GeneratedColumns(self.info)
         for column in (*self._constant_columns, *self._varying_columns):
@@ -265,7 +266,7 @@ class TableChanges:
                 both,
                 always_changes=column is self._always_changing,
                 is_operand=column.name.lower() in self._generated.operands,
-                control=self._control_of(self._own, column),
+                options=self._options_of(self._own, column),
             )
         self._generated.add(values, 2 * count)
         added: list[tuple[str, AddedColumn, Mask]] = []
@@ -292,7 +293,7 @@ class TableChanges:
             at,
             fixed=True,
             is_operand=column.name.lower() in self._generated.operands,
-            control=self._control_of(self._own, column),
+            options=self._options_of(self._own, column),
         )
 
     def _key_value(self, keys: TableKeys, name: str, rows: _Rows) -> pa.Array:
@@ -309,8 +310,8 @@ class TableChanges:
             return with_nulls(values, rows.is_null)
         start = np.full(len(numbers), self._clock.micros)
         at = Versions(numbers, hash_numbers(numbers), np.zeros(len(numbers), np.int64), start, start)
-        control = self._control_of(keys, column)
-        values = realistic(column, self._seed_of(keys), at, fixed=True, control=control)
+        options = self._options_of(keys, column)
+        values = realistic(column, self._seed_of(keys), at, fixed=True, options=options)
         return with_nulls(values, rows.is_null)
 
     def _parent_of(self, reference: int, rows: _Rows, keys: TableKeys | None = None) -> _Rows:
@@ -319,7 +320,7 @@ class TableChanges:
         target = own.table.references[reference]
         parent = self._keys[target.parent]
         numbers, is_null = rows
-        if target.closes_cycle:
+        if target.closes_loop:
             return _Rows(np.zeros_like(numbers), np.ones(len(numbers), np.bool_))
         cycle, slot = np.divmod(numbers, own.shape.slots)
         if reference in own.digits:
@@ -338,8 +339,8 @@ class TableChanges:
             is_null = absent if is_null is None else is_null | absent
         return _Rows(chosen, is_null)
 
-    def _control_of(self, keys: TableKeys, column: Column) -> Control | None:
-        return self._controls.get((keys.table.name, column.name))
+    def _options_of(self, keys: TableKeys, column: Column) -> ColumnOptions | None:
+        return self._options.get((keys.table.name, column.name))
 
     def _seed_of(self, keys: TableKeys) -> tuple[object, ...]:
         return self._seed, *keys.table.name
@@ -355,14 +356,13 @@ class TableChanges:
             return {}
         column = self.hashed_by
         if column is None:
-            return {_PHYSICAL: pa.nulls(count, pa.int64())}
+            return {PHYSICAL_TABLE_ID: pa.nulls(count, pa.int64())}
         ids = np.array([partition.id for partition in self.info.partitions], np.int64)
         keys = images.values[column.name.lower()].slice(0, count).to_numpy(zero_copy_only=False)
-        return {_PHYSICAL: pa.array(ids[np.abs(keys) % len(ids)])}
+        return {PHYSICAL_TABLE_ID: pa.array(ids[np.abs(keys) % len(ids)])}
 
 
 _OPS = pa.array(["c", "u", "d"])
-_PHYSICAL = "physical_table_id"
 
 
 def _added_key(added: AddedColumn) -> str:
@@ -388,7 +388,7 @@ _ENDLESS = 1 << 31
 
 @dataclass(frozen=True)
 class TrafficPlan:
-    """``typed``: there is one table, whose changes are in the typed form."""
+    """``is_typed``: there is one table, whose changes are in the typed form."""
 
     schema: str
     tables: tuple[TableChanges, ...]
@@ -398,7 +398,7 @@ class TrafficPlan:
     clock: Clock
 
     @property
-    def typed(self) -> bool:
+    def is_typed(self) -> bool:
         return len(self.tables) == 1
 
     @cached_property
@@ -413,16 +413,16 @@ class TrafficPlan:
         """
         cycle, at = np.divmod(numbers, self.cycle.size)
         for table in self.tables:
-            place = self._places[table.number][at]
-            is_own = place >= 0
+            number = self._numbers[table.number][at]
+            is_own = number >= 0
             if is_own.any():
-                own = cycle[is_own] * self.cycle.tables[table.number].size + place[is_own]
-                form = table.typed if self.typed else table.generic
+                own = cycle[is_own] * self.cycle.tables[table.number].size + number[is_own]
+                form = table.typed if self.is_typed else table.generic
                 yield form(own, physical=self.physical)
 
     @cached_property
-    def _places(self) -> list[Ints]:
-        return [np.array(self.cycle.place(table.number), np.int64) for table in self.tables]
+    def _numbers(self) -> list[Ints]:
+        return [np.array(self.cycle.numbers_of(table.number), np.int64) for table in self.tables]
 
 
 def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
@@ -439,8 +439,8 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
         raise SchemaError("the schema has no tables", remedy="Give at least one CREATE TABLE")
     for table in tables:
         _refuse_ungenerable(table)
-    controls = controls_of(settings.columns, tables)
-    keys = plan_keys(tables, controls)
+    options = options_by_column(settings.columns, tables)
+    keys = plan_keys(tables, options)
     cycle = lay_out([each.shape for each in keys.values()], settings.lives, settings.seed)
     for each in keys.values():
         _refuse_few_keys(each, cycle, settings.rows)
@@ -448,7 +448,7 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     changes = plan_ddl(catalog, tables, clock.schema_changes(settings.rows or 0))
     planned = tuple(
         TableChanges(
-            number, keys, cycle, clock, settings.seed, changes.added.get(name, ()), settings.time_zone, controls
+            number, keys, cycle, clock, settings.seed, changes.added.get(name, ()), settings.time_zone, options
         )
         for number, name in enumerate(keys)
     )
@@ -460,7 +460,7 @@ def check_columns(schema: str, columns: Columns | None, tables: str | Iterable[s
     if columns is not None:
         catalog = catalog_from_sql(schema)
         sources = source_tables(catalog, schema, _chosen_tables(catalog, names(tables or ())))
-        plan_keys(sources, controls_of(columns, sources))
+        plan_keys(sources, options_by_column(columns, sources))
 
 
 def _chosen_tables(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:

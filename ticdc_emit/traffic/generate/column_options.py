@@ -1,7 +1,7 @@
-"""The user's options for one column, checked: ranges in the column's units, labels, patterns.
+"""The user's options for columns, checked: ranges in a column's units, labels, patterns, the share of NULLs.
 
-:mod:`~ticdc_emit.traffic.generate.column_options` reads a :class:`Control` from a file,
-:mod:`~ticdc_emit.traffic.generate.values` turns it into SQL.
+In: a TOML file or a mapping, and the tables. Out: a :class:`ColumnOptions` for each column that has options;
+:mod:`~ticdc_emit.traffic.generate.values` makes its values from them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FRACTION_DIGITS = 6  # of a DECIMAL, that vary
 
 
 @dataclass(frozen=True)
-class Control:
+class ColumnOptions:
     """The checked options of one column.
 
     ``first`` and ``count``: a range in units of the column (:func:`unit_of`). ``labels``: canonical texts, ``weights``
@@ -69,7 +69,7 @@ class Control:
         return max(self.count, len(self.labels)) > 1
 
 
-Controls = Mapping[tuple[Name, str], Control]
+OptionsByColumn = Mapping[tuple[Name, str], ColumnOptions]
 """By table and column."""
 
 
@@ -120,8 +120,8 @@ _LABELLED |= {MySQLType.DATE, MySQLType.DATETIME, MySQLType.DURATION, MySQLType.
 _RANGED = "integers, DECIMAL, FLOAT, DOUBLE, YEAR, BIT, DATE, DATETIME and TIMESTAMP"
 
 
-def controls_of(columns: Columns | None, tables: Sequence[SourceTable]) -> dict[tuple[Name, str], Control]:
-    """Return the controls of the tables' columns.
+def options_by_column(columns: Columns | None, tables: Sequence[SourceTable]) -> dict[tuple[Name, str], ColumnOptions]:
+    """Return the options of the tables' columns.
 
     Raises :class:`~ticdc_emit.errors.ConfigError` for a file that cannot be read, a column that does not exist or is
     generated, and an option that is unknown, of the wrong type, or not possible for the column's type.
@@ -132,11 +132,11 @@ def controls_of(columns: Columns | None, tables: Sequence[SourceTable]) -> dict[
     known = {
         f"{table.info.full_name}.{each.name}": (table, each) for table in tables for each in table.info.row_columns
     }
-    controls: dict[tuple[Name, str], Control] = {}
+    checked: dict[tuple[Name, str], ColumnOptions] = {}
     for path, options in _flat(document, ()):
         table, column = _chosen(path, known)
-        controls[table.name, column.name] = _Reader(table, column, options).control()
-    return controls
+        checked[table.name, column.name] = _Reader(table, column, options).read()
+    return checked
 
 
 def _document(path: Path) -> Mapping[str, Any]:
@@ -187,12 +187,12 @@ def _chosen(path: str, known: Mapping[str, tuple[SourceTable, Column]]) -> tuple
 
 
 class _Reader:
-    """Reads the options of one column; each method reads one, or raises what :func:`controls_of` does."""
+    """Reads the options of one column; each method reads one, or raises what :func:`options_by_column` does."""
 
     def __init__(self, table: SourceTable, column: Column, options: Mapping[str, Any]) -> None:
         self._table, self._column, self._options = table, column, options
 
-    def control(self) -> Control:
+    def read(self) -> ColumnOptions:
         column, options = self._column, self._options
         for name in options:
             if name not in _OPTIONS:
@@ -206,7 +206,7 @@ class _Reader:
         labels = self._labels() if "labels" in options else ()
         if len(labels) < 1 and not count and "distribution" in options:
             self._refuse("distribution", "needs a range or labels", "Add one of them")
-        return Control(
+        return ColumnOptions(
             first,
             count,
             labels,

@@ -82,7 +82,7 @@ class Cycle:
     size: int
     tables: tuple[TableCycle, ...]
 
-    def place(self, table: int) -> list[int]:
+    def numbers_of(self, table: int) -> list[int]:
         """Return for each position the change's number among those of ``table``; -1 for other tables."""
         numbers = [-1] * self.size
         for number, position in enumerate(self.tables[table].position):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import INTEGER_TYPES
-from ticdc_emit.traffic.generate.column_options import Controls
+from ticdc_emit.traffic.generate.column_options import OptionsByColumn
 from ticdc_emit.traffic.generate.cycle import Shape
 from ticdc_emit.traffic.generate.tables import Name, Reference, SourceTable, UniqueKey
 from ticdc_emit.traffic.generate.texts import capacity
@@ -75,8 +75,8 @@ class TableKeys:
         return cycles * self.shape.slots
 
 
-def plan_keys(tables: Sequence[SourceTable], controls: Controls | None = None) -> dict[Name, TableKeys]:
-    """Return the plan of every table, parents first. ``controls``: the user's options for columns.
+def plan_keys(tables: Sequence[SourceTable], options: OptionsByColumn | None = None) -> dict[Name, TableKeys]:
+    """Return the plan of every table, parents first. ``options``: the user's options for columns.
 
     Raises :class:`SchemaError` for a unique key that cannot be filled, or a foreign key that cannot be satisfied.
     """
@@ -86,7 +86,7 @@ def plan_keys(tables: Sequence[SourceTable], controls: Controls | None = None) -
     parents = {name for name, _ in referenced}
     planned: dict[Name, TableKeys] = {}
     for table in tables:
-        planned[table.name] = _Planner(table, planned, table.name in parents, controls or {}).plan(
+        planned[table.name] = _Planner(table, planned, table.name in parents, options or {}).plan(
             {column for name, column in referenced if name == table.name}
         )
     return planned
@@ -96,10 +96,10 @@ class _Planner:
     """Plans one table; ``planned`` holds its parents."""
 
     def __init__(
-        self, table: SourceTable, planned: Mapping[Name, TableKeys], has_children: bool, controls: Controls
+        self, table: SourceTable, planned: Mapping[Name, TableKeys], has_children: bool, options: OptionsByColumn
     ) -> None:
         self._table = table
-        self._controls = controls
+        self._options = options
         self._planned = planned
         self._slots = SLOTS
         self._anchors = ANCHORS if has_children else 0
@@ -123,9 +123,9 @@ class _Planner:
 
     def _changes(self, column: Column) -> bool:
         """Return whether a column can show every update; :class:`ConfigError` for options that its key forbids."""
-        control = self._controls.get((self._table.name, column.name))
+        options = self._options.get((self._table.name, column.name))
         role = self._roles.get(column.name)
-        if control is not None and role is not None and (control.nulls or not isinstance(role, Fixed)):
+        if options is not None and role is not None and (options.nulls or not isinstance(role, Fixed)):
             raise ConfigError(
                 "the column is in a key, which determines its values",
                 remedy="Remove nulls" if isinstance(role, Fixed) else "Remove its options",
@@ -133,11 +133,11 @@ class _Planner:
                 column=column.name,
                 option="columns",
             )
-        return role is None and not is_constant(column) and varies(column, control)
+        return role is None and not is_constant(column) and varies(column, options)
 
     def _follow(self, number: int, reference: Reference) -> None:
         may_be_null = all(self._table.column(name).nullable for name in reference.columns)
-        if reference.closes_cycle and not may_be_null:
+        if reference.closes_loop and not may_be_null:
             raise self._refusal(
                 f"foreign key {reference.name!r} closes a cycle and cannot be NULL",
                 remedy="Let its columns be NULL, or leave the foreign key out",
@@ -154,7 +154,7 @@ class _Planner:
         return [
             number
             for number, each in enumerate(self._table.references)
-            if set(each.columns) <= set(key.columns) and each.parent != self._table.name and not each.closes_cycle
+            if set(each.columns) <= set(key.columns) and each.parent != self._table.name and not each.closes_loop
         ]
 
     def _distinct(self, key: UniqueKey) -> None:

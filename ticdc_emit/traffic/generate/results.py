@@ -223,7 +223,7 @@ def traffic_here(schema: str | Path, settings: Settings) -> ArrowTraffic:
 
 
 def _only_table(plan: TrafficPlan) -> str | None:
-    return plan.tables[0].info.full_name if plan.typed else None
+    return plan.tables[0].info.full_name if plan.is_typed else None
 
 
 _ROWS_PER_TASK = 250_000
@@ -242,7 +242,7 @@ def _numbers(spark: SparkSession, plan: TrafficPlan, table: TableChanges, partit
 def _mixed_frame(numbers: DataFrame, plan: TrafficPlan) -> DataFrame:
     """Return the changes with these numbers among those of all tables: typed if there is one table, else generic."""
     one = plan.tables[0]
-    schema = (one.typed if plan.typed else one.generic)(_NO_NUMBERS, physical=plan.physical).schema
+    schema = (one.typed if plan.is_typed else one.generic)(_NO_NUMBERS, physical=plan.physical).schema
     return numbers.mapInArrow(partial(_make_batches, make=plan.changes), _spark_schema(schema))
 
 

@@ -31,14 +31,14 @@ Name = tuple[str, str]
 class Reference:
     """A foreign key: ``columns`` of the table hold the values of ``parent_columns`` of ``parent``.
 
-    ``closes_cycle``: the parent refers back, so no order of the tables has it first.
+    ``closes_loop``: the parent refers back, so no order of the tables has it first.
     """
 
     columns: tuple[str, ...]
     parent: Name
     parent_columns: tuple[str, ...]
     name: str = ""
-    closes_cycle: bool = False
+    closes_loop: bool = False
 
 
 @dataclass(frozen=True)
@@ -194,9 +194,9 @@ def _unique_keys(info: TableInfo, constraints: list[Constraint]) -> Iterator[Uni
 
 
 def _by_depth(tables: dict[Name, SourceTable]) -> list[SourceTable]:
-    """Return the tables with their depths, parents first; references that close a cycle are marked.
+    """Return the tables with their depths, parents first; references that close a loop are marked.
 
-    In a cycle, a reference that can be NULL is marked, if there is one.
+    In a loop, a reference that can be NULL is marked, if there is one.
     """
     for name, table in tables.items():
         for number, each in enumerate(table.references):
@@ -214,7 +214,7 @@ def _by_depth(tables: dict[Name, SourceTable]) -> list[SourceTable]:
         for number, each in enumerate(tables[name].references):
             if each.parent in on_way and each.parent != name:
                 _mark(tables, name, number)
-            elif each.parent != name and not each.closes_cycle:
+            elif each.parent != name and not each.closes_loop:
                 depth = max(depth, visit(each.parent) + 1)
         on_way.pop()
         depths[name] = depth
@@ -228,7 +228,7 @@ def _by_depth(tables: dict[Name, SourceTable]) -> list[SourceTable]:
 
 def _mark(tables: dict[Name, SourceTable], name: Name, number: int) -> None:
     references = list(tables[name].references)
-    references[number] = replace(references[number], closes_cycle=True)
+    references[number] = replace(references[number], closes_loop=True)
     tables[name] = replace(tables[name], references=tuple(references))
 
 
@@ -239,5 +239,5 @@ def _ancestors(name: Name, tables: dict[Name, SourceTable]) -> set[Name]:
         here = waiting.pop()
         if here not in ancestors:
             ancestors.add(here)
-            waiting += [each.parent for each in tables[here].references if not each.closes_cycle]
+            waiting += [each.parent for each in tables[here].references if not each.closes_loop]
     return ancestors

@@ -1,8 +1,9 @@
 """Values of columns as Arrow arrays: under the user's options, else by the column's type and name.
 
-In: a column, its :class:`~ticdc_emit.traffic.generate.column_options.Control`, and versions of rows: their numbers,
-steps and times. Out: an array of the column's native type. A value is a function of the row (:func:`is_constant`), or
-of the row and a step. A range or a list of labels has a number of points, of which the distribution draws one.
+In: a column, its options (:class:`~ticdc_emit.traffic.generate.column_options.ColumnOptions`), and versions of rows:
+their numbers, steps and times. Out: an array of the column's native type. A value is a function of the row
+(:func:`is_constant`), or of the row and a step. A range or a list of labels has a number of points, of which the
+distribution draws one.
 
 Hashes of the column that must show every update have a parity (:class:`~ticdc_emit.traffic.generate.arrays.Bits`): its
 points are even at even steps and odd at odd ones, so two neighbours differ, and weights hold for pairs of labels.
@@ -53,7 +54,7 @@ from ticdc_emit.traffic.generate.arrays import (
     units,
     with_nulls,
 )
-from ticdc_emit.traffic.generate.column_options import Control, pattern_parts, unit_of
+from ticdc_emit.traffic.generate.column_options import ColumnOptions, pattern_parts, unit_of
 from ticdc_emit.traffic.generate.texts import (
     LASTING,
     binary_float,
@@ -107,9 +108,9 @@ def realistic(
     fixed: bool = False,
     always_changes: bool = False,
     is_operand: bool = False,
-    control: Control | None = None,
+    options: ColumnOptions | None = None,
 ) -> pa.Array:
-    """Return the values; ``seed_of``: the other inputs of the hash. ``control``: the user's options.
+    """Return the values; ``seed_of``: the other inputs of the hash. ``options``: the user's options.
 
     ``fixed``: the same for the row's life. ``always_changes``: two neighbouring steps never have the same value.
     ``is_operand``: a generated column is computed from it. A nullable column is NULL in a tenth of its versions, unless
@@ -123,12 +124,12 @@ def realistic(
         bits = Hashes(hash_numbers(at.step, at.hash), salt, at.step & 1)
     else:
         bits = Hashes(hash_numbers(_version(column, salt, at), at.hash), salt)
-    if control is not None and control.has_values:
-        values = _value_by_option(column, control, bits)
+    if options is not None and options.has_values:
+        values = _value_by_option(column, options, bits)
     else:
         values = _value(column, bits, at, seed_of, fixed=fixed, is_operand=is_operand)
-    if control is not None and control.nulls is not None:
-        return with_nulls(values, _nulls(control.nulls, bits))
+    if options is not None and options.nulls is not None:
+        return with_nulls(values, _nulls(options.nulls, bits))
     if not column.nullable or fixed:
         return values
     if bits.parity is None:
@@ -148,13 +149,13 @@ def _nulls(share: float, bits: Hashes) -> Mask | None:
     return doubled
 
 
-def varies(column: Column, control: Control | None = None) -> bool:
+def varies(column: Column, options: ColumnOptions | None = None) -> bool:
     """Return whether a column can take another value at every step."""
-    if control is not None and control.nulls == 1:
+    if options is not None and options.nulls == 1:
         return False
-    if control is not None and control.has_values:
-        return control.varies
-    return (column.nullable and (control is None or control.nulls is None)) or _has_two_values(column)
+    if options is not None and options.has_values:
+        return options.varies
+    return (column.nullable and (options is None or options.nulls is None)) or _has_two_values(column)
 
 
 def _has_two_values(column: Column) -> bool:
@@ -163,22 +164,24 @@ def _has_two_values(column: Column) -> bool:
     return column.flen != 0 if column.type in STRING_TYPES else True
 
 
-def always_changing_column(columns: Sequence[Column], controls: Mapping[str, Control] | None = None) -> Column | None:
+def always_changing_column(
+    columns: Sequence[Column], options: Mapping[str, ColumnOptions] | None = None
+) -> Column | None:
     """Return the column that best shows every update: preferably one with many values that is NOT NULL.
 
-    ``controls``: by name. Such a column is the last choice, because showing every update distorts its distribution.
+    ``options``: by name. Such a column is the last choice, because showing every update distorts its distribution.
     ``None`` if none of them :func:`varies`.
     """
-    controls = controls or {}
+    options = options or {}
     kinds = (*INTEGER_TYPES, MySQLType.NEWDECIMAL, MySQLType.FLOAT, MySQLType.DOUBLE, *STRING_TYPES, MySQLType.JSON)
 
     def worth(column: Column) -> tuple[bool, int, bool, bool, int]:
         large = column.type in kinds and column.type is not MySQLType.TINY
-        control = controls.get(column.name)
-        points = 0 if control is None else max(control.count, len(control.labels), 1 << 62 if control.pattern else 0)
-        return control is None, points, large, not column.nullable, -column.id
+        own = options.get(column.name)
+        points = 0 if own is None else max(own.count, len(own.labels), 1 << 62 if own.pattern else 0)
+        return own is None, points, large, not column.nullable, -column.id
 
-    return max((each for each in columns if varies(each, controls.get(each.name))), key=worth, default=None)
+    return max((each for each in columns if varies(each, options.get(each.name))), key=worth, default=None)
 
 
 def _version(column: Column, salt: int, at: Versions) -> Ints:
@@ -334,12 +337,12 @@ _NORMAL_PARTS, _NORMAL_BITS = 4, 15
 _DRAWN_BITS = 30  # of a share from 0 to 1
 
 
-def _value_by_option(column: Column, control: Control, bits: Hashes) -> pa.Array:
-    if control.pattern:
-        return fixed_width(_pattern(control.pattern, bits))
-    if control.labels:
-        return _native_labels(column, control.labels).take(pa.array(_place(control, bits)))
-    return _in_range(column, control.first, _point(control.count, control.distribution, bits))
+def _value_by_option(column: Column, options: ColumnOptions, bits: Hashes) -> pa.Array:
+    if options.pattern:
+        return fixed_width(_pattern(options.pattern, bits))
+    if options.labels:
+        return _native_labels(column, options.labels).take(pa.array(_place(options, bits)))
+    return _in_range(column, options.first, _point(options.count, options.distribution, bits))
 
 
 def _native_labels(column: Column, labels: tuple[str, ...]) -> pa.Array:
@@ -361,13 +364,13 @@ def _in_range(column: Column, first: int, point: Ints) -> pa.Array:
     return pa.array((numbers / unit_of(column) if column.type in FLOAT_TYPES else numbers).astype(native))
 
 
-def _place(control: Control, bits: Hashes) -> Ints:
+def _place(options: ColumnOptions, bits: Hashes) -> Ints:
     """Return the place of a label, by its weight if it has one."""
-    count = len(control.labels)
-    if not control.weights:
-        return _point(count, control.distribution, bits)
-    total, bounds = sum(control.weights), [0.0]
-    for weight in control.weights:
+    count = len(options.labels)
+    if not options.weights:
+        return _point(count, options.distribution, bits)
+    total, bounds = sum(options.weights), [0.0]
+    for weight in options.weights:
         bounds.append(bounds[-1] + weight / total)
     places = np.searchsorted(np.array(bounds[1:-1]), _share(bits), side="right")
     return _alternate(places, count, bits.parity)
