@@ -57,21 +57,21 @@ def bench(
     sink_uri: Annotated[
         str | None, uri_option("--sink-uri", "URI", "Kafka of the end-to-end run. Default: an embedded one.")
     ] = None,
-    profile: Annotated[
-        str | None, typer.Option(help="Profile of the end-to-end run: classic or next. Default: classic.")
+    release: Annotated[
+        str | None, typer.Option(help="Release of the end-to-end run: classic or next. Default: classic.")
     ] = None,
 ) -> None:
     """Measure rows per CPU-second from Arrow batch to message batch, against TiCDC's Go encoders."""
     if table not in ("orders", "sbtest"):
         raise typer.BadParameter("choose orders or sbtest", param_hint="--table")
     if end_to_end:  # what is refused is refused before anything is measured
-        load_changefeed(sink_uri or _FEED.format(brokers="127.0.0.1:9092"), profile=profile)
+        load_changefeed(sink_uri or _FEED.format(brokers="127.0.0.1:9092"), release=release)
     on = Console(stderr=True)
     bar = partial(track, description="bench", console=on, transient=True, disable=not on.is_terminal)
     report = run_bench(quick=quick, progress=bar)
     if end_to_end:
         with step(f"end to end, {rows:,} rows of {table}", quiet=as_json):
-            report = replace(report, end_to_end=_end_to_end(table, rows, sink_uri, profile))
+            report = replace(report, end_to_end=_end_to_end(table, rows, sink_uri, release))
     if as_json:
         print_json(report.as_dict())
         return
@@ -83,17 +83,17 @@ def bench(
         _print_end_to_end(console, report.end_to_end)
 
 
-def _end_to_end(table: str, rows: int, sink_uri: str | None, profile: str | None) -> EndToEnd:
+def _end_to_end(table: str, rows: int, sink_uri: str | None, release: str | None) -> EndToEnd:
     from ticdc_emit.delivery.kafka import KafkaSink
     from ticdc_emit.testing import EmbeddedKafka
 
     with ExitStack() as stack:
         if sink_uri is None:
             kafka = stack.enter_context(EmbeddedKafka())
-            changefeed = load_changefeed(_FEED.format(brokers=kafka.bootstrap), profile=profile)
+            changefeed = load_changefeed(_FEED.format(brokers=kafka.bootstrap), release=release)
             sink = kafka.sink()
         else:
-            changefeed = load_changefeed(sink_uri, profile=profile)
+            changefeed = load_changefeed(sink_uri, release=release)
             sink = KafkaSink.of(changefeed.kafka)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ticdc-emit-bench-")))
         spark = stack.enter_context(local_spark("bench", cores="2"))

@@ -110,8 +110,8 @@ def _go_rates() -> dict[str, float]:
 def _plan(variant: str, catalog: Catalog, partitions: int = 1) -> Plan:
     parameters = {**VARIANTS, **_UNMEASURED}[variant]
     protocol, _ = parse_protocol_name(parse_qs(parameters)["protocol"][0])
-    (lineage, *_) = protocol.profiles
-    config = load_changefeed(f"memory://bench/?{parameters}", profile=lineage, schema_registry=_REGISTRY)
+    (lineage, *_) = protocol.releases
+    config = load_changefeed(f"memory://bench/?{parameters}", release=lineage, schema_registry=_REGISTRY)
     plan = make_plan(config, catalog.histories(), {config.kafka.topic: partitions}, build_ts=BUILD_TS)
     registrar = Registrar(config, MemoryRegistry())
     for table in list(plan.tables.values()):

@@ -198,7 +198,7 @@ class TimesAreInUtc(NaiveConsumer):
 
     def make_reader(self) -> Any:
         shown = self.scenario
-        options = {"schema_registry": "http://127.0.0.1:1", "profile": shown.config.profile}
+        options = {"schema_registry": "http://127.0.0.1:1", "release": shown.config.release}
         return reader_for(load_changefeed(shown.sink_uri, shown.changefeed, **options), schemas=shown.schemas)
 
     def text(self, event: RowEvent, image: Any, info: TableInfo) -> Row | None:

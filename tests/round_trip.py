@@ -3,7 +3,7 @@
 In: a protocol. Out: random histories under random options of it, sent, delivered and read back. The tests take a few
 hundred examples of each; for a night's worth of them, with figures:
 
-    python -m tests.round_trip --examples 10000 --protocol simple-avro --profile next
+    python -m tests.round_trip --examples 10000 --protocol simple-avro --release next
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from ticdc_emit.config import PROFILES, ChangefeedConfig, Protocol
+from ticdc_emit.config import RELEASES, ChangefeedConfig, Protocol
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.registry.base import MemoryRegistry
@@ -49,9 +49,9 @@ PROTOCOLS = {
 """By the name of a kind of messages: the protocol, and the options of the sink URI that make it."""
 
 
-def kinds_of(profile: str) -> list[str]:
+def kinds_of(release: str) -> list[str]:
     """Return the kinds of messages that a lineage has."""
-    return [kind for kind, (protocol, _) in PROTOCOLS.items() if profile in Protocol(protocol).profiles]
+    return [kind for kind, (protocol, _) in PROTOCOLS.items() if release in Protocol(protocol).releases]
 
 
 NEXT_OPTIONS = {"avro": "avro-include-before-value", "debezium": "debezium-include-start-ts"}
@@ -104,7 +104,7 @@ class RoundTrip:
 
 
 @st.composite
-def round_trips(draw: st.DrawFn, kind: str, profile: str = "classic", **limits: int) -> RoundTrip:
+def round_trips(draw: st.DrawFn, kind: str, release: str = "classic", **limits: int) -> RoundTrip:
     """Return round trips of one kind of messages in one lineage, without what cannot be carried (docs/consumer.md).
 
     ``limits``: of the histories.
@@ -116,7 +116,7 @@ def round_trips(draw: st.DrawFn, kind: str, profile: str = "classic", **limits: 
     others = [part for part in feed.sink_uri.split("&") if part.partition("=")[0] not in options]
     feed = replace(feed, sink_uri="&".join([*others, *(f"{name}={value}" for name, value in options.items())]))
     # printed as TiCDC prints it, DDL loses backslashes of labels, and backquotes in names stop the changefeed
-    feed = replace(feed, changefeed={**feed.changefeed, "ticdc-emit": {"ddl_text": "as-given", "profile": profile}})
+    feed = replace(feed, changefeed={**feed.changefeed, "ticdc-emit": {"ddl_text": "as-given", "release": release}})
     told: dict[str, Any] = {
         "names": names(allow_odd=not avro),
         "allow_keyless": keyless,
@@ -136,7 +136,7 @@ def round_trips(draw: st.DrawFn, kind: str, profile: str = "classic", **limits: 
     if not follows_ddl(feed):
         told["ddl_kinds"] = ()
     history = draw(histories(time_zone=draw(st.sampled_from(ZONES)), **told))
-    if profile == "next" and protocol in NEXT_OPTIONS and (draw(st.booleans()) or not _shows_deletes(feed, history)):
+    if release == "next" and protocol in NEXT_OPTIONS and (draw(st.booleans()) or not _shows_deletes(feed, history)):
         feed = replace(feed, sink_uri=f"{feed.sink_uri}&{NEXT_OPTIONS[protocol]}=true")
     if protocol == "canal-json" and "enable-tidb-extension=true" not in feed.sink_uri:
         moments = Counter((physical_ms(commit_ts), query) for commit_ts, query in history.ddl)
@@ -240,7 +240,7 @@ def _in_debezium_avro(column: Column, text: str | None) -> str | None:
     return text if column.type is MySQLType.NEWDECIMAL else _in_debezium(column, text)
 
 
-def run(kind: str, profile: str, examples: int, seed: int, figures: Counter[str]) -> None:
+def run(kind: str, release: str, examples: int, seed: int, figures: Counter[str]) -> None:
     """Take so many round trips of a kind in a lineage and count them; the first that fails is raised, made small."""
 
     @hypothesis.seed(seed)
@@ -251,7 +251,7 @@ def run(kind: str, profile: str, examples: int, seed: int, figures: Counter[str]
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(round_trips(kind, profile))
+    @given(round_trips(kind, release))
     def trip_returns(trip: RoundTrip) -> None:
         assert trip.received(figures) == trip.expected()
 
@@ -262,14 +262,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Round trips of random histories through messages and back.")
     parser.add_argument("--examples", type=int, default=10_000)
     parser.add_argument("--protocol", choices=[*PROTOCOLS, "all"], default="all")
-    parser.add_argument("--profile", choices=list(PROFILES), default="classic")
+    parser.add_argument("--release", choices=list(RELEASES), default="classic")
     parser.add_argument("--seed", type=int, default=0)
     given_ = parser.parse_args(arguments)
     failures = 0
-    for kind in kinds_of(given_.profile) if given_.protocol == "all" else [given_.protocol]:
+    for kind in kinds_of(given_.release) if given_.protocol == "all" else [given_.protocol]:
         started, figures, failed = time.monotonic(), Counter[str](), False
         try:
-            run(kind, given_.profile, given_.examples, given_.seed, figures)
+            run(kind, given_.release, given_.examples, given_.seed, figures)
         except Exception:
             traceback.print_exc()
             failed = True
@@ -277,7 +277,7 @@ def main(arguments: list[str] | None = None) -> int:
         seconds = round(time.monotonic() - started, 1)
         print(
             json.dumps(
-                {"protocol": kind, "profile": given_.profile, **figures, "failures": int(failed), "seconds": seconds}
+                {"protocol": kind, "release": given_.release, **figures, "failures": int(failed), "seconds": seconds}
             ),
             flush=True,
         )

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ticdc_emit.changes.arrow_input import changes_table, is_tabular, normal_form, refuse_plain_rows
 from ticdc_emit.changes.commit_ts import check_tso, warn_unlikely
-from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Release
 from ticdc_emit.config.load import LoadOptions, config_of
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.claims import ClaimStore
@@ -80,7 +80,7 @@ class Encoder:
     :class:`Catalog`, or SQL text with the tables' DDL. ``changefeed``: TiCDC's TOML. ``partitions``: partition count of
     each topic, default the URI's ``partition-num``. ``build_ts``: the build time of messages in ms; default: the
     physical time of each commit_ts. ``registry``: where Avro schemas are registered instead of the configured schema
-    registry. ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has
+    registry. ``release`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has
     these, and ``changefeed``, already. ``bad_rows``: ``refuse`` a batch with a bad row, or ``skip`` the row. Then
     ``skipped`` lists the bad rows of the last :meth:`encode`, in order. ``filtered`` counts the changes that each rule
     of ``[filter]`` has left out. Raises :class:`~ticdc_emit.errors.ConfigError`.
@@ -97,7 +97,7 @@ class Encoder:
         build_ts: int | None = None,
         verbatim_json: bool = False,
         registry: SchemaRegistry | None = None,
-        profile: str | Profile | None = None,
+        release: str | Release | None = None,
         time_zone: str | None = None,
         cluster_id: str | None = None,
         integrity: bool | None = None,
@@ -127,13 +127,13 @@ class Encoder:
             self.plan.table(tables[0].schema, tables[0].name).refuse_keyless()
 
     def __repr__(self) -> str:
-        return f"<Encoder {self.config.codec.form} of {self.config.profile.name}, {self.catalog!r}>"
+        return f"<Encoder {self.config.codec.form} of {self.config.release.name}, {self.catalog!r}>"
 
     def _repr_html_(self) -> str:
         codec, tables = self.config.codec, ", ".join(info.full_name for info in self.catalog.tables())
         facts = [
             ("protocol", codec.form),
-            ("profile", self.config.profile.name),
+            ("release", self.config.release.name),
             ("tables", tables),
             ("time zone", self.config.time_zone),
             ("partitions", self._partitions),

@@ -49,9 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def conformance(
     paths: Annotated[list[Path], typer.Argument(help="Vector files, or folders of them.", metavar="PATH…")],
     protocol: Annotated[str | None, typer.Option(help=f"Only variants of this protocol: {PROTOCOLS}.")] = None,
-    profile: Annotated[
+    release: Annotated[
         str | None,
-        typer.Option(help="Profile of the files: classic or next. Default: the folder's name, else classic."),
+        typer.Option(help="Release of the files: classic or next. Default: the folder's name, else classic."),
     ] = None,
     as_json: AsJson = False,
     dump: Annotated[
@@ -70,7 +70,7 @@ def conformance(
         shown = partial(
             track, description="conformance", console=stderr, transient=True, disable=not stderr.is_terminal
         )
-        report = run_conformance(paths, protocol=protocol, profile=profile, dump=stream, progress=shown)
+        report = run_conformance(paths, protocol=protocol, release=release, dump=stream, progress=shown)
     if as_json:
         print_json(report.summary())
     else:
@@ -132,7 +132,7 @@ def _print_table(console: Console, report: Report) -> None:
     if report.verdicts.total:
         _row(table, "verdicts (jobs and rows of a changefeed)", report.verdicts, "bold")
     if report.texts.total:
-        _row(table, "texts (DDL as each profile prints it)", report.texts, "bold")
+        _row(table, "texts (DDL as each release prints it)", report.texts, "bold")
     console.print(table)
 
 

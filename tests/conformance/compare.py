@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, zip_longest
 from typing import Any
 
-from ticdc_emit.config import Profile
+from ticdc_emit.config import Release
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.protocols.decoder import decompress
 from ticdc_emit.protocols.events import DecodeError
@@ -43,13 +43,13 @@ _STABLE_ROWS = 12  # Go sorts up to this many by insertion, which keeps the orde
 _BEFORE, _AFTER = 36, 48  # bytes of context around the first difference
 
 
-def free_runs(event: Mapping[str, Any], profile: Profile) -> tuple[int, ...]:
+def free_runs(event: Mapping[str, Any], release: Release) -> tuple[int, ...]:
     """Return the lengths of the runs of messages in which TiCDC's own order is accidental, if there are any.
 
     Those are the deletes, updates and inserts of a transaction that TiCDC sorted because it split an update of it.
     """
     emitted = event.get("emitted") or ()
-    by_kind = profile.transactions.split_order == "by-kind"
+    by_kind = release.transactions.split_order == "by-kind"
     if not by_kind or len(emitted) <= _STABLE_ROWS or len(emitted) == len(event["rows"]):
         return ()
     return tuple(len(list(run)) for _, run in groupby(row["op"] for row in emitted))

@@ -38,7 +38,7 @@ class CaseHistory:
         self.ddl: dict[int, DdlEvent | Exception] = {}
         self.differences: dict[int, str] = {}
         try:
-            catalog = Catalog(time_zone=case.time_zone, renamed_schema=case.profile.ddl.renamed_schema)
+            catalog = Catalog(time_zone=case.time_zone, renamed_schema=case.release.ddl.renamed_schema)
         except SchemaError as fault:
             self._histories: dict[tuple[str, str], TableHistory] = {}
             places = (index for index, event in enumerate(case.events) if event["kind"] == "ddl")
@@ -70,8 +70,8 @@ class CaseHistory:
         return since[-1]
 
     def _apply(self, catalog: Catalog, case: Case) -> None:
-        profile = case.profile
-        texts = DdlTexts(profile.ddl.built_texts, profile.filtering.ignored_text, restored=False)
+        release = case.release
+        texts = DdlTexts(release.ddl.built_texts, release.filtering.ignored_text, restored=False)
         for indexes in _jobs(case):
             parts = [case.events[index] for index in indexes]
             ids = [given for each in parts if (given := _ids(each)) is not None]
@@ -100,7 +100,7 @@ def _jobs(case: Case) -> list[list[int]]:
             continue
         last = case.events[jobs[-1][-1]] if jobs else {}
         together = all(each.get("action") == "rename table" for each in (last, event))
-        if together and last["commit_ts"] == event["commit_ts"] and case.profile.ddl.renamed_schema == "lower-case":
+        if together and last["commit_ts"] == event["commit_ts"] and case.release.ddl.renamed_schema == "lower-case":
             jobs[-1].append(index)
         else:
             jobs.append([index])

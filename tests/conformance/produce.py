@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from ticdc_emit.changes.attributes import ATTRIBUTES, ROW_KEY, START_TS
 from ticdc_emit.changes.codec import Encoded, RegisteredRows, one_row_messages
-from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Profile, Protocol, load_changefeed
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Protocol, Release, load_changefeed
 from ticdc_emit.errors import RegistryError, SharedSubjectError, TicdcEmitError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.control_events import ControlEncoder, Event, Watermark
@@ -74,7 +74,7 @@ class CaseChanges:
         if index not in self._read:
             event = self.case.events[index]
             info = self.history.version(event["schema"], event["table"], event["commit_ts"])
-            changes = transaction(event, self.case.profile) if event["kind"] == "txn" else [_change(event)]
+            changes = transaction(event, self.case.release) if event["kind"] == "txn" else [_change(event)]
             self._read[index] = change_form(rows_to_batch(changes, info), info.full_name)
         return self._read[index]
 
@@ -116,10 +116,10 @@ class PlannedChanges:
         return make_plan(self._config, tables, self._partitions, build_ts=now_ms, claim_names=_recorded_claim_name)
 
 
-def transaction(event: Mapping[str, Any], profile: Profile) -> list[dict[str, Any]]:
+def transaction(event: Mapping[str, Any], release: Release) -> list[dict[str, Any]]:
     """Return the rows of a recorded transaction as changes, in the order in which TiCDC reads them."""
     rows = event["rows"]
-    if profile.transactions.split_order == "inserts-last":
+    if release.transactions.split_order == "inserts-last":
         # recorded in key order; the store of pingcap/ticdc (logservice/eventstore/format.go) sorts them by kind
         rows = sorted(rows, key=lambda row: _KINDS.index(row["op"]))
     whole = {"commit_ts": event["commit_ts"], START_TS: event.get(START_TS)}
@@ -188,7 +188,7 @@ def load_variant(case: Case, sink: SinkConfig) -> ChangefeedConfig:
         return load_changefeed(
             sink.sink_uri,
             sink.changefeed,
-            profile=case.profile,
+            release=case.release,
             time_zone=case.time_zone,
             cluster_id=case.cluster_id,
             integrity=case.integrity,

@@ -80,7 +80,7 @@ class Report:
 
     ``catalog`` counts the schemas that DDL gave, ``registrations`` the requests to the schema registry, ``routes`` the
     events of every dispatcher configuration, and those refused; ``verdicts`` what becomes of the jobs and rows of
-    recorded sequences; ``texts`` the DDL texts of every profile.
+    recorded sequences; ``texts`` the DDL texts of every release.
     """
 
     files: int = 0
@@ -176,9 +176,9 @@ class Dump:
             no_key = kind in DML_KINDS and record.key == b""
             self._message(case, variant, index, record._replace(key=None) if no_key else record)
 
-    def text(self, case: str, profile: str, index: int, text: str | None, error: str | None) -> None:
+    def text(self, case: str, release: str, index: int, text: str | None, error: str | None) -> None:
         """Write the line of one DDL text."""
-        self._write({"case": case, "profile": profile, "event": index, "restored": text, "error": error})
+        self._write({"case": case, "release": release, "event": index, "restored": text, "error": error})
 
     def route_refused(self, case: str, route: str, error: str) -> None:
         """Write the line of a dispatcher configuration that was refused."""

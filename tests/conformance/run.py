@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
 
-from ticdc_emit.config import PROFILES, Profile, Protocol
+from ticdc_emit.config import RELEASES, Protocol, Release
 from ticdc_emit.config.protocols import parse_protocol_name
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.pipeline.ddl import restore_ddl
@@ -60,18 +60,18 @@ def run_conformance(
     paths: str | Path | Iterable[str | Path],
     *,
     protocol: str | None = None,
-    profile: str | Profile | None = None,
+    release: str | Release | None = None,
     dump: IO[str] | None = None,
     progress: Callable[[list[Path]], Iterable[Path]] = iter,
 ) -> Report:
     """Run all vectors under ``paths``.
 
-    ``protocol``: only variants of this one. ``profile``: the lineage of the files (see :func:`read_case`). ``dump``: a
+    ``protocol``: only variants of this one. ``release``: the lineage of the files (see :func:`read_case`). ``dump``: a
     text stream for the messages. ``progress``: shows how many of the files are done, and yields them. Raises
     :class:`VectorError` for a path without vectors, :class:`ConfigError` for a protocol that is not written and for a
-    profile that is none.
+    release that is none.
     """
-    lineage = None if profile is None else Profile.parse(profile)
+    lineage = None if release is None else Release.parse(release)
     only = None if protocol is None else parse_protocol_name(protocol)
     files = find_vectors(Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
     report = Report(files=len(files))
@@ -101,10 +101,10 @@ class _Run:
         self._only = only
         self._dump = dump
 
-    def texts(self, file: Path, profile: Profile | None) -> None:
+    def texts(self, file: Path, release: Release | None) -> None:
         """Run a file of DDL texts, which belong to no protocol."""
         if self._only is None:
-            check_texts(file, profile, self._report, self._dump)
+            check_texts(file, release, self._report, self._dump)
 
     def case(self, case: Case) -> None:
         history = CaseHistory(case)
@@ -177,7 +177,7 @@ class _Run:
             if expected is None and got == Outcome():
                 continue  # an event that no encoder sees, such as a skipped row
             left, right = (plain_outcome(each, encoder.large) for each in (expected or Outcome(), got))
-            detail = compare_outcomes(left, right, dml=kind in DML_KINDS, runs=free_runs(event, case.profile))
+            detail = compare_outcomes(left, right, dml=kind in DML_KINDS, runs=free_runs(event, case.release))
             self._check(case, variant, protocol, index, detail)
         if variant.expected is not None or variant.registrations is not None:
             self._registrations(case, variant, protocol, encoder.registry.posts)
@@ -253,12 +253,12 @@ def _name(case: Case, index: int) -> str:
 _MAX_SHOWN = 60
 
 
-def check_texts(file: Path, profile: str | Profile | None, report: Report, dump: Dump | None) -> None:
-    """Restore every text of ``file``; ``profile`` None: in both."""
-    profiles = list(PROFILES.values()) if profile is None else [Profile.parse(profile)]
+def check_texts(file: Path, release: str | Release | None, report: Report, dump: Dump | None) -> None:
+    """Restore every text of ``file``; ``release`` None: in both."""
+    releases = list(RELEASES.values()) if release is None else [Release.parse(release)]
     name = vector_name(file)
     for index, entry in enumerate(read_lines(file)):
-        for each in profiles:
+        for each in releases:
             got, error = _restored(entry, each)
             if dump is not None:
                 dump.text(name, each.name, index, got, error)
@@ -269,16 +269,16 @@ def check_texts(file: Path, profile: str | Profile | None, report: Report, dump:
                 report.mismatches.append(Mismatch(name, "", "texts", index, what, detail))
 
 
-def _expected(entry: Mapping[str, Any], profile: Profile) -> str | None:
-    outcome = entry.get(profile.name, entry)
+def _expected(entry: Mapping[str, Any], release: Release) -> str | None:
+    outcome = entry.get(release.name, entry)
     text: str | None = outcome.get("restored")
     return text
 
 
-def _restored(entry: Mapping[str, Any], profile: Profile) -> tuple[str | None, str | None]:
+def _restored(entry: Mapping[str, Any], release: Release) -> tuple[str | None, str | None]:
     session = {"sql_mode": entry.get("sql_mode", ""), "charset": entry.get("charset", "utf8mb4")}
     try:
-        return restore_ddl(entry["query"], profile=profile, **session), None
+        return restore_ddl(entry["query"], release=release, **session), None
     except TicdcEmitError as error:
         return None, str(error)
 

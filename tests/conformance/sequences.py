@@ -25,10 +25,10 @@ from ticdc_emit.changes.codec import one_row_messages
 from ticdc_emit.config import (
     CLASSIC,
     DEFAULT_PARTITION_NUM,
-    PROFILES,
+    RELEASES,
     ChangefeedConfig,
     ConfigWarning,
-    Profile,
+    Release,
     load_changefeed,
 )
 from ticdc_emit.config.filters import EVENT_TYPES
@@ -81,7 +81,7 @@ class Sequence:
     """
 
     name: str
-    profile: Profile
+    release: Release
     time_zone: str
     now_ms: int
     changefeed: str
@@ -97,15 +97,15 @@ def is_sequence(document: object) -> bool:
     return isinstance(document, Mapping) and ("inputs" in document or "config_error" in document)
 
 
-def read_sequence(path: Path, profile: str | Profile | None = None) -> Sequence:
-    """Read one file; :class:`VectorError` if it is not one. ``profile``: as for ``vectors.read_case``."""
+def read_sequence(path: Path, release: str | Release | None = None) -> Sequence:
+    """Read one file; :class:`VectorError` if it is not one. ``release``: as for ``vectors.read_case``."""
     data = read_document(path)
     try:
         named = data.get("lineage", path.resolve().parent.name)
-        lineage = PROFILES.get(named, CLASSIC) if profile is None else Profile.parse(profile)
+        lineage = RELEASES.get(named, CLASSIC) if release is None else Release.parse(release)
         return Sequence(
             name=data.get("name", vector_name(path)),
-            profile=lineage,
+            release=lineage,
             time_zone=data.get("timezone", "UTC"),
             now_ms=data["now_ms"],
             changefeed=data.get("changefeed") or "",
@@ -146,8 +146,8 @@ class Feed:
     def __init__(self, config: ChangefeedConfig, before: Iterable[str], now_ms: int) -> None:
         self._config = config
         self._now_ms = now_ms
-        profile = config.profile
-        self._catalog = Catalog(time_zone=config.time_zone, renamed_schema=profile.ddl.renamed_schema)
+        release = config.release
+        self._catalog = Catalog(time_zone=config.time_zone, renamed_schema=release.ddl.renamed_schema)
         for statement in before:
             if not _DATA.match(statement):
                 self._catalog.apply(statement, schema="test")
@@ -261,7 +261,7 @@ class Feed:
 
     def _batch(self, given: Mapping[str, Any], rows: list[Mapping[str, Any]], planned: TablePlan) -> Any:
         kept = [row for row in rows if not self._is_keyless(planned, given["commit_ts"])]
-        changes = transaction({**given, "rows": kept}, self._config.profile)
+        changes = transaction({**given, "rows": kept}, self._config.release)
         return change_form(rows_to_batch(changes, planned, self._config.time_zone), planned.full_name)
 
     @staticmethod
@@ -366,7 +366,7 @@ class _Run:
     def _check(self, detail: str | None, what: str) -> None:
         mismatch = None
         if detail is not None:
-            mismatch = Mismatch(self._sequence.name, self._sequence.profile.name, _VERDICTS, None, what, detail)
+            mismatch = Mismatch(self._sequence.name, self._sequence.release.name, _VERDICTS, None, what, detail)
         self._report.verdicts.count(matched=mismatch is None)
         if mismatch is not None:
             self._report.mismatches.append(mismatch)
@@ -429,7 +429,7 @@ def _config(sequence: Sequence, variant: Variant | None) -> ChangefeedConfig:
         return load_changefeed(
             _SINK if variant is None else variant.sink_uri,
             sequence.changefeed or None,
-            profile=sequence.profile,
+            release=sequence.release,
             time_zone=sequence.time_zone,
             force_replicate=sequence.force_replicate or None,
         )

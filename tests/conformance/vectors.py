@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ticdc_emit.config import CLASSIC, PROFILES, Profile, Protocol, SinkUri
+from ticdc_emit.config import CLASSIC, RELEASES, Protocol, Release, SinkUri
 from ticdc_emit.config.binding import UriParameters
 from ticdc_emit.config.document import Section
 from ticdc_emit.config.document import read_document as read_changefeed
@@ -203,7 +203,7 @@ class Case:
     """
 
     name: str
-    profile: Profile
+    release: Release
     time_zone: str
     now_ms: int
     cluster_id: str
@@ -215,18 +215,18 @@ class Case:
     registry_reject: str | None = None
 
 
-def read_case(path: Path, profile: str | Profile | None = None) -> Case:
+def read_case(path: Path, release: str | Release | None = None) -> Case:
     """Read one vector file; :class:`VectorError` if it is not one.
 
-    ``profile``: the lineage whose bytes the file holds; by default the one that its folder is named after, else
+    ``release``: the lineage whose bytes the file holds; by default the one that its folder is named after, else
     classic.
     """
     data = read_document(path)
     try:
-        lineage = PROFILES.get(path.resolve().parent.name, CLASSIC) if profile is None else Profile.parse(profile)
+        lineage = RELEASES.get(path.resolve().parent.name, CLASSIC) if release is None else Release.parse(release)
         return Case(
             name=data.get("name", vector_name(path)),
-            profile=lineage,
+            release=lineage,
             time_zone=data["timezone"],
             now_ms=data["now_ms"],
             cluster_id=data.get("cluster_id", "default"),

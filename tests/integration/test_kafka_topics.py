@@ -57,10 +57,10 @@ def make(broker: KraftBroker, topic: str, partitions: int, **config: str) -> Non
     client.create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result()
 
 
-def feed(broker: KraftBroker, topic: str, options: str, profile: str = "classic", **sink: Any) -> Changefeed:
+def feed(broker: KraftBroker, topic: str, options: str, release: str = "classic", **sink: Any) -> Changefeed:
     """Return a changefeed with ``options`` of the sink URI; ``sink``: what differs from the sink of that URI."""
     config = load_changefeed(
-        f"kafka://{broker.bootstrap}/{topic}?{options}", schema_registry="http://nowhere.invalid", profile=profile
+        f"kafka://{broker.bootstrap}/{topic}?{options}", schema_registry="http://nowhere.invalid", release=release
     )
     return Changefeed(config, replace(sink_for(config), **sink), SCHEMA, registry=MemoryRegistry())
 
@@ -160,35 +160,35 @@ def test_the_smallest_limit_of_all_topics_counts(kraft: KraftBroker, name: str) 
 FORMS_OF = [("classic", form) for form in FORMS if form != "debezium-avro"] + [("next", form) for form in FORMS]
 
 
-@pytest.mark.parametrize(("profile", "form"), FORMS_OF)
+@pytest.mark.parametrize(("release", "form"), FORMS_OF)
 def test_rows_and_ddl_between_max_message_bytes_and_the_topics_limit(
-    kraft: KraftBroker, name: str, profile: str, form: str
+    kraft: KraftBroker, name: str, release: str, form: str
 ) -> None:
     """TiCDC's ``next`` sends what the topic takes; ``classic`` nothing above ``max-message-bytes``."""
     make(kraft, name, 1, **{"max.message.bytes": "200000"})
     options = "&".join(f"{key}={value}" for key, value in protocol_parameters(form).items())
-    changefeed = feed(kraft, name, options + "&max-message-bytes=10000", profile=profile)
+    changefeed = feed(kraft, name, options + "&max-message-bytes=10000", release=release)
     changefeed.run(inserts(0, 1), 0, final=False)
     large = [inserts(1, 2, "x" * 20_000), *([large_table(2, 20_000)] if spec_of(form).ddl else [])]
     for number, batch in enumerate(large, start=1):
-        if profile == "next":
+        if release == "next":
             changefeed.run(batch, number, final=True)
             assert sum(size > 20_000 for size in sizes(kraft, name)) == number
             continue
         with pytest.raises(MessageTooLargeError):
-            feed(kraft, name, options + "&max-message-bytes=10000", profile=profile).run(batch, 0, final=True)
+            feed(kraft, name, options + "&max-message-bytes=10000", release=release).run(batch, 0, final=True)
         assert max(sizes(kraft, name)) < 10_000
 
 
-@pytest.mark.parametrize(("profile", "form"), FORMS_OF)
+@pytest.mark.parametrize(("release", "form"), FORMS_OF)
 def test_rows_and_ddl_between_the_topics_limit_and_max_message_bytes(
-    kraft: KraftBroker, name: str, profile: str, form: str
+    kraft: KraftBroker, name: str, release: str, form: str
 ) -> None:
     make(kraft, name, 1, **{"max.message.bytes": "10000"})
     options = "&".join(f"{key}={value}" for key, value in protocol_parameters(form).items())
     for batch in (inserts(1, 2, "x" * 20_000), *([large_table(2, 20_000)] if spec_of(form).ddl else [])):
         with pytest.raises(MessageTooLargeError) as refused:
-            feed(kraft, name, options + "&max-message-bytes=100000", profile=profile).run(batch, 0, final=True)
+            feed(kraft, name, options + "&max-message-bytes=100000", release=release).run(batch, 0, final=True)
         if batch.ddl_rows("s"):
             assert "DDL" in refused.value.message
             assert refused.value.statement.startswith("CREATE TABLE")

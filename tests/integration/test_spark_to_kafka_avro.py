@@ -133,7 +133,7 @@ def test_envelopes_of_debezium_are_read_back_by_two_readers(spark: Any, kraft: K
         f"if(id < 30, null, {columns}) as before",
         f"if(id < 30, {columns}, if(id < 60, {update}, null)) as after",
     )
-    TicdcSink(uri, SCHEMA, profile="next")(changes, 0)
+    TicdcSink(uri, SCHEMA, release="next")(changes, 0)
     messages = _read(kraft, "debezium.rows")
     readers = _Readers(apicurio)
     values, keys = readers.rows(messages, MessageField.VALUE), readers.rows(messages, MessageField.KEY)

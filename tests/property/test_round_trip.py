@@ -28,7 +28,7 @@ def test_tables_return_in_the_next_lineage(kind: str, data: st.DataObject) -> No
 
 
 def test_the_command_prints_figures(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--examples", "3", "--protocol", "avro", "--profile", "next"]) == 0
+    assert main(["--examples", "3", "--protocol", "avro", "--release", "next"]) == 0
     figures = json.loads(capsys.readouterr().out)
-    assert (figures["protocol"], figures["profile"], figures["failures"]) == ("avro", "next", 0)
+    assert (figures["protocol"], figures["release"], figures["failures"]) == ("avro", "next", 0)
     assert figures["examples"] >= 3

@@ -34,8 +34,8 @@ IMAGE = pa.struct([("id", pa.int64()), ("n", pa.int32()), ("u", pa.string())])
 LATE = 3  # the TSO from which on a table exists
 
 
-def plan_for(profile: str) -> Plan:
-    config = load_changefeed("memory://topic/?protocol=canal-json", profile=profile, force_replicate=True)
+def plan_for(release: str) -> Plan:
+    config = load_changefeed("memory://topic/?protocol=canal-json", release=release, force_replicate=True)
     catalog = catalog_from_sql(SQL)
     catalog.apply(
         "create table s.late (id bigint primary key, n int, u varchar(8), unique key (u))", commit_ts=TS + LATE
@@ -43,7 +43,7 @@ def plan_for(profile: str) -> Plan:
     return make_plan(config, catalog.histories(), {config.kafka.topic: 1})
 
 
-PLANS = {profile: plan_for(profile) for profile in ("classic", "next")}
+PLANS = {release: plan_for(release) for release in ("classic", "next")}
 
 
 @st.composite
@@ -95,13 +95,13 @@ def arranged(plan: Plan, block: pa.RecordBatch, late_until: int | None) -> Any:
     return found, sorter.late_rows, sorter.split_transactions
 
 
-@pytest.mark.parametrize("profile", PLANS)
+@pytest.mark.parametrize("release", PLANS)
 @given(block=blocks(), late_until=st.sampled_from([None, TS - 1, TS + 2]))
 @settings(max_examples=examples(150), deadline=None)
-def test_alike_is_as_alone(profile: str, block: pa.RecordBatch, late_until: int | None) -> None:
+def test_alike_is_as_alone(release: str, block: pa.RecordBatch, late_until: int | None) -> None:
     with mock.patch.object(row_sorter, "by_key_shape", lambda tables, plan: [[table] for table in tables]):
-        alone = arranged(PLANS[profile], block, late_until)
-    assert arranged(PLANS[profile], block, late_until) == alone
+        alone = arranged(PLANS[release], block, late_until)
+    assert arranged(PLANS[release], block, late_until) == alone
 
 
 def test_tables_with_keys_of_one_name_and_kind_are_alike() -> None:

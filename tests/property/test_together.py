@@ -77,7 +77,7 @@ def table_mixes(draw: st.DrawFn) -> list[RandomTable]:
 def plan_for(uri: str, tables: list[RandomTable]) -> Plan:
     config = load_changefeed(
         f"memory://topic/?{uri}",
-        profile="next" if "debezium-avro" in uri else "classic",
+        release="next" if "debezium-avro" in uri else "classic",
         schema_registry="http://registry.invalid",
         time_zone=tables[0].zone,
     )

@@ -88,10 +88,10 @@ def measure(spark: Any, protocol: str, table: str, asked: argparse.Namespace) ->
         cluster = KafkaCluster(find_java(), kafka_jars(), Path(folder) / "kafka", nodes=1, settings=_FORGETFUL)
         with cluster:
             uri = f"kafka://{cluster.bootstrap}/bench?{PROTOCOLS[protocol]}&partition-num={asked.partitions}"
-            profile = "next" if protocol in _ONLY_IN_NEXT else None
+            release = "next" if protocol in _ONLY_IN_NEXT else None
             topics = [{"matcher": ["*.*"], "topic": "{schema}_{table}"}] if protocol in _TOPIC_OF_TABLE else []
             tables = {"sink": {"dispatchers": topics}}
-            changefeed = load_changefeed(uri, tables, profile=profile, schema_registry=registry.url)
+            changefeed = load_changefeed(uri, tables, release=release, schema_registry=registry.url)
             sink = KafkaSink.of(changefeed.kafka)
             others = {}
             if asked.beside_spark:

@@ -59,7 +59,7 @@ def test_both_ways_give_the_same_messages(spark: Any) -> None:
                 ddl=here.ddl,
                 changefeed={"sink": {"dispatchers": RULES}},
                 registry=registry if protocol in ("avro", "debezium-avro") else None,
-                profile="next" if protocol == "debezium-avro" else None,
+                release="next" if protocol == "debezium-avro" else None,
             )
             sink.write(changes)
             sent.append((registry.posts, messages(store)))

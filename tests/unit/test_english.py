@@ -20,7 +20,7 @@ STILTED = {
     r"\b(?:stands?|comes?|goes) behind\b|\bin front of\b": "write `after`, `before`",
 }
 
-LINEAGE = {r"\blineages?\b(?!\.md)": "write `profile`; docs/lineages.md explains lineages"}
+LINEAGE = {r"\blineages?\b(?!\.md)": "write `release`; docs/releases.md explains lineages"}
 
 
 def _faults(text: str, patterns: dict[str, str]) -> Iterator[str]:
@@ -57,6 +57,6 @@ def test_pages() -> None:
     faults = []
     for page in PAGES:
         prose = re.sub(r"^```.*?^```$|`[^`\n]*`", "", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-        patterns = STILTED if page == "docs/lineages.md" else STILTED | LINEAGE
+        patterns = STILTED if page == "docs/releases.md" else STILTED | LINEAGE
         faults += [f"{page}: {each}" for each in _faults(prose, patterns)]
     assert not faults, "\n".join(faults)

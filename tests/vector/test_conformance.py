@@ -70,17 +70,17 @@ def test_every_route_matches(full_run: FullRuns) -> None:
     assert sum(tally.matched for tally in routes) == sum(tally.total for tally in routes) == refused + events >= 1_800
 
 
-def test_every_ddl_text_matches_in_both_profiles() -> None:
+def test_every_ddl_text_matches_in_both_releases() -> None:
     stream = io.StringIO()
     report = run_conformance([TEXTS], dump=stream)
     assert [mismatch.title for mismatch in report.mismatches] == []
     assert report.texts.matched == report.texts.total >= 4_900
-    assert run_conformance([TEXTS], profile="next").texts.total * 2 == report.texts.total
+    assert run_conformance([TEXTS], release="next").texts.total * 2 == report.texts.total
     lines = [json.loads(line) for line in stream.getvalue().split("\n") if line]
     assert len(lines) == report.texts.total
     assert lines[0] == {
         "case": "ddl_restore",
-        "profile": "classic",
+        "release": "classic",
         "event": 0,
         "restored": "CREATE TABLE `types_0` (`id` BIGINT PRIMARY KEY,`c` BIT(1))",
         "error": None,
@@ -93,7 +93,7 @@ def test_a_ddl_text_that_differs_is_shown(tmp_path: Path) -> None:
     accepted = {"query": "drop table t", "error": "near t"}
     refused = {"query": "drop tabel t", "restored": "DROP TABLE `t`"}
     file.write_text("\n".join(json.dumps(entry) for entry in (wrong, accepted, refused)))
-    report = run_conformance([file], profile="classic")
+    report = run_conformance([file], release="classic")
     assert (report.texts.matched, report.texts.total) == (0, 3)
     first, second, third = report.mismatches
     assert first.title == "texts / event 0 (classic: drop table t)"
@@ -653,7 +653,7 @@ def test_the_program_runs_one_encoding(capsys: pytest.CaptureFixture[str]) -> No
     assert min(counts.values()) > 0
 
 
-@pytest.mark.parametrize(("option", "said"), [("--protocol", "is not written"), ("--profile", "unknown profile 'csv'")])
+@pytest.mark.parametrize(("option", "said"), [("--protocol", "is not written"), ("--release", "unknown release 'csv'")])
 def test_the_program_refuses_in_one_line(option: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main([str(VECTORS), option, "csv"])

@@ -62,7 +62,7 @@ class _Routing:
 
     def _row(self, index: int, table: TableInfo, commit_ts: int, row: Mapping[str, Any]) -> Target:
         topic = self._router.topic(table.schema, table.name)
-        rule, switches = self._router.rule(table.schema, table.name), self._config.profile.routing
+        rule, switches = self._router.rule(table.schema, table.name), self._config.release.routing
         left = self._selectors.select(table)
         try:
             hashed = rule.hashed(left, switches)

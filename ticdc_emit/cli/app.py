@@ -30,8 +30,8 @@ from ticdc_emit.cli.options import (
     StateUri,
     Strict,
     WatermarkInterval,
-    complete_profile,
     complete_protocol,
+    complete_release,
     complete_schema,
     examples,
     from_variable,
@@ -87,7 +87,7 @@ def demo(
     ] = "canal-json",
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
     sink_uri: SinkUriOrEmbedded = None,
-    profile: LineageOrClassic = None,
+    release: LineageOrClassic = None,
     schema_registry: Registry = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same history.")] = 1,
     on_spark: OnSpark = False,
@@ -108,7 +108,7 @@ def _run(command: str, arguments: Mapping[str, Any]) -> NoReturn:
     raise typer.Exit(run(**{name: value for name, value in arguments.items() if name != "strict"}))
 
 
-_SINK = "sink_uri config protocol time_zone profile schema_registry registry_ca registry_cert registry_key"
+_SINK = "sink_uri config protocol time_zone release schema_registry registry_ca registry_cert registry_key"
 _SPARK = "on_spark spark"
 _BROKERS = ("embedded", "kafka")
 
@@ -155,7 +155,7 @@ def emit(
         typer.Option(help="TSO for all plain rows when --commit-time-column is not given. Default: now.", min=1),
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
-    profile: Lineage = None,
+    release: Lineage = None,
     schema_registry: RegistryOrVariable = None,
     registry_ca: Annotated[
         Path | None, typer.Option(metavar="FILE", help="PEM file of the registry's authorities.", dir_okay=False)
@@ -243,7 +243,7 @@ def generate(
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone.")] = "UTC",
-    profile: Lineage = None,
+    release: Lineage = None,
     schema_registry: Registry = None,
     stream: Annotated[bool, typer.Option("--stream", help="Run as a Structured Streaming query.")] = False,
     live: Annotated[bool, typer.Option("--live", help="Send at --rate in wall time, as a stream.")] = False,
@@ -275,7 +275,7 @@ def generate(
         protocol=protocol,
         sink_uri=sink_uri,
         config=config,
-        profile=profile,
+        release=release,
         schema_registry=schema_registry,
         on_spark=on_spark,
         spark=spark_settings(spark),
@@ -297,7 +297,7 @@ def _complete_mode(incomplete: str) -> list[str]:
             "Source": "schema table mode before input_format keys op order_by transaction valid_from valid_to "
             "bad_rows bad_rows_path",
             "Time": "time_column time_unit at ddl speed slice_ state_uri watermark_interval",
-            "Sink": "sink_uri config time_zone profile schema_registry",
+            "Sink": "sink_uri config time_zone release schema_registry",
             "Spark": "spark",
         }
     ),
@@ -390,7 +390,7 @@ def replay(
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
-    profile: Lineage = None,
+    release: Lineage = None,
     schema_registry: RegistryOrVariable = None,
     bad_rows: BadRows = RunOptions.bad_rows,
     bad_rows_path: BadRowsPath = None,
@@ -435,7 +435,7 @@ def replay(
         state_uri=state_uri,
         watermark_interval=watermark_interval,
         time_zone=time_zone,
-        profile=profile,
+        release=release,
         schema_registry=schema_registry,
         bad_rows=bad_rows,
         bad_rows_path=bad_rows_path,
@@ -483,7 +483,7 @@ def serve(
         ),
     ] = False,
     seed: Annotated[int, typer.Option(help="The same seed makes the same rows.")] = 0,
-    profile: LineageOrClassic = None,
+    release: LineageOrClassic = None,
     strict: Strict = False,
 ) -> None:
     """Run a Kafka and a schema registry until Ctrl-C, with live traffic if you name a schema.
@@ -527,11 +527,11 @@ def scenario(
     sink_uri: Annotated[
         str | None, uri_option("--sink-uri", "URI", "TiCDC's sink URI: where to send. Default: show the messages.")
     ] = None,
-    profile: Annotated[
+    release: Annotated[
         str | None,
         typer.Option(
-            help="Profile of TiCDC: classic or next. Default: the first that has the protocol.",
-            autocompletion=complete_profile,
+            help="Release of TiCDC: classic or next. Default: the first that has the protocol.",
+            autocompletion=complete_release,
         ),
     ] = None,
     schema_registry: Registry = None,
@@ -554,7 +554,7 @@ def scenario(
         protocol=protocol,
         seed=seed,
         sink_uri=sink_uri,
-        profile=profile,
+        release=release,
         schema_registry=schema_registry,
         check=check,
         html=html,
@@ -593,14 +593,14 @@ def _topic_source(
     ] = None,
     schema_registry: RegistryOrVariable = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
-    profile: Lineage = None,
+    release: Lineage = None,
 ) -> SourceOptions:
     """Return where to read. The environment's sink URI counts only if the command line gives no other source."""
     from ticdc_emit.cli.topics import SourceOptions
 
     if (path is not None or brokers is not None) and from_variable(context, "sink_uri"):
         sink_uri = None
-    return SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone, profile)
+    return SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone, release)
 
 
 def _reads_topics(command: Callable[..., int]) -> Callable[..., None]:

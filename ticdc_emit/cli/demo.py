@@ -43,7 +43,7 @@ def run(
     rows: int,
     sink_uri: str | None,
     schema_registry: str | None,
-    profile: str | None,
+    release: str | None,
     seed: int,
     on_spark: bool,
     html: Path | None,
@@ -55,7 +55,7 @@ def run(
         # as in TiCDC, a protocol in the URI overrides that of the file
         changefeed = protocol_document(protocol)
         kafka, uri = target_at(stack, sink_uri, _TOPIC, changefeed)
-        config = changefeed_at(stack, uri, changefeed, schema_registry, profile=profile)
+        config = changefeed_at(stack, uri, changefeed, schema_registry, release=release)
         here = CountedBatches(OrderHistory(rows, seed))
         spark = None
         if not runs_here(rows, MOST_ROWS_HERE, on_spark=on_spark, settings={}):

@@ -66,7 +66,7 @@ def run(
     commit_time_column: str | None,
     commit_ts: int | None,
     time_zone: str,
-    profile: str | None,
+    release: str | None,
     schema_registry: str | None,
     registry_ca: Path | None,
     registry_cert: Path | None,
@@ -88,7 +88,7 @@ def run(
 
     pictures = Pictures(html, "ticdc-emit emit")
     changefeed = load_changefeed(
-        sink_uri, config, profile=profile, time_zone=time_zone, schema_registry=schema_registry
+        sink_uri, config, release=release, time_zone=time_zone, schema_registry=schema_registry
     )
     tls = RegistryTls(registry_ca, registry_cert, registry_key)
     registry = None if tls == RegistryTls() else registry_for(changefeed, tls)

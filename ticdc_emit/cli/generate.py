@@ -103,7 +103,7 @@ def run(
     protocol: str,
     sink_uri: str | None,
     config: Path | dict[str, Any] | None,
-    profile: str | None,
+    release: str | None,
     schema_registry: str | None,
     on_spark: bool,
     spark: Mapping[str, str],
@@ -127,7 +127,7 @@ def run(
     with ExitStack() as stack:
         changefeed: str | os.PathLike[str] | dict[str, Any] = config or protocol_document(protocol)
         kafka, uri = target_at(stack, sink_uri, _TOPIC, changefeed)
-        feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings.time_zone, profile)
+        feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings.time_zone, release)
         rows_at_once = None if wanted.is_stream else rows
         is_here = runs_here(rows_at_once, MOST_ROWS_HERE, on_spark=on_spark, settings=spark)
         here = traffic_here(text, wanted.started()) if is_here else None

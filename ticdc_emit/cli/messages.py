@@ -62,10 +62,10 @@ def changefeed_at(
     changefeed: str | os.PathLike[str] | dict[str, Any],
     schema_registry: str | None,
     time_zone: str = "UTC",
-    profile: str | None = None,
+    release: str | None = None,
 ) -> ChangefeedConfig:
     """Load the configuration; if it lacks a schema registry, start an embedded one."""
-    options: dict[str, Any] = {"time_zone": time_zone, "profile": profile}
+    options: dict[str, Any] = {"time_zone": time_zone, "release": release}
     try:
         return load_changefeed(uri, changefeed, schema_registry=schema_registry, **options)
     except ConfigError as error:

@@ -34,22 +34,22 @@ def complete_schema(incomplete: str) -> list[str]:
 
 
 complete_protocol = one_of(*PROTOCOL_NAMES)
-complete_profile = one_of("classic", "next")
+complete_release = one_of("classic", "next")
 
 PROTOCOLS = f"{', '.join(PROTOCOL_NAMES[:-1])} or {PROTOCOL_NAMES[-1]}"
 PROTOCOL_HELP = f"Protocol: {PROTOCOLS}."
 Lineage = Annotated[
     str | None,
     typer.Option(
-        "--profile",
-        help="Profile of TiCDC: classic or next. Default: the changefeed file's, else classic.",
-        autocompletion=complete_profile,
+        "--release",
+        help="Release of TiCDC: classic or next. Default: the changefeed file's, else classic.",
+        autocompletion=complete_release,
     ),
 ]
 LineageOrClassic = Annotated[
     str | None,
     typer.Option(
-        "--profile", help="Profile of TiCDC: classic or next. Default: classic.", autocompletion=complete_profile
+        "--release", help="Release of TiCDC: classic or next. Default: classic.", autocompletion=complete_release
     ),
 ]
 OnSpark = Annotated[bool, typer.Option("--on-spark", help="Use a local Spark even if this process could do it alone.")]

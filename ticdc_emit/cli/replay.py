@@ -62,7 +62,7 @@ class CommandOptions:
     state_uri: str | None = None
     watermark_interval: float | None = None
     time_zone: str = "UTC"
-    profile: str | None = None
+    release: str | None = None
     schema_registry: str | None = None
     bad_rows: str = RunOptions.bad_rows
     bad_rows_path: str | None = None
@@ -80,7 +80,7 @@ def run(options: CommandOptions) -> int:
     changefeed = load_changefeed(
         options.sink_uri,
         options.config,
-        profile=options.profile,
+        release=options.release,
         time_zone=options.time_zone,
         schema_registry=options.schema_registry,
     )

@@ -50,7 +50,7 @@ def run(
     protocol: str | None,
     seed: int,
     sink_uri: str | None,
-    profile: str | None,
+    release: str | None,
     schema_registry: str | None,
     check: Path | None,
     html: Path | None,
@@ -61,7 +61,7 @@ def run(
     ``check``: a JSON file of tables, by ``schema.table`` a list of rows in canonical text.
     """
     pictures = Pictures(html, f"ticdc-emit scenario {name}")
-    story, sink = _made(name, protocol, seed, sink_uri, profile, schema_registry)
+    story, sink = _made(name, protocol, seed, sink_uri, release, schema_registry)
     if check is not None:
         return _check(story, check, as_json=as_json)
     pictures.add_messages(story.messages, story.config, story.schemas or None)
@@ -84,14 +84,14 @@ def run(
 
 
 def _made(
-    name: str, protocol: str | None, seed: int, sink_uri: str | None, profile: str | None, schema_registry: str | None
+    name: str, protocol: str | None, seed: int, sink_uri: str | None, release: str | None, schema_registry: str | None
 ) -> tuple[Scenario, Sink | None]:
     if sink_uri is None:
-        return scenario(name, protocol=protocol, profile=profile, seed=seed), None
+        return scenario(name, protocol=protocol, release=release, seed=seed), None
     config = load_changefeed(
-        sink_uri, protocol_document(protocol) if protocol else None, profile=profile, schema_registry=schema_registry
+        sink_uri, protocol_document(protocol) if protocol else None, release=release, schema_registry=schema_registry
     )
-    settings: dict[str, Any] = {"protocol": feed_of(config), "profile": config.profile, "topic": config.kafka.topic}
+    settings: dict[str, Any] = {"protocol": feed_of(config), "release": config.release, "topic": config.kafka.topic}
     if not config.codec.protocol.spec.registers_schemas:
         return scenario(name, seed=seed, **settings), sink_for(config)
     from ticdc_emit.registry.base import registry_for
@@ -110,7 +110,7 @@ def _told(story: Scenario) -> dict[str, Any]:
     return {
         "scenario": story.name,
         "protocol": story.protocol,
-        "profile": story.config.profile.name,
+        "release": story.config.release.name,
         "seed": story.seed,
         "incident": story.kind.incident,
         "breaks": story.kind.breaks,
@@ -143,7 +143,7 @@ def _print(console: Console, story: Scenario, *, sent: bool) -> None:
     else:
         for topic, count in story.partitions.items():
             console.print(Text(f"sent to {counted(count, 'partition')} of {topic}: verify with partition-num={count}"))
-    lineage = story.config.profile.name
+    lineage = story.config.release.name
     console.print(Text.assemble((story.name, "bold"), f" as {story.protocol} of {lineage}, seed {story.seed}"))
     console.print(Text(story.kind.incident))
     console.print(Text(f"Breaks consumers that assume {story.kind.breaks}"))

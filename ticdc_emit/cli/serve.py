@@ -51,7 +51,7 @@ def run(
     protocol: str,
     enable_tidb_extension: bool,
     seed: int,
-    profile: str | None,
+    release: str | None,
 ) -> int:
     """Serve until a signal; return 0 if that was Ctrl-C, the usual end.
 
@@ -67,7 +67,7 @@ def run(
     uri = f"kafka://127.0.0.1:{port}/{_DEFAULT_TOPIC}{extension}"
     changefeed = protocol_document(protocol)
     changefeed["sink"]["dispatchers"] = [{"matcher": ["*.*"], "topic": _TOPIC_OF_TABLE}]
-    feed = load_changefeed(uri, changefeed, schema_registry=registry.url, profile=profile)
+    feed = load_changefeed(uri, changefeed, schema_registry=registry.url, release=release)
     text = None if schema is None else _schema_text(schema)
     tables = () if text is None else tuple(info for info in catalog_for(feed, text).tables() if not info.is_view)
     require_free_port(port, "--port")
@@ -79,7 +79,7 @@ def run(
         served = Served(f"127.0.0.1:{port}", registry.url, feed, tables, for_java=broker == "kafka")
         print_settings(result_console(), served)
         if schema is not None:
-            return _send_traffic(schema, rate, seed, uri, changefeed, registry.url, profile)
+            return _send_traffic(schema, rate, seed, uri, changefeed, registry.url, release)
         say("Ctrl-C ends it")
         stop = stack.enter_context(stopped_by_interrupt("second", quiet=True))
         while not stop():
@@ -112,7 +112,7 @@ def _start_kafka(stack: ExitStack, broker: str, port: int) -> None:
 
 
 def _send_traffic(
-    schema: str, rate: float, seed: int, uri: str, changefeed: dict[str, Any], registry: str, profile: str | None
+    schema: str, rate: float, seed: int, uri: str, changefeed: dict[str, Any], registry: str, release: str | None
 ) -> int:
     from ticdc_emit.cli import generate
     from ticdc_emit.traffic.generate.settings import Settings
@@ -123,7 +123,7 @@ def _send_traffic(
         protocol="",
         sink_uri=uri,
         config=changefeed,
-        profile=profile,
+        release=release,
         schema_registry=registry,
         html=None,
         on_spark=True,

@@ -54,7 +54,7 @@ class SourceOptions:
     schema_registry: str | None
     config: Path | None
     time_zone: str
-    profile: str | None = None
+    release: str | None = None
 
 
 @dataclass
@@ -177,7 +177,7 @@ def open_source(options: SourceOptions) -> TopicSource:
         _uri(options),
         # as in TiCDC, a protocol in the URI wins
         options.config if named is None else protocol_document(named),
-        profile=options.profile,
+        release=options.release,
         time_zone=options.time_zone,
         schema_registry=options.schema_registry,
     )
@@ -251,7 +251,7 @@ class TopicChoice:
             return cls(tuple(named))
         texts = dict.fromkeys(rule.topic for rule in config.dispatchers if rule.topic)
         expressions = tuple(
-            TopicExpression.parse(text, config.codec.protocol, config.profile.routing) for text in texts
+            TopicExpression.parse(text, config.codec.protocol, config.release.routing) for text in texts
         )
         return cls((), config.kafka.topic, expressions)
 

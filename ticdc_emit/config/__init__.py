@@ -24,14 +24,14 @@ if TYPE_CHECKING:
         SaslConfig,
         TlsConfig,
     )
-    from ticdc_emit.config.lineages import (
-        CLASSIC,
-        NEXT,
-        PROFILES,
-        Profile,
-    )
     from ticdc_emit.config.load import load_changefeed
     from ticdc_emit.config.protocols import Protocol
+    from ticdc_emit.config.releases import (
+        CLASSIC,
+        NEXT,
+        RELEASES,
+        Release,
+    )
     from ticdc_emit.config.secrets import Secret, mask_text, mask_uri
     from ticdc_emit.config.uri import SinkUri
 
@@ -40,7 +40,7 @@ __all__ = [
     "DEFAULT_MAX_MESSAGE_BYTES",
     "DEFAULT_PARTITION_NUM",
     "NEXT",
-    "PROFILES",
+    "RELEASES",
     "ChangefeedConfig",
     "CodecConfig",
     "ColumnSelector",
@@ -54,8 +54,8 @@ __all__ = [
     "KafkaConfig",
     "LargeMessageHandle",
     "OAuthConfig",
-    "Profile",
     "Protocol",
+    "Release",
     "SaslConfig",
     "Secret",
     "SinkUri",
@@ -79,10 +79,10 @@ _HOMES = {
     "OAuthConfig": "kafka",
     "SaslConfig": "kafka",
     "TlsConfig": "kafka",
-    "CLASSIC": "lineages",
-    "NEXT": "lineages",
-    "PROFILES": "lineages",
-    "Profile": "lineages",
+    "CLASSIC": "releases",
+    "NEXT": "releases",
+    "RELEASES": "releases",
+    "Release": "releases",
     "load_changefeed": "load",
     "ChangefeedConfig": "changefeed",
     "ColumnSelector": "changefeed",

@@ -14,7 +14,7 @@ from ticdc_emit.config.binding import KAFKA_TABLE, declare
 from ticdc_emit.config.codec import CodecConfig
 from ticdc_emit.config.filters import FilterConfig
 from ticdc_emit.config.kafka import KafkaConfig
-from ticdc_emit.config.lineages import CLASSIC, Profile
+from ticdc_emit.config.releases import CLASSIC, Release
 from ticdc_emit.config.uri import SinkUri
 
 DISPATCHER_NAMES = ("default", "table", "ts", "index-value", "rowid", "columns")
@@ -83,4 +83,4 @@ class ChangefeedConfig:
     time_zone: str = "UTC"
     """IANA name of the zone in which TIMESTAMP values are written."""
     cluster_id: str = "default"
-    profile: Profile = CLASSIC
+    release: Release = CLASSIC

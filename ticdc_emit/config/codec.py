@@ -1,7 +1,7 @@
 """The options of the encoders: each with its default, its meaning and its checks.
 
 In: the sink URI and the changefeed file. Out: :class:`CodecConfig`, or TiCDC's refusal in its own words. A new option
-is a field here and its use in an encoder. ``config/lineages.py`` lists the options that a profile does not know.
+is a field here and its use in an encoder. ``config/releases.py`` lists the options that a release does not know.
 
 Source, also of the order of the checks: ``pkg/sink/codec/common/config.go`` and ``pkg/config/sink.go`` of
 pingcap/tiflow.
@@ -15,8 +15,8 @@ from typing import Literal, get_args
 from ticdc_emit.config.binding import CODEC_TABLE, KAFKA_TABLE, UriParameters, declare, read_options
 from ticdc_emit.config.document import GoSyntaxError, Section, parse_bool, refused, warn_of_option
 from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES
-from ticdc_emit.config.lineages import OptionSwitches
 from ticdc_emit.config.protocols import WRITTEN, Availability, Protocol, form_of
+from ticdc_emit.config.releases import OptionSwitches
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError
 

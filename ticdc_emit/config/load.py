@@ -20,8 +20,8 @@ from ticdc_emit.config.codec import build_codec, read_glue, read_large_message_h
 from ticdc_emit.config.document import Section, read_document, refused, warn_of_option
 from ticdc_emit.config.filters import read_filter
 from ticdc_emit.config.kafka import build_embedded, build_kafka
-from ticdc_emit.config.lineages import CLASSIC, OptionSwitches, Profile
 from ticdc_emit.config.protocols import Protocol
+from ticdc_emit.config.releases import CLASSIC, OptionSwitches, Release
 from ticdc_emit.config.secrets import hides_arguments, printable
 from ticdc_emit.config.uri import SinkUri
 from ticdc_emit.errors import ConfigError, SchemaError
@@ -37,7 +37,7 @@ def load_changefeed(
     sink_uri: str,
     changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     *,
-    profile: str | Profile | None = None,
+    release: str | Release | None = None,
     time_zone: str = "UTC",
     cluster_id: str = "default",
     integrity: bool | None = None,
@@ -48,8 +48,8 @@ def load_changefeed(
     """Read, merge and validate a sink URI and a changefeed file.
 
     ``changefeed``: path of a TOML file, TOML text (a string with a newline or ``=``), or a mapping of the same shape.
-    ``profile``: ``classic`` or ``next`` (docs/lineages.md). It overrides the file's
-    ``[ticdc-emit] profile``; the default is ``classic``. ``time_zone``: IANA name of the changefeed's zone.
+    ``release``: ``classic`` or ``next`` (docs/releases.md). It overrides the file's
+    ``[ticdc-emit] release``; the default is ``classic``. ``time_zone``: IANA name of the changefeed's zone.
     ``cluster_id``: TiCDC's server cluster id. ``integrity`` and ``force_replicate`` override the changefeed's;
     ``integrity=True`` is ``correctness``. ``schema_registry``: URL to use if neither input names a registry.
     ``own_registry``: Avro needs no URL, because the caller has a registry (``registry=``) or the schemas.
@@ -61,8 +61,8 @@ def load_changefeed(
     uri = SinkUri.parse(sink_uri)
     root = read_document(changefeed)
     sink, own = root.at("sink"), root.at("ticdc-emit")
-    in_file = own.text("profile")
-    held = Profile.parse((in_file or CLASSIC) if profile is None else profile)
+    in_file = own.text("release")
+    held = Release.parse((in_file or CLASSIC) if release is None else release)
     switches = held.options
     parameters = UriParameters(uri, switches.unknown)
     root.forget(switches.unknown)
@@ -116,7 +116,7 @@ def load_changefeed(
         integrity=checks,
         time_zone=time_zone,
         cluster_id=cluster_id,
-        profile=held,
+        release=held,
         **read_options(ChangefeedConfig, None, root),
     )
     limits = config.send_bootstrap_interval_in_sec, config.send_bootstrap_in_msg_count
@@ -245,7 +245,7 @@ def _warn_unknown_dispatchers(rules: tuple[DispatchRule, ...]) -> None:
 class LoadOptions(TypedDict, total=False):
     """The keyword arguments of :func:`~ticdc_emit.load_changefeed`; ``None`` stands for its default."""
 
-    profile: str | Profile | None
+    release: str | Release | None
     time_zone: str | None
     cluster_id: str | None
     integrity: bool | None

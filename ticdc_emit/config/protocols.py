@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from ticdc_emit.config.document import refused
-from ticdc_emit.config.lineages import PROFILES, Profile
+from ticdc_emit.config.releases import RELEASES, Release
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 
@@ -224,26 +224,26 @@ class Protocol(str, Enum):
         return str(self.value)
 
     @property
-    def profiles(self) -> tuple[str, ...]:
-        """The profiles that have the protocol."""
-        return tuple(name for name, each in PROFILES.items() if self.value not in each.options.unknown_protocols)
+    def releases(self) -> tuple[str, ...]:
+        """The releases that have the protocol."""
+        return tuple(name for name, each in RELEASES.items() if self.value not in each.options.unknown_protocols)
 
     @classmethod
-    def parse(cls, text: str, profile: Profile | None = None) -> Protocol:
+    def parse(cls, text: str, release: Release | None = None) -> Protocol:
         """``text`` in any case, aliases included; :class:`ConfigError` (CDC:ErrSinkUnknownProtocol) otherwise.
 
-        ``profile``: the one that must have it; by default, any.
+        ``release``: the one that must have it; by default, any.
         """
         name = text.lower()
         name = _ALIASES.get(name, name)
         protocol = next((each for each in cls if each.value == name), None)
-        unknown = profile.options.unknown_protocols if profile else frozenset()
+        unknown = release.options.unknown_protocols if release else frozenset()
         if protocol is None or name in unknown:
             raise refused(
                 "ErrSinkUnknownProtocol",
                 f"unknown '{text}' message protocol for sink",
                 option="protocol",
-                remedy=_remedy(name, unknown) if protocol is None else _other_profile(protocol),
+                remedy=_remedy(name, unknown) if protocol is None else _other_release(protocol),
             )
         return protocol
 
@@ -325,11 +325,11 @@ def protocol_not_written(protocol: Protocol) -> ConfigError:
     )
 
 
-def _other_profile(protocol: Protocol) -> str:
-    """Return the remedy for a protocol that the profile lacks."""
+def _other_release(protocol: Protocol) -> str:
+    """Return the remedy for a protocol that the release lacks."""
     if protocol not in WRITTEN:
         return f"Use one of: {', '.join(WRITTEN)}"
-    return f"Only the profile {protocol.profiles[0]} has it: set profile={protocol.profiles[0]}"
+    return f"Only the release {protocol.releases[0]} has it: set release={protocol.releases[0]}"
 
 
 def _remedy(name: str, unknown: frozenset[str]) -> str:

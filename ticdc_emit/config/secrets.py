@@ -221,7 +221,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 _PARAMETER_NAMES = """
 protocol topic transaction-atomicity
 access-key access-tier account-key account-name acl credentials-file encryption-key encryption-scope endpoint
-external-id force-path-style predefined-acl profile provider region role-arn sas-token secret-access-key session-token
+external-id force-path-style predefined-acl release provider region role-arn sas-token secret-access-key session-token
 sse sse-kms-key-id storage-class use-accelerate-endpoint
 """
 _CLIENT = ("client", "kafka-client")

@@ -49,7 +49,7 @@ _KNOWN = {
         "access-key",
         "secret-access-key",
         "session-token",
-        "profile",
+        "release",
         "provider",
         "force-path-style",
         "use-accelerate-endpoint",
@@ -95,12 +95,12 @@ def _nothing(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _s3(given: Mapping[str, str]) -> dict[str, Any]:
-    if "profile" not in given and ("access-key" in given) != ("secret-access-key" in given):
+    if "release" not in given and ("access-key" in given) != ("secret-access-key" in given):
         missing = "secret-access-key" if "access-key" in given else "access-key"
         raise ConfigError(f"the storage URI has no {missing}", remedy="Give both keys or neither", option=_OPTION)
     options = _renamed(
         given,
-        {"access-key": "key", "secret-access-key": "secret", "session-token": "token", "profile": "profile"},
+        {"access-key": "key", "secret-access-key": "secret", "session-token": "token", "release": "release"},
     )
     if "endpoint" in given:
         options["endpoint_url"] = _url(given["endpoint"]).removesuffix("/")

@@ -26,4 +26,4 @@ def sink_for(config: ChangefeedConfig, librdkafka: Mapping[str, Any] | None = No
     if uri.scheme == "memory":
         return MemorySink(uri.path, max_message_bytes=limit, new_partitions=partitions)
     sink = KafkaSink.of(config.kafka, librdkafka)
-    return replace(sink, limited_by_topics=config.profile.delivery.message_limit == "topic")
+    return replace(sink, limited_by_topics=config.release.delivery.message_limit == "topic")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, TypeAlias
 
-from ticdc_emit.config import ChangefeedConfig, Profile
+from ticdc_emit.config import ChangefeedConfig, Release
 from ticdc_emit.errors import ConfigError, DdlError, UnprintableDdlError
 from ticdc_emit.routing.filter_rules import Verdict
 from ticdc_emit.routing.replication import Replication
@@ -32,7 +32,7 @@ def catalog_for(config: ChangefeedConfig, schema: str | Catalog) -> Catalog:
     if isinstance(schema, Catalog):
         return schema
     refuse_path(schema)
-    zone, renamed = config.time_zone, config.profile.ddl.renamed_schema
+    zone, renamed = config.time_zone, config.release.ddl.renamed_schema
     mode = config.sql_mode
     return catalog_from_sql(schema, time_zone=zone, renamed_schema=renamed, sql_mode=mode)
 
@@ -67,7 +67,7 @@ class SentDdl:
     """Which DDL events one changefeed sends, and with which text."""
 
     def __init__(self, config: ChangefeedConfig) -> None:
-        built, filtered = config.profile.ddl.built_texts, config.profile.filtering.ignored_text
+        built, filtered = config.release.ddl.built_texts, config.release.filtering.ignored_text
         self._bdr_role = config.bdr_role
         self._texts = DdlTexts(built, filtered, restored=config.ddl_text == "restored")
 
@@ -99,18 +99,18 @@ def restore_ddl(
     query: str,
     *,
     sql_mode: str = "",
-    profile: str | Profile = "classic",
+    release: str | Release = "classic",
     charset: str = "utf8mb4",
 ) -> str:
     """Return ``query`` as TiCDC writes it on the wire: TiDB's canonical form.
 
     Placement policies are left out and TTL is off, as a changefeed sends them; a statement that changes nothing else
     is "". ``sql_mode``: the session's, as in SET SQL_MODE. ``charset``: the session's, which TiDB keeps for
-    CREATE INDEX and ADD INDEX alone. ``profile``: classic accepts one statement, next several with ``;`` between.
+    CREATE INDEX and ADD INDEX alone. ``release``: classic accepts one statement, next several with ``;`` between.
     Raises ``DdlError`` with ``statement`` and ``position`` if TiDB's parser fails, and ``UnprintableDdlError`` if
     TiDB cannot print the statement.
     """
-    several = Profile.parse(profile).ddl.several_statements
+    several = Release.parse(release).ddl.several_statements
     try:
         statements = restored_statements(query, sql_mode, charset)
     except UnprintableDdlError as error:

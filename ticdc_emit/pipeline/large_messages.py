@@ -109,7 +109,7 @@ class LargeMessages:
         """
         handle, limit = config.codec.large_message_handle, config.codec.max_message_bytes
         largest = limit if message_limit is None else min(limit, message_limit)
-        if message_limit is not None and config.profile.delivery.message_limit == "topic":
+        if message_limit is not None and config.release.delivery.message_limit == "topic":
             largest = message_limit
         parts = codec.compressed_parts if handle.compression != "none" else ()
         if parts:

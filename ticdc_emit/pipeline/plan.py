@@ -23,7 +23,7 @@ from ticdc_emit.changes.codec import Codec, RowEncoder
 from ticdc_emit.changes.model import encoding_shape, key_shape
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, Integrity
-from ticdc_emit.config.lineages import RoutingSwitches, TransactionSwitches
+from ticdc_emit.config.releases import RoutingSwitches, TransactionSwitches
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import (
     DispatcherError,
@@ -357,14 +357,14 @@ def make_plan(
             since,
             tuple(planned_versions),
             *_route(router, schema, name, planned_versions, is_left_out=bool(left_out)),
-            routing=config.profile.routing,
+            routing=config.release.routing,
             left_out=left_out,
             filters=filters,
         )
     rendering = Rendering(
         config.time_zone,
         verbatim_json=verbatim_json,
-        switches=config.profile.values,
+        switches=config.release.values,
     )
     large = LargeMessages.of(config, codec, message_limit=message_limit, names=claim_names)
     return Plan(
@@ -376,7 +376,7 @@ def make_plan(
         build_ts,
         config.integrity,
         splits=not config.output_raw_change_event,
-        transactions=config.profile.transactions,
+        transactions=config.release.transactions,
         ignored_start_ts=frozenset(config.filter.ignore_txn_start_ts),
     )
 
@@ -468,7 +468,7 @@ def _row_filters(
 
 def _with_keys(config: ChangefeedConfig, info: TableInfo | None) -> TableInfo | None:
     """Return the table as the lineage shows its handle key; the same object where that makes no difference."""
-    if info is None or info.whole_primary_key or config.profile.filtering.virtual_keys == "refused":
+    if info is None or info.whole_primary_key or config.release.filtering.virtual_keys == "refused":
         return info
     keyed = replace(info, virtual_keys=True)
     return info if keyed.shown_handle_key == info.whole_handle_key else keyed

@@ -125,7 +125,7 @@ class Planner:
         has_watermarks = self.config.codec.has_watermarks
         interval = (self.interval_ms or 0) if has_watermarks else 0
         marks: list[int] = []
-        if self.config.profile.ddl.watermarks and has_watermarks:
+        if self.config.release.ddl.watermarks and has_watermarks:
             marks = sorted({event.commit_ts for event in events})
         return ControlSchedule(events, interval, self.lateness, state.sent_until, state.watermark, marks=tuple(marks))
 

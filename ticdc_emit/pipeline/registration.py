@@ -101,7 +101,7 @@ class Registrar:
 
     def _stamp(self, info: TableInfo) -> int:
         """Return what TiCDC compares to tell whether a table has changed since its schemas were registered."""
-        by_version = self._config.profile.avro.registered_with == "version"
+        by_version = self._config.release.avro.registered_with == "version"
         return info.version if by_version else info.update_ts
 
 

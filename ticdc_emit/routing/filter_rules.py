@@ -18,7 +18,7 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.config import ChangefeedConfig, EventFilter
 from ticdc_emit.config.document import refused, warn_of_option
 from ticdc_emit.config.filters import EVENT_TYPES
-from ticdc_emit.config.lineages import FilterSwitches
+from ticdc_emit.config.releases import FilterSwitches
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.regexp import GoRegexp, GoRegexpError, compile_regexp
 from ticdc_emit.routing.table_filter import TableFilter
@@ -76,7 +76,7 @@ class EventFilters:
     @classmethod
     def of(cls, config: ChangefeedConfig) -> EventFilters:
         """Read the event filters; :class:`~ticdc_emit.errors.ConfigError` for what TiCDC refuses at start."""
-        sensitive = config.profile.filtering.event_matchers == "sensitive" or config.case_sensitive
+        sensitive = config.release.filtering.event_matchers == "sensitive" or config.case_sensitive
         rules = []
         for index, entry in enumerate(config.filter.event_filters):
             name = f"event-filters[{index}]"
@@ -85,13 +85,13 @@ class EventFilters:
             try:
                 text = _pattern(entry.ignore_sql)
             except GoRegexpError as fault:
-                if config.profile.filtering.bad_ignore_sql == "refused":
+                if config.release.filtering.bad_ignore_sql == "refused":
                     raise _bad_pattern(entry, index, fault) from None
                 # TiCDC logs it and continues without the rule's types and texts
                 warn_of_option(f"{_OPTION}[{index}] has no effect on event types and DDL texts, as in TiCDC: {fault}")
                 types, text = frozenset(), None
             rules.append(EventRule(name, tables, types, text, entry))
-        return cls(tuple(rules), config.profile.filtering)
+        return cls(tuple(rules), config.release.filtering)
 
     def ignored_by(self, schema: str, table: str, action: str, query: str) -> str | None:
         """Return the name of the filter that ignores a DDL of a table ("" for a database); ``None`` if it is sent.
@@ -168,7 +168,7 @@ class FilterRules:
             EventFilters.of(config),
             frozenset(config.filter.ignore_txn_start_ts),
             config.force_replicate,
-            config.profile.filtering.virtual_keys == "accepted",
+            config.release.filtering.virtual_keys == "accepted",
             config.bdr_mode,
         )
 

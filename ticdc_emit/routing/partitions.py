@@ -22,7 +22,7 @@ import pyarrow as pa
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.config.changefeed import DispatchRule
-from ticdc_emit.config.lineages import RoutingSwitches
+from ticdc_emit.config.releases import RoutingSwitches
 from ticdc_emit.errors import DispatcherError
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.sql.words import to_lower
@@ -202,7 +202,7 @@ def _at_table_offset(table: TableInfo, column: Column) -> Column:
             f"column {column.name} stands at offset {offset} of the table, and a row has {len(table.row_columns)} "
             "values, for virtual columns have none: TiCDC crashes here",
             table,
-            remedy="Name columns that stand before the virtual ones, or use the profile next",
+            remedy="Name columns that stand before the virtual ones, or use the release next",
         )
     return table.row_columns[offset]
 

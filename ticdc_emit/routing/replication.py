@@ -57,9 +57,9 @@ class Replication:
 
     def __init__(self, config: ChangefeedConfig, schemas: Iterable[str], tables: Iterable[TableInfo]) -> None:
         self._rules = FilterRules.of(config)
-        self._keyless_is_final = config.profile.filtering.keyless_tables == "unseen"
+        self._keyless_is_final = config.release.filtering.keyless_tables == "unseen"
         self._ddl_filter: SnapshotDdlFilter | StoreDdlFilter
-        if config.profile.filtering.judged_ddl == "by-snapshot":
+        if config.release.filtering.judged_ddl == "by-snapshot":
             self._ddl_filter = SnapshotDdlFilter(self._rules, schemas, tables)
         else:
             self._ddl_filter = StoreDdlFilter(self._rules, tables)

@@ -99,7 +99,7 @@ def check_expressions(filters: EventFilters, info: TableInfo, config: Changefeed
     Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
     row_filter = RowFilter.of(filters, info, case_sensitive=config.case_sensitive, zone=config.time_zone)
-    if row_filter is None or config.profile.filtering.checked_expressions != "at-start":
+    if row_filter is None or config.release.filtering.checked_expressions != "at-start":
         return
     for each in row_filter.values:
         fault = each.expression.fault

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.lineages import RoutingSwitches
+from ticdc_emit.config.releases import RoutingSwitches
 from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.routing.partitions import PartitionRule
 from ticdc_emit.routing.table_filter import ColumnFilter, TableFilter
@@ -43,7 +43,7 @@ class ColumnSelectors:
                 )
                 for selector in changefeed.column_selectors
             ),
-            changefeed.profile.routing,
+            changefeed.release.routing,
         )
 
     def select(self, table: TableInfo) -> TableInfo:

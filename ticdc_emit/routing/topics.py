@@ -14,8 +14,8 @@ from functools import cached_property
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.document import refused
-from ticdc_emit.config.lineages import RoutingSwitches
 from ticdc_emit.config.protocols import Protocol
+from ticdc_emit.config.releases import RoutingSwitches
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import UnknownTopicError
 from ticdc_emit.routing.partitions import PartitionRule
@@ -105,7 +105,7 @@ class Router:
     @classmethod
     def of(cls, changefeed: ChangefeedConfig, partitions: Mapping[str, int]) -> Router:
         """Read the dispatchers; :class:`~ticdc_emit.errors.ConfigError` for a wrong matcher or topic expression."""
-        protocol, switches = changefeed.codec.protocol, changefeed.profile.routing
+        protocol, switches = changefeed.codec.protocol, changefeed.release.routing
         routes = tuple(
             _Route(
                 TableFilter.parse(rule.matcher, case_sensitive=changefeed.case_sensitive),

@@ -196,7 +196,7 @@ _LOCAL = "TEMPORARY"
 
 
 class TableJobs(JobRecorder):
-    """A method for each statement. ``zone``: of TIMESTAMP defaults. ``renamed_schema``: a switch of the profile."""
+    """A method for each statement. ``zone``: of TIMESTAMP defaults. ``renamed_schema``: a switch of the release."""
 
     def __init__(self, store: SchemaStore, zone: dt.tzinfo, ids: IdSource, *, renamed_schema: str) -> None:
         super().__init__(store, ids)

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from ticdc_emit.changes.arrow_input import changes_table
-from ticdc_emit.config import ChangefeedConfig, Profile
+from ticdc_emit.config import ChangefeedConfig, Release
 from ticdc_emit.config.load import LoadOptions, config_of, refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.base import Sink
@@ -89,7 +89,7 @@ class TicdcSink:
     messages instead of the sink URI's target. ``registry``: registers Avro schemas, on the driver, instead of the
     configured schema registry. ``on_report``: one or several functions, called with the :class:`RunReport` of each
     batch (``observe.log_report``, ``observe.ChangefeedMetrics``); an exception is logged, and the stream continues.
-    ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has these, and
+    ``release`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has these, and
     ``changefeed``, already. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
 
@@ -114,7 +114,7 @@ class TicdcSink:
         sink: Sink | None = None,
         registry: SchemaRegistry | None = None,
         on_report: ReportCallback | Iterable[ReportCallback] = (),
-        profile: str | Profile | None = None,
+        release: str | Release | None = None,
         time_zone: str | None = None,
         cluster_id: str | None = None,
         integrity: bool | None = None,

@@ -106,9 +106,9 @@ def _changefeeds(
     options = _DrawnOptions({"protocol": protocol.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
     if encoding is not None:
         options.uri["encoding-format"] = encoding
-    (lineage, *others) = protocol.profiles
+    (lineage, *others) = protocol.releases
     if not others:
-        options.top["ticdc-emit"] = {"profile": lineage}
+        options.top["ticdc-emit"] = {"release": lineage}
     if force_replicate:
         options.top["force-replicate"] = True
     dispatcher = {"matcher": ["*.*"], "partition": draw(st.sampled_from(partitions))}

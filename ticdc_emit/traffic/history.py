@@ -22,7 +22,7 @@ import pyarrow as pa
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.commit_ts import commit_ts_of
 from ticdc_emit.changes.model import Op
-from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Release
 from ticdc_emit.config.load import config_of
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.base import Message
@@ -151,7 +151,7 @@ class History:
         changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
         watermark_interval: float | None = None,
         registry: SchemaRegistry | None = None,
-        profile: str | Profile | None = None,
+        release: str | Release | None = None,
         time_zone: str | None = None,
         cluster_id: str | None = None,
         integrity: bool | None = None,
@@ -160,7 +160,7 @@ class History:
     ) -> list[Message]:
         """Return the history as a changefeed sends it: rows, DDL, BOOTSTRAP and watermarks, by topic-partition.
 
-        ``sink_uri``, ``changefeed`` and ``profile`` to ``schema_registry``: the arguments of
+        ``sink_uri``, ``changefeed`` and ``release`` to ``schema_registry``: the arguments of
         :func:`~ticdc_emit.load_changefeed`, or its result; nothing is sent there, and every topic has ``partition-num``
         partitions. ``watermark_interval``: seconds of commit time. Raises :class:`~ticdc_emit.errors.ConfigError` for a
         configuration with another time zone, and for options together with a loaded one. Raises the family of

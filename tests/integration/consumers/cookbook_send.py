@@ -41,7 +41,7 @@ class Send(Protocol):
         *,
         by_table: bool = ...,
         registry: str | None = ...,
-        profile: str = ...,
+        release: str = ...,
         **feed: Any,
     ) -> Sent: ...
 
@@ -58,7 +58,7 @@ def sender(bootstrap: str) -> Send:
         *,
         by_table: bool = False,
         registry: str | None = None,
-        profile: str = "classic",
+        release: str = "classic",
         **feed: Any,
     ) -> Sent:
         by_table = by_table or registry is not None
@@ -74,7 +74,7 @@ def sender(bootstrap: str) -> Send:
             ddl=data.ddl,
             time_zone=TIME_ZONE,
             schema_registry=registry,
-            profile=profile,
+            release=release,
         )
         report = sink.changefeed.run(ArrowBatch(history.to_arrow()), 0, final=True)
         assert report.rows >= len(data.rows)  # some updates become a delete and an insert

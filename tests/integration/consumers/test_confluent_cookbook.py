@@ -61,5 +61,5 @@ def test_avro_newest_schema(send: Send, apicurio: Apicurio, measured: Measured) 
 
 def test_debezium_avro(send: Send, apicurio: Apicurio, measured: Measured) -> None:
     options = "avro-bigint-unsigned-handling-mode=string"
-    sent = send("debezium-avro", options, registry=apicurio.url, profile="next")
+    sent = send("debezium-avro", options, registry=apicurio.url, release="next")
     measured(CONSUMER, VERSION, "Debezium in Avro", _compared(sent, apicurio.url, debezium_avro, _DEBEZIUM))

@@ -67,7 +67,7 @@ def test_debezium_json(send: Send, flink: Flink, measured: Measured, schema: str
 
 def test_debezium_avro_confluent(send: Send, apicurio: Apicurio, flink: Flink, measured: Measured) -> None:
     options, format = "avro-bigint-unsigned-handling-mode=string", "debezium-avro-confluent"
-    sent = send("debezium-avro", options, registry=apicurio.url, profile="next")
+    sent = send("debezium-avro", options, registry=apicurio.url, release="next")
     comparison = _compared(flink, sent, format, debezium_avro, **{REGISTRY: apicurio.url})
     measured(CONSUMER, VERSION, "Debezium in Avro", comparison)
 

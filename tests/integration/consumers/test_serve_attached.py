@@ -94,7 +94,7 @@ def test_two_consumers_are_attached_and_ctrl_c_leaves_nothing(
     port, registry = free_ports(2)
     serve = [sys.executable, "-m", "ticdc_emit", "serve", "--port", str(port), "--registry-port", str(registry)]
     serve += ["--broker", "kafka", "--schema", str(ROOT / "examples/cookbook.sql"), "--rate", "300"]
-    serve += ["--protocol", protocol, "--profile", "next" if protocol == "debezium-avro" else "classic"]
+    serve += ["--protocol", protocol, "--release", "next" if protocol == "debezium-avro" else "classic"]
     mark = uuid4().hex
     with ExitStack() as stack:
         own = {_MARK: mark, "TMPDIR": str(tmp_path)}

@@ -34,7 +34,7 @@ def encoder_of(uri: str, table: str = TABLE) -> Encoder:
     return Encoder(
         f"memory://x?{uri}",
         table,
-        profile="next" if "debezium-avro" in uri else "classic",
+        release="next" if "debezium-avro" in uri else "classic",
         schema_registry="http://registry.invalid",
         registry=MemoryRegistry(),
         partitions=1,

@@ -234,7 +234,7 @@ def test_emit_and_replay_ask_before_spark_starts(rows: Path) -> None:
             commit_time_column=None,
             commit_ts=None,
             time_zone="UTC",
-            profile=None,
+            release=None,
             schema_registry=None,
             registry_ca=None,
             registry_cert=None,

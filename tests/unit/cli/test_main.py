@@ -143,9 +143,9 @@ def test_every_command_takes_a_lineage_and_refuses_others_first(
         "emit": ["--schema", str(schema), "--input", "t.json", *place],
         "replay": ["--schema", str(schema), "--table", "test.t=t.json", *place],
     }
-    assert exit_code(command, *needed.get(command, place), "--profile", "nxt") == 2
+    assert exit_code(command, *needed.get(command, place), "--release", "nxt") == 2
     shown = capsys.readouterr().err
-    assert "unknown profile 'nxt'" in shown
+    assert "unknown release 'nxt'" in shown
     assert shown.count("\n") == 1
 
 
@@ -153,10 +153,10 @@ def test_debezium_in_avro_is_shown_and_verified(tmp_path: Path, capsys: pytest.C
     with EmbeddedRegistry() as registry:
         uri = f"file://{tmp_path}?protocol=debezium-avro&enable-tidb-extension=true&schema-registry={registry.url}"
         assert exit_code("scenario", "redelivery", "--sink-uri", uri) == 2
-        assert "set profile=next" in capsys.readouterr().err
-        place = ["--sink-uri", uri, "--profile", "next"]
+        assert "set release=next" in capsys.readouterr().err
+        place = ["--sink-uri", uri, "--release", "next"]
         assert exit_code("scenario", "redelivery", *place, "--json") == 0
-        assert json.loads(capsys.readouterr().out)["profile"] == "next"
+        assert json.loads(capsys.readouterr().out)["release"] == "next"
         assert exit_code("tail", *place, "--op", "insert") == 0
         assert " insert shop.orders id=" in capsys.readouterr().out
         assert exit_code("verify", *place) == 0
@@ -334,7 +334,7 @@ def completed(words: str) -> list[str]:
         ("ticdc-emit scenario un", ["unsigned-extremes"]),
         ("ticdc-emit demo --protocol deb", ["debezium", "debezium-avro"]),
         ("ticdc-emit tail --protocol simple-", ["simple-json", "simple-avro"]),
-        ("ticdc-emit emit --profile ", ["classic", "next"]),
+        ("ticdc-emit emit --release ", ["classic", "next"]),
         ("ticdc-emit replay --mode d", ["diff"]),
         ("ticdc-emit serve --broker ", ["embedded", "kafka"]),
         ("ticdc-emit tail --op u", ["update", "unreadable"]),

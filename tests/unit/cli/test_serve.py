@@ -81,12 +81,12 @@ def test_a_port_in_use_is_refused_first(option: str, capsys: pytest.CaptureFixtu
     assert f"choose another port with {option}" in shown.err
 
 
-def _settings(protocol: str, *, for_java: bool = True, profile: str = "classic", tables: str = TABLE) -> str:
+def _settings(protocol: str, *, for_java: bool = True, release: str = "classic", tables: str = TABLE) -> str:
     feed = load_changefeed(
         f"kafka://127.0.0.1:9092/ticdc?protocol={protocol}",
         {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]}},
         schema_registry="http://127.0.0.1:8081",
-        profile=profile,
+        release=release,
     )
     infos = tuple(catalog_for(feed, tables).tables())
     console = Console(file=io.StringIO(), width=300)
@@ -128,7 +128,7 @@ def test_the_jdbc_sink_has_the_settings_of_its_page() -> None:
 
 
 def test_settings_of_debezium_in_avro() -> None:
-    shown = _settings("debezium-avro", profile="next")
+    shown = _settings("debezium-avro", release="next")
     assert "'debezium-avro-confluent.url' = 'http://127.0.0.1:8081'" in shown
     assert "`id` BIGINT,\n  `v` STRING,\n  `d` DECIMAL(8,2),\n  `b` BYTES" in shown
     assert "`day` INT,\n  `w` DECIMAL(20,2)," in shown
@@ -198,15 +198,15 @@ def test_flink_has_the_types_of_its_page(protocol: str, format: str, options: st
             digits = kind.partition("(")[2].rstrip(")") or "0"
             expected[kind] = documented[row].replace("(p,s)", f"({digits})").replace("(n)", f"({digits})")
     columns = ", ".join(f"c{place} {kind}" for place, kind in enumerate(expected))
-    shown = _settings(protocol + options, profile="next", tables=f"create table shop.t (id int primary key, {columns})")
+    shown = _settings(protocol + options, release="next", tables=f"create table shop.t (id int primary key, {columns})")
     assert (
         dict(zip(expected, re.findall(r"^  `c\d+` (\w+(?:\([\d,]+\))?)", shown, re.MULTILINE), strict=True)) == expected
     )
 
 
 def test_a_long_that_may_be_beyond_a_bigint_has_the_type_that_is_sent() -> None:
-    assert "`id` BIGINT" in _settings("debezium-avro", profile="next")
-    assert "`id` STRING" in _settings("debezium-avro&avro-bigint-unsigned-handling-mode=string", profile="next")
+    assert "`id` BIGINT" in _settings("debezium-avro", release="next")
+    assert "`id` STRING" in _settings("debezium-avro&avro-bigint-unsigned-handling-mode=string", release="next")
     strings = "avro&avro-bigint-unsigned-handling-mode=string&avro-decimal-handling-mode=string"
     assert "`id` STRING,\n  `v` STRING,\n  `d` STRING" in _settings(strings)
 

@@ -1,4 +1,4 @@
-"""docs/lineages.md lists every switch with what it is in both lineages."""
+"""docs/releases.md lists every switch with what it is in both lineages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from ticdc_emit.config import CLASSIC, NEXT
 
-PAGE = (Path(__file__).parents[3] / "docs" / "lineages.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "releases.md").read_text()
 SECTION = re.compile(r"^### [^\n]* \(`(\w+)`\)\n(.*?)(?=^### |\Z)", re.MULTILINE | re.DOTALL)
 ROW = re.compile(r"^\| `(\w+)` \| (.*?) \| (.*?) \| .+ \|$", re.MULTILINE)
 

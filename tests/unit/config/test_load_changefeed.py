@@ -22,12 +22,12 @@ from ticdc_emit.config import (
     Integrity,
     KafkaConfig,
     LargeMessageHandle,
-    Profile,
     Protocol,
+    Release,
     Secret,
     load_changefeed,
 )
-from ticdc_emit.config.lineages import CanalJsonSwitches
+from ticdc_emit.config.releases import CanalJsonSwitches
 from ticdc_emit.errors import ConfigError
 
 URI = "kafka://127.0.0.1:9092/topic?protocol=canal-json"
@@ -504,13 +504,13 @@ def test_time_zone() -> None:
         assert refusal(URI, time_zone=zone).option == "time_zone"
 
 
-def test_profiles() -> None:
-    assert load_changefeed(URI).profile.canal_json.empty_mysql_type == "object"
-    assert load_changefeed(URI, profile="next").profile is NEXT
-    assert load_changefeed(URI, profile=NEXT).profile.canal_json.empty_mysql_type == "null"
-    own = Profile("mine", canal_json=CanalJsonSwitches(empty_mysql_type="null"))
-    assert load_changefeed(URI, profile=own).profile is own
-    assert refusal(URI, profile="newest").option == "profile"
+def test_releases() -> None:
+    assert load_changefeed(URI).release.canal_json.empty_mysql_type == "object"
+    assert load_changefeed(URI, release="next").release is NEXT
+    assert load_changefeed(URI, release=NEXT).release.canal_json.empty_mysql_type == "null"
+    own = Release("mine", canal_json=CanalJsonSwitches(empty_mysql_type="null"))
+    assert load_changefeed(URI, release=own).release is own
+    assert refusal(URI, release="newest").option == "release"
 
 
 def test_import_loads_no_extra() -> None:

@@ -79,16 +79,16 @@ def test_the_name_that_was_meant_is_offered() -> None:
 
 
 def test_options_reach_the_configuration() -> None:
-    encoder = Encoder(URI, SCHEMA, time_zone="Asia/Shanghai", cluster_id="c", force_replicate=True, profile="next")
+    encoder = Encoder(URI, SCHEMA, time_zone="Asia/Shanghai", cluster_id="c", force_replicate=True, release="next")
     held = encoder.config
-    assert (held.time_zone, held.force_replicate, held.profile.name) == ("Asia/Shanghai", True, "next")
+    assert (held.time_zone, held.force_replicate, held.release.name) == ("Asia/Shanghai", True, "next")
 
 
 @pytest.mark.parametrize("make", [Encoder, TicdcSink])
 def test_a_loaded_changefeed_has_its_options_already(make: Callable[..., Any]) -> None:
-    loaded = load_changefeed(URI, profile="next")
-    assert make(loaded, SCHEMA, profile=None).config is loaded
-    for options in ({"profile": "classic"}, {"time_zone": "UTC"}, {"changefeed": {}}):
+    loaded = load_changefeed(URI, release="next")
+    assert make(loaded, SCHEMA, release=None).config is loaded
+    for options in ({"release": "classic"}, {"time_zone": "UTC"}, {"changefeed": {}}):
         with pytest.raises(ConfigError, match=f"has its options already: {next(iter(options))} would be ignored"):
             make(loaded, SCHEMA, **options)
 

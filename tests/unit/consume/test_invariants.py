@@ -103,7 +103,7 @@ def clean(feed: str, partitions: int = 1, *, checksums: bool = False) -> Clean:
         registry = MemoryRegistry()
         lineage = "next" if feed == "debezium-avro" else "classic"
         uri = f"kafka://127.0.0.1:9092/topic?partition-num={partitions}&{PARAMETERS[feed]}"
-        config = load_changefeed(uri, changefeed, profile=lineage, schema_registry="http://127.0.0.1:1")
+        config = load_changefeed(uri, changefeed, release=lineage, schema_registry="http://127.0.0.1:1")
         messages = History(TABLES, ROWS, DDL).messages(config, registry=registry, watermark_interval=1.0)
         schemas = {post.id: post.schema for post in registry.posts}
         reader = reader_for(config, schemas=schemas)

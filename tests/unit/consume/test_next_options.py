@@ -25,7 +25,7 @@ CHANGES = [
 
 
 def messages(uri: str, changes: Any = CHANGES, sql: str = SQL, **options: Any) -> list[tuple[bytes, bytes | None]]:
-    encoder = Encoder(f"memory://t/?protocol={uri}", sql, profile="next", **options)
+    encoder = Encoder(f"memory://t/?protocol={uri}", sql, release="next", **options)
     return [(row["key"], row["value"]) for row in encoder.encode(changes).to_pylist()]
 
 

@@ -42,7 +42,7 @@ def lines(feed: str, history: History | None = None, parameters: str = "", **opt
     protocol, _ = parse_protocol_name(feed)
     url = "http://127.0.0.1:1" if protocol.spec.registers_schemas else None
     uri = f"kafka://127.0.0.1:9092/orders?partition-num=1&{FEEDS[feed]}{parameters}"
-    config = load_changefeed(uri, time_zone="Asia/Shanghai", schema_registry=url, profile=protocol.profiles[0])
+    config = load_changefeed(uri, time_zone="Asia/Shanghai", schema_registry=url, release=protocol.releases[0])
     history = history or History(TABLE, ROWS, DDL, time_zone="Asia/Shanghai")
     messages = history.messages(config, registry=registry)
     tail = Tail(config, schemas={post.id: post.schema for post in registry.posts}, **options)  # type: ignore[arg-type]

@@ -126,10 +126,10 @@ def test_what_is_no_storage(uri: str) -> None:
             },
         ),
         (
-            "s3://b/p?profile=dev&force-path-style=false&use-accelerate-endpoint=true",
+            "s3://b/p?release=dev&force-path-style=false&use-accelerate-endpoint=true",
             "s3",
             {
-                "profile": "dev",
+                "release": "dev",
                 "config_kwargs": {"s3": {"addressing_style": "virtual", "use_accelerate_endpoint": True}},
             },
         ),

@@ -18,10 +18,10 @@ URI = "memory://marks?protocol=canal-json&enable-tidb-extension=true&partition-n
 START = compose(1_700_000_000_000)
 
 
-def run(profile: str, *, interval: float = 0, batches: int = 1) -> dict[int, list[str]]:
+def run(release: str, *, interval: float = 0, batches: int = 1) -> dict[int, list[str]]:
     """Return what each partition receives of three rows with a DDL between the first and the second."""
     clear("marks")
-    config = load_changefeed(URI, profile=profile)
+    config = load_changefeed(URI, release=release)
     stamps = [START + 1, START + 10, START + 20]
     ddl = [(START + 5, "alter table test.t add column c int")]
     options = RunOptions(watermark_interval=interval)

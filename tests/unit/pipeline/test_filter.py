@@ -89,7 +89,7 @@ def test_kinds_values_and_transactions() -> None:
     }
     assert report.to_dict()["filtered_rows"] == 3
     # the new architecture splits the update of the unique key first, and looks at the kinds of its halves
-    assert run(filters, ROWS, profile="next")[0] == ["INSERT a 1", "INSERT a 1"]
+    assert run(filters, ROWS, release="next")[0] == ["INSERT a 1", "INSERT a 1"]
 
 
 def test_ddl_that_is_kept_back_is_counted_in_the_batch_that_reaches_it() -> None:
@@ -104,7 +104,7 @@ def test_ddl_that_is_kept_back_is_counted_in_the_batch_that_reaches_it() -> None
 @pytest.mark.filterwarnings("ignore::ticdc_emit.config.ConfigWarning")
 def test_only_listed_columns_changed() -> None:
     filters = {"event-filters": [{"matcher": ["s.a"], "ignore-update-only-columns": ["N", "u"]}]}
-    assert run(filters, ROWS, profile="next")[0].count("UPDATE a 1") == 0
+    assert run(filters, ROWS, release="next")[0].count("UPDATE a 1") == 0
     assert run(filters, ROWS)[0].count("UPDATE a 1") == 1
 
 
@@ -119,9 +119,9 @@ def test_an_unknown_column_is_refused_at_start_or_with_the_first_row() -> None:
     filters = {"event-filters": [{"matcher": ["s.a"], "ignore-insert-value-expr": "nope = 1"}]}
     with pytest.raises(ConfigError, match="nope"):
         run(filters, ROWS[2:3])
-    assert run(filters, ROWS[2:3], profile="next")[0] == ["UPDATE a 1"]
+    assert run(filters, ROWS[2:3], release="next")[0] == ["UPDATE a 1"]
     with pytest.raises(Exception, match="ErrExpressionColumnNotFound"):
-        run(filters, ROWS, profile="next")
+        run(filters, ROWS, release="next")
 
 
 def test_a_value_that_tidb_fails_at_refuses_the_batch() -> None:
@@ -173,7 +173,7 @@ EXCHANGE = (
 @pytest.mark.parametrize("rules", [["d.*", "test.n"], ["d.p"]])
 def test_rows_behind_a_discarded_exchange_partition(rules: list[str]) -> None:
     uri = "memory://x?topic=t&protocol=canal-json&partition-num=1000"
-    encoder = Encoder(uri, "create database d", changefeed={"filter": {"rules": rules}}, profile="classic")
+    encoder = Encoder(uri, "create database d", changefeed={"filter": {"rules": rules}}, release="classic")
     for number, statement in enumerate(EXCHANGE):
         encoder.ddl(statement, TS + number)
     moved, kept = (partition.id for partition in encoder.catalog.table("d", "p").partitions)

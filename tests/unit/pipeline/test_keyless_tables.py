@@ -86,7 +86,7 @@ def test_a_unique_key_over_a_virtual_column_counts_in_the_new_architecture_only(
     table = "create table s.log (a int not null, v int as (a + 1) virtual not null, unique key (v))"
     with pytest.raises(SchemaError, match="force-replicate"):
         Encoder(URI, table)
-    Encoder(URI, table, profile="next")
+    Encoder(URI, table, release="next")
 
 
 def test_an_encoder_of_many_tables_refuses_their_rows() -> None:
@@ -157,7 +157,7 @@ def test_rows_follow_from_the_statement_on_that_brings_a_key() -> None:
 def test_the_new_architecture_does_not_see_the_rows_of_a_table_that_began_without_a_key() -> None:
     dropped = rows(("log", 8, "drop table s.log"))
     expected = [("t", "7"), ("log", "DROP TABLE `s`.`log`")]
-    assert sent(KEYED, pa.concat_tables([_lives(), dropped]), profile="next") == expected
+    assert sent(KEYED, pa.concat_tables([_lives(), dropped]), release="next") == expected
 
 
 @pytest.mark.filterwarnings("ignore::ticdc_emit.pipeline.plan.KeylessTableWarning")

@@ -17,9 +17,9 @@ TABLE = "create table s.t (id int primary key, v text)"
 STAMPS = pa.array(range(450_000_000_262_144_000, 450_000_000_262_144_004), pa.uint64())
 
 
-def rows_of_messages(profile: str, topic_takes: int) -> list[int]:
+def rows_of_messages(release: str, topic_takes: int) -> list[int]:
     """How many rows each message has that ``max-message-bytes=600`` and a topic let through."""
-    config = load_changefeed("memory://m/t?protocol=open-protocol&max-message-bytes=600", profile=profile)
+    config = load_changefeed("memory://m/t?protocol=open-protocol&max-message-bytes=600", release=release)
     history = catalog_from_sql(TABLE).histories()
     plan = make_plan(config, history, {config.kafka.topic: 1}, message_limit=topic_takes)
     values = pa.array(["short", "short", "long" * 200, "short"])

@@ -107,7 +107,7 @@ def _renamed() -> tuple[Encoder, MemoryRegistry]:
     catalog, registry = catalog_from_sql(RENAMED, renamed_schema="as-created"), MemoryRegistry()
     catalog.apply("rename table test.one to test.two", commit_ts=FIRST + 1)
     uri = URI.replace("enable-tidb-extension", "avro-include-before-value")
-    return Encoder(uri, catalog, profile="next", registry=registry), registry
+    return Encoder(uri, catalog, release="next", registry=registry), registry
 
 
 def _change(op: str, commit_ts: int = FIRST + 2, **images: dict[str, int]) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def test_behind_a_rename_inserts_are_sent_in_the_schema_of_the_old_name() -> Non
 def test_a_message_without_previous_row_takes_any_name() -> None:
     catalog, registry = catalog_from_sql(RENAMED, renamed_schema="as-created"), MemoryRegistry()
     catalog.apply("rename table test.one to test.two", commit_ts=FIRST + 1)
-    encoder = Encoder(URI, catalog, profile="next", registry=registry)
+    encoder = Encoder(URI, catalog, release="next", registry=registry)
     row = {"id": 1, "v": 2}
     encoder.encode([_change("c", FIRST, after=row)], table="test.one")
     encoder.encode([_change("u", before=row, after={"id": 1, "v": 3})], table="test.two")
@@ -151,7 +151,7 @@ def test_a_rename_of_one_table_says_what_happened_and_its_remedies_help() -> Non
             changefeed=changefeed,
             registry=registry,
             schema_registry="http://nowhere.invalid",
-            profile="next",
+            release="next",
         )
         encoder.encode([{"op": "c", "commit_ts": FIRST, "after": {"id": 1}}])
         encoder.ddl("rename table s.one to s.two", FIRST + 1)

@@ -63,7 +63,7 @@ def config_of(uri: str) -> ChangefeedConfig:
     rules = {"sink": {**TOPICS["sink"], **kafka}}
     lineage = "next" if "debezium-avro" in uri else "classic"
     registry = "http://registry.invalid"
-    return load_changefeed(f"memory://m/rest?{uri}&partition-num=3", rules, schema_registry=registry, profile=lineage)
+    return load_changefeed(f"memory://m/rest?{uri}&partition-num=3", rules, schema_registry=registry, release=lineage)
 
 
 def catalog() -> Catalog:

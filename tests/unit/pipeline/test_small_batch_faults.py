@@ -86,7 +86,7 @@ URIS = [
 def plan_for(uri: str) -> Plan:
     config = load_changefeed(
         f"memory://topic/?{uri}",
-        profile="next" if uri.endswith("debezium-avro") else "classic",
+        release="next" if uri.endswith("debezium-avro") else "classic",
         schema_registry="http://registry.invalid",
         time_zone="Europe/Berlin",
     )

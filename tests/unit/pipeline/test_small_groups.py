@@ -26,7 +26,7 @@ SQL = "create table test.a (id bigint primary key, s varchar(9)); create table t
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    config = load_changefeed("memory://t/?protocol=debezium-avro", profile="next", schema_registry="http://r.invalid")
+    config = load_changefeed("memory://t/?protocol=debezium-avro", release="next", schema_registry="http://r.invalid")
     made = make_plan(config, catalog_from_sql(SQL).histories(), {config.kafka.topic: 1})
     registrar = Registrar(config, MemoryRegistry())
     for name in TABLES:

@@ -131,13 +131,13 @@ def test_two_changes_of_a_key_are_refused_however_far_apart_they_sort(changes: l
     assert refused.value.context["row"] == {"id": 1}
 
 
-def test_the_next_profile_appends_the_inserted_halves() -> None:
+def test_the_next_release_appends_the_inserted_halves() -> None:
     changes = [
         {**insert(row(3, "x")), "seq": 1},
         {**update(row(1, "y"), v=None), "seq": 2},
         {**delete(row(2, "z")), "seq": 3},
     ]
-    assert story(changes, profile="next") == [("INSERT", 3), ("DELETE", 1), ("DELETE", 2), ("INSERT", 1)]
+    assert story(changes, release="next") == [("INSERT", 3), ("DELETE", 1), ("DELETE", 2), ("INSERT", 1)]
 
 
 def test_each_half_goes_to_the_partition_of_its_own_key() -> None:

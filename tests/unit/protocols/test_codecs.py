@@ -28,7 +28,7 @@ def test_a_codec_does_not_hold_the_claim_check_storage(protocol: str) -> None:
 @pytest.mark.parametrize("protocol", ["avro", "debezium-avro"])
 def test_a_codec_does_not_hold_the_registry(protocol: str) -> None:
     changefeed = load_changefeed(
-        f"kafka://127.0.0.1:9092/t?protocol={protocol}", schema_registry=REGISTRY, profile="next"
+        f"kafka://127.0.0.1:9092/t?protocol={protocol}", schema_registry=REGISTRY, release="next"
     )
     assert SECRET.encode() in pickle.dumps(changefeed.codec)
     assert SECRET.encode() not in pickle.dumps(codec_for(changefeed))

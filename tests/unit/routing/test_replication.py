@@ -19,9 +19,9 @@ LINEAGES = ("classic", "next")
 class Feed:
     """A catalog and what a changefeed replicates of it, statement by statement; TSOs are 10, 20, 30, ..."""
 
-    def __init__(self, profile: str, filter_table: dict[str, Any], before: str = "", **options: Any) -> None:
-        self.config = load_changefeed(URI, {"filter": filter_table, **options}, profile=profile)
-        self.catalog = Catalog(renamed_schema=self.config.profile.ddl.renamed_schema)
+    def __init__(self, release: str, filter_table: dict[str, Any], before: str = "", **options: Any) -> None:
+        self.config = load_changefeed(URI, {"filter": filter_table, **options}, release=release)
+        self.catalog = Catalog(renamed_schema=self.config.release.ddl.renamed_schema)
         for statement in filter(None, before.split(";")):
             self.catalog.apply(statement)
         self.replication = Replication.of(self.config, self.catalog)
@@ -43,9 +43,9 @@ class Feed:
 CREATE = "create table {} (id int primary key, v int)"
 
 
-@pytest.mark.parametrize("profile", LINEAGES)
-def test_rules_keep_tables_and_the_database_that_they_name(profile: str) -> None:
-    feed = Feed(profile, {"rules": ["d.a"]})
+@pytest.mark.parametrize("release", LINEAGES)
+def test_rules_keep_tables_and_the_database_that_they_name(release: str) -> None:
+    feed = Feed(release, {"rules": ["d.a"]})
     assert feed.run("create database d", "create database e", CREATE.format("d.a"), CREATE.format("d.b")) == [
         "sent",
         "discarded",
@@ -55,9 +55,9 @@ def test_rules_keep_tables_and_the_database_that_they_name(profile: str) -> None
     assert feed.replication.filtered_ddl == {"rules": 2}
 
 
-@pytest.mark.parametrize("profile", LINEAGES)
-def test_a_rename_out_is_sent_and_a_rename_in_fails(profile: str) -> None:
-    feed = Feed(profile, KEEP)
+@pytest.mark.parametrize("release", LINEAGES)
+def test_a_rename_out_is_sent_and_a_rename_in_fails(release: str) -> None:
+    feed = Feed(release, KEEP)
     assert feed.run(CREATE.format("keep1"), "rename table keep1 to gone1", "rename table gone1 to gone2") == [
         "sent",
         "sent",
@@ -68,9 +68,9 @@ def test_a_rename_out_is_sent_and_a_rename_in_fails(profile: str) -> None:
     assert caught.value.code == "CDC:ErrSyncRenameTableFailed"
 
 
-@pytest.mark.parametrize("profile", LINEAGES)
-def test_of_several_renames_the_parts_that_are_in_are_sent(profile: str) -> None:
-    feed = Feed(profile, KEEP)
+@pytest.mark.parametrize("release", LINEAGES)
+def test_of_several_renames_the_parts_that_are_in_are_sent(release: str) -> None:
+    feed = Feed(release, KEEP)
     feed.run(CREATE.format("keep1"), CREATE.format("other1"), CREATE.format("keep2"))
     assert feed.run("rename table keep1 to keep3, other1 to other2, keep2 to gone2") == ["sent", "discarded", "sent"]
     with pytest.raises(DdlError, match="old name"):
@@ -190,10 +190,10 @@ def test_exchange_partition_under_rules() -> None:
             assert feed.run(exchange) == [classic]
 
 
-@pytest.mark.parametrize("profile", LINEAGES)
-def test_event_filters_ignore_by_type_by_text_and_by_the_old_name(profile: str) -> None:
+@pytest.mark.parametrize("release", LINEAGES)
+def test_event_filters_ignore_by_type_by_text_and_by_the_old_name(release: str) -> None:
     rule = {"matcher": ["test.a"], "ignore-event": ["alter table"], "ignore-sql": ["^drop table"]}
-    feed = Feed(profile, {"event-filters": [rule]})
+    feed = Feed(release, {"event-filters": [rule]})
     assert feed.run(
         *(CREATE.format("a"), "alter table a add column w int", "truncate table a", "rename table a to b"),
         *("rename table b to a", "drop table a"),
@@ -230,9 +230,9 @@ def test_in_bdr_mode_classic_sends_the_primarys_ddl() -> None:
     assert Feed("next", {}, **option).run(CREATE.format("a")) == ["sent"]
 
 
-@pytest.mark.parametrize("profile", LINEAGES)
-def test_kinds_that_never_leave_and_system_databases(profile: str) -> None:
-    feed = Feed(profile, {})
+@pytest.mark.parametrize("release", LINEAGES)
+def test_kinds_that_never_leave_and_system_databases(release: str) -> None:
+    feed = Feed(release, {})
     assert feed.run(
         *(CREATE.format("a"), "alter table a cache", "create database tidb_cdc"),
         *("create masking policy p on a (id) as id", "alter table a disable masking policy p"),
@@ -241,32 +241,32 @@ def test_kinds_that_never_leave_and_system_databases(profile: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "event", "is_refused"),
+    ("release", "event", "is_refused"),
     [
         ("classic", "all", True), ("classic", "Insert", True), ("classic", "create index", False),
         ("classic", "add foreign key", False), ("next", "add foreign key", True), ("next", "alter ttl info", False),
         ("next", "none ddl", True),
     ],
 )  # fmt: skip
-def test_names_of_events(profile: str, event: str, is_refused: bool) -> None:
+def test_names_of_events(release: str, event: str, is_refused: bool) -> None:
     rules = {"event-filters": [{"matcher": ["*.*"], "ignore-event": [event]}]}
     if is_refused:
         with pytest.raises(ConfigError):
-            Feed(profile, rules)
+            Feed(release, rules)
     else:
-        Feed(profile, rules)
+        Feed(release, rules)
 
 
-@pytest.mark.parametrize("profile", LINEAGES)
-def test_a_table_that_comes_back_is_sent_again(profile: str) -> None:
-    feed = Feed(profile, {})
+@pytest.mark.parametrize("release", LINEAGES)
+def test_a_table_that_comes_back_is_sent_again(release: str) -> None:
+    feed = Feed(release, {})
     assert feed.run(CREATE.format("a"), "drop table a", "recover table a") == ["sent"] * 3
     assert feed.left_out("a") == []
 
 
-@pytest.mark.parametrize("profile", LINEAGES)
-def test_what_comes_back_with_its_database_is_unknown(profile: str) -> None:
-    feed = Feed(profile, {}, "create database d")
+@pytest.mark.parametrize("release", LINEAGES)
+def test_what_comes_back_with_its_database_is_unknown(release: str) -> None:
+    feed = Feed(release, {}, "create database d")
     assert feed.run(CREATE.format("d.a"), "drop database d", "flashback database d") == ["sent", "sent", "discarded"]
     _, left_out = feed.replication.histories(feed.catalog.histories())
     assert [span[:3] for span in left_out["d", "a"]] == [(30, None, "not a replicated kind of DDL")]

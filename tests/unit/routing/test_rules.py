@@ -1,4 +1,4 @@
-"""What each partition rule hashes of a table, in both profiles, and what it refuses."""
+"""What each partition rule hashes of a table, in both releases, and what it refuses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from ticdc_emit.config import CLASSIC, NEXT
 from ticdc_emit.config.changefeed import DispatchRule
-from ticdc_emit.config.lineages import Profile
+from ticdc_emit.config.releases import Release
 from ticdc_emit.errors import DispatcherError
 from ticdc_emit.routing.partitions import PartitionRule
 from ticdc_emit.schema.catalog import Catalog
@@ -27,8 +27,8 @@ def table(sql: str = COLUMNS) -> TableInfo:
     return event.table_info
 
 
-def named(rule: PartitionRule, profile: Profile, info: TableInfo | None = None) -> list[tuple[str, str]]:
-    return [(name.decode(), column.name) for name, column in rule.hashed(info or table(), profile.routing)]
+def named(rule: PartitionRule, release: Release, info: TableInfo | None = None) -> list[tuple[str, str]]:
+    return [(name.decode(), column.name) for name, column in rule.hashed(info or table(), release.routing)]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_beyond_the_end_of_the_row_classic_refuses_where_ticdc_crashes() -> None
     assert refused.value.code == "CDC:ErrDispatcherFailed"
 
 
-@pytest.mark.parametrize("profile", [CLASSIC, NEXT], ids=["classic", "next"])
+@pytest.mark.parametrize("release", [CLASSIC, NEXT], ids=["classic", "next"])
 @pytest.mark.parametrize(
     ("rule", "text"),
     [
@@ -101,9 +101,9 @@ def test_beyond_the_end_of_the_row_classic_refuses_where_ticdc_crashes() -> None
         ),
     ],
 )
-def test_refusals_have_the_text_of_ticdc(rule: PartitionRule, text: str, profile: Profile) -> None:
+def test_refusals_have_the_text_of_ticdc(rule: PartitionRule, text: str, release: Release) -> None:
     with pytest.raises(DispatcherError) as refused:
-        named(rule, profile)
+        named(rule, release)
     assert refused.value.message == f"[CDC:ErrDispatcherFailed]{text}"
     assert refused.value.table == "test.t"
 

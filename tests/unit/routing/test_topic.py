@@ -75,13 +75,13 @@ def test_ddl_goes_to_the_topic_of_the_table_before_it() -> None:
     assert ROUTED.ddl_topic(ddl("drop schema", "sales", "")) == "default"
 
 
-def test_exchange_partition_goes_to_either_table_by_profile() -> None:
+def test_exchange_partition_goes_to_either_table_by_release() -> None:
     rule = {"matcher": ["*.*"], "topic": "{table}"}
     event = ddl("exchange partition", "d", "parted", ("d", "normal"))
     event = replace(event, table_info=TableInfo("d", "parted", 2, ()))
     renamed = ddl("rename table", "d", "new", ("d", "old"))
     classic = Router.of(changefeed(rule), {})
-    following = Router.of(replace(changefeed(rule), profile=NEXT), {})
+    following = Router.of(replace(changefeed(rule), release=NEXT), {})
     assert [router.ddl_topic(event) for router in (classic, following)] == ["normal", "parted"]
     named = replace(event, table="normal")  # as the schema store names the event
     assert following.ddl_topic(named) == "parted"

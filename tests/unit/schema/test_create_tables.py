@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_emit.config import Profile
+from ticdc_emit.config import Release
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.ddl_texts import DdlTexts
@@ -56,8 +56,8 @@ def test_what_is_no_batch_changes_nothing(query: str) -> None:
 
 
 def texts_of(lineage: str, *, restored: bool = True) -> DdlTexts:
-    profile = Profile.parse(lineage)
-    return DdlTexts(profile.ddl.built_texts, profile.filtering.ignored_text, restored=restored)
+    release = Release.parse(lineage)
+    return DdlTexts(release.ddl.built_texts, release.filtering.ignored_text, restored=restored)
 
 
 TTL = "/*T![ttl] TTL = `d` + INTERVAL 1 DAY */ /*T![ttl] TTL_ENABLE = 'OFF' */"

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ticdc_emit import Encoder, load_changefeed
-from ticdc_emit.config import Profile
+from ticdc_emit.config import Release
 from ticdc_emit.errors import ConfigError, DdlError, UnprintableDdlError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.ddl_texts import DdlTexts
@@ -21,12 +21,12 @@ BEFORE = (
 
 
 def rules_of(lineage: str, *, restored: bool = True) -> DdlTexts:
-    profile = Profile.parse(lineage)
-    return DdlTexts(profile.ddl.built_texts, profile.filtering.ignored_text, restored=restored)
+    release = Release.parse(lineage)
+    return DdlTexts(release.ddl.built_texts, release.filtering.ignored_text, restored=restored)
 
 
 def catalog_of(lineage: str, *before: str) -> Catalog:
-    catalog = Catalog(renamed_schema=Profile.parse(lineage).ddl.renamed_schema)
+    catalog = Catalog(renamed_schema=Release.parse(lineage).ddl.renamed_schema)
     for statement in (*BEFORE, *before):
         catalog.apply(statement, schema="test")
     return catalog
@@ -206,7 +206,7 @@ def test_wrong_options_are_refused(line: str, option: str) -> None:
 
 
 def names_in_next(schema: str, ddl: str) -> list[tuple[str, str]]:
-    encoder = Encoder("memory://x/?protocol=canal-json", schema, profile="next")
+    encoder = Encoder("memory://x/?protocol=canal-json", schema, release="next")
     sent = map(json.loads, encoder.ddl(ddl, 450000000262144000).column("value").to_pylist())
     return [(each["table"], each["sql"]) for each in sent]
 

@@ -13,9 +13,9 @@ ALTER = "ALTER TABLE `t` "
 
 
 def restores(query: str, canonical: str | None = None) -> None:
-    """Both profiles print the canonical text, which is the query itself by default."""
-    for profile in ("classic", "next"):
-        assert restore_ddl(query, profile=profile) == (query if canonical is None else canonical)
+    """Both releases print the canonical text, which is the query itself by default."""
+    for release in ("classic", "next"):
+        assert restore_ddl(query, release=release) == (query if canonical is None else canonical)
 
 
 def test_columns_and_keys() -> None:
@@ -168,11 +168,11 @@ def test_sql_modes_change_how_a_statement_is_read(mode: str, query: str, restore
     assert restored in restore_ddl(query, sql_mode=mode)
 
 
-def test_an_unknown_sql_mode_or_profile_is_refused() -> None:
+def test_an_unknown_sql_mode_or_release_is_refused() -> None:
     with pytest.raises(SchemaError, match="unknown SQL mode 'FAST'"):
         restore_ddl("drop table t", sql_mode="ANSI,FAST")
-    with pytest.raises(ConfigError, match="unknown profile 'new'"):
-        restore_ddl("drop table t", profile="new")
+    with pytest.raises(ConfigError, match="unknown release 'new'"):
+        restore_ddl("drop table t", release="new")
 
 
 def test_the_charset_of_the_session_is_the_introducer_of_strings() -> None:
@@ -182,12 +182,12 @@ def test_the_charset_of_the_session_is_the_introducer_of_strings() -> None:
 
 def test_several_statements_are_one_text_in_next_and_an_error_in_classic() -> None:
     query = "create table a (x int); drop table b"
-    assert restore_ddl(query, profile="next") == "CREATE TABLE `a` (`x` INT);DROP TABLE `b`"
+    assert restore_ddl(query, release="next") == "CREATE TABLE `a` (`x` INT);DROP TABLE `b`"
     with pytest.raises(DdlError, match="found 2 statements"):
         restore_ddl(query)
-    for profile in ("classic", "next"):
+    for release in ("classic", "next"):
         with pytest.raises(DdlError, match="no statement"):
-            restore_ddl(" ; -- nothing", profile=profile)
+            restore_ddl(" ; -- nothing", release=release)
 
 
 @pytest.mark.parametrize(

@@ -24,22 +24,22 @@ from ticdc_emit.traffic.scenarios.comparison import differences
 from ticdc_emit.traffic.scenarios.library import RecordingRegistry
 
 CASES = [(kind.name, protocol) for kind in scenarios() for protocol in kind.protocols]
-IN_NEXT = [(*case, "next") for case in CASES if parse_protocol_name(case[1])[0].profiles[0] != "next"]
+IN_NEXT = [(*case, "next") for case in CASES if parse_protocol_name(case[1])[0].releases[0] != "next"]
 """Of the protocols that have both lineages, whose scenarios are of the first one unless the other is asked for."""
 
 
 @cache
-def made(name: str, protocol: str, profile: str | None = None) -> Scenario:
-    return scenario(name, protocol=protocol, profile=profile, seed=1)
+def made(name: str, protocol: str, release: str | None = None) -> Scenario:
+    return scenario(name, protocol=protocol, release=release, seed=1)
 
 
 # -- what a correct consumer ends up with -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "protocol", "profile"), [*((*case, None) for case in CASES), *IN_NEXT])
-def test_the_reference_consumer_ends_where_it_must(name: str, protocol: str, profile: str | None) -> None:
-    case = made(name, protocol, profile)
-    assert case.config.profile.name == profile or profile is None
+@pytest.mark.parametrize(("name", "protocol", "release"), [*((*case, None) for case in CASES), *IN_NEXT])
+def test_the_reference_consumer_ends_where_it_must(name: str, protocol: str, release: str | None) -> None:
+    case = made(name, protocol, release)
+    assert case.config.release.name == release or release is None
     consumer = case.consumer()
     if case.refusal is not None:
         with pytest.raises(case.refusal):

@@ -41,7 +41,7 @@ from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, s
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
-from ticdc_emit.config.lineages import AvroSwitches
+from ticdc_emit.config.releases import AvroSwitches
 from ticdc_emit.errors import SchemaError, SharedSubjectError
 from ticdc_emit.protocols.avro.schema import (
     BEFORE,
@@ -495,4 +495,4 @@ class Avro:
 
 
 def make_codec(changefeed: ChangefeedConfig) -> Avro:
-    return Avro(changefeed.codec, changefeed.profile.avro)
+    return Avro(changefeed.codec, changefeed.release.avro)

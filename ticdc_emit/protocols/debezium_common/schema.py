@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
-from ticdc_emit.config.lineages import DebeziumSwitches
+from ticdc_emit.config.releases import DebeziumSwitches
 from ticdc_emit.protocols.names import escaped_label
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import TYPES, MySQLType, type_name
@@ -34,7 +34,7 @@ class DebeziumSettings:
 
     @classmethod
     def of(cls, changefeed: ChangefeedConfig) -> DebeziumSettings:
-        return cls(changefeed.codec, changefeed.cluster_id, changefeed.time_zone, changefeed.profile.debezium)
+        return cls(changefeed.codec, changefeed.cluster_id, changefeed.time_zone, changefeed.release.debezium)
 
 
 class Connect(NamedTuple):

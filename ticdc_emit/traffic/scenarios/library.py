@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from ticdc_emit.config import ChangefeedConfig, Profile, load_changefeed
+from ticdc_emit.config import ChangefeedConfig, Release, load_changefeed
 from ticdc_emit.config.protocols import form_of, parse_protocol_name, protocol_parameters
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError
@@ -41,7 +41,7 @@ def scenario(
     name: str,
     *,
     protocol: str | None = None,
-    profile: str | Profile | None = None,
+    release: str | Release | None = None,
     seed: int = 0,
     topic: str = _TOPIC,
     registry: SchemaRegistry | None = None,
@@ -49,7 +49,7 @@ def scenario(
 ) -> Scenario:
     """Make a scenario; the same name and seed make the same tables, with the same protocol the same messages.
 
-    ``protocol``: one of the scenario's, default the first of them; ``simple`` is ``simple-json``. ``profile``:
+    ``protocol``: one of the scenario's, default the first of them; ``simple`` is ``simple-json``. ``release``:
     ``classic`` or ``next``; default: the first that has the protocol. ``topic``: the changefeed's
     default topic. ``registry``: where Avro's schemas are registered, default: a registry in memory;
     ``schema_registry``: its URL, for readers of the configuration.
@@ -78,7 +78,7 @@ def scenario(
         topic,
         script.partitions,
         script.changefeed,
-        profile=profile,
+        release=release,
         time_zone=history.time_zone,
         schema_registry=schema_registry,
     )
@@ -125,13 +125,13 @@ def _load_feed(
     partitions: int,
     changefeed: Mapping[str, Any],
     *,
-    profile: str | Profile | None,
+    release: str | Release | None,
     time_zone: str,
     schema_registry: str | None,
 ) -> tuple[str, ChangefeedConfig]:
     """Return the sink URI and configuration of a feed. ``changefeed``: the changefeed file, as a mapping.
 
-    ``profile``: default the first one that has the protocol.
+    ``release``: default the first one that has the protocol.
     """
     protocol, _ = parse_protocol_name(feed)
     spec = protocol.spec
@@ -143,7 +143,7 @@ def _load_feed(
     uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"
     registry = (schema_registry or _REGISTRY) if spec.registers_schemas else None
     return uri, load_changefeed(
-        uri, changefeed, profile=profile or protocol.profiles[0], time_zone=time_zone, schema_registry=registry
+        uri, changefeed, release=release or protocol.releases[0], time_zone=time_zone, schema_registry=registry
     )
 
 

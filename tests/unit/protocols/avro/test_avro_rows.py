@@ -16,8 +16,8 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import CodecConfig
-from ticdc_emit.config.lineages import AvroSwitches
 from ticdc_emit.config.protocols import Protocol
+from ticdc_emit.config.releases import AvroSwitches
 from ticdc_emit.errors import InvalidValueError, RegistryError, SchemaError
 from ticdc_emit.protocols.avro.encoder import Avro, AvroRows
 from ticdc_emit.registry.base import MemoryRegistry
@@ -155,7 +155,7 @@ def test_a_table_without_primary_key_has_empty_keys_in_the_new_architecture() ->
         {"op": "d", "commit_ts": COMMIT_TS + 1, "before": {"a": 1}},
     ]
     registry = MemoryRegistry()
-    encoder = Encoder(URI, "create table test.t (a int not null unique)", registry=registry, profile="next")
+    encoder = Encoder(URI, "create table test.t (a int not null unique)", registry=registry, release="next")
     messages = [(row["key"], row["value"]) for row in encoder.encode(changes).to_pylist()]
     assert messages == [(b"", b"\x00\x00\x00\x00\x01\x02"), (b"", None)]
     assert [post.subject for post in registry.posts] == ["ticdc-value"]
@@ -164,10 +164,10 @@ def test_a_table_without_primary_key_has_empty_keys_in_the_new_architecture() ->
 def test_virtual_columns_may_be_null_in_values() -> None:
     sql = "create table test.t (v int as (id + 1) virtual, id int primary key, w int as (id) virtual)"
     changes = [{"op": "c", "commit_ts": COMMIT_TS, "after": {"id": 5}}]
-    encoder = Encoder(URI, sql, registry=MemoryRegistry(), profile="next")
+    encoder = Encoder(URI, sql, registry=MemoryRegistry(), release="next")
     messages = [(row["key"], row["value"]) for row in encoder.encode(changes).to_pylist()]
     assert messages == [(b"\x00\x00\x00\x00\x01\x0a", b"\x00\x00\x00\x00\x02\x00\x0a\x00")]
-    failing = Encoder(URI, sql.replace("virtual", "virtual not null"), registry=MemoryRegistry(), profile="next")
+    failing = Encoder(URI, sql.replace("virtual", "virtual not null"), registry=MemoryRegistry(), release="next")
     with pytest.raises(InvalidValueError) as refused:
         failing.encode(changes)
     assert (refused.value.column, refused.value.row) == ("v", {"id": 5, "position": 0})

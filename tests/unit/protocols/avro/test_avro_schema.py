@@ -10,8 +10,8 @@ import pytest
 
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import CodecConfig
-from ticdc_emit.config.lineages import AvroSwitches
 from ticdc_emit.config.protocols import Protocol
+from ticdc_emit.config.releases import AvroSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.avro.encoder import Avro
 from ticdc_emit.protocols.names import sanitize

@@ -14,12 +14,12 @@ AFTER = {"id": 1, "f": -0.0, "d": 0.0, "v": "[-0]", "n": 2}
 
 
 @pytest.mark.parametrize(
-    ("profile", "old"),
+    ("release", "old"),
     [("classic", {"n": "1"}), ("next", {"f": "0", "d": "-0", "v": "[0]", "n": "1"})],
 )
-def test_zeros_of_two_signs(profile: str, old: dict[str, str]) -> None:
+def test_zeros_of_two_signs(release: str, old: dict[str, str]) -> None:
     uri = "memory://t/?protocol=canal-json&enable-tidb-extension=true&only-output-updated-columns=true"
-    made = Encoder(uri, SCHEMA, profile=profile)
+    made = Encoder(uri, SCHEMA, release=release)
     change = {"op": "u", "commit_ts": 450000000000000000, "before": BEFORE, "after": AFTER}
     (message,) = made.encode([change]).to_pylist()
     assert json.loads(message["value"])["old"] == [old]

@@ -10,7 +10,7 @@ import pytest
 from debezium_messages import codec_of, encoded_rows, inserted, row_messages, table_of
 
 from ticdc_emit import Encoder
-from ticdc_emit.config.lineages import DebeziumSwitches
+from ticdc_emit.config.releases import DebeziumSwitches
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.protocols.debezium.encoder import DebeziumRows
 
@@ -344,9 +344,9 @@ def test_the_schema_ends_with_the_hidden_column_of_an_expression_index(expressio
     ],
 )
 def test_the_handle_key_of_next_may_have_virtual_columns_which_are_null(columns: str, shown: bytes) -> None:
-    for profile, payload in (("next", shown), ("classic", b"{}")):
+    for release, payload in (("next", shown), ("classic", b"{}")):
         uri = "memory://t/?protocol=debezium&debezium-disable-schema=true"
-        encoder = Encoder(uri, f"create table test.t ({columns})", profile=profile, force_replicate=True)
+        encoder = Encoder(uri, f"create table test.t ({columns})", release=release, force_replicate=True)
         sent = encoder.encode([{"op": "c", "commit_ts": 450000000262144000, "after": {"id": 1}}])
         assert sent.column("key").to_pylist() == [b'{"payload":%s}' % payload]
 

@@ -37,7 +37,7 @@ TABLE = "create table test.t (id bigint primary key, v varchar(9))"
 
 
 def codec_of(uri: str = OPTIONS) -> DebeziumAvro:
-    return make_codec(load_changefeed(f"memory://t/?{uri}", profile="next", schema_registry="http://r"))
+    return make_codec(load_changefeed(f"memory://t/?{uri}", release="next", schema_registry="http://r"))
 
 
 def controls(name: str) -> Iterator[tuple[int, DdlEvent | None, int, dict[str, str], Any]]:
@@ -87,7 +87,7 @@ def test_what_is_not_sent_registers_nothing() -> None:
 
 def test_each_schema_is_registered_once() -> None:
     registry = MemoryRegistry()
-    encoder = Encoder(f"memory://t/?{OPTIONS}", TABLE, profile="next", registry=registry)
+    encoder = Encoder(f"memory://t/?{OPTIONS}", TABLE, release="next", registry=registry)
     for step in range(2):
         encoder.watermark(TS + step)
         encoder.ddl(f"alter table test.t add column c{step} int", TS + step)
@@ -110,7 +110,7 @@ def test_a_consumer_follows_rows_and_ddl() -> None:
         for step, more in enumerate([{"v": "a"}, {"v": "b"}, {"v": "c", "n": "7"}])
     ]
     history = History(TABLE, rows, ((TS + 1, "alter table test.t add column n int default 5"),))
-    config = load_changefeed(f"kafka://h:9/t?{OPTIONS}&partition-num=1", profile="next", schema_registry="http://r")
+    config = load_changefeed(f"kafka://h:9/t?{OPTIONS}&partition-num=1", release="next", schema_registry="http://r")
     registry = MemoryRegistry()
     messages = history.messages(config, registry=registry)
     schemas = {post.id: post.schema for post in registry.posts}

@@ -34,7 +34,7 @@ class Sent:
     def __init__(self, sql: str, changes: Iterable[Mapping[str, Any]], uri: str = "", sink: Any = None) -> None:
         self.registry = MemoryRegistry()
         uri = f"kafka://127.0.0.1:9/a.topic?protocol=debezium-avro{uri}"
-        options = {"profile": "next", "schema_registry": "http://registry"}
+        options = {"release": "next", "schema_registry": "http://registry"}
         encoder = Encoder(uri, sql, changefeed={"sink": sink or {}}, registry=self.registry, **options)
         self.messages = [(row["key"], row["value"]) for row in encoder.encode(changes).to_pylist()]
 
@@ -143,9 +143,9 @@ def test_configuration() -> None:
     uri = "memory://topic/?protocol=debezium-avro"
     with pytest.raises(ConfigError, match="unknown 'debezium-avro' message protocol") as refused:
         load_changefeed(uri, schema_registry="http://r")
-    assert refused.value.remedy == "Only the profile next has it: set profile=next"
+    assert refused.value.remedy == "Only the release next has it: set release=next"
     with pytest.raises(ConfigError, match="Debezium Avro protocol requires parameter"):
-        load_changefeed(uri, profile="next")
+        load_changefeed(uri, release="next")
 
 
 class TestReader:
@@ -153,7 +153,7 @@ class TestReader:
         sql = "create table test.t (id int primary key, f float, d datetime(6), b blob, k bit(9))"
         row = {"id": 1, "f": 0.1, "d": "2024-01-01 00:00:00.5", "b": b"\0", "k": 258}
         sent = Sent(sql, [change("d", row)])
-        options = {"profile": "next", "schema_registry": "http://r"}
+        options = {"release": "next", "schema_registry": "http://r"}
         reader = reader_for(load_changefeed("memory://t/?protocol=debezium-avro", **options), schemas=sent.schemas)
         event = reader.text(reader.read(*sent.messages[0]))  # type: ignore[arg-type]
         assert (event.op, event.key) == ("delete", {"id": "1"})

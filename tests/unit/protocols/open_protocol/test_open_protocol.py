@@ -153,8 +153,8 @@ def test_tail_and_verify_see_every_row_of_a_message(store: str) -> None:
 
 
 @pytest.mark.parametrize("compression", ["none", "snappy", "lz4"])
-@pytest.mark.parametrize("profile", ["classic", "next"])
-def test_large_rows_are_stored_and_read_back(tmp_path: Any, compression: str, profile: str) -> None:
+@pytest.mark.parametrize("release", ["classic", "next"])
+def test_large_rows_are_stored_and_read_back(tmp_path: Any, compression: str, release: str) -> None:
     handle = {
         "large-message-handle-option": "claim-check",
         "claim-check-storage-uri": tmp_path.as_uri(),
@@ -162,7 +162,7 @@ def test_large_rows_are_stored_and_read_back(tmp_path: Any, compression: str, pr
     }
     sink = {"kafka-config": {"large-message-handle": handle}}
     text = "".join(chr(0x4E00 + number) for number in range(900))  # which no compression makes small
-    made = encoder("&max-message-bytes=1000", sink=sink, profile=profile)
+    made = encoder("&max-message-bytes=1000", sink=sink, release=release)
     (record,) = records(made.encode([insert(1), insert(2, v=text), insert(3)]))
     config = made.config
     reader = reader_for(config, claims=lambda location: (tmp_path / location.rpartition("/")[2]).read_bytes())
@@ -171,7 +171,7 @@ def test_large_rows_are_stored_and_read_back(tmp_path: Any, compression: str, pr
     told = [reader_for(config).read(*part) for part in reader.parts(*record)]
     assert [event.handle_key_only for event in told] == [False, True, False]  # type: ignore[union-attr]
     key = reader.parts(*record)[1][0]
-    assert (key or b"").count(b'"ohk"') == (2 if profile == "next" else 0)
+    assert (key or b"").count(b'"ohk"') == (2 if release == "next" else 0)
 
 
 def test_control_messages_are_compressed_inside_their_frames() -> None:
@@ -207,7 +207,7 @@ def test_the_id_of_a_row_is_that_of_a_given_row_key() -> None:
 
 
 def test_next_loses_the_name_of_a_column_that_becomes_null() -> None:
-    made = encoder("&only-output-updated-columns=true", profile="next")
+    made = encoder("&only-output-updated-columns=true", release="next")
     before = {"id": 1, "v": "old", "b": b"\1"}
     after = {"id": 1, "v": None, "b": b"\2"}
     (record,) = records(made.encode([{"op": "u", "commit_ts": TS, "before": before, "after": after}]))

@@ -14,22 +14,22 @@ from ticdc_emit.errors import ConfigError
 URI = "kafka://h:9092/t?protocol="
 
 
-def load(uri: str, changefeed: Any = None, profile: str = "next", **options: Any) -> ChangefeedConfig:
-    return load_changefeed(URI + uri, changefeed, profile=profile, **options)
+def load(uri: str, changefeed: Any = None, release: str = "next", **options: Any) -> ChangefeedConfig:
+    return load_changefeed(URI + uri, changefeed, release=release, **options)
 
 
-def refusal(uri: str, changefeed: Any = None, profile: str = "next", **options: Any) -> str:
+def refusal(uri: str, changefeed: Any = None, release: str = "next", **options: Any) -> str:
     with pytest.raises(ConfigError) as refused:
-        load(uri, changefeed, profile, **options)
+        load(uri, changefeed, release, **options)
     return refused.value.message
 
 
 def test_protocols() -> None:
     for name in ("canal", "maxwell", "craft", "csv"):
-        load(name, profile="classic")
+        load(name, release="classic")
         assert refusal(name) == f"[CDC:ErrSinkUnknownProtocol]unknown '{name}' message protocol for sink"
     load("debezium-avro", schema_registry="http://r")
-    assert "unknown 'debezium-avro' message protocol" in refusal("debezium-avro", profile="classic")
+    assert "unknown 'debezium-avro' message protocol" in refusal("debezium-avro", release="classic")
 
 
 def test_large_message_options() -> None:
@@ -41,7 +41,7 @@ def test_large_message_options() -> None:
 
 def test_force_replicate_names_its_protocols() -> None:
     uri = "avro&schema-registry=http://r"
-    assert refusal(uri, profile="classic", force_replicate=True).endswith("when using avro protocol")
+    assert refusal(uri, release="classic", force_replicate=True).endswith("when using avro protocol")
     assert refusal(uri, force_replicate=True).endswith("when using avro or debezium-avro protocol")
 
 
@@ -53,7 +53,7 @@ def test_large_messages_of_tables_without_key() -> None:
 
 def test_debezium_in_json_has_no_registry() -> None:
     uri = "debezium&schema-registry=http://r"
-    load(uri, profile="classic")
+    load(uri, release="classic")
     assert "does not support schema registry" in refusal(uri)
     load("debezium", schema_registry="http://r")  # serves protocols that need one
 
@@ -65,14 +65,14 @@ def test_dispatchers_cannot_rename_tables() -> None:
     assert refusal("simple", {"sink": {"dispatchers": [rule]}}).endswith("rule:&{[*.*] table ts  []  {schema}_bak }")
 
 
-def test_the_file_names_the_profile_and_the_caller_wins() -> None:
-    named = {"ticdc-emit": {"profile": "next"}}
-    assert load_changefeed(f"{URI}simple", named).profile is NEXT
-    assert load_changefeed(f"{URI}simple", '[ticdc-emit]\nprofile = "next"\n').profile is NEXT
-    assert load_changefeed(f"{URI}simple", named, profile="classic").profile is CLASSIC
-    assert load_changefeed(f"{URI}simple").profile is CLASSIC
-    with pytest.raises(ConfigError, match="unknown profile 'newest'"):
-        load_changefeed(f"{URI}simple", {"ticdc-emit": {"profile": "newest"}})
+def test_the_file_names_the_release_and_the_caller_wins() -> None:
+    named = {"ticdc-emit": {"release": "next"}}
+    assert load_changefeed(f"{URI}simple", named).release is NEXT
+    assert load_changefeed(f"{URI}simple", '[ticdc-emit]\nrelease = "next"\n').release is NEXT
+    assert load_changefeed(f"{URI}simple", named, release="classic").release is CLASSIC
+    assert load_changefeed(f"{URI}simple").release is CLASSIC
+    with pytest.raises(ConfigError, match="unknown release 'newest'"):
+        load_changefeed(f"{URI}simple", {"ticdc-emit": {"release": "newest"}})
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_options_of_the_next_lineage_are_unknown_to_classic(option: str, uri: st
     uri = f"{uri}&{option}=true"
     assert getattr(load(uri).codec, option.replace("-", "_")) is True
     with pytest.warns(ConfigWarning, match=option):
-        assert getattr(load(uri, profile="classic").codec, option.replace("-", "_")) is False
+        assert getattr(load(uri, release="classic").codec, option.replace("-", "_")) is False
 
 
 def test_what_classic_does_not_know_is_read_by_next() -> None:

@@ -1,7 +1,7 @@
 """The places where TiCDC's two lineages differ, as independent switches: one record for each part that reads them.
 
-A :class:`Profile` is one frozen record of them. The defaults are those of ``classic``, and :data:`NEXT` lists its
-differences; a further profile is stated as differences from its neighbour. Code reads a switch, never a profile's name.
+A :class:`Release` is one frozen record of them. The defaults are those of ``classic``, and :data:`NEXT` lists its
+differences; a further release is stated as differences from its neighbour. Code reads a switch, never a release's name.
 
 Rule source: both lineages side by side, pingcap/tiflow c7b2588 and pingcap/ticdc b813e76.
 """
@@ -17,7 +17,7 @@ from ticdc_emit.hints import did_you_mean
 __all__ = [
     "CLASSIC",
     "NEXT",
-    "PROFILES",
+    "RELEASES",
     "AvroSwitches",
     "CanalJsonSwitches",
     "DdlSwitches",
@@ -26,7 +26,7 @@ __all__ = [
     "FilterSwitches",
     "OpenSwitches",
     "OptionSwitches",
-    "Profile",
+    "Release",
     "RoutingSwitches",
     "SimpleSwitches",
     "TransactionSwitches",
@@ -136,7 +136,7 @@ class OpenSwitches:
 class OptionSwitches:
     """The switches of the readers of sink URIs and changefeed files.
 
-    An option or protocol does not name the profiles that know it: what a profile lacks is one of its differences from
+    An option or protocol does not name the releases that know it: what a release lacks is one of its differences from
     its neighbour.
     """
 
@@ -263,7 +263,7 @@ class DdlSwitches:
 
 
 @dataclass(frozen=True)
-class Profile:
+class Release:
     """The switches of one lineage. The defaults are those of ``classic``."""
 
     name: str
@@ -281,25 +281,25 @@ class Profile:
     ddl: DdlSwitches = DdlSwitches()
 
     @classmethod
-    def parse(cls, profile: str | Profile) -> Profile:
-        """Return the profile of that name; a :class:`Profile` is returned as it is.
+    def parse(cls, release: str | Release) -> Release:
+        """Return the release of that name; a :class:`Release` is returned as it is.
 
         Raises :class:`ConfigError` for an unknown name.
         """
-        if isinstance(profile, Profile):
-            return profile
+        if isinstance(release, Release):
+            return release
         try:
-            return PROFILES[profile]
+            return RELEASES[release]
         except KeyError:
             raise ConfigError(
-                f"unknown profile {profile!r}",
-                remedy=f"{did_you_mean(str(profile), PROFILES)}Use one of: {', '.join(PROFILES)}",
-                option="profile",
+                f"unknown release {release!r}",
+                remedy=f"{did_you_mean(str(release), RELEASES)}Use one of: {', '.join(RELEASES)}",
+                option="release",
             ) from None
 
 
-CLASSIC = Profile("classic")
-NEXT = Profile(
+CLASSIC = Release("classic")
+NEXT = Release(
     "next",
     options=OptionSwitches(
         unknown=frozenset(),
@@ -376,4 +376,4 @@ NEXT = Profile(
     ),
 )
 
-PROFILES = {profile.name: profile for profile in (CLASSIC, NEXT)}
+RELEASES = {release.name: release for release in (CLASSIC, NEXT)}
