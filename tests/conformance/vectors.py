@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,7 @@ __all__ = [
     "read_document",
     "read_lines",
     "read_variant",
+    "release_of",
     "sink_protocol",
     "vector_name",
 ]
@@ -215,18 +217,26 @@ class Case:
     registry_reject: str | None = None
 
 
+def release_of(path: Path, release: str | Release | None = None) -> Release:
+    """Return ``release``, by default the one that a folder of the file is named after (``next``, ``next-v8.5.7``), else
+    classic. ``classic-base`` and ``next-base`` are of the lineages themselves.
+    """
+    if release is not None:
+        return Release.parse(release)
+    names = (re.sub("-v(?=[0-9])", "-", folder.name).removesuffix("-base") for folder in path.resolve().parents)
+    return next((RELEASES[name] for name in names if name in RELEASES), CLASSIC)
+
+
 def read_case(path: Path, release: str | Release | None = None) -> Case:
     """Read one vector file; :class:`VectorError` if it is not one.
 
-    ``release``: the lineage whose bytes the file holds; by default the one that its folder is named after, else
-    classic.
+    ``release``: the one whose bytes the file holds; by default as :func:`release_of` finds it.
     """
     data = read_document(path)
     try:
-        lineage = RELEASES.get(path.resolve().parent.name, CLASSIC) if release is None else Release.parse(release)
         return Case(
             name=data.get("name", vector_name(path)),
-            release=lineage,
+            release=release_of(path, release),
             time_zone=data["timezone"],
             now_ms=data["now_ms"],
             cluster_id=data.get("cluster_id", "default"),

@@ -26,12 +26,7 @@ if TYPE_CHECKING:
     )
     from ticdc_emit.config.load import load_changefeed
     from ticdc_emit.config.protocols import Protocol
-    from ticdc_emit.config.releases import (
-        CLASSIC,
-        NEXT,
-        RELEASES,
-        Release,
-    )
+    from ticdc_emit.config.releases import CLASSIC, NEXT, RELEASES, Release
     from ticdc_emit.config.secrets import Secret, mask_text, mask_uri
     from ticdc_emit.config.uri import SinkUri
 

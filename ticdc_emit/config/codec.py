@@ -16,8 +16,8 @@ from ticdc_emit.config.binding import CODEC_TABLE, KAFKA_TABLE, UriParameters, d
 from ticdc_emit.config.document import GoSyntaxError, Section, parse_bool, refused, warn_of_option
 from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES
 from ticdc_emit.config.protocols import WRITTEN, Availability, Protocol, form_of
-from ticdc_emit.config.releases import OptionSwitches
 from ticdc_emit.config.secrets import Secret
+from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.errors import ConfigError
 
 _LARGE_TABLE = f"{KAFKA_TABLE}.large-message-handle"
@@ -98,6 +98,8 @@ class CodecConfig:
     )
     output_old_value: bool = True
     """``[sink.debezium]`` or ``[sink.open] output-old-value``; true for a protocol that has no such option."""
+    rows_only: bool = False
+    """The release sends neither DDL nor watermarks in this protocol."""
 
     @property
     def form(self) -> str:
@@ -107,7 +109,7 @@ class CodecConfig:
     @property
     def sends_watermarks(self) -> bool:
         """Whether rows and DDL are followed by watermarks that a consumer can wait for."""
-        return self.protocol.spec.watermarks.holds(extension=self.enable_tidb_extension)
+        return not self.rows_only and self.protocol.spec.watermarks.holds(extension=self.enable_tidb_extension)
 
     @property
     def has_watermarks(self) -> bool:
@@ -242,6 +244,7 @@ def build_codec(
             "enable_row_checksum": row_checksum,
             "schema_registry": None if names_registry or not default_registry else Secret(default_registry),
             "debezium_include_start_ts": start_ts,
+            "rows_only": protocol.value in switches.rows_only,
             **given,
         }
     )
@@ -267,7 +270,7 @@ def build_codec(
         output_old_value=_read_output_old_value(root, protocol),
     )
     _validate_debezium(config, switches, names_registry=names_registry)
-    _validate(config, own_registry=own_registry)
+    _validate(config, switches, own_registry=own_registry)
     return config
 
 
@@ -308,17 +311,16 @@ def _refuse_force_replicate(config: CodecConfig, switches: OptionSwitches) -> No
     raise _codec_refused(cause, "force-replicate")
 
 
-def _validate(config: CodecConfig, *, own_registry: bool) -> None:
+def _validate(config: CodecConfig, switches: OptionSwitches, *, own_registry: bool) -> None:
     if config.enable_tidb_extension and not config.protocol.spec.extension:
         warn_of_option(f"enable-tidb-extension has no effect with the {config.protocol.value} protocol")
     if config.protocol.spec.registers_schemas:
         _validate_avro(config, own_registry=own_registry)
+    size = "Codec invalid config: " if switches.bad_size == "named" else ""
     if config.max_message_bytes <= 0:
-        raise _codec_refused(
-            f"Codec invalid config: invalid max-message-bytes {config.max_message_bytes}", "max-message-bytes"
-        )
+        raise _codec_refused(f"{size}invalid max-message-bytes {config.max_message_bytes}", "max-message-bytes")
     if config.max_batch_size <= 0:
-        raise _codec_refused(f"Codec invalid config: invalid max-batch-size {config.max_batch_size}", "max-batch-size")
+        raise _codec_refused(f"{size}invalid max-batch-size {config.max_batch_size}", "max-batch-size")
 
 
 def _validate_avro(config: CodecConfig, *, own_registry: bool) -> None:

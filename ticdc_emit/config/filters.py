@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ticdc_emit.config.binding import declare, read_options
 from ticdc_emit.config.document import Section, refused
-from ticdc_emit.config.releases import FilterSwitches
+from ticdc_emit.config.switches import FilterSwitches
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.sql.actions import ACTIONS
 

@@ -21,8 +21,9 @@ from ticdc_emit.config.document import Section, read_document, refused, warn_of_
 from ticdc_emit.config.filters import read_filter
 from ticdc_emit.config.kafka import build_embedded, build_kafka
 from ticdc_emit.config.protocols import Protocol
-from ticdc_emit.config.releases import CLASSIC, OptionSwitches, Release
+from ticdc_emit.config.releases import CLASSIC, Release
 from ticdc_emit.config.secrets import hides_arguments, printable
+from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.config.uri import SinkUri
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import did_you_mean

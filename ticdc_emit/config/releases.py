@@ -1,270 +1,44 @@
-"""The places where TiCDC's two lineages differ, as independent switches: one record for each part that reads them.
+"""TiCDC's releases: what each one sends, as differences from its neighbour.
 
-A :class:`Release` is one frozen record of them. The defaults are those of ``classic``, and :data:`NEXT` lists its
-differences; a further release is stated as differences from its neighbour. Code reads a switch, never a release's name.
+A :class:`Release` is one frozen record of the switches of ``config/switches.py``. ``classic`` and ``next`` are the
+newest of the two lineages (pingcap/tiflow c7b2588, pingcap/ticdc b813e76), ``master`` has what came after ``next``. All
+others are named by lineage and version, and each is stated as its differences from the next newer one. Code reads a
+switch, never a release's name.
 
-Rule source: both lineages side by side, pingcap/tiflow c7b2588 and pingcap/ticdc b813e76.
+Rule source: the tags of both repositories, side by side. A comment names the change that made the difference (T:
+pingcap/tiflow, C: pingcap/ticdc).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
+from ticdc_emit.config.document import warn_of_option
+from ticdc_emit.config.switches import (
+    AvroSwitches,
+    CanalJsonSwitches,
+    DdlSwitches,
+    DebeziumSwitches,
+    Defect,
+    DeliverySwitches,
+    FilterSwitches,
+    OpenSwitches,
+    OptionSwitches,
+    RoutingSwitches,
+    SimpleSwitches,
+    TransactionSwitches,
+    ValueSwitches,
+)
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
-
-__all__ = [
-    "CLASSIC",
-    "NEXT",
-    "RELEASES",
-    "AvroSwitches",
-    "CanalJsonSwitches",
-    "DdlSwitches",
-    "DebeziumSwitches",
-    "DeliverySwitches",
-    "FilterSwitches",
-    "OpenSwitches",
-    "OptionSwitches",
-    "Release",
-    "RoutingSwitches",
-    "SimpleSwitches",
-    "TransactionSwitches",
-    "ValueSwitches",
-]
-
-
-@dataclass(frozen=True)
-class CanalJsonSwitches:
-    """The switches of ``protocols/canal_json/encoder``."""
-
-    empty_mysql_type: Literal["object", "null"] = "object"
-    """``mysqlType`` of a message without columns: ``{}`` or ``null``."""
-    pk_names: Literal["selected", "whole"] = "selected"
-    """``pkNames`` where a column selector drops a column of the primary key."""
-    selected_updates: Literal["failing", "compared"] = "failing"
-    """``only-output-updated-columns`` where a column selector drops columns: TiCDC crashes, or compares the others."""
-    compared_values: Literal["number", "text"] = "number"
-    """With ``only-output-updated-columns``: whether -0 and 0 in a FLOAT, DOUBLE or VECTOR are equal, as numbers, or a
-    change, as texts.
-    """
-
-
-@dataclass(frozen=True)
-class AvroSwitches:
-    """The switches of ``protocols/avro/encoder`` and of the registration of its schemas."""
-
-    key_columns: Literal["handle-key", "primary-key"] = "handle-key"
-    """The columns of keys. With ``primary-key``, a table whose handle key is a unique index has no keys."""
-    bit_bytes: Literal["minimal", "fixed"] = "minimal"
-    """The length of BIT values: as few bytes as the value needs, or as many as the column has."""
-    virtual_columns: Literal["left-out", "null"] = "left-out"
-    """Virtual columns, also hidden ones, are missing from values, or always ``null``: then rows fail if one is NOT
-    NULL.
-    """
-    vector_default: Literal["refused", "shown"] = "refused"
-    """The DEFAULT of a VECTOR column in schemas."""
-    empty_keys: Literal["none", "failing"] = "none"
-    """A table whose primary key is dropped by a column selector: its messages have no keys, or its rows fail."""
-    registered_with: Literal["version", "update-ts"] = "version"
-    """When TiCDC registers a table's schemas again: after each DDL, or only after one that changes the table's
-    definition.
-    """
-    delete_mark: bool = False
-    """With ``avro-enable-watermark``: whether the value of a delete is a byte 3 and its commit_ts."""
-
-
-@dataclass(frozen=True)
-class SimpleSwitches:
-    """The switches of ``protocols/simple/encoder``."""
-
-    column_order: Literal["id", "table"] = "id"
-    """The order of a table schema's columns."""
-    pre_table_schema: Literal["all", "exchange-partition"] = "all"
-    """Which DDL messages contain the previous schema."""
-    exchange_partition: Literal["QUERY", "ALTER"] = "QUERY"
-    """The type of EXCHANGE PARTITION."""
-    avro_bit: Literal["long", "string"] = "long"
-    """In Avro: the branch of BIT values."""
-    avro_timestamp_decimal: bool = False
-    """In Avro: whether the data type of a TIMESTAMP shows its fsp."""
-
-
-@dataclass(frozen=True)
-class DebeziumSwitches:
-    """The switches of ``protocols/debezium/encoder``."""
-
-    source_schema: Literal["plain", "extended"] = "plain"
-    """With ``enable-tidb-extension``: whether the schema of ``source`` has fields ``commit_ts`` and ``cluster_id``."""
-    virtual_columns: Literal["last", "twice"] = "last"
-    """The schema of rows has virtual columns after the others, or (``twice``) in their place and after the others."""
-    key_columns: Literal["selected", "whole"] = "selected"
-    """The columns of keys if a column selector drops a column of the handle key."""
-    partly_zero: Literal["refused", "null"] = "refused"
-    """A DATETIME with a zero month or day is refused, or ``null`` (0 where the column is NOT NULL)."""
-    null_default: Literal["text", "value"] = "text"
-    """How the DEFAULT that replaces NULL is read: as its text, or as the value that TiDB's types give it."""
-
-
-@dataclass(frozen=True)
-class OpenSwitches:
-    """The switches of ``protocols/open_protocol/encoder``."""
-
-    json: Literal["encoding/json", "json-iterator"] = "encoding/json"
-    """The library that escapes texts and prints floats."""
-    column_order: Literal["name", "table"] = "name"
-    """The order of a row's columns: bytewise by name, or as in the table."""
-    row_ids: bool = True
-    """Whether keys contain the handle of a row if it is an integer."""
-    partition: Literal["before-type", "last"] = "before-type"
-    """Where a key has the id of the row's partition."""
-    claims: Literal["plain", "flagged"] = "plain"
-    """Whether a key with the location of a stored message also has ``ohk``, twice: true and false."""
-    empty_names: Literal["left-out", "shown"] = "left-out"
-    """The name of the table in the DDL of a database."""
-    empty_before: Literal["left-out", "shown"] = "left-out"
-    """With ``only-output-updated-columns``: what was before an update that changes no column."""
-    nulled_columns: Literal["named", "nameless"] = "named"
-    """With ``only-output-updated-columns``: what was before in a column that is NULL now has its name, or lost it."""
-    compared_vectors: Literal["text", "number"] = "text"
-    """Whether -0 and 0 in a VECTOR are a change."""
-    generated_columns: Literal["marked", "unmarked"] = "marked"
-    """Whether the flags of stored generated columns say of which indexes they are, or only what TiDB itself marks."""
-
-
-@dataclass(frozen=True)
-class OptionSwitches:
-    """The switches of the readers of sink URIs and changefeed files.
-
-    An option or protocol does not name the releases that know it: what a release lacks is one of its differences from
-    its neighbour.
-    """
-
-    unknown: frozenset[str] = frozenset(
-        {
-            "avro-include-before-value",
-            "debezium-include-start-ts",
-            "debezium.include-start-ts",
-            "ignore-update-only-columns",
-            "output-row-key",
-            "target-schema",
-            "target-table",
-        }
-    )
-    """Options that are ignored as unknown ones. If several tables have an option of a name, its table is before it."""
-    unknown_protocols: frozenset[str] = frozenset({"debezium-avro"})
-    """Protocols that are refused as unknown ones."""
-    large_message_options: Literal["any", "known"] = "any"
-    """Whether a ``large-message-handle-option`` of another name is accepted, and has no effect."""
-    forced_large_messages: Literal["refused", "accepted"] = "refused"
-    """``force-replicate`` together with a ``large-message-handle-option``."""
-    forced_protocols: str = "avro"
-    """How the refusal of ``force-replicate`` names the protocols."""
-    debezium_registry: Literal["ignored", "refused"] = "ignored"
-    """A schema registry for Debezium in JSON."""
-
-
-@dataclass(frozen=True)
-class RoutingSwitches:
-    """The switches of dispatchers."""
-
-    bad_topic: Literal["topic-expression", "kafka-config"] = "topic-expression"
-    """The code and text of the refusal of a topic expression."""
-    hashed_null: bytes | None = b"null"
-    """Dispatchers by value: the text that is hashed for NULL; ``None``: neither it nor the column's name is hashed."""
-    hashed_offsets: Literal["table", "row"] = "table"
-    """Dispatchers by named columns: with ``table`` offsets, rows without virtual columns give the wrong value."""
-    hashed_columns: Literal["selected", "all"] = "selected"
-    """Dispatchers by value: whether they see the columns that a column selector drops."""
-    selected_keys: Literal["checked", "unchecked"] = "checked"
-    """Whether rows are refused if a column selector leaves no complete key. Tables that exist at the start always
-    are.
-    """
-    exchange_partition_topic: Literal["exchanged", "partitioned"] = "exchanged"
-    """EXCHANGE PARTITION: whether it goes to the topic of the exchanged table or of the partitioned table."""
-
-
-@dataclass(frozen=True)
-class DeliverySwitches:
-    """The switches of the size of messages."""
-
-    message_limit: Literal["lowered", "topic"] = "lowered"
-    """The most bytes of one row's message: ``max-message-bytes``, lowered to what its topic takes; or what the topic
-    takes, and ``max-message-bytes`` bounds only messages of several rows.
-    """
-
-
-@dataclass(frozen=True)
-class ValueSwitches:
-    """The switches of comparing values and of row checksums."""
-
-    checksum_order: Literal["id", "table"] = "id"
-    """The order in which a row's checksum takes its columns: by column id, or as in the table."""
-    compared_keys: Literal["text", "value"] = "text"
-    """How an update of a unique key is found: by text, in which NULL equals ``null``, or by value."""
-
-
-@dataclass(frozen=True)
-class TransactionSwitches:
-    """The switches of splitting and ordering updates."""
-
-    split_order: Literal["by-kind", "inserts-last"] = "by-kind"
-    """The order of a transaction with a split update: deletes, updates, inserts; or unchanged, with the inserted halves
-    last.
-    """
-    split_checksums: Literal["zero", "kept"] = "zero"
-    """The checksums of the two halves of a split update."""
-    filtered_updates: Literal["whole", "split"] = "whole"
-    """Filters see an update of a unique key before it is split, or its two halves."""
-
-
-@dataclass(frozen=True)
-class FilterSwitches:
-    """The switches of ``routing`` and of the reader of ``[filter]``."""
-
-    keyless_tables: Literal["until-keyed", "unseen"] = "until-keyed"
-    """Tables without a handle key are left out until they get one, or (``unseen``) until they are made anew with one;
-    DROP is sent, or not.
-    """
-    virtual_keys: Literal["refused", "accepted"] = "refused"
-    """Whether a unique key over virtual columns is one for which a table is replicated, and may be the handle key."""
-    event_matchers: Literal["sensitive", "as-rules"] = "sensitive"
-    """Event filters match names with case, or as ``case-sensitive`` says of the rules."""
-    ignored_text: Literal["given", "restored"] = "given"
-    """Which text of a DDL ``ignore-sql`` searches: the original, or the one that TiCDC prints."""
-    bad_ignore_sql: Literal["rule-dropped", "refused"] = "rule-dropped"
-    """The effect of a wrong pattern in ``ignore-sql``: its event filter keeps only its expressions, or it is
-    refused.
-    """
-    foreign_key_events: Literal["known", "failing"] = "known"
-    """ADD and DROP FOREIGN KEY in an event filter: like any other DDL, or refused; then the DDL fails if a filter
-    matches.
-    """
-    checked_expressions: Literal["at-start", "at-first-row"] = "at-start"
-    """When the columns of a filter's expressions are looked up in the tables that exist at the start."""
-    judged_ddl: Literal["by-snapshot", "by-store"] = "by-snapshot"
-    """What a DDL is applied to: the tables that the filter accepted so far, or the schema store, which has all
-    tables.
-    """
-
-
-@dataclass(frozen=True)
-class DdlSwitches:
-    """The switches of DDL events and their texts."""
-
-    renamed_schema: Literal["lower-case", "as-created"] = "lower-case"
-    """The database name of a table after a RENAME of one table, until its next DDL."""
-    built_texts: Literal["by-owner", "by-store"] = "by-owner"
-    """Which DDL texts are rebuilt, and how: as by the changefeed's owner, or as by the schema store."""
-    several_statements: bool = False
-    """Whether a text of several statements is printed, with ``;`` between."""
-    watermarks: bool = True
-    """Whether a watermark follows each DDL at once."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """The switches of one lineage. The defaults are those of ``classic``."""
+    """The switches of one release. The defaults are those of ``classic``."""
 
     name: str
     options: OptionSwitches = OptionSwitches()
@@ -280,62 +54,194 @@ class Release:
     filtering: FilterSwitches = FilterSwitches()
     ddl: DdlSwitches = DdlSwitches()
 
+    def but(self, name: str, **differences: Mapping[str, Any]) -> Release:
+        """Return a release that differs from this one: by record, its switches with their values."""
+        records = {record: replace(getattr(self, record), **changed) for record, changed in differences.items()}
+        return replace(self, name=name, **records)
+
     @classmethod
     def parse(cls, release: str | Release) -> Release:
         """Return the release of that name; a :class:`Release` is returned as it is.
 
-        Raises :class:`ConfigError` for an unknown name.
+        A name is one of :data:`RELEASES`, a version (``8.5.3``, ``v8.5.3``), or a lineage and a version
+        (``next-8.5.7``). Two numbers mean the newest release of the line. A version that is not in the table is the
+        nearest older one of its line, or the oldest, with a :class:`~ticdc_emit.config.ConfigWarning`. Raises
+        :class:`~ticdc_emit.errors.ConfigError` for an unknown line, and for a version that both lineages have.
         """
         if isinstance(release, Release):
             return release
-        try:
+        if release in RELEASES:
             return RELEASES[release]
-        except KeyError:
+        nearest = _nearest(str(release))
+        if not nearest:
             raise ConfigError(
                 f"unknown release {release!r}",
                 remedy=f"{did_you_mean(str(release), RELEASES)}Use one of: {', '.join(RELEASES)}",
                 option="release",
-            ) from None
+            )
+        if len(nearest) > 1:
+            names = " or ".join(each.name for each in nearest)
+            raise ConfigError(
+                f"two TiCDCs have the version {release}, of the classic and of the new architecture",
+                remedy=f"Use {names}: the new one runs where the TiCDC servers have newarch = true",
+                option="release",
+            )
+        return nearest[0]
 
 
 CLASSIC = Release("classic")
-NEXT = Release(
+
+CLASSIC_8_5_7 = CLASSIC.but(
+    "classic-8.5.7",
+    options=dict(rows_only=frozenset({"debezium"})),  # T#11674, T#11877
+    debezium=dict(tidb_types=False),  # T#12061
+    avro=dict(null_default="null-first"),  # T#12191
+    canal_json=dict(compared_vectors=Defect("comparing a VECTOR crashes", "8.5.0 to 8.5.7", "classic")),  # T#11895
+    filtering=dict(system_schemas=frozenset({"lightning_task_info"})),  # T#12095
+)
+CLASSIC_8_5_6 = CLASSIC_8_5_7.but("classic-8.5.6")
+CLASSIC_8_5_5 = CLASSIC_8_5_6.but("classic-8.5.5")
+CLASSIC_8_5_4 = CLASSIC_8_5_5.but(
+    "classic-8.5.4",
+    debezium=dict(  # T#12475
+        null_label_defaults=Defect("NULL in ENUM or SET with a DEFAULT fails", "8.5.2 to 8.5.4", "classic-8.5.5")
+    ),
+)
+CLASSIC_8_5_3 = CLASSIC_8_5_4.but(
+    "classic-8.5.3",
+    routing=dict(virtual_dispatcher_columns="hashed-by-name", missing_columns="list"),  # T#12254
+    filtering=dict(
+        ddl_left_out=frozenset({"add foreign key", "drop foreign key"}),  # T#12329
+        ignored_start_ts="rows",  # T#12287
+    ),
+)
+CLASSIC_8_5_2 = CLASSIC_8_5_3.but(
+    "classic-8.5.2",
+    debezium=dict(
+        selected_rows=Defect("a row with dropped columns crashes", "8.5.0 to 8.5.2", "classic-8.5.3")
+    ),  # T#12210
+    routing=dict(dispatcher_names="exact-case", hashed_offsets="virtual-columns"),  # T#12132
+)
+_NO_NULL_TEXT = Defect(
+    "a nullable text, ENUM or SET column with the DEFAULT 'null' fails",
+    "7.1.6, 8.1.2 to 8.5.1",
+    "classic-7.5.7, classic-8.5.2",
+)
+CLASSIC_8_5_1 = CLASSIC_8_5_2.but(
+    "classic-8.5.1",
+    debezium=dict(  # T#12038
+        defaults="stored",
+        null_values="null",
+        null_label_defaults=None,
+        declared_floats="float",
+        virtual_columns="left-out",
+        short_years="as-given",
+    ),
+    avro=dict(null_default="value-first", null_text_default=_NO_NULL_TEXT),  # T#11995
+    values=dict(column_defaults="original", json_doubles="old"),  # T#12038
+)
+CLASSIC_8_5_0 = CLASSIC_8_5_1.but(
+    "classic-8.5.0",
+    debezium=dict(timestamp_defaults=False),  # T#11976
+    filtering=dict(rename_names="new"),  # T#11956
+)
+CLASSIC_8_1_2 = CLASSIC_8_5_0.but(
+    "classic-8.1.2",
+    options=dict(unknown=CLASSIC.options.unknown | {"claim-check-raw-value"}),
+    debezium=dict(
+        keys=False,  # T#11649
+        names="as-given",
+        defaults="none",
+        allowed_labels="joined",
+        zero_timestamp="null",
+    ),
+    values=dict(checksum_version="first-only"),  # T#11523, T#11526
+    filtering=dict(
+        system_schemas=frozenset(),
+        ddl_left_out=frozenset({"add foreign key", "drop foreign key", "create tables"}),  # T#11804
+    ),
+)
+CLASSIC_7_5_7 = CLASSIC_8_1_2.but(
+    "classic-7.5.7",
+    options=dict(unknown_protocols=CLASSIC.options.unknown_protocols | {"debezium"}),
+    avro=dict(null_default="null-first", null_text_default=None),  # T#12006
+    open_protocol=dict(zerofill_flag=True),
+    routing=dict(  # T#12234
+        dispatcher_names="any-case", hashed_offsets="table", missing_columns="quoted-list"
+    ),
+    values=dict(column_defaults="default"),  # T#12051
+    filtering=dict(ignored_start_ts="rows-and-ddl", rename_names="old"),  # T#12287, T#11956
+)
+CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
+    "classic-7.1.6",
+    options=dict(
+        unknown=CLASSIC_7_5_7.options.unknown
+        | {
+            "claim-check-storage-uri",
+            "columns",
+            "delete-only-output-handle-key-columns",
+            "encoding-format",
+            "index",
+            "large-message-handle-compression",
+            "open.output-old-value",
+            "send-all-bootstrap-at-start",
+            "send-bootstrap-in-msg-count",
+            "send-bootstrap-interval-in-sec",
+            "send-bootstrap-to-all-partition",
+        },
+        unknown_protocols=CLASSIC_7_5_7.options.unknown_protocols | {"simple"},
+    ),
+    avro=dict(
+        null_default="value-first",
+        null_text_default=_NO_NULL_TEXT,
+        first_subject="value",
+        size_limit=False,
+    ),
+    values=dict(column_defaults="original"),
+    filtering=dict(
+        ddl_left_out=CLASSIC_7_5_7.filtering.ddl_left_out | {"alter table partitioning", "remove partitioning"},
+        ignored_start_ts="rows",
+        rename_names="new",
+    ),
+)
+
+NEXT = CLASSIC.but(
     "next",
-    options=OptionSwitches(
+    options=dict(
         unknown=frozenset(),
         unknown_protocols=frozenset({"canal", "maxwell", "craft", "csv"}),
         large_message_options="known",
         forced_large_messages="accepted",
         forced_protocols="avro or debezium-avro",
         debezium_registry="refused",
+        bad_parameter="ErrSinkInvalidConfig",
+        bad_size="bare",
     ),
-    canal_json=CanalJsonSwitches(
-        empty_mysql_type="null", pk_names="whole", selected_updates="compared", compared_values="text"
-    ),
-    avro=AvroSwitches(
+    canal_json=dict(empty_mysql_type="null", pk_names="whole", selected_updates="compared", compared_values="text"),
+    avro=dict(
         key_columns="primary-key",
         bit_bytes="fixed",
         virtual_columns="null",
         vector_default="shown",
         empty_keys="failing",
         registered_with="update-ts",
-        delete_mark=True,
+        deleted_value="commit-ts",
     ),
-    simple=SimpleSwitches(
+    simple=dict(
         column_order="table",
         pre_table_schema="exchange-partition",
         exchange_partition="ALTER",
         avro_bit="string",
         avro_timestamp_decimal=True,
     ),
-    debezium=DebeziumSwitches(
+    debezium=dict(
         source_schema="extended",
         virtual_columns="twice",
         key_columns="whole",
         partly_zero="null",
         null_default="value",
     ),
-    open_protocol=OpenSwitches(
+    open_protocol=dict(
         json="json-iterator",
         column_order="table",
         row_ids=False,
@@ -347,7 +253,7 @@ NEXT = Release(
         compared_vectors="number",
         generated_columns="unmarked",
     ),
-    routing=RoutingSwitches(
+    routing=dict(
         bad_topic="kafka-config",
         hashed_null=None,
         hashed_offsets="row",
@@ -355,10 +261,10 @@ NEXT = Release(
         selected_keys="unchecked",
         exchange_partition_topic="partitioned",
     ),
-    delivery=DeliverySwitches(message_limit="topic"),
-    values=ValueSwitches(checksum_order="table", compared_keys="value"),
-    transactions=TransactionSwitches(split_order="inserts-last", split_checksums="kept", filtered_updates="split"),
-    filtering=FilterSwitches(
+    delivery=dict(message_limit="topic"),
+    values=dict(checksum_order="table", compared_keys="value"),
+    transactions=dict(split_order="inserts-last", split_checksums="kept", filtered_updates="split"),
+    filtering=dict(
         keyless_tables="unseen",
         virtual_keys="accepted",
         event_matchers="as-rules",
@@ -368,12 +274,138 @@ NEXT = Release(
         checked_expressions="at-first-row",
         judged_ddl="by-store",
     ),
-    ddl=DdlSwitches(
+    ddl=dict(
         renamed_schema="as-created",
         built_texts="by-store",
+        view_texts="stored",
         several_statements=True,
         watermarks=False,
     ),
 )
 
-RELEASES = {release.name: release for release in (CLASSIC, NEXT)}
+_NEWEST_OPTIONS = frozenset({"avro-include-before-value", "debezium-include-start-ts", "debezium.include-start-ts"}) | {
+    "ignore-update-only-columns"
+}
+
+NEXT_8_5_7 = NEXT.but(
+    "next-8.5.7",
+    options=dict(
+        unknown=_NEWEST_OPTIONS,  # C#5903, C#5154, C#5194
+        unknown_protocols=NEXT.options.unknown_protocols | {"debezium-avro"},  # C#5475
+        large_message_options="any",
+        bad_parameter="ErrMySQLInvalidConfig",  # C#5420
+        bad_size="named",
+        forced_protocols="avro",
+    ),
+    debezium=dict(source_schema="plain"),  # C#5475
+    routing=dict(bad_topic="topic-expression"),  # C#5786
+    delivery=dict(message_limit="lowered"),  # C#5420
+    ddl=dict(surviving_partitions="old"),  # C#5964
+)
+_DELETES = Defect(
+    "a DELETE of a table with a key crashes", "8.5.4 to 8.5.6, 26.3.1 to 26.3.3", "next-8.5.7, next-26.3.4"
+)
+NEXT_8_5_6 = NEXT_8_5_7.but(
+    "next-8.5.6",
+    options=dict(unknown=_NEWEST_OPTIONS | {"target-schema", "target-table"}),  # C#5300
+    canal_json=dict(empty_mysql_type="object"),
+    avro=dict(keyed_deletes=_DELETES),  # C#5302
+    ddl=dict(view_texts="given"),  # C#5317, C#5316
+)
+NEXT_8_5_5 = NEXT_8_5_6.but(
+    "next-8.5.5",
+    simple=dict(floats="shortest", partition_ddl_id="partition"),  # C#3973, C#2884
+    open_protocol=dict(old_value_option=False, before_values="raw", time_fraction=False),  # C#3973, C#4249
+    filtering=dict(virtual_keys="refused"),  # C#4299
+    ddl=dict(quoted_names="as-given"),  # C#4410
+)
+NEXT_8_5_4 = NEXT_8_5_5.but(
+    "next-8.5.4",
+    canal_json=dict(null_text="null", unselected_before="empty"),  # C#3959
+    debezium=dict(null_labels="empty"),  # C#3798
+    open_protocol=dict(handle_columns="all-keys", altered_column_flags=False),  # C#3564
+)
+NEXT_8_5_4_RELEASE_1 = NEXT_8_5_4.but("next-8.5.4-release.1", simple=dict(partition_ddl_id="table"))  # C#2884
+
+NEXT_26_3_4 = NEXT.but(
+    "next-26.3.4",
+    options=dict(
+        unknown=_NEWEST_OPTIONS | {"target-schema", "target-table"},
+        large_message_options="any",
+        bad_parameter="ErrMySQLInvalidConfig",
+        bad_size="named",
+    ),
+    canal_json=dict(empty_mysql_type="object"),
+    avro=dict(deleted_value="key-record"),
+    routing=dict(bad_topic="topic-expression"),
+    delivery=dict(message_limit="lowered"),
+    filtering=dict(virtual_keys="refused"),
+    ddl=dict(view_texts="given", surviving_partitions="old"),
+)
+NEXT_26_3_3 = NEXT_26_3_4.but("next-26.3.3", avro=dict(keyed_deletes=_DELETES))  # C#5590
+NEXT_26_3_2 = NEXT_26_3_3.but(
+    "next-26.3.2",
+    options=dict(unknown_protocols=NEXT_8_5_7.options.unknown_protocols),  # C#5551
+    debezium=dict(source_schema="plain"),
+)
+NEXT_26_3_1 = NEXT_26_3_2.but("next-26.3.1")
+
+MASTER = NEXT.but("master")
+
+RELEASES = {
+    each.name: each
+    for each in (
+        CLASSIC,
+        NEXT,
+        MASTER,
+        CLASSIC_7_1_6,
+        CLASSIC_7_5_7,
+        CLASSIC_8_1_2,
+        CLASSIC_8_5_0,
+        CLASSIC_8_5_1,
+        CLASSIC_8_5_2,
+        CLASSIC_8_5_3,
+        CLASSIC_8_5_4,
+        CLASSIC_8_5_5,
+        CLASSIC_8_5_6,
+        CLASSIC_8_5_7,
+        NEXT_8_5_4_RELEASE_1,
+        NEXT_8_5_4,
+        NEXT_8_5_5,
+        NEXT_8_5_6,
+        NEXT_8_5_7,
+        NEXT_26_3_1,
+        NEXT_26_3_2,
+        NEXT_26_3_3,
+        NEXT_26_3_4,
+    )
+}
+
+_VERSION = re.compile(r"(?:(classic|next)-)?v?([0-9]+\.[0-9]+)(?:\.([0-9]+)(?:-release\.([0-9]+))?)?", re.IGNORECASE)
+_FINAL = 10
+"""The number of the release candidate that became the final release: 8.5.4 is 8.5.4-release.10."""
+
+
+def _nearest(name: str) -> list[Release]:
+    """Return the release of each lineage that a version means; none for a line that is not in the table."""
+    written = _VERSION.fullmatch(name.strip())
+    if written is None:
+        return []
+    lineage, line, patch, candidate = written.groups()
+    exact, older, oldest = [], [], []
+    for each in [lineage.lower()] if lineage else ["classic", "next"]:
+        releases = {
+            (int(known[3]), int(known[4] or _FINAL)): release
+            for release in RELEASES.values()
+            if (known := _VERSION.fullmatch(release.name)) and known.group(1, 2) == (each, line)
+        }
+        if not releases or (candidate and each == "classic"):
+            continue
+        version = (int(patch), int(candidate or _FINAL)) if patch else max(releases)
+        exact += [release for known, release in releases.items() if known == version]
+        older += [releases[known] for known in sorted(releases) if known <= version][-1:]
+        oldest.append(releases[min(releases)])
+    nearest = older or oldest
+    if len(nearest) == 1 and not exact:
+        warn_of_option(f"The release {name} is not in the table: {nearest[0].name} is used")
+    return nearest

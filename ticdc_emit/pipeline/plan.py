@@ -23,7 +23,7 @@ from ticdc_emit.changes.codec import Codec, RowEncoder
 from ticdc_emit.changes.model import encoding_shape, key_shape
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, Integrity
-from ticdc_emit.config.releases import RoutingSwitches, TransactionSwitches
+from ticdc_emit.config.switches import RoutingSwitches, TransactionSwitches
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import (
     DispatcherError,

@@ -18,7 +18,7 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.config import ChangefeedConfig, EventFilter
 from ticdc_emit.config.document import refused, warn_of_option
 from ticdc_emit.config.filters import EVENT_TYPES
-from ticdc_emit.config.releases import FilterSwitches
+from ticdc_emit.config.switches import FilterSwitches
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.regexp import GoRegexp, GoRegexpError, compile_regexp
 from ticdc_emit.routing.table_filter import TableFilter

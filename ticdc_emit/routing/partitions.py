@@ -22,7 +22,7 @@ import pyarrow as pa
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.config.changefeed import DispatchRule
-from ticdc_emit.config.releases import RoutingSwitches
+from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.errors import DispatcherError
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.sql.words import to_lower

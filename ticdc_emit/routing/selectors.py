@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.releases import RoutingSwitches
+from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.routing.partitions import PartitionRule
 from ticdc_emit.routing.table_filter import ColumnFilter, TableFilter

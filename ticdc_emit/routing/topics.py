@@ -15,7 +15,7 @@ from functools import cached_property
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.document import refused
 from ticdc_emit.config.protocols import Protocol
-from ticdc_emit.config.releases import RoutingSwitches
+from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import UnknownTopicError
 from ticdc_emit.routing.partitions import PartitionRule

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from hypothesis import strategies as st
 
-from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.config import CLASSIC, ChangefeedConfig, load_changefeed
 from ticdc_emit.config.load import LoadOptions, load_options, refuse_unknown
 from ticdc_emit.config.protocols import (
     PROTOCOL_NAMES,
@@ -106,9 +106,8 @@ def _changefeeds(
     options = _DrawnOptions({"protocol": protocol.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
     if encoding is not None:
         options.uri["encoding-format"] = encoding
-    (lineage, *others) = protocol.releases
-    if not others:
-        options.top["ticdc-emit"] = {"release": lineage}
+    if CLASSIC.name not in protocol.releases:
+        options.top["ticdc-emit"] = {"release": protocol.releases[0]}
     if force_replicate:
         options.top["force-replicate"] = True
     dispatcher = {"matcher": ["*.*"], "partition": draw(st.sampled_from(partitions))}

@@ -19,7 +19,7 @@ from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.checksum import row_crc
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
-from ticdc_emit.config.releases import ValueSwitches
+from ticdc_emit.config.switches import ValueSwitches
 from ticdc_emit.schema.model import Column, TableInfo
 
 

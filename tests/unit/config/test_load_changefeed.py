@@ -27,7 +27,7 @@ from ticdc_emit.config import (
     Secret,
     load_changefeed,
 )
-from ticdc_emit.config.releases import CanalJsonSwitches
+from ticdc_emit.config.switches import CanalJsonSwitches
 from ticdc_emit.errors import ConfigError
 
 URI = "kafka://127.0.0.1:9092/topic?protocol=canal-json"

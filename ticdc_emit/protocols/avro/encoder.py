@@ -41,7 +41,7 @@ from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, s
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
-from ticdc_emit.config.releases import AvroSwitches
+from ticdc_emit.config.switches import AvroSwitches
 from ticdc_emit.errors import SchemaError, SharedSubjectError
 from ticdc_emit.protocols.avro.schema import (
     BEFORE,
@@ -390,7 +390,7 @@ class AvroRows(RowsWithHeaders):
             return Encoded(record("value", *self._with_before(changes, entries(self._value)), extension), keys)
         if changes.op is not Op.DELETE:
             return Encoded(record("value", *entries(self._value), extension), keys)
-        if self.options.avro_enable_watermark and self.switches.delete_mark:
+        if self.options.avro_enable_watermark and self.switches.deleted_value == "commit-ts":
             stamps = PackedField(fixed_values(changes.commit_ts, np.uint64).byteswap(), _STAMP_BYTES)
             return Encoded(join_pieces([DELETE_MARK, stamps], count), keys)
         return Encoded(pa.nulls(count, pa.binary()), keys)

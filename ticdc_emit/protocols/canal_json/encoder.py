@@ -27,7 +27,7 @@ from ticdc_emit.columnar.buffers import fixed_values, null_mask
 from ticdc_emit.columnar.escape import EASYJSON, quoted
 from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
-from ticdc_emit.config.releases import CanalJsonSwitches
+from ticdc_emit.config.switches import CanalJsonSwitches
 from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.protocols.row_images import Members
 from ticdc_emit.schema.events import DdlEvent

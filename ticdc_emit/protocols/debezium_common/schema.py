@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
-from ticdc_emit.config.releases import DebeziumSwitches
+from ticdc_emit.config.switches import DebeziumSwitches
 from ticdc_emit.protocols.names import escaped_label
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import TYPES, MySQLType, type_name

@@ -27,7 +27,7 @@ from ticdc_emit.columnar.integers import integer_text
 from ticdc_emit.columnar.packed_fields import LENGTH_BYTES, drop_prefix, framed, joined
 from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
-from ticdc_emit.config.releases import OpenSwitches
+from ticdc_emit.config.switches import OpenSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.open_protocol.schema import VERSION, Flag, Kind, frame, key_frame
 from ticdc_emit.protocols.row_images import Members

@@ -41,7 +41,7 @@ from ticdc_emit.columnar.escape import GO_STD, quoted
 from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.values import json_content, plain_text
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
-from ticdc_emit.config.releases import SimpleSwitches
+from ticdc_emit.config.switches import SimpleSwitches
 from ticdc_emit.protocols.json_values import Json, json_value
 from ticdc_emit.protocols.row_images import BinaryImages, Members, build_time_pieces, commit_ts_pieces
 from ticdc_emit.protocols.simple.schema import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ticdc_emit.config.releases import SimpleSwitches
+from ticdc_emit.config.switches import SimpleSwitches
 from ticdc_emit.protocols.canonical_text import BINARY_TYPES
 from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.schema.events import DdlEvent

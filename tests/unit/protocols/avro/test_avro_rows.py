@@ -17,7 +17,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import CodecConfig
 from ticdc_emit.config.protocols import Protocol
-from ticdc_emit.config.releases import AvroSwitches
+from ticdc_emit.config.switches import AvroSwitches
 from ticdc_emit.errors import InvalidValueError, RegistryError, SchemaError
 from ticdc_emit.protocols.avro.encoder import Avro, AvroRows
 from ticdc_emit.registry.base import MemoryRegistry

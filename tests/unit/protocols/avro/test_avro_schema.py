@@ -11,7 +11,7 @@ import pytest
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import CodecConfig
 from ticdc_emit.config.protocols import Protocol
-from ticdc_emit.config.releases import AvroSwitches
+from ticdc_emit.config.switches import AvroSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.avro.encoder import Avro
 from ticdc_emit.protocols.names import sanitize

@@ -10,7 +10,7 @@ import pytest
 from debezium_messages import codec_of, encoded_rows, inserted, row_messages, table_of
 
 from ticdc_emit import Encoder
-from ticdc_emit.config.releases import DebeziumSwitches
+from ticdc_emit.config.switches import DebeziumSwitches
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.protocols.debezium.encoder import DebeziumRows
 

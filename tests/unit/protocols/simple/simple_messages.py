@@ -14,7 +14,7 @@ from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import CodecConfig
 from ticdc_emit.config.changefeed import Integrity
 from ticdc_emit.config.protocols import Protocol
-from ticdc_emit.config.releases import SimpleSwitches
+from ticdc_emit.config.switches import SimpleSwitches
 from ticdc_emit.pipeline.chunks import EncodedRows
 from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import LargeMessages

@@ -11,7 +11,7 @@ import pytest
 from simple_messages import BUILD_TS, COMMIT_TS, avro_message, codec_of, table_of
 
 from ticdc_emit.config import NEXT, load_changefeed
-from ticdc_emit.config.releases import SimpleSwitches
+from ticdc_emit.config.switches import SimpleSwitches
 from ticdc_emit.protocols.simple.encoder import make_codec
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent

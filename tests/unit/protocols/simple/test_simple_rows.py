@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from simple_messages import COMMIT_TS, avro_message, codec_of, encoded_rows, row_messages, table_of
 
-from ticdc_emit.config.releases import SimpleSwitches
+from ticdc_emit.config.switches import SimpleSwitches
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.schema.model import Partition
 

@@ -1,0 +1,140 @@
+"""The tables of ``docs/releases.md``, made from the records of ``config/switches.py`` and ``config/releases.py``.
+
+``python -m tests.release_page`` writes them into the page, between a heading and the next one;
+``tests/unit/config/test_release_page.py`` fails if the page has others.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from functools import partial
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+
+from ticdc_emit.config.protocols import WRITTEN
+from ticdc_emit.config.releases import CLASSIC, NEXT, RELEASES, Release
+from ticdc_emit.config.switches import Defect
+
+PAGE = Path(__file__).parents[1] / "docs" / "releases.md"
+RECORDS = [each.name for each in fields(Release) if each.name != "name"]
+_LINEAGES = {
+    lineage.name: [each for name, each in RELEASES.items() if name.startswith(f"{lineage.name}-")] + [lineage]
+    for lineage in (CLASSIC, NEXT)
+}
+"""The releases of each lineage, the oldest first, lines one after the other."""
+
+
+def _spans(releases: list[Release], text: Callable[[Release], str]) -> Iterator[tuple[str, str]]:
+    """Return the texts in order, each with the releases that have it: ``8.5.0 to 8.5.3``."""
+    for shown, group in groupby(releases, key=text):
+        names = [each.name.partition("-")[2] or each.name for each in group]
+        yield shown, names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Defect):
+        return "fails"
+    if value is None:
+        return "no"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, frozenset):
+        return ", ".join(f"`{each}`" for each in sorted(value)) or "none"
+    return f"`{value.decode() if isinstance(value, bytes) else value}`"
+
+
+def _cells(text: Callable[[Release], str]) -> list[str]:
+    """Return a cell for each lineage: the text of all its releases, or each text with the releases that have it."""
+    cells = []
+    for releases in _LINEAGES.values():
+        spans = list(_spans(releases, text))
+        cells.append(spans[0][0] if len(spans) == 1 else "; ".join(f"{shown}: {names}" for shown, names in spans))
+    return cells
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _docstrings(record: type) -> dict[str, str]:
+    """Return what the record says of each switch: the text below the field."""
+    (body,) = ast.parse(inspect.getsource(record)).body
+    assert isinstance(body, ast.ClassDef)
+    texts = {}
+    for field, text in pairwise(body.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+            texts[ast.unparse(field.target)] = " ".join(str(text.value.value).replace("``", "`").split())
+    return texts
+
+
+def protocols() -> str:
+    """Which release has which protocol."""
+
+    def kept(protocol: str, release: Release) -> str:
+        if protocol in release.options.unknown_protocols:
+            return "no"
+        return "rows only" if protocol in release.options.rows_only else "yes"
+
+    rows = [[f"`{each}`", *_cells(partial(kept, each.value))] for each in WRITTEN]
+    return _table(["protocol", *_LINEAGES], rows)
+
+
+def options() -> str:
+    """Which release ignores which option."""
+    names = sorted(set().union(*(release.options.unknown for release in RELEASES.values())))
+
+    def kept(option: str, release: Release) -> str:
+        return "ignored" if option in release.options.unknown else "known"
+
+    rows = [[f"`{name}`", *_cells(partial(kept, name))] for name in names]
+    return _table(["option", *_LINEAGES], rows)
+
+
+def defects() -> str:
+    """What fails in some releases."""
+    found: dict[Defect, None] = {}
+    for release in RELEASES.values():
+        for record in RECORDS:
+            for switch in fields(getattr(release, record)):
+                value = getattr(getattr(release, record), switch.name)
+                if isinstance(value, Defect):
+                    found[value] = None
+    return _table(["what fails", "releases", "gone in"], [[each.cause, each.releases, each.gone] for each in found])
+
+
+def switches_of(record: str) -> str:
+    """Return the table of one record's switches."""
+    texts = _docstrings(type(getattr(CLASSIC, record)))
+
+    def kept(switch: str, release: Release) -> str:
+        return _shown(getattr(getattr(release, record), switch))
+
+    names = [switch.name for switch in fields(getattr(CLASSIC, record))]
+    rows = [[f"`{name}`", *_cells(partial(kept, name)), texts[name].rstrip(".")] for name in names]
+    return _table(["switch", *_LINEAGES, "effect"], rows)
+
+
+def written(page: str) -> str:
+    """Return the page with its tables as the records make them."""
+    tables = {"protocols-by-release": protocols, "options-by-release": options, "defects-by-release": defects}
+    for name, table in tables.items():
+        page = _replaced(page, rf"<!-- {name} -->\n", table())
+    for record in RECORDS:
+        page = _replaced(page, rf"### [^\n]* \(`{record}`\)\n\n", switches_of(record))
+    return page
+
+
+def _replaced(page: str, before: str, table: str) -> str:
+    page, count = re.subn(rf"({before})(?:\|[^\n]*\n)*", lambda found: found[1] + table, page)
+    assert count == 1, f"the page has no place for the table after {before!r}"
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text()))

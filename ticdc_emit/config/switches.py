@@ -1,0 +1,361 @@
+"""What differs between releases of TiCDC, as independent switches: one record for each part that reads them.
+
+The defaults are those of ``classic``, pingcap/tiflow c7b2588. ``config/releases.py`` lists which release has which
+values. Code reads a switch, never a release's name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = [
+    "AvroSwitches",
+    "CanalJsonSwitches",
+    "DdlSwitches",
+    "DebeziumSwitches",
+    "Defect",
+    "DeliverySwitches",
+    "FilterSwitches",
+    "OpenSwitches",
+    "OptionSwitches",
+    "RoutingSwitches",
+    "SimpleSwitches",
+    "TransactionSwitches",
+    "ValueSwitches",
+]
+
+
+@dataclass(frozen=True)
+class Defect:
+    """An input at which some releases crash or fail. ``gone``: the releases from which on it works."""
+
+    cause: str
+    releases: str
+    gone: str
+
+
+@dataclass(frozen=True)
+class CanalJsonSwitches:
+    """The switches of ``protocols/canal_json/encoder``."""
+
+    empty_mysql_type: Literal["object", "null"] = "object"
+    """``mysqlType`` of a message without columns: ``{}`` or ``null``."""
+    pk_names: Literal["selected", "whole"] = "selected"
+    """``pkNames`` where a column selector drops a column of the primary key."""
+    selected_updates: Literal["failing", "compared"] = "failing"
+    """``only-output-updated-columns`` where a column selector drops columns: TiCDC crashes, or compares the others."""
+    compared_values: Literal["number", "text"] = "number"
+    """With ``only-output-updated-columns``: whether -0 and 0 in a FLOAT, DOUBLE or VECTOR are equal, as numbers, or a
+    change, as texts.
+    """
+    compared_vectors: Defect | None = None
+    """An UPDATE of a table with a VECTOR column, with ``only-output-updated-columns``."""
+    null_text: Literal["text", "null"] = "text"
+    """A text, binary or JSON value that reads ``null``: a string, or JSON's null."""
+    unselected_before: Literal["left-out", "empty"] = "left-out"
+    """What ``old`` of an UPDATE shows of the columns that a column selector drops: nothing, or an empty text."""
+
+
+@dataclass(frozen=True)
+class AvroSwitches:
+    """The switches of ``protocols/avro/encoder`` and of the registration of its schemas."""
+
+    key_columns: Literal["handle-key", "primary-key"] = "handle-key"
+    """The columns of keys. With ``primary-key``, a table whose handle key is a unique index has no keys."""
+    bit_bytes: Literal["minimal", "fixed"] = "minimal"
+    """The length of BIT values: as few bytes as the value needs, or as many as the column has."""
+    virtual_columns: Literal["left-out", "null"] = "left-out"
+    """Virtual columns, also hidden ones, are missing from values, or always ``null``: then rows fail if one is NOT
+    NULL.
+    """
+    vector_default: Literal["refused", "shown"] = "refused"
+    """The DEFAULT of a VECTOR column in schemas."""
+    empty_keys: Literal["none", "failing"] = "none"
+    """A table whose primary key is dropped by a column selector: its messages have no keys, or its rows fail."""
+    registered_with: Literal["version", "update-ts"] = "version"
+    """When TiCDC registers a table's schemas again: after each DDL, or only after one that changes the table's
+    definition.
+    """
+    deleted_value: Literal["none", "commit-ts", "key-record"] = "none"
+    """With ``avro-enable-watermark``, the value of a delete: none, a byte 3 and its commit_ts, or a record of the value
+    schema in which only the key columns are filled.
+    """
+    keyed_deletes: Defect | None = None
+    """A DELETE of a table that has keys."""
+    null_default: Literal["value-first", "null-first"] = "value-first"
+    """The order of the union of a nullable text, ENUM or SET column whose DEFAULT is the text ``null``."""
+    null_text_default: Defect | None = None
+    """A table with a nullable text, ENUM or SET column whose DEFAULT is the text ``null``."""
+    first_subject: Literal["key", "value"] = "key"
+    """Which schema of a table is registered first."""
+    size_limit: bool = True
+    """Whether a message that is too large is refused, or sent as it is."""
+
+
+@dataclass(frozen=True)
+class SimpleSwitches:
+    """The switches of ``protocols/simple/encoder``."""
+
+    column_order: Literal["id", "table"] = "id"
+    """The order of a table schema's columns."""
+    pre_table_schema: Literal["all", "exchange-partition"] = "all"
+    """Which DDL messages contain the previous schema."""
+    exchange_partition: Literal["QUERY", "ALTER"] = "QUERY"
+    """The type of EXCHANGE PARTITION."""
+    avro_bit: Literal["long", "string"] = "long"
+    """In Avro: the branch of BIT values."""
+    avro_timestamp_decimal: bool = False
+    """In Avro: whether the data type of a TIMESTAMP shows its fsp."""
+    floats: Literal["plain", "shortest"] = "plain"
+    """In JSON: FLOAT and DOUBLE without an exponent, or as Go's ``%v`` prints them."""
+    partition_ddl_id: Literal["table", "partition"] = "table"
+    """``tableID`` of a DDL of a partitioned table: the table's, or that of a partition."""
+
+
+@dataclass(frozen=True)
+class DebeziumSwitches:
+    """The switches of ``protocols/debezium/encoder``."""
+
+    keys: bool = True
+    """Whether rows have keys."""
+    tidb_types: bool = True
+    """With ``enable-tidb-extension``: whether the schema of rows shows the type of each column in TiDB."""
+    names: Literal["sanitized", "as-given"] = "sanitized"
+    """The names of schemas: with ``_`` for what Kafka Connect does not allow, or as the tables are named."""
+    declared_floats: Literal["double", "float"] = "double"
+    """The type of FLOAT(M,D)."""
+    defaults: Literal["converted", "stored", "none"] = "converted"
+    """The ``default`` of a field: as a value of the field, as TiDB stores it, or missing."""
+    timestamp_defaults: bool = True
+    """With ``stored`` defaults: whether a NOT NULL TIMESTAMP has one."""
+    null_values: Literal["default", "null"] = "default"
+    """NULL in a column with a DEFAULT: that default, or ``null``."""
+    null_labels: Literal["default", "empty"] = "default"
+    """NULL in an ENUM or SET column with a DEFAULT: the text of the default, or an empty text."""
+    null_label_defaults: Defect | None = None
+    """NULL in an ENUM or SET column with a DEFAULT."""
+    allowed_labels: Literal["escaped", "joined"] = "escaped"
+    """A label with a comma in the ``allowed`` parameter of ENUM and SET: with the comma escaped, or as it is."""
+    zero_timestamp: Literal["epoch", "null"] = "epoch"
+    """A zero TIMESTAMP in a NOT NULL column."""
+    short_years: Literal["completed", "as-given"] = "completed"
+    """A date whose year is below 100: of the 20th or 21st century, or as it is."""
+    selected_rows: Defect | None = None
+    """A row of a table of which a column selector drops columns."""
+    source_schema: Literal["plain", "extended"] = "plain"
+    """With ``enable-tidb-extension``: whether the schema of ``source`` has fields ``commit_ts`` and ``cluster_id``."""
+    virtual_columns: Literal["last", "twice", "left-out"] = "last"
+    """The schema of rows has virtual columns after the others, or (``twice``) in their place and after the others, or
+    not.
+    """
+    key_columns: Literal["selected", "whole"] = "selected"
+    """The columns of keys if a column selector drops a column of the handle key."""
+    partly_zero: Literal["refused", "null"] = "refused"
+    """A DATETIME with a zero month or day is refused, or ``null`` (0 where the column is NOT NULL)."""
+    null_default: Literal["text", "value"] = "text"
+    """How the DEFAULT that replaces NULL is read: as its text, or as the value that TiDB's types give it."""
+
+
+@dataclass(frozen=True)
+class OpenSwitches:
+    """The switches of ``protocols/open_protocol/encoder``."""
+
+    json: Literal["encoding/json", "json-iterator"] = "encoding/json"
+    """The library that escapes texts and prints floats."""
+    column_order: Literal["name", "table"] = "name"
+    """The order of a row's columns: bytewise by name, or as in the table."""
+    row_ids: bool = True
+    """Whether keys contain the handle of a row if it is an integer."""
+    partition: Literal["before-type", "last"] = "before-type"
+    """Where a key has the id of the row's partition."""
+    claims: Literal["plain", "flagged"] = "plain"
+    """Whether a key with the location of a stored message also has ``ohk``, twice: true and false."""
+    empty_names: Literal["left-out", "shown"] = "left-out"
+    """The name of the table in the DDL of a database."""
+    empty_before: Literal["left-out", "shown"] = "left-out"
+    """With ``only-output-updated-columns``: what was before an update that changes no column."""
+    nulled_columns: Literal["named", "nameless"] = "named"
+    """With ``only-output-updated-columns``: what was before in a column that is NULL now has its name, or lost it."""
+    compared_vectors: Literal["text", "number"] = "text"
+    """Whether -0 and 0 in a VECTOR are a change."""
+    generated_columns: Literal["marked", "unmarked"] = "marked"
+    """Whether the flags of stored generated columns say of which indexes they are, or only what TiDB itself marks."""
+    zerofill_flag: bool = False
+    """Whether the flags of ZEROFILL and YEAR columns have TiDB's flag for that, 256."""
+    old_value_option: bool = True
+    """Whether ``[sink.open] output-old-value`` has an effect."""
+    before_values: Literal["values", "raw"] = "values"
+    """With ``only-output-updated-columns``, the columns of what was before: as values with their flags, or with MySQL's
+    flags, empty values as ``null`` and without BIT.
+    """
+    time_fraction: bool = True
+    """Whether TIME shows its fraction of a second."""
+    altered_column_flags: bool = True
+    """Whether the flags of a column that ALTER TABLE added or changed are complete before the next DDL."""
+    handle_columns: Literal["handle-key", "all-keys"] = "handle-key"
+    """The columns marked as handle key: those of the handle key, or those of every NOT NULL unique key too."""
+
+
+@dataclass(frozen=True)
+class OptionSwitches:
+    """The switches of the readers of sink URIs and changefeed files.
+
+    An option or protocol does not name the releases that know it: what a release lacks is one of its differences from
+    its neighbour.
+    """
+
+    unknown: frozenset[str] = frozenset(
+        {
+            "avro-include-before-value",
+            "debezium-include-start-ts",
+            "debezium.include-start-ts",
+            "ignore-update-only-columns",
+            "output-row-key",
+            "target-schema",
+            "target-table",
+        }
+    )
+    """Options that are ignored as unknown ones. If several tables have an option of a name, its table is before it."""
+    unknown_protocols: frozenset[str] = frozenset({"debezium-avro"})
+    """Protocols that are refused as unknown ones."""
+    rows_only: frozenset[str] = frozenset()
+    """Protocols that send neither DDL nor watermarks."""
+    large_message_options: Literal["any", "known"] = "any"
+    """Whether a ``large-message-handle-option`` of another name is accepted, and has no effect."""
+    forced_large_messages: Literal["refused", "accepted"] = "refused"
+    """``force-replicate`` together with a ``large-message-handle-option``."""
+    forced_protocols: str = "avro"
+    """How the refusal of ``force-replicate`` names the protocols."""
+    debezium_registry: Literal["ignored", "refused"] = "ignored"
+    """A schema registry for Debezium in JSON."""
+    bad_parameter: str = "ErrMySQLInvalidConfig"
+    """The code of the refusal of a parameter's value."""
+    bad_size: Literal["named", "bare"] = "named"
+    """The refusal of a wrong size: with the code's own words before it, or without."""
+
+
+@dataclass(frozen=True)
+class RoutingSwitches:
+    """The switches of dispatchers."""
+
+    bad_topic: Literal["topic-expression", "kafka-config"] = "topic-expression"
+    """The code and text of the refusal of a topic expression."""
+    hashed_null: bytes | None = b"null"
+    """Dispatchers by value: the text that is hashed for NULL; ``None``: neither it nor the column's name is hashed."""
+    hashed_offsets: Literal["table", "row", "virtual-columns"] = "table"
+    """Dispatchers by named columns: with ``table`` offsets, rows without virtual columns give the wrong value."""
+    hashed_columns: Literal["selected", "all"] = "selected"
+    """Dispatchers by value: whether they see the columns that a column selector drops."""
+    selected_keys: Literal["checked", "unchecked"] = "checked"
+    """Whether rows are refused if a column selector leaves no complete key. Tables that exist at the start always
+    are.
+    """
+    bad_avro_topic: Literal["formatted", "unformatted"] = "formatted"
+    """How the refusal of an Avro topic expression has its reason: in its text, or as Go prints an extra argument."""
+    dispatcher_names: Literal["any-case", "exact-case"] = "any-case"
+    """Whether the columns and the index that a dispatcher names are matched without case."""
+    virtual_dispatcher_columns: Literal["refused", "hashed-by-name"] = "refused"
+    """A dispatcher that names a virtual column: an error, or the name is hashed without a value."""
+    missing_columns: Literal["each", "list", "quoted-list"] = "each"
+    """The error for a dispatcher's missing column: with the column, without it, or also with the schema's name."""
+    exchange_partition_topic: Literal["exchanged", "partitioned"] = "exchanged"
+    """EXCHANGE PARTITION: whether it goes to the topic of the exchanged table or of the partitioned table."""
+
+
+@dataclass(frozen=True)
+class DeliverySwitches:
+    """The switches of the size of messages."""
+
+    message_limit: Literal["lowered", "topic"] = "lowered"
+    """The most bytes of one row's message: ``max-message-bytes``, lowered to what its topic takes; or what the topic
+    takes, and ``max-message-bytes`` bounds only messages of several rows.
+    """
+
+
+@dataclass(frozen=True)
+class ValueSwitches:
+    """The switches of comparing values and of row checksums."""
+
+    checksum_order: Literal["id", "table"] = "id"
+    """The order in which a row's checksum takes its columns: by column id, or as in the table."""
+    compared_keys: Literal["text", "value"] = "text"
+    """How an update of a unique key is found: by text, in which NULL equals ``null``, or by value."""
+    json_doubles: Literal["new", "old"] = "new"
+    """How TiDB prints a DOUBLE inside a JSON value. The TiDB that runs beside decides, so an option sets it too."""
+    checksum_version: Literal["row", "first-only"] = "row"
+    """Which row checksums exist: all, or only those of version 1, which TiDB up to 8.3 writes."""
+    column_defaults: Literal["default", "original"] = "default"
+    """The DEFAULT of a column in schemas: its own, or, without one, what ADD COLUMN filled the rows with."""
+
+
+@dataclass(frozen=True)
+class TransactionSwitches:
+    """The switches of splitting and ordering updates."""
+
+    split_order: Literal["by-kind", "inserts-last"] = "by-kind"
+    """The order of a transaction with a split update: deletes, updates, inserts; or unchanged, with the inserted halves
+    last.
+    """
+    split_checksums: Literal["zero", "kept"] = "zero"
+    """The checksums of the two halves of a split update."""
+    filtered_updates: Literal["whole", "split"] = "whole"
+    """Filters see an update of a unique key before it is split, or its two halves."""
+
+
+@dataclass(frozen=True)
+class FilterSwitches:
+    """The switches of ``routing`` and of the reader of ``[filter]``."""
+
+    keyless_tables: Literal["until-keyed", "unseen"] = "until-keyed"
+    """Tables without a handle key are left out until they get one, or (``unseen``) until they are made anew with one;
+    DROP is sent, or not.
+    """
+    virtual_keys: Literal["refused", "accepted"] = "refused"
+    """Whether a unique key over virtual columns is one for which a table is replicated, and may be the handle key."""
+    event_matchers: Literal["sensitive", "as-rules"] = "sensitive"
+    """Event filters match names with case, or as ``case-sensitive`` says of the rules."""
+    ignored_text: Literal["given", "restored"] = "given"
+    """Which text of a DDL ``ignore-sql`` searches: the original, or the one that TiCDC prints."""
+    bad_ignore_sql: Literal["rule-dropped", "refused"] = "rule-dropped"
+    """The effect of a wrong pattern in ``ignore-sql``: its event filter keeps only its expressions, or it is
+    refused.
+    """
+    foreign_key_events: Literal["known", "failing"] = "known"
+    """ADD and DROP FOREIGN KEY in an event filter: like any other DDL, or refused; then the DDL fails if a filter
+    matches.
+    """
+    checked_expressions: Literal["at-start", "at-first-row"] = "at-start"
+    """When the columns of a filter's expressions are looked up in the tables that exist at the start."""
+    ddl_left_out: frozenset[str] = frozenset()
+    """The kinds of DDL that are not sent, beside those that no release sends."""
+    system_schemas: frozenset[str] = frozenset({"lightning_task_info", "workload_schema"})
+    """The databases that are never replicated, beside TiDB's own and TiCDC's."""
+    ignored_start_ts: Literal["rows-and-ddl", "rows"] = "rows-and-ddl"
+    """What ``ignore-txn-start-ts`` leaves out."""
+    rename_names: Literal["old", "new"] = "old"
+    """The names by which event filters find a RENAME."""
+    judged_ddl: Literal["by-snapshot", "by-store"] = "by-snapshot"
+    """What a DDL is applied to: the tables that the filter accepted so far, or the schema store, which has all
+    tables.
+    """
+
+
+@dataclass(frozen=True)
+class DdlSwitches:
+    """The switches of DDL events and their texts."""
+
+    renamed_schema: Literal["lower-case", "as-created"] = "lower-case"
+    """The database name of a table after a RENAME of one table, until its next DDL."""
+    built_texts: Literal["by-owner", "by-store"] = "by-owner"
+    """Which DDL texts are rebuilt, and how: as by the changefeed's owner, or as by the schema store."""
+    several_statements: bool = False
+    """Whether a text of several statements is printed, with ``;`` between."""
+    watermarks: bool = True
+    """Whether a watermark follows each DDL at once."""
+    view_texts: Literal["given", "stored"] = "given"
+    """CREATE VIEW and CREATE TABLE LIKE: as given, or with the stored SELECT and with the database of both tables."""
+    quoted_names: Literal["doubled", "as-given"] = "doubled"
+    """A backtick in a name of a text that TiCDC builds itself: doubled, or as it is."""
+    surviving_partitions: Literal["new", "old"] = "new"
+    """The version of a table that rows of untouched partitions have after a DDL of its other partitions."""
