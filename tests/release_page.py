@@ -14,23 +14,25 @@ from dataclasses import fields
 from functools import partial
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ticdc_emit.config.protocols import WRITTEN
 from ticdc_emit.config.releases import CLASSIC, NEXT, RELEASES, Release
 from ticdc_emit.config.switches import Defect
 
+_Text = TypeVar("_Text")
+
 PAGE = Path(__file__).parents[1] / "docs" / "releases.md"
 RECORDS = [each.name for each in fields(Release) if each.name != "name"]
-_LINEAGES = {
+LINEAGES = {
     lineage.name: [each for name, each in RELEASES.items() if name.startswith(f"{lineage.name}-")] + [lineage]
     for lineage in (CLASSIC, NEXT)
 }
 """The releases of each lineage, the oldest first, lines one after the other."""
 
 
-def _spans(releases: list[Release], text: Callable[[Release], str]) -> Iterator[tuple[str, str]]:
-    """Return the texts in order, each with the releases that have it: ``8.5.0 to 8.5.3``."""
+def spans(releases: list[Release], text: Callable[[Release], _Text]) -> Iterator[tuple[_Text, str]]:
+    """Yield the texts in order, each with the releases that have it: ``8.5.0 to 8.5.3``."""
     for shown, group in groupby(releases, key=text):
         names = [each.name.partition("-")[2] or each.name for each in group]
         yield shown, names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
@@ -51,9 +53,9 @@ def _shown(value: Any) -> str:
 def _cells(text: Callable[[Release], str]) -> list[str]:
     """Return a cell for each lineage: the text of all its releases, or each text with the releases that have it."""
     cells = []
-    for releases in _LINEAGES.values():
-        spans = list(_spans(releases, text))
-        cells.append(spans[0][0] if len(spans) == 1 else "; ".join(f"{shown}: {names}" for shown, names in spans))
+    for releases in LINEAGES.values():
+        texts = list(spans(releases, text))
+        cells.append(texts[0][0] if len(texts) == 1 else "; ".join(f"{shown}: {names}" for shown, names in texts))
     return cells
 
 
@@ -82,7 +84,7 @@ def protocols() -> str:
         return "rows only" if protocol in release.options.rows_only else "yes"
 
     rows = [[f"`{each}`", *_cells(partial(kept, each.value))] for each in WRITTEN]
-    return _table(["protocol", *_LINEAGES], rows)
+    return _table(["protocol", *LINEAGES], rows)
 
 
 def options() -> str:
@@ -93,7 +95,7 @@ def options() -> str:
         return "ignored" if option in release.options.unknown else "known"
 
     rows = [[f"`{name}`", *_cells(partial(kept, name))] for name in names]
-    return _table(["option", *_LINEAGES], rows)
+    return _table(["option", *LINEAGES], rows)
 
 
 def defects() -> str:
@@ -117,7 +119,7 @@ def switches_of(record: str) -> str:
 
     names = [switch.name for switch in fields(getattr(CLASSIC, record))]
     rows = [[f"`{name}`", *_cells(partial(kept, name)), texts[name].rstrip(".")] for name in names]
-    return _table(["switch", *_LINEAGES, "effect"], rows)
+    return _table(["switch", *LINEAGES, "effect"], rows)
 
 
 def written(page: str) -> str:

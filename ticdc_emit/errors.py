@@ -39,6 +39,7 @@ __all__ = [
     "MissingImageError",
     "RegistryError",
     "RegistryUnreachableError",
+    "ReleaseDefectError",
     "RowError",
     "SchemaError",
     "ServerError",
@@ -80,8 +81,7 @@ class TicdcEmitError(Exception):
 
     def __str__(self) -> str:
         said = {"position"} if "place" in self.context else set()  # the place is its line and column
-        if str(self.context.get("code")) in self.message:
-            said.add("code")
+        said |= {name for name in ("code", "releases") if str(self.context.get(name)) in self.message}
         shown = ((name, self._shown(value)) for name, value in self.context.items() if name not in said)
         place = ", ".join(f"{name}={value!r}" for name, value in shown)
         message = shortened(self.message, 0, _LONGEST_MESSAGE)
@@ -233,6 +233,13 @@ class MissingColumnError(RowError):
 
 class MissingImageError(RowError):
     """A change lacks the before or after image that its operation needs."""
+
+
+class ReleaseDefectError(RowError):
+    """The release crashes or fails at a row, and newer ones do not. ``releases``: those that have the defect.
+
+    :meth:`ticdc_emit.config.switches.Defect.error` makes it. A defect of all rows of a table names no ``row``.
+    """
 
 
 class DuplicateChangeError(RowError):

@@ -7,7 +7,9 @@ values. Code reads a switch, never a release's name.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from ticdc_emit.errors import ReleaseDefectError
 
 __all__ = [
     "AvroSwitches",
@@ -28,11 +30,23 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Defect:
-    """An input at which some releases crash or fail. ``gone``: the releases from which on it works."""
+    """An input at which some releases crash or fail. ``gone``: the releases from which on it works.
+
+    ``cause`` says what fails as a clause that "in" goes on: "a DELETE of a table with a key crashes".
+    """
 
     cause: str
     releases: str
     gone: str
+
+    def error(self, **place: Any) -> ReleaseDefectError:
+        """Return the error of a row that the release does not send; ``place`` names its table, column and row."""
+        return ReleaseDefectError(
+            f"{self.cause} in TiCDC {self.releases}",
+            remedy=f"Set release to {self.gone.replace(', ', ' or ')} or newer, or leave the row out",
+            releases=self.releases,
+            **place,
+        )
 
 
 @dataclass(frozen=True)
