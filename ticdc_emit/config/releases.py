@@ -109,7 +109,7 @@ CLASSIC_8_5_4 = CLASSIC_8_5_5.but(
 )
 CLASSIC_8_5_3 = CLASSIC_8_5_4.but(
     "classic-8.5.3",
-    routing=dict(virtual_dispatcher_columns="hashed-by-name", missing_columns="list"),  # T#12254
+    routing=dict(virtual_dispatcher_columns="accepted", missing_columns="list"),  # T#12254
     filtering=dict(
         ddl_left_out=frozenset({"add foreign key", "drop foreign key"}),  # T#12329
         ignored_start_ts="rows",  # T#12287
@@ -120,7 +120,7 @@ CLASSIC_8_5_2 = CLASSIC_8_5_3.but(
     debezium=dict(
         selected_rows=Defect("a row with dropped columns crashes", "8.1.2 to 8.5.2", "classic-8.5.3")
     ),  # T#12210
-    routing=dict(dispatcher_names="exact-case", hashed_offsets="virtual-columns"),  # T#12132
+    routing=dict(dispatcher_names="exact-case", hashed_names="given"),  # T#12132, T#12236
 )
 _NO_NULL_TEXT = Defect(
     "a nullable text, ENUM or SET column with the DEFAULT 'null' fails",
@@ -156,6 +156,7 @@ CLASSIC_8_1_2 = CLASSIC_8_5_0.but(
         zero_timestamp="null",
     ),
     canal_json=dict(compared_vectors=None),
+    routing=dict(bad_topic="bare"),  # T#11161
     values=dict(checksum_version="first-only"),  # T#11523, T#11526
     filtering=dict(
         system_schemas=frozenset(),
@@ -167,8 +168,8 @@ CLASSIC_7_5_7 = CLASSIC_8_1_2.but(
     options=dict(unknown_protocols=CLASSIC.options.unknown_protocols | {"debezium"}),
     avro=dict(null_default="null-first", null_text_default=None),  # T#12006
     open_protocol=dict(zerofill_flag=True),
-    routing=dict(  # T#12234
-        dispatcher_names="any-case", hashed_offsets="table", missing_columns="quoted-list"
+    routing=dict(  # T#12234, T#11611
+        dispatcher_names="any-case", hashed_names="found", failed_tables="full-name", bad_topic="named"
     ),
     values=dict(column_defaults="default"),  # T#12051
     filtering=dict(ignored_start_ts="rows-and-ddl", rename_names="old"),  # T#12287, T#11956
@@ -198,6 +199,7 @@ CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
         first_subject="value",
         size_limit=False,
     ),
+    routing=dict(bad_topic="bare"),
     values=dict(column_defaults="original"),
     filtering=dict(
         ddl_left_out=CLASSIC_7_5_7.filtering.ddl_left_out | {"alter table partitioning", "remove partitioning"},
@@ -299,7 +301,7 @@ NEXT_8_5_7 = NEXT.but(
         forced_protocols="avro",
     ),
     debezium=dict(source_schema="plain"),  # C#5475
-    routing=dict(bad_topic="topic-expression"),  # C#5786
+    routing=dict(bad_topic="named"),  # C#5786
     delivery=dict(message_limit="lowered"),  # C#5420
     ddl=dict(surviving_partitions="old"),  # C#5964
 )
@@ -338,7 +340,7 @@ NEXT_26_3_4 = NEXT.but(
     ),
     canal_json=dict(empty_mysql_type="object"),
     avro=dict(deleted_value="key-record"),
-    routing=dict(bad_topic="topic-expression"),
+    routing=dict(bad_topic="named"),
     delivery=dict(message_limit="lowered"),
     filtering=dict(virtual_keys="refused"),
     ddl=dict(view_texts="given", surviving_partitions="old"),

@@ -253,26 +253,33 @@ class OptionSwitches:
 class RoutingSwitches:
     """The switches of dispatchers."""
 
-    bad_topic: Literal["topic-expression", "kafka-config"] = "topic-expression"
-    """The code and text of the refusal of a topic expression."""
+    bad_topic: Literal["named", "bare", "kafka-config"] = "named"
+    """The refusal of a topic expression: with the expression and a blank, without the expression, or with the code of
+    Kafka's options.
+    """
     hashed_null: bytes | None = b"null"
     """Dispatchers by value: the text that is hashed for NULL; ``None``: neither it nor the column's name is hashed."""
-    hashed_offsets: Literal["table", "row", "virtual-columns"] = "table"
+    hashed_offsets: Literal["table", "row"] = "table"
     """Dispatchers by named columns: with ``table`` offsets, rows without virtual columns give the wrong value."""
+    hashed_names: Literal["found", "given"] = "found"
+    """Dispatchers by named columns: the name that is hashed is that of the column whose value was found, or the one in
+    the dispatcher.
+    """
     hashed_columns: Literal["selected", "all"] = "selected"
     """Dispatchers by value: whether they see the columns that a column selector drops."""
     selected_keys: Literal["checked", "unchecked"] = "checked"
     """Whether rows are refused if a column selector leaves no complete key. Tables that exist at the start always
     are.
     """
-    bad_avro_topic: Literal["formatted", "unformatted"] = "formatted"
-    """How the refusal of an Avro topic expression has its reason: in its text, or as Go prints an extra argument."""
     dispatcher_names: Literal["any-case", "exact-case"] = "any-case"
     """Whether the columns and the index that a dispatcher names are matched without case."""
-    virtual_dispatcher_columns: Literal["refused", "hashed-by-name"] = "refused"
-    """A dispatcher that names a virtual column: an error, or the name is hashed without a value."""
-    missing_columns: Literal["each", "list", "quoted-list"] = "each"
-    """The error for a dispatcher's missing column: with the column, without it, or also with the schema's name."""
+    virtual_dispatcher_columns: Literal["refused", "accepted"] = "refused"
+    """A dispatcher that names a virtual column: its rows fail, or it is treated like other columns."""
+    missing_columns: Literal["each", "list"] = "each"
+    """The error for a column that a dispatcher names and the table lacks: with this column, or with all that it names.
+    """
+    failed_tables: Literal["name", "full-name"] = "name"
+    """How the errors of dispatchers name the table of a row: without or with its database."""
     exchange_partition_topic: Literal["exchanged", "partitioned"] = "exchanged"
     """EXCHANGE PARTITION: whether it goes to the topic of the exchanged table or of the partitioned table."""
 

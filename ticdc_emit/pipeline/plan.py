@@ -408,7 +408,7 @@ def verify_tables(config: ChangefeedConfig, tables: Iterable[TableInfo]) -> None
         if not table.is_view:
             check_expressions(filters, table, config)
             rule = router.rule(table.schema, table.name)
-            rule.verify(table)
+            rule.verify(table, config.release.routing)
             selectors.verify(table, rule)
 
 

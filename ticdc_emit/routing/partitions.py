@@ -10,6 +10,7 @@ Source: ``pkg/hash/position_inertia.go``, ``cdc/sink/dmlsink/mq/dispatcher/parti
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Literal, Protocol, TypeAlias
@@ -135,7 +136,7 @@ class PartitionRule:
         """Return what is hashed of a table's rows; nothing for ``table``, ``ts`` and a table without handle key.
 
         Raises :class:`~ticdc_emit.errors.DispatcherError` (CDC:ErrDispatcherFailed) for a column or index that the
-        table lacks, for a virtual one among ``columns``, and where TiCDC crashes (see above).
+        table lacks, for a virtual one among ``columns`` (in some releases), and where TiCDC crashes.
         """
         if not self.by_value:
             return ()
@@ -143,55 +144,83 @@ class PartitionRule:
             whole = [column for column in table.shown_handle_key if not column.is_virtual]  # which are NULL there
             key = table.handle_key if switches.hashed_columns == "selected" else whole
             return tuple((column.name.encode(), column) for column in key)
-        wanted = self._listed(table) if self.kind == "columns" else self._indexed(table)
+        wanted = self._listed(table, switches) if self.kind == "columns" else self._indexed(table, switches)
         in_row = switches.hashed_offsets == "row"
         pairs = []
-        for column in wanted:
+        for given, column in wanted:
             if in_row and column.is_virtual:
                 continue  # of an index; its value is NULL
             hashed_column = column if in_row else _at_table_offset(table, column)
-            # "index" hashes the index's column names, "columns" those of the values that were found
-            name = hashed_column.name if self.kind == "columns" else column.name
+            found = self.kind == "columns" and switches.hashed_names == "found"
+            name = hashed_column.name if found else given
             if switches.hashed_columns == "all" or table.selected is None or hashed_column.name in table.selected:
                 pairs.append((name.encode(), hashed_column))
         return tuple(pairs)
 
-    def verify(self, table: TableInfo) -> None:
+    def verify(self, table: TableInfo, switches: RoutingSwitches) -> None:
         """Refuse what TiCDC refuses of the tables that exist when a changefeed is made.
 
         Raises :class:`~ticdc_emit.errors.DispatcherError`: as :meth:`hashed` does, and for an index that is not unique.
         Updates of its columns are not split, so two changes of a row could go to different partitions.
         """
         if self.kind == "columns":
-            self._listed(table)
+            self._listed(table, switches, at_start=True)
         elif self.kind == "index-value" and self.index:
-            index = self._find_index(table)
+            index = self._find_index(table, switches)
             if index is None or not index.unique:
                 cause = "not found" if index is None else "is not unique"
-                raise _failed(
-                    f"index {cause} when verify the table, table: {table.full_name}, index: {self.index}", table
-                )
+                raise _failed(f"index {cause} {_AT_START}, table: {table.full_name}, index: {self.index}", table)
 
-    def _find_index(self, table: TableInfo) -> Index | None:
-        return next((index for index in table.indexes if to_lower(index.name) == to_lower(self.index)), None)
+    def _find_index(self, table: TableInfo, switches: RoutingSwitches) -> Index | None:
+        key = _matching(switches)
+        return next((index for index in table.indexes if key(index.name) == key(self.index)), None)
 
-    def _indexed(self, table: TableInfo) -> list[Column]:
-        index = self._find_index(table)
+    def _indexed(self, table: TableInfo, switches: RoutingSwitches) -> list[tuple[str, Column]]:
+        """Return the columns of the index, with the names that are hashed."""
+        index = self._find_index(table, switches)
         if index is None:
-            raise _failed(f"index not found when dispatch event, table: {table.name}, index: {self.index}", table)
-        return [table.column(name) for name in index.columns]
+            raise _failed(f"index not found {_AT_ROW}, table: {_shown(table, switches)}, index: {self.index}", table)
+        return [(column.name, column) for column in map(table.column, index.columns)]
 
-    def _listed(self, table: TableInfo) -> list[Column]:
-        by_name = {to_lower(column.name): column for column in table.columns}
-        listed, columns = f"table: {table.name}, columns: [{' '.join(self.columns)}]", []
-        for name in map(to_lower, self.columns):
-            column = by_name.get(name)
-            if column is None:
-                raise _failed(f"columns not found when dispatch event, {listed}, column: {name}", table)
-            if column.is_virtual:
-                raise _failed(f"found virtual generated columns when dispatch event, {listed} column: {name}", table)
-            columns.append(column)
+    def _listed(
+        self, table: TableInfo, switches: RoutingSwitches, *, at_start: bool = False
+    ) -> list[tuple[str, Column]]:
+        """Return the columns of the dispatcher, with their names in it."""
+        key = _matching(switches)
+        by_name = {key(column.name): column for column in table.columns}
+        columns = []
+        for name in self.columns:
+            column = by_name.get(key(name))
+            if column is None or (column.is_virtual and switches.virtual_dispatcher_columns == "refused"):
+                raise self._refused(table, column, name, switches, at_start=at_start)
+            columns.append((name, column))
         return columns
+
+    def _refused(
+        self, table: TableInfo, column: Column | None, name: str, switches: RoutingSwitches, *, at_start: bool
+    ) -> DispatcherError:
+        """Return the error for one of the dispatcher's columns, which is missing or (``column``) virtual."""
+        listed, name = f"columns: [{' '.join(self.columns)}]", to_lower(name)
+        if switches.missing_columns == "list":
+            place, shown = (_AT_START, table.full_name) if at_start else (_AT_ROW, _shown(table, switches))
+            return _failed(f"columns not found {place}, table: {shown}, {listed}", table)
+        listed = f"{_AT_ROW}, table: {_shown(table, switches)}, {listed}"
+        if column is None:
+            return _failed(f"columns not found {listed}, column: {name}", table)
+        return _failed(f"found virtual generated columns {listed} column: {name}", table)
+
+
+_AT_ROW = "when dispatch event"
+_AT_START = "when verify the table"
+
+
+def _matching(switches: RoutingSwitches) -> Callable[[str], str]:
+    """Return what makes two names comparable."""
+    return to_lower if switches.dispatcher_names == "any-case" else str
+
+
+def _shown(table: TableInfo, switches: RoutingSwitches) -> str:
+    return table.name if switches.failed_tables == "name" else table.full_name
 
 
 def _at_table_offset(table: TableInfo, column: Column) -> Column:

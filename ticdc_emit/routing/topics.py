@@ -53,9 +53,10 @@ class TopicExpression:
             if switches.bad_topic == "kafka-config":
                 cause = f"invalid topic expression {text}: {rule}" if avro else f"invalid topic expression: {text}"
                 raise refused("ErrKafkaInvalidConfig", cause, option="topic", remedy=remedy)
-            # TiCDC's template has no verb for the second argument, so Go's formatter appends it
+            # TiCDC's template has no verb for the rule, so Go's formatter appends it
             extra = f"%!(EXTRA string={rule})" if avro else ""
-            cause = f"invalid topic expression: {text} {extra}"
+            shown = f": {text} " if switches.bad_topic == "named" else ""
+            cause = f"invalid topic expression{shown}{extra}"
             raise refused("ErrKafkaTopicExprInvalid", cause, option="topic", remedy=remedy)
         return cls(text)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_emit.config import NEXT
+from ticdc_emit.config import NEXT, RELEASES
 from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.routing.topics import TopicExpression
@@ -74,3 +74,16 @@ def test_a_long_expression_costs_no_time(text: str) -> None:
     for protocol in (Protocol.AVRO, Protocol.CANAL_JSON):
         with pytest.raises(ConfigError):
             TopicExpression.parse(text, protocol)
+
+
+@pytest.mark.parametrize("release", ["classic-7.1.6", "classic-8.1.2"])
+def test_releases_whose_refusal_lacks_the_expression(release: str) -> None:
+    refusals = {}
+    for protocol in (Protocol.AVRO, Protocol.SIMPLE):
+        with pytest.raises(ConfigError) as refused:
+            TopicExpression.parse("{x}", protocol, RELEASES[release].routing)
+        refusals[protocol] = refused.value.message.removeprefix("[CDC:ErrKafkaTopicExprInvalid]")
+    assert refusals == {
+        Protocol.SIMPLE: "invalid topic expression",
+        Protocol.AVRO: "invalid topic expression%!(EXTRA string=topic rule for Avro must contain {schema} and {table})",
+    }

@@ -1,4 +1,4 @@
-"""What each partition rule hashes of a table, in both releases, and what it refuses."""
+"""What each partition rule hashes of a table, by release, and what it refuses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from ticdc_emit.config import CLASSIC, NEXT
+from ticdc_emit.config import CLASSIC, NEXT, RELEASES
 from ticdc_emit.config.changefeed import DispatchRule
 from ticdc_emit.config.releases import Release
 from ticdc_emit.errors import DispatcherError
@@ -129,7 +129,7 @@ def test_columns_that_a_selector_drops_are_hashed_in_next_only() -> None:
 
 def test_what_ticdc_verifies_when_a_changefeed_is_made() -> None:
     for valid in (PartitionRule(), PartitionRule("index-value"), PartitionRule("index-value", index="uk")):
-        valid.verify(table())
+        valid.verify(table(), CLASSIC.routing)
     for rule, text in (
         (PartitionRule("index-value", index="k"), "index is not unique when verify the table, table: test.t, index: k"),
         (PartitionRule("index-value", index="x"), "index not found when verify the table, table: test.t, index: x"),
@@ -139,5 +139,44 @@ def test_what_ticdc_verifies_when_a_changefeed_is_made() -> None:
         ),
     ):
         with pytest.raises(DispatcherError) as refused:
-            rule.verify(table())
+            rule.verify(table(), CLASSIC.routing)
         assert refused.value.message == f"[CDC:ErrDispatcherFailed]{text}"
+
+
+@pytest.mark.parametrize(
+    ("release", "hashed"),
+    [
+        ("classic-7.5.7", [("Id", "Id"), ("b", "b"), ("a", "a")]),
+        ("classic-8.1.2", [("Id", "Id"), ("a", "b"), ("v", "a")]),  # with the names of the dispatcher
+        ("classic-8.5.2", [("Id", "Id"), ("a", "b"), ("v", "a")]),
+        ("classic-8.5.3", [("Id", "Id"), ("b", "b"), ("a", "a")]),
+    ],
+)
+def test_older_releases_hash_another_column_for_a_virtual_one(release: str, hashed: list[tuple[str, str]]) -> None:
+    assert named(PartitionRule("columns", columns=("Id", "a", "v")), RELEASES[release]) == hashed
+
+
+@pytest.mark.parametrize("release", ["classic-8.1.2", "classic-8.5.0", "classic-8.5.1", "classic-8.5.2"])
+def test_releases_that_match_names_with_case(release: str) -> None:
+    routing = RELEASES[release].routing
+    PartitionRule("index-value", index="uk").verify(table(), routing)
+    for rule, text in (
+        (PartitionRule("columns", columns=("Id", "A")), "columns not found when {}, columns: [Id A]"),
+        (PartitionRule("index-value", index="UK"), "index not found when {}, index: UK"),
+    ):
+        with pytest.raises(DispatcherError) as refused:
+            rule.hashed(table(), routing)
+        assert refused.value.message == f"[CDC:ErrDispatcherFailed]{text.format('dispatch event, table: t')}"
+        with pytest.raises(DispatcherError) as refused:
+            rule.verify(table(), routing)
+        assert refused.value.message == f"[CDC:ErrDispatcherFailed]{text.format('verify the table, table: test.t')}"
+
+
+def test_errors_for_rows_name_the_database_too_in_7_5() -> None:
+    for rule, text in (
+        (PartitionRule("columns", columns=("Nope",)), "columns not found {}, table: test.t, columns: [Nope]"),
+        (PartitionRule("index-value", index="Nope"), "index not found {}, table: test.t, index: Nope"),
+    ):
+        with pytest.raises(DispatcherError) as refused:
+            named(rule, RELEASES["classic-7.5.7"])
+        assert refused.value.message == f"[CDC:ErrDispatcherFailed]{text.format('when dispatch event')}"
