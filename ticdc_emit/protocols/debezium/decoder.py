@@ -27,6 +27,7 @@ import datetime as dt
 import struct
 from base64 import b64decode
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from ticdc_emit.protocols.canonical_text import BINARY_TYPES, Convert, by_column, converted, per_object
@@ -165,8 +166,9 @@ _IMAGES = {"c": ("after",), "u": ("before", "after"), "d": ("before",)}
 class DebeziumReader:
     """Reads the records of a topic.
 
-    ``has_schema``: false with the changefeed's ``debezium-disable-schema``. ``compression``: its
-    ``large-message-handle-compression``, of keys and values. Raises :class:`~ticdc_emit.errors.ConfigError` for an
+    ``has_schema``: false with the changefeed's ``debezium-disable-schema``. ``has_key``: false for releases whose
+    messages have no keys (up to 8.3). ``compression``: the changefeed's ``large-message-handle-compression``, of keys
+    and values. Raises :class:`~ticdc_emit.errors.ConfigError` for an
     unknown compression, :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam. ``typed``: whether values
     become Python values if there is a schema; otherwise they stay JSON values. ``max_decompressed_bytes``: the limit of
     a key or value.
@@ -177,16 +179,19 @@ class DebeziumReader:
         has_schema: bool = True,
         compression: str = "none",
         *,
+        has_key: bool = True,
         typed: bool = True,
         max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
     ) -> None:
         self._has_schema = has_schema
+        self._has_key = has_key
         self._typed = typed
         self._unpacked = decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)
 
     def read(self, key: bytes | None, value: bytes | None) -> DebeziumMessage:
         """Return the message in a record. Raises :class:`DecodeError` if it is not a Debezium message of TiCDC."""
-        (key_payload, key_schema), (payload, schema) = self._part("key", key), self._part("value", value)
+        key_payload, key_schema = self._part("key", key) if self._has_key else _no_key(key)
+        payload, schema = self._part("value", value)
         source = _source(member(payload, "source", dict))
         ts_ms = member(payload, "ts_ms", int)
         if "ddl" in payload:
@@ -200,16 +205,17 @@ class DebeziumReader:
         if not (self._typed and self._has_schema):
             for part, image in (("key", key_payload), ("value", before or {}), ("value", after or {})):
                 check_image(image, part)
-        if key_schema is None or schema is None:
+        if schema is None:
             return DebeziumRow(op, source, ts_ms, key_payload, before, after)
-        key_fields, fields = _fields(key_schema, "key"), _row_fields(schema)
+        key_fields = None if key_schema is None else _fields(key_schema, "key")
+        fields = _row_fields(schema)
         if not self._typed:
             return DebeziumRow(op, source, ts_ms, key_payload, before, after, key_fields, fields)
         return DebeziumRow(
             op,
             source,
             ts_ms,
-            typed_image(key_payload, key_fields, "key"),
+            typed_image(key_payload, key_fields or (), "key"),
             None if before is None else typed_image(before, fields, "value"),
             None if after is None else typed_image(after, fields, "value"),
             key_fields,
@@ -229,6 +235,12 @@ class DebeziumReader:
             )
         schema = member(members, "schema", dict, part=part) if self._has_schema else None
         return member(members, "payload", dict, part=part), schema
+
+
+def _no_key(key: bytes | None) -> tuple[Mapping[str, Any], None]:
+    if key:
+        raise DecodeError("the message has a key", remedy="Read it with has_key=True", part="key")
+    return {}, None
 
 
 def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -300,6 +312,7 @@ class DebeziumEvents(EventReader):
         self._reader = DebeziumReader(
             has_schema,
             codec.large_message_handle.compression,
+            has_key=inputs.config.release.debezium.keys,
             typed=False,
             max_decompressed_bytes=inputs.max_decompressed_bytes,
         )
@@ -336,5 +349,6 @@ def make_reader(inputs: ReaderInputs) -> EventReader:
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:
-    """Return functions that accept only these messages, with and without schema."""
-    return {"debezium": [DebeziumReader(schema, typed=False).read for schema in (True, False)]}
+    """Return functions that accept only these messages, with and without schema and key."""
+    forms = product((True, False), repeat=2)
+    return {"debezium": [DebeziumReader(schema, has_key=key, typed=False).read for schema, key in forms]}

@@ -111,9 +111,10 @@ class DebeziumField:
 class DebeziumRow:
     """A row change. ``op``: ``c``, ``u`` or ``d``.
 
-    ``key``: the handle key's columns, empty for a table without. ``before`` is ``None`` for an insert, and for an
-    update with ``output-old-value = false``; ``after`` for a delete. ``key_fields`` and ``fields`` are their schemas,
-    ``None`` without (``debezium-disable-schema``); virtual generated columns are in ``fields``, but in no row.
+    ``key``: the handle key's columns, empty for a table without, and in messages without keys. ``before`` is ``None``
+    for an insert, and for an update with ``output-old-value = false``; ``after`` for a delete. ``key_fields`` and
+    ``fields`` are their schemas, ``None`` without (``debezium-disable-schema``, or no key); virtual generated columns
+    are in ``fields``, but in no row.
     """
 
     op: str

@@ -12,6 +12,8 @@ import pytest
 from debezium_oracle import OracleColumn, connect_type, schema_default, told
 from debezium_recorded import RecordedDebezium, debezium_messages
 
+from ticdc_emit.consume.readers import guess_protocol
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 from ticdc_emit.protocols.debezium_common.records import (
     DebeziumColumn,
@@ -345,6 +347,16 @@ def test_a_schema_that_was_switched_off() -> None:
     with pytest.raises(DecodeError, match="the key has a schema") as caught:
         _READERS[False].read(_GOOD_KEY, _GOOD)
     assert caught.value.remedy == "Read it with has_schema=True"
+
+
+@pytest.mark.parametrize("key", [None, b""])
+def test_a_release_without_keys(key: bytes | None) -> None:
+    read = DebeziumReader(has_key=False).read(key, _GOOD)
+    assert isinstance(read, DebeziumRow)
+    assert (read.key, read.key_fields, read.after) == ({}, None, {"c": 1})
+    assert guess_protocol(Message("topic", 0, 0, key, _GOOD)) == "debezium"
+    with pytest.raises(DecodeError, match="the message has a key"):
+        DebeziumReader(has_key=False).read(_GOOD_KEY, _GOOD)
 
 
 def test_an_update_without_old_values() -> None:
