@@ -39,7 +39,7 @@ def write_archive(folder: Path) -> Path:
     ):
         _add(tar, _ROOT / "LICENSE", f"{name}/LICENSE")
         for path in sorted(_RUNNER.iterdir()):
-            if path.suffix in (".py", ".md") and not path.name.startswith("test_"):
+            if path.suffix in (".py", ".md", ".toml") and not path.name.startswith("test_"):
                 _add(tar, path, f"{name}/conformance/{path.name}")
         for path in files:
             _add(tar, path, f"{name}/{path.relative_to(_VECTORS).as_posix()}")

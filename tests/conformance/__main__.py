@@ -51,7 +51,9 @@ def conformance(
     protocol: Annotated[str | None, typer.Option(help=f"Only variants of this protocol: {PROTOCOLS}.")] = None,
     release: Annotated[
         str | None,
-        typer.Option(help="Release of the files: classic or next. Default: the folder's name, else classic."),
+        typer.Option(
+            help="Release of the files, such as 8.5.3. Default: the one their folder is named after, else classic."
+        ),
     ] = None,
     as_json: AsJson = False,
     dump: Annotated[

@@ -23,9 +23,7 @@ import numpy as np
 
 from ticdc_emit.changes.codec import one_row_messages
 from ticdc_emit.config import (
-    CLASSIC,
     DEFAULT_PARTITION_NUM,
-    RELEASES,
     ChangefeedConfig,
     ConfigWarning,
     Release,
@@ -58,6 +56,7 @@ from .vectors import (
     is_written,
     read_document,
     read_variant,
+    release_of,
     sink_protocol,
     vector_name,
 )
@@ -101,11 +100,9 @@ def read_sequence(path: Path, release: str | Release | None = None) -> Sequence:
     """Read one file; :class:`VectorError` if it is not one. ``release``: as for ``vectors.read_case``."""
     data = read_document(path)
     try:
-        named = data.get("lineage", path.resolve().parent.name)
-        lineage = RELEASES.get(named, CLASSIC) if release is None else Release.parse(release)
         return Sequence(
             name=data.get("name", vector_name(path)),
-            release=lineage,
+            release=release_of(path, data.get("lineage") if release is None else release),
             time_zone=data.get("timezone", "UTC"),
             now_ms=data["now_ms"],
             changefeed=data.get("changefeed") or "",

@@ -9,10 +9,14 @@ target of each event.
 from __future__ import annotations
 
 import base64
+import importlib
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +31,7 @@ from ticdc_emit.errors import ConfigError, TicdcEmitError
 __all__ = [
     "DML_KINDS",
     "Case",
+    "LeftOutSlots",
     "Outcome",
     "Record",
     "Route",
@@ -37,6 +42,7 @@ __all__ = [
     "find_vectors",
     "holds_texts",
     "is_written",
+    "left_out_of",
     "read_case",
     "read_document",
     "read_lines",
@@ -198,10 +204,27 @@ class Route(SinkConfig):
 
 
 @dataclass(frozen=True)
+class LeftOutSlots:
+    """Slots of one file that show the recorder and not TiCDC: of these ``variants``, or routes, (patterns) the
+    ``events``, or all.
+    """
+
+    variants: Sequence[str]
+    events: frozenset[int] | None
+    reason: str
+
+    def covers(self, variant: str, event: int | None) -> bool:
+        """Return whether this is one of the slots; ``event`` is ``None`` for the whole variant."""
+        named = any(fnmatchcase(variant, pattern) for pattern in self.variants)
+        return named and (self.events is None or event in self.events)
+
+
+@dataclass(frozen=True)
 class Case:
     """One vector file. ``now_ms`` is the wall clock of its messages, in ms since the epoch; events are as recorded.
 
-    ``registry_reject``: the schema registry refused every schema text that contains this.
+    ``registry_reject``: the schema registry refused every schema text that contains this. ``left_out``: the slots of
+    which a mismatch does not count.
     """
 
     name: str
@@ -215,6 +238,12 @@ class Case:
     variants: Sequence[Variant]
     routes: Sequence[Route] = ()
     registry_reject: str | None = None
+    left_out: Sequence[LeftOutSlots] = ()
+
+    def reason_to_leave_out(self, variant: str, event: int | None) -> str | None:
+        """Return why a mismatch of this slot does not count, with the name of the case; ``None`` if it does."""
+        reasons = (slots.reason for slots in self.left_out if slots.covers(variant, event))
+        return next((f"{self.name} of {self.release.name}: {reason}" for reason in reasons), None)
 
 
 def release_of(path: Path, release: str | Release | None = None) -> Release:
@@ -225,6 +254,28 @@ def release_of(path: Path, release: str | Release | None = None) -> Release:
         return Release.parse(release)
     names = (re.sub("-v(?=[0-9])", "-", folder.name).removesuffix("-base") for folder in path.resolve().parents)
     return next((RELEASES[name] for name in names if name in RELEASES), CLASSIC)
+
+
+_LEFT_OUT = Path(__file__).with_name("left_out.toml")
+
+
+def left_out_of(path: Path) -> tuple[LeftOutSlots, ...]:
+    """Return what ``left_out.toml`` lists for a file, by the end of its path."""
+    file = path.resolve().with_name(vector_name(path))
+    return tuple(
+        LeftOutSlots(
+            entry.get("variants", ["*"]), frozenset(entry["events"]) if "events" in entry else None, entry["reason"]
+        )
+        for entry in _listed()
+        if any(file.match(pattern) for pattern in entry["files"])
+    )
+
+
+@cache
+def _listed() -> Sequence[Mapping[str, Any]]:
+    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    entries: Sequence[Mapping[str, Any]] = toml.loads(_LEFT_OUT.read_text(encoding="utf-8"))["slots"]
+    return entries
 
 
 def read_case(path: Path, release: str | Release | None = None) -> Case:
@@ -246,6 +297,7 @@ def read_case(path: Path, release: str | Release | None = None) -> Case:
             variants=tuple(read_variant(entry) for entry in data.get("variants") or ()),
             routes=tuple(_route(entry) for entry in data.get("routes") or ()),
             registry_reject=data.get("registry_reject") or None,
+            left_out=left_out_of(path),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
         if isinstance(fault, TicdcEmitError):

@@ -6,14 +6,14 @@ the content or the target of messages; options of brokers and security are left 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from hypothesis import strategies as st
 
-from ticdc_emit.config import CLASSIC, ChangefeedConfig, load_changefeed
+from ticdc_emit.config import CLASSIC, RELEASES, ChangefeedConfig, Release, load_changefeed
 from ticdc_emit.config.load import LoadOptions, load_options, refuse_unknown
 from ticdc_emit.config.protocols import (
     PROTOCOL_NAMES,
@@ -23,7 +23,7 @@ from ticdc_emit.config.protocols import (
     parse_protocol_name,
     spec_of,
 )
-from ticdc_emit.errors import StrategyError
+from ticdc_emit.errors import ConfigError, StrategyError
 from ticdc_emit.strategies.columns import known_names
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _TOPICS = ("", "{schema}", "{schema}_{table}", "events_{schema}_{table}")
 _OWN_TOPICS = _TOPICS[2:]
 _ROWS_PER_MESSAGE = (None, 1, 2, 5)
+_COMPRESSION = "large-message-handle-compression"
+_HANDLE_KEY_DELETES = "delete-only-output-handle-key-columns"
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class _DrawnOptions:
 def changefeeds(
     *,
     protocols: str | Collection[str] | None = None,
+    releases: str | Collection[str] | None = None,
     partitions: str | Collection[str] = ("table", "index-value", "default"),
     max_partitions: int = 4,
     force_replicate: bool = False,
@@ -68,14 +71,21 @@ def changefeeds(
     """Return configurations of in-memory sinks.
 
     ``protocols``: some of :data:`~ticdc_emit.strategies.PROTOCOLS`, ``simple-json`` or ``simple-avro``; ``None`` for
-    all. ``partitions``: the partition dispatchers that may be used; ``ts`` sends the changes of a row to different
-    partitions. ``max_partitions``: the maximum number of partitions of a topic. ``force_replicate``: tables without a
-    handle key are replicated; Avro and some options exclude it. ``compression``: messages may be compressed with Snappy
-    or LZ4, if the protocol has it. ``schema_registry``: the URL that Avro names. Raises
-    :class:`~ticdc_emit.errors.StrategyError` for any other value, and for Avro with ``force_replicate``.
+    all. ``releases``: the releases of TiCDC that may be used, if they have the protocol; default: ``classic``, or
+    ``next`` for a protocol that only it has. ``partitions``: the partition dispatchers that may be used; ``ts`` sends
+    the changes of a row to different partitions. ``max_partitions``: the maximum number of partitions of a topic.
+    ``force_replicate``: tables without a handle key are replicated; Avro and some options exclude it. ``compression``:
+    messages may be compressed with Snappy or LZ4, if the protocol has it. ``schema_registry``: the URL that Avro names.
+    Raises :class:`~ticdc_emit.errors.StrategyError` for any other value, for Avro with ``force_replicate``, and for a
+    protocol that none of the releases has.
     """
+    release_names = None if releases is None else _known_releases(releases)
     if protocols is None:
-        protocols = [name for name in PROTOCOLS if spec_of(name).force_replicate or not force_replicate]
+        protocols = [
+            name
+            for name in PROTOCOLS
+            if (spec_of(name).force_replicate or not force_replicate) and _releases_of(name, release_names)
+        ]
     protocol_names = known_names(protocols, PROTOCOL_NAMES, what="protocols", argument="protocols")
     for name in protocol_names:
         if force_replicate and not spec_of(name).force_replicate:
@@ -84,30 +94,52 @@ def changefeeds(
                 remedy="Leave the protocol or force_replicate out",
                 argument="force_replicate",
             )
+        if not _releases_of(name, release_names):
+            raise StrategyError(
+                f"none of these releases has the protocol {name}",
+                remedy="Leave the protocol out, or give a release that has it",
+                argument="releases",
+            )
     dispatchers = known_names(partitions, _DISPATCHERS, what="partition dispatchers", argument="partitions")
     if max_partitions < 1:
         raise StrategyError(
             f"max_partitions={max_partitions!r} is not at least 1", remedy="Give 1 or more", argument="max_partitions"
         )
-    return _changefeeds(protocol_names, dispatchers, max_partitions, force_replicate, compression, schema_registry)
+    protocol_releases = {name: _releases_of(name, release_names) for name in protocol_names}
+    return _changefeeds(protocol_releases, dispatchers, max_partitions, force_replicate, compression, schema_registry)
+
+
+def _known_releases(releases: str | Collection[str]) -> tuple[str, ...]:
+    try:
+        return tuple(Release.parse(name).name for name in ([releases] if isinstance(releases, str) else releases))
+    except ConfigError as error:
+        raise StrategyError(error.message, remedy=error.remedy, argument="releases") from None
+
+
+def _releases_of(name: str, releases: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the releases that may be drawn with a protocol; ``None``: the first one that has it."""
+    having = parse_protocol_name(name)[0].releases
+    return having[:1] if releases is None else tuple(each for each in releases if each in having)
 
 
 @st.composite
 def _changefeeds(
     draw: st.DrawFn,
-    protocols: tuple[str, ...],
+    protocols: Mapping[str, tuple[str, ...]],
     partitions: tuple[str, ...],
     max_partitions: int,
     force_replicate: bool,
     compression: bool,
     schema_registry: str,
 ) -> FeedOptions:
-    protocol, encoding = parse_protocol_name(draw(st.sampled_from(protocols)))
+    name = draw(st.sampled_from(tuple(protocols)))
+    protocol, encoding = parse_protocol_name(name)
+    release = RELEASES[draw(st.sampled_from(protocols[name]))]
     options = _DrawnOptions({"protocol": protocol.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
     if encoding is not None:
         options.uri["encoding-format"] = encoding
-    if CLASSIC.name not in protocol.releases:
-        options.top["ticdc-emit"] = {"release": protocol.releases[0]}
+    if release is not CLASSIC:
+        options.top["ticdc-emit"] = {"release": release.name}
     if force_replicate:
         options.top["force-replicate"] = True
     dispatcher = {"matcher": ["*.*"], "partition": draw(st.sampled_from(partitions))}
@@ -117,18 +149,21 @@ def _changefeeds(
     elif topic := draw(st.sampled_from(_TOPICS)):
         dispatcher["topic"] = topic
     options.sink["dispatchers"] = [dispatcher]
-    _draw_protocol_options(draw, options, protocol.spec)
-    if compression and protocol.spec.large_messages is not Availability.NEVER:
+    unknown = release.options.unknown
+    _draw_protocol_options(draw, options, protocol.spec, unknown)
+    if compression and protocol.spec.large_messages is not Availability.NEVER and _COMPRESSION not in unknown:
         _draw_compression(draw, options)
     top = options.top | {"sink": options.sink}
     parameters = {name: "true" if value is True else value for name, value in options.uri.items()}
     return FeedOptions(f"memory://changefeed/?{urlencode(parameters)}", top)
 
 
-def _draw_protocol_options(draw: st.DrawFn, options: _DrawnOptions, spec: ProtocolSpec) -> None:
-    """Leave each of the protocol's own options at its default, or set it."""
+def _draw_protocol_options(
+    draw: st.DrawFn, options: _DrawnOptions, spec: ProtocolSpec, unknown: frozenset[str]
+) -> None:
+    """Leave each of the protocol's own options at its default, or set it if the release knows it."""
     for name, values in spec.parameters:
-        if (value := draw(st.sampled_from(values))) != values[0]:
+        if name not in unknown and (value := draw(st.sampled_from(values))) != values[0]:
             options.uri[name] = value
     if spec.encodings and "encoding-format" not in options.uri:
         options.uri["encoding-format"] = draw(st.sampled_from(spec.encodings))
@@ -137,12 +172,13 @@ def _draw_protocol_options(draw: st.DrawFn, options: _DrawnOptions, spec: Protoc
         options.sink["send-bootstrap-to-all-partition"] = draw(st.booleans())
         options.sink["send-bootstrap-in-msg-count"] = draw(st.integers(1, 10_000))
         options.sink["send-bootstrap-interval-in-sec"] = draw(st.integers(1, 120))
-    if spec.old_value_table is not None and draw(st.booleans()):
+    old_values = spec.old_value_table is not None and f"{spec.old_value_table}.output-old-value" not in unknown
+    if old_values and draw(st.booleans()):
         options.sink[spec.old_value_table] = {"output-old-value": draw(st.booleans())}
     if spec.packs_rows and (rows := draw(st.sampled_from(_ROWS_PER_MESSAGE))) is not None:
         options.uri["max-batch-size"] = rows
-    if spec.handle_key_deletes and "force-replicate" not in options.top:
-        _draw_flag(draw, options.sink, "delete-only-output-handle-key-columns")
+    if spec.handle_key_deletes and "force-replicate" not in options.top and _HANDLE_KEY_DELETES not in unknown:
+        _draw_flag(draw, options.sink, _HANDLE_KEY_DELETES)
     lossless = options.uri.items() >= set(spec.lossless)
     has_checksums = spec.row_checksums and (not spec.extension or "enable-tidb-extension" in options.uri)
     if has_checksums and lossless and draw(st.booleans()):
@@ -157,7 +193,7 @@ def _draw_flag(draw: st.DrawFn, options: dict[str, Any], name: str) -> None:
 def _draw_compression(draw: st.DrawFn, options: _DrawnOptions) -> None:
     compression = draw(st.sampled_from(["none", "snappy", "lz4"]))
     if compression != "none":
-        handle = {"large-message-handle-option": "none", "large-message-handle-compression": compression}
+        handle = {"large-message-handle-option": "none", _COMPRESSION: compression}
         options.sink["kafka-config"] = {"large-message-handle": handle}
 
 

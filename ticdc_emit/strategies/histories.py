@@ -6,7 +6,7 @@ In: tables as SQL or from a catalog, and what may happen to them. Out: changes a
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -132,6 +132,7 @@ class _Arguments:
     max_tables: int = 2
     max_commits: int = 20
     allow_key_updates: bool = True
+    allow_deletes: bool = True
     allow_seq: bool = True
     time_zone: str = "UTC"
     allow_zero_dates: bool = True
@@ -154,6 +155,7 @@ def histories(
     allow_virtual: bool = True,
     allow_backslashes: bool = False,
     allow_key_updates: bool = True,
+    allow_deletes: bool = True,
     allow_seq: bool = True,
     time_zone: str = "UTC",
     allow_zero_dates: bool = True,
@@ -165,9 +167,10 @@ def histories(
     ``allow_backslashes``: in labels of ENUM and SET; DDL as a running TiCDC prints it loses them (``ddl_text``).
     ``max_commits``: the number of transactions and statements. ``ddl_kinds``: some of
     :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all, ``()`` for no DDL. ``allow_key_updates``: updates that
-    change a key. ``allow_seq``: transactions whose changes have a ``seq``. ``time_zone``, ``allow_zero_dates``: as in
-    :func:`~ticdc_emit.strategies.values`. Raises :class:`~ticdc_emit.errors.StrategyError`, and
-    :class:`~ticdc_emit.errors.DdlError` for SQL that cannot be read.
+    change the handle key. ``allow_deletes``: deletes, and updates that change a unique key, which TiCDC splits into a
+    delete and an insert. ``allow_seq``: transactions whose changes have a ``seq``. ``time_zone``,
+    ``allow_zero_dates``: as in :func:`~ticdc_emit.strategies.values`. Raises
+    :class:`~ticdc_emit.errors.StrategyError`, and :class:`~ticdc_emit.errors.DdlError` for SQL that cannot be read.
     """
     for name, number in (("max_tables", max_tables), ("max_commits", max_commits)):
         if number < 1:
@@ -181,6 +184,7 @@ def histories(
         max_tables=max_tables,
         max_commits=max_commits,
         allow_key_updates=allow_key_updates,
+        allow_deletes=allow_deletes,
         allow_seq=allow_seq,
         time_zone=time_zone,
         allow_zero_dates=allow_zero_dates,
@@ -274,15 +278,22 @@ class _HistoryWriter:
         """Return a change of a row that the transaction has not changed yet; ``None`` if the drawn one is not
         possible.
         """
-        info, before, after = transaction.info, None, None
-        op = self._draw(st.sampled_from(["insert", "update", "delete"] if transaction.rows else ["insert"]))
+        info, before, after, arguments = transaction.info, None, None, self._arguments
+        later = ["update", "delete"] if arguments.allow_deletes else ["update"]
+        op = self._draw(st.sampled_from(["insert", *later] if transaction.rows else ["insert"]))
         if op != "insert":
             before = transaction.rows.pop(self._draw(st.integers(0, len(transaction.rows) - 1)))
         if op != "delete":
-            arguments = self._arguments
             drawn = self._draw(rows(info, time_zone=arguments.time_zone, allow_zero_dates=arguments.allow_zero_dates))
-            moves = before is not None and arguments.allow_key_updates and self._draw(st.booleans())
-            after = transaction.with_free_keys(before, drawn, moves=moves)
+            kept = info.whole_handle_key if arguments.allow_deletes else info.splitting_columns
+            if (
+                before is not None
+                and arguments.allow_key_updates
+                and arguments.allow_deletes
+                and self._draw(st.booleans())
+            ):
+                kept = ()
+            after = transaction.with_free_keys(before, drawn, kept)
             if after is None:
                 return None
         return change(info, op, self._commit_ts, before, after)
@@ -298,14 +309,14 @@ class _Transaction:
         self._keys = {index.columns for index in info.indexes if index.unique} | ({handle} if handle else set())
         self._used = {identity for row in before for identity in self._identities(row)}
 
-    def with_free_keys(self, before: Row | None, after: Row, *, moves: bool) -> Row | None:
-        """Return ``after`` with the keys of ``before`` if it must keep them; ``None`` if its own keys are taken.
+    def with_free_keys(self, before: Row | None, after: Row, kept: Sequence[Column]) -> Row | None:
+        """Return ``after`` with the columns of ``before`` that it must keep; ``None`` if its own keys are taken.
 
         A key that a row gives up stays taken until the end of the transaction, because rows may be sent in any order.
         """
         own = set() if before is None else set(self._identities(before))
         if before is not None:
-            keeps = {column.name for column in self.info.whole_handle_key} if not moves else set()
+            keeps = {column.name for column in kept}
             keeps |= {name for key, _ in self._conflicts(after, own) for name in key}
             after = after | {name: before[name] for name in keeps}
         if self._conflicts(after, own):
