@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ticdc_emit import load_changefeed
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.delivery.base import Message
-from ticdc_emit.protocols.canonical_text import in_zone
+from ticdc_emit.protocols.canonical_text import decimal_of_scale, in_zone
 from ticdc_emit.protocols.consumer_tables import Carrier
 from ticdc_emit.protocols.events import DdlEvent, RowEvent, WatermarkEvent
 from ticdc_emit.protocols.registered_avro import split_header
+from ticdc_emit.protocols.simple.values import SimpleTimestamp
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.traffic.scenarios import Scenario
@@ -26,6 +29,10 @@ Row = dict[str, Any]
 
 class WatermarkError(Exception):
     """What a consumer ends with that wants watermarks to rise."""
+
+
+class PreviousChecksumError(Exception):
+    """What a consumer ends with that compares ``previous`` with the ``current`` that came before."""
 
 
 class NaiveConsumer:
@@ -228,3 +235,150 @@ class NewestSchemaReadsAll(NaiveConsumer):
         number, body = split_header(message.value)
         newest = [text for text in self.scenario.schemas.values() if "_tidb_op" in text][-1]
         fastavro.schemaless_reader(io.BytesIO(body), json.loads(self.scenario.schemas[number]), json.loads(newest))
+
+
+class OneCommitTsIsOneTransaction(NaiveConsumer):
+    """Takes the clerk of a sale from the shift that has its commit_ts."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        self.clerks: dict[int, set[str]] = {}
+        self.commits: dict[str, int] = {}
+
+    def row(self, event: RowEvent) -> None:
+        super().row(event)
+        row = self.text(event, event.after, self.catalog.table(event.schema, event.table)) or {}
+        assert event.commit_ts is not None
+        if event.table == "shifts":
+            self.clerks.setdefault(event.commit_ts, set()).add(row["clerk"])
+        else:
+            self.commits[row["id"]] = event.commit_ts
+
+    @property
+    def tables(self) -> dict[tuple[str, str], list[Row]]:
+        sales = [row | {"clerk": max(self.clerks[self.commits[row["id"]]])} for row in self.rows["shop", "sales"]]
+        return {**self.rows, ("shop", "sales"): sales}
+
+
+class StatementsComeBeforeTheirWatermark(NaiveConsumer):
+    """``dropped``: statements at or below the watermark, taken for repeated ones."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        self.highest = 0
+        self.dropped: list[str] = []
+
+    def watermark(self, event: WatermarkEvent, message: Message) -> None:
+        self.highest = max(self.highest, event.commit_ts)
+
+    def ddl(self, event: DdlEvent) -> None:
+        if (event.commit_ts or 0) > self.highest:
+            super().ddl(event)
+        else:
+            self.dropped.append(event.query)
+
+    def text(self, event: RowEvent, image: Any, info: TableInfo) -> Row | None:
+        known = {column.name for column in info.columns}
+        return super().text(event, image and {name: value for name, value in image.items() if name in known}, info)
+
+
+class PreviousIsTheLastCurrent(NaiveConsumer):
+    """``checked``: how many updates had the checksum of their row's last message."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        self.current: dict[str, int] = {}
+        self.checked = 0
+
+    def row(self, event: RowEvent) -> None:
+        super().row(event)
+        stated, number = event.message.checksum, str((event.after or {})["id"])
+        if event.op == "update":
+            if stated.previous != self.current[number]:
+                raise PreviousChecksumError(f"row {number} is not the one before")
+            self.checked += 1
+        self.current[number] = stated.current
+
+
+class OneSchemaReadsAll(NaiveConsumer):
+    """Reads every Avro value with the first schema of its topic."""
+
+    def make_reader(self) -> Any:
+        schemas = self.scenario.schemas
+        values = [number for number, text in schemas.items() if "_tidb_op" in text]
+        return reader_for(self.scenario.config, schemas={**schemas, **dict.fromkeys(values, schemas[values[0]])})
+
+
+class MisfitsAreSkipped(NaiveConsumer):
+    """Reads integers by the types of the tables before the first message, and skips rows that do not fit.
+
+    ``skipped``: the handle keys of those rows.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        self.declared = scenario.history.catalog()
+        self.skipped: list[str] = []
+
+    def row(self, event: RowEvent) -> None:
+        info = self.declared.table(event.schema, event.table)
+        row = self.text(event, event.after, info) or {}
+        if any(int(text) >= 2**31 for name, text in row.items() if info.column(name).type is MySQLType.LONG):
+            self.skipped.append(row["id"])
+        else:
+            super().row(event)
+
+
+class ChecksumsCoverTimesAsShown(NaiveConsumer):
+    """Checks the checksums of rows, and takes the text of a TIMESTAMP as it is in the message."""
+
+    def make_reader(self) -> Any:
+        shown = self.scenario
+        options = {"schema_registry": "http://127.0.0.1:1", "release": shown.config.release}
+        return reader_for(load_changefeed(shown.sink_uri, shown.changefeed, **options), schemas=shown.schemas)
+
+    def row(self, event: RowEvent) -> None:
+        self.reader.check(replace(event, before=_in_utc(event.before), after=_in_utc(event.after)))
+
+
+def _in_utc(image: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return an image of Simple with another time zone beside the times."""
+    return image and {
+        name: replace(value, location="UTC") if isinstance(value, SimpleTimestamp) else value
+        for name, value in image.items()
+    }
+
+
+class UpdatesKeepTheirKey(NaiveConsumer):
+    def apply(self, rows: list[Row], op: str, names: list[str], old_key: list[Any], after: Row | None) -> None:
+        key = [after[name] for name in names] if op == "update" and after is not None else old_key
+        super().apply(rows, op, names, key, after)
+
+
+class EveryMessageHasTheWholeRow(NaiveConsumer):
+    """Takes what a message lacks for NULL. ``partial``: the handle keys of rows with the handle key alone."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        self.partial: set[str] = set()
+
+    def row(self, event: RowEvent) -> None:
+        if event.handle_key_only:
+            self.partial.add(str((event.after or {})["id"]))
+        super().row(event)
+
+    def text(self, event: RowEvent, image: Any, info: TableInfo) -> Row | None:
+        found = super().text(event, image, info)
+        return found and {column.name: found.get(column.name) for column in info.row_columns}
+
+
+class DecimalsAreDoubles(NaiveConsumer):
+    def text(self, event: RowEvent, image: Any, info: TableInfo) -> Row | None:
+        found = super().text(event, image, info)
+        return found and {name: _through_a_double(info.column(name), text) for name, text in found.items()}
+
+
+def _through_a_double(column: Column, text: str | None) -> str | None:
+    if text is None or column.type is not MySQLType.NEWDECIMAL:
+        return text
+    return decimal_of_scale(format(float(text), f".{column.fraction_digits}f"), column.fraction_digits)

@@ -8,8 +8,6 @@ record schemas, or enforce BACKWARD compatibility as a consumer's registry may.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlencode
 
 from ticdc_emit.config import ChangefeedConfig, Release, load_changefeed
@@ -21,15 +19,17 @@ from ticdc_emit.registry.base import MemoryRegistry, RegisteredSchema, SchemaReg
 from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
 from ticdc_emit.traffic.expected_tables import TableFold, Tables
 from ticdc_emit.traffic.history import History
+from ticdc_emit.traffic.scenarios.deliveries import DELIVERIES
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
-from ticdc_emit.traffic.scenarios.incidents import KINDS
-from ticdc_emit.traffic.scenarios.model import Scenario, ScenarioKind
+from ticdc_emit.traffic.scenarios.model import Scenario, ScenarioKind, Script
+from ticdc_emit.traffic.scenarios.rows import ROWS
+from ticdc_emit.traffic.scenarios.schema_changes import SCHEMA_CHANGES
 
 _INCOMPATIBLE = 409
 _TOPIC = "ticdc-scenario"
 _WATERMARK_EVERY_S = 1.0
 _REGISTRY = "http://127.0.0.1:8081"  # never used: scenarios come with their schemas
-_BY_NAME = {kind.name: kind for kind in KINDS}
+_BY_NAME = {kind.name: kind for kind in (*DELIVERIES, *SCHEMA_CHANGES, *ROWS)}
 
 
 def scenarios() -> tuple[ScenarioKind, ...]:
@@ -73,15 +73,7 @@ def scenario(
         )
     script = kind.make(random.Random(f"{name} {seed}"))
     history = script.history
-    uri, config = _load_feed(
-        chosen,
-        topic,
-        script.partitions,
-        script.changefeed,
-        release=release,
-        time_zone=history.time_zone,
-        schema_registry=schema_registry,
-    )
+    uri, config = _load_feed(chosen, topic, script, release=release, schema_registry=schema_registry)
     refusing = script.sent is not None
     recorded = RecordingRegistry(registry or (BackwardRegistry() if refusing else MemoryRegistry()))
     sent = script.sent or history
@@ -120,30 +112,24 @@ def scenario(
 
 
 def _load_feed(
-    feed: str,
-    topic: str,
-    partitions: int,
-    changefeed: Mapping[str, Any],
-    *,
-    release: str | Release | None,
-    time_zone: str,
-    schema_registry: str | None,
+    feed: str, topic: str, script: Script, *, release: str | Release | None, schema_registry: str | None
 ) -> tuple[str, ChangefeedConfig]:
-    """Return the sink URI and configuration of a feed. ``changefeed``: the changefeed file, as a mapping.
-
-    ``release``: default the first one that has the protocol.
-    """
+    """Return the sink URI and configuration of a feed. ``release``: default the first one that has the protocol."""
     protocol, _ = parse_protocol_name(feed)
     spec = protocol.spec
-    parameters = {**protocol_parameters(feed), **dict(spec.lossless), "partition-num": str(partitions)}
+    parameters = {**protocol_parameters(feed), **dict(spec.lossless), "partition-num": str(script.partitions)}
     if spec.extension:
         parameters["enable-tidb-extension"] = "true"
     if spec.packs_rows:
         parameters["max-batch-size"] = "1"
-    uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"
+    uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters | dict(script.parameters))}"
     registry = (schema_registry or _REGISTRY) if spec.registers_schemas else None
     return uri, load_changefeed(
-        uri, changefeed, release=release or protocol.releases[0], time_zone=time_zone, schema_registry=registry
+        uri,
+        script.changefeed,
+        release=release or protocol.releases[0],
+        time_zone=script.history.time_zone,
+        schema_registry=registry,
     )
 
 

@@ -15,12 +15,14 @@ import pyarrow as pa
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.protocols import FORMS, spec_of
+from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
 from ticdc_emit.errors import ConfigError, TicdcEmitError
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures.shown import facts_html
-from ticdc_emit.traffic.expected_tables import Tables
+from ticdc_emit.protocols.events import RowEvent
+from ticdc_emit.traffic.expected_tables import Row, Tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
 from ticdc_emit.traffic.scenarios.delivery_order import Deliver, as_sent
@@ -36,6 +38,9 @@ WITH_DEFAULTS = tuple(name for name in FEEDS if spec_of(name).tells_defaults)
 
 WITH_CHECKSUMS = tuple(name for name in FEEDS if spec_of(name).row_checksums)
 """Feeds whose rows can have checksums."""
+
+CORRECTNESS = {"integrity": {"integrity-check-level": "correctness"}}
+"""The changefeed file with which they have them."""
 
 
 def feed_of(config: ChangefeedConfig) -> str:
@@ -57,15 +62,16 @@ def feed_of(config: ChangefeedConfig) -> str:
 class Script:
     """A kind of scenario for one seed.
 
-    ``deliver``: the order in which the messages arrive. ``changefeed``: the changefeed file, as a mapping. ``sent``:
-    the part of the history that is sent before the registry refuses the rest; ``None``: all of it. ``refusal``: the
-    error that a correct consumer raises, instead of having tables.
+    ``deliver``: the order in which the messages arrive. ``changefeed``: the changefeed file, as a mapping, and
+    ``parameters`` those of the sink URI. ``sent``: the part of the history that is sent before the registry refuses the
+    rest; ``None``: all of it. ``refusal``: the error that a correct consumer raises, instead of having tables.
     """
 
     history: History
     deliver: Deliver = as_sent
     partitions: int = 1
     changefeed: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
     sent: History | None = None
     refusal: type[TicdcEmitError] | None = None
 
@@ -140,7 +146,17 @@ class Scenario:
 
     def consumer(self) -> ReferenceConsumer:
         """Return a reference consumer for this changefeed."""
-        return ReferenceConsumer(self.config, self.history.catalog(), partitions=self.partitions, schemas=self.schemas)
+        return ReferenceConsumer(
+            self.config, self.history.catalog(), partitions=self.partitions, schemas=self.schemas, lookup=self.lookup
+        )
+
+    def lookup(self, event: RowEvent) -> Row:
+        """Return the row of an event that has only its handle key, as the source has it after the last message."""
+        name = event.schema, event.table
+        info = self.history.catalog().table(*name)
+        image = event.after if event.after is not None else event.before
+        texts = reader_for(self.config, schemas=self.schemas).image(event, image, info) or {}
+        return self.expected[name][tuple(texts[column] for column in self.keys[name])]
 
     def send(self, sink: Sink) -> DeliveryReport:
         """Send the messages, each partition in order. Returns when all are acknowledged.
