@@ -2,7 +2,7 @@
 
 DATE is days, DATETIME ms or us of a clock in UTC, TIME signed us; TIMESTAMP stays text, converted to UTC. A date with a
 zero month or day becomes null. A TIMESTAMP that is zero in part is refused; a DATETIME only on request. Years below 100
-are read as two digits, so 0018 is 2018 and 0070 is 1970.
+are read as two digits, so 0018 is 2018 and 0070 is 1970, unless they are wanted as they are.
 
 Rule sources: semantics 2.4 (type table); reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go``
 (writeDebeziumFieldValue), ``pingcap/tidb: pkg/types/core_time.go`` (GoTime).
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 from functools import cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,8 @@ from ticdc_emit.tso import LOGICAL_BITS
 
 EARLIEST_ZONED = "1970-01-01T00:00:00"
 """The value for every TIMESTAMP before the first one, including the zero timestamp."""
+Years: TypeAlias = Literal["completed", "as-given"]
+"""How years below 100 are read: as two digits, or as they are."""
 
 _FIRST_TIMESTAMP = "1970-01-01 00:00:01"
 _ZERO_DATE = "0000-00-00"
@@ -41,14 +43,16 @@ _CLOCK_WIDTH = len(":MM:SS")
 _DAY_WIDTH = len("YYYY-MM-DD")
 
 
-def date_days(texts: pa.Array) -> pa.Array:
+def date_days(texts: pa.Array, years: Years = "completed") -> pa.Array:
     """Return DATE text as days since the epoch, ``int32``."""
     if len(texts) <= FEW and (moments := _few_moments(texts)) is not None:
         return pa.array([None if moment is None else (moment - _EPOCH).days for moment in moments], pa.int32())
-    return _dates(compact(texts)).cast(pa.date32()).view(pa.int32())
+    return _dates(compact(texts), years).cast(pa.date32()).view(pa.int32())
 
 
-def datetime_ticks(column: Column, texts: pa.Array, partly_zero: Literal["refused", "null"] = "refused") -> pa.Array:
+def datetime_ticks(
+    column: Column, texts: pa.Array, partly_zero: Literal["refused", "null"] = "refused", years: Years = "completed"
+) -> pa.Array:
     """Return DATETIME text as ms since the epoch, from fsp 4 on as us, ``int64``.
 
     Raises :class:`ValueRefused` for a date that is zero in part, if ``refused``.
@@ -60,11 +64,11 @@ def datetime_ticks(column: Column, texts: pa.Array, partly_zero: Literal["refuse
     texts = compact(texts)
     if partly_zero == "refused":
         _refuse_partly_zero(texts)
-    return _dates(texts).cast(pa.timestamp(unit)).view(pa.int64())
+    return _dates(texts, years).cast(pa.timestamp(unit)).view(pa.int64())
 
 
 def _few_moments(texts: pa.Array) -> list[dt.datetime | None] | None:
-    """Return the moments of a few texts, ``None`` if the year of one is read as two digits or one is not a moment."""
+    """Return the moments of a few texts, ``None`` if the year of one is below 100 or one is not a moment."""
     try:
         moments = [None if text is None else dt.datetime.fromisoformat(text) for text in texts.to_pylist()]
     except ValueError:
@@ -79,11 +83,11 @@ def _refuse_partly_zero(texts: pa.Array) -> None:
         refuse_any(np.asarray(partly.fill_null(False)), reason)
 
 
-def _dates(texts: pa.Array) -> pa.Array:
+def _dates(texts: pa.Array, years: Years) -> pa.Array:
     """Return compact texts with a four-digit year where they begin with a calendar day, else null."""
     if _has_zero_part(texts):
         texts = compact(pc.if_else(pc.match_substring(texts, _ZERO_PART), pa.scalar(None, pa.string()), texts))
-    if not _has_zeros(texts, _CENTURY):
+    if years == "as-given" or not _has_zeros(texts, _CENTURY):
         return texts
     century = pc.if_else(pc.less(texts, "0070"), "20", "19")
     full = pc.binary_join_element_wise(century, pc.utf8_slice_codeunits(texts, 2), "")
@@ -153,12 +157,17 @@ def _number(rows: npt.NDArray[np.uint8], start: int, digits: int) -> npt.NDArray
     return whole
 
 
-def zoned_text(column: Column, texts: pa.Array, zone: str, end: str = "") -> pa.Array:
+def zoned_text(
+    column: Column, texts: pa.Array, zone: str, end: str = "", *, early: Literal["epoch", "as-given"] = "epoch"
+) -> pa.Array:
     """Return TIMESTAMP text of ``zone`` as ``YYYY-MM-DDTHH:MM:SS[.f]`` in UTC, and ``end``: its closing ``Z``.
 
-    Text below 1970-01-01 00:00:01, as the zone's clocks show it, gives :data:`EARLIEST_ZONED`. Raises
-    :class:`ValueRefused` for a text that the clocks of ``zone`` never show, or with a zero month or day.
+    Text below 1970-01-01 00:00:01, as the zone's clocks show it, gives :data:`EARLIEST_ZONED`. With ``early`` as it is,
+    only the zero timestamp differs: it is null, or the epoch in a NOT NULL column. Raises :class:`ValueRefused` for a
+    text that the clocks of ``zone`` never show, or with a zero month or day.
     """
+    if early == "as-given":
+        return _zoned_as_given(column, compact(texts), zone, end)
     texts = compact(texts)
     _refuse_partly_zero(texts)
     moved = in_utc(column, texts, zone)
@@ -180,6 +189,15 @@ def zoned_text(column: Column, texts: pa.Array, zone: str, end: str = "") -> pa.
     if not _any_early(texts, width):
         return moved
     return pc.if_else(pc.less(texts, _FIRST_TIMESTAMP), EARLIEST_ZONED + end, moved)
+
+
+def _zoned_as_given(column: Column, texts: pa.Array, zone: str, end: str) -> pa.Array:
+    _refuse_partly_zero(texts)
+    moved = pc.replace_substring(in_utc(column, texts, zone), " ", "T")
+    fraction = f".{'0' * column.fraction_digits}" if column.fraction_digits else ""
+    zero = pa.scalar(None if column.nullable else EARLIEST_ZONED + fraction, pa.string())
+    moved = pc.if_else(pc.starts_with(texts, _ZERO_DATE), zero, moved)
+    return pc.binary_join_element_wise(moved, end, "")
 
 
 def _zoned(text: str, moved: str) -> str:

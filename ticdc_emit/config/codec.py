@@ -107,6 +107,11 @@ class CodecConfig:
         return form_of(self.protocol, self.encoding_format)
 
     @property
+    def sends_ddl(self) -> bool:
+        """Whether DDL is sent, and not only to TiCDC's tests (``avro-enable-watermark``)."""
+        return not self.rows_only and self.protocol.spec.ddl
+
+    @property
     def sends_watermarks(self) -> bool:
         """Whether rows and DDL are followed by watermarks that a consumer can wait for."""
         return not self.rows_only and self.protocol.spec.watermarks.holds(extension=self.enable_tidb_extension)

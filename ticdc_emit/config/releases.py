@@ -94,7 +94,7 @@ CLASSIC = Release("classic")
 CLASSIC_8_5_7 = CLASSIC.but(
     "classic-8.5.7",
     options=dict(rows_only=frozenset({"debezium"})),  # T#11674, T#11877
-    debezium=dict(tidb_types=False),  # T#12061
+    debezium=dict(tidb_types=False, long_binary_default="shown"),  # T#12061, T#11674
     avro=dict(null_default="null-first"),  # T#12191
     canal_json=dict(compared_vectors=Defect("comparing a VECTOR crashes", "8.5.0 to 8.5.7", "classic")),  # T#11895
     filtering=dict(system_schemas=frozenset({"lightning_task_info"})),  # T#12095
@@ -104,7 +104,7 @@ CLASSIC_8_5_5 = CLASSIC_8_5_6.but("classic-8.5.5")
 CLASSIC_8_5_4 = CLASSIC_8_5_5.but(
     "classic-8.5.4",
     debezium=dict(  # T#12475
-        null_label_defaults=Defect("NULL in ENUM or SET with a DEFAULT fails", "8.5.2 to 8.5.4", "classic-8.5.5")
+        null_label_defaults=Defect("NULL in ENUM or SET with a DEFAULT fails", "8.5.1 to 8.5.4", "classic-8.5.5")
     ),
 )
 CLASSIC_8_5_3 = CLASSIC_8_5_4.but(
@@ -129,20 +129,21 @@ _NO_NULL_TEXT = Defect(
 )
 CLASSIC_8_5_1 = CLASSIC_8_5_2.but(
     "classic-8.5.1",
-    debezium=dict(  # T#12038
-        defaults="stored",
-        null_values="null",
-        null_label_defaults=None,
-        declared_floats="float",
-        virtual_columns="left-out",
-        short_years="as-given",
-    ),
     avro=dict(null_default="value-first", null_text_default=_NO_NULL_TEXT),  # T#11995
     values=dict(column_defaults="original", json_doubles="old"),  # T#12038
 )
 CLASSIC_8_5_0 = CLASSIC_8_5_1.but(
     "classic-8.5.0",
-    debezium=dict(timestamp_defaults=False),  # T#11976
+    debezium=dict(  # T#11976
+        defaults="stored",
+        null_values="null",
+        null_label_defaults=None,
+        declared_floats="float",
+        virtual_columns="left-out",
+        early_timestamps="as-given",
+        short_years="as-given",
+        partly_zero="null",
+    ),
     filtering=dict(rename_names="new"),  # T#11956
 )
 CLASSIC_8_1_2 = CLASSIC_8_5_0.but(
@@ -153,7 +154,6 @@ CLASSIC_8_1_2 = CLASSIC_8_5_0.but(
         names="as-given",
         defaults="none",
         allowed_labels="joined",
-        zero_timestamp="null",
     ),
     canal_json=dict(compared_vectors=None),
     routing=dict(bad_topic="bare"),  # T#11161

@@ -134,25 +134,31 @@ class DebeziumSwitches:
     keys: bool = True
     """Whether rows have keys."""
     tidb_types: bool = True
-    """With ``enable-tidb-extension``: whether the schema of rows shows the type of each column in TiDB."""
+    """With ``enable-tidb-extension``: whether the schema of rows shows the type of each column in TiDB. Without, a
+    column whose DEFAULT TiCDC cannot read is missing in the schema; with, it is an empty object.
+    """
     names: Literal["sanitized", "as-given"] = "sanitized"
     """The names of schemas: with ``_`` for what Kafka Connect does not allow, or as the tables are named."""
     declared_floats: Literal["double", "float"] = "double"
     """The type of FLOAT(M,D)."""
     defaults: Literal["converted", "stored", "none"] = "converted"
-    """The ``default`` of a field: as a value of the field, as TiDB stores it, or missing."""
-    timestamp_defaults: bool = True
-    """With ``stored`` defaults: whether a NOT NULL TIMESTAMP has one."""
+    """The ``default`` of a field: as a value of the field; as TiDB stores it, and missing for DATE and TIME; or always
+    missing.
+    """
     null_values: Literal["default", "null"] = "default"
     """NULL in a column with a DEFAULT: that default, or ``null``."""
     null_labels: Literal["default", "empty"] = "default"
     """NULL in an ENUM or SET column with a DEFAULT: the text of the default, or an empty text."""
     null_label_defaults: Defect | None = None
     """NULL in an ENUM or SET column with a DEFAULT."""
+    long_binary_default: Literal["refused", "shown"] = "refused"
+    """NULL in a binary column with a DEFAULT of more than 2 bytes: TiCDC crashes, or shows it in base64 and as text."""
     allowed_labels: Literal["escaped", "joined"] = "escaped"
-    """A label with a comma in the ``allowed`` parameter of ENUM and SET: with the comma escaped, or as it is."""
-    zero_timestamp: Literal["epoch", "null"] = "epoch"
-    """A zero TIMESTAMP in a NOT NULL column."""
+    """A label with a comma in the ``allowed`` parameter of ENUM: with the comma escaped, or as it is."""
+    early_timestamps: Literal["epoch", "as-given"] = "epoch"
+    """A TIMESTAMP that is zero or before 1970 on the changefeed's clocks: the epoch without a fraction; or as it is in
+    UTC, and a zero one ``null`` (NOT NULL: the epoch with the column's fraction).
+    """
     short_years: Literal["completed", "as-given"] = "completed"
     """A date whose year is below 100: of the 20th or 21st century, or as it is."""
     selected_rows: Defect | None = None
@@ -166,7 +172,7 @@ class DebeziumSwitches:
     key_columns: Literal["selected", "whole"] = "selected"
     """The columns of keys if a column selector drops a column of the handle key."""
     partly_zero: Literal["refused", "null"] = "refused"
-    """A DATETIME with a zero month or day is refused, or ``null`` (0 where the column is NOT NULL)."""
+    """A DATETIME with a zero month or day: refused, or ``null`` (0 where the column is NOT NULL)."""
     null_default: Literal["text", "value"] = "text"
     """How the DEFAULT that replaces NULL is read: as its text, or as the value that TiDB's types give it."""
 

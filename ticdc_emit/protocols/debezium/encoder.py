@@ -14,15 +14,19 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import ControlMessage, Encoded
+from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, join, reuse_equal
 from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.columnar.escape import JSONITER, quoted
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.switches import Defect
 from ticdc_emit.protocols.debezium_common.payloads import (
     ddl_payloads,
     source_parts,
@@ -41,13 +45,13 @@ from ticdc_emit.protocols.debezium_common.schema import (
     members_of,
     tidb_type,
 )
-from ticdc_emit.protocols.debezium_common.values import around, content, schema_default
+from ticdc_emit.protocols.debezium_common.values import around, content, replaces_null, schema_default
 from ticdc_emit.protocols.json_values import Json, json_value
 from ticdc_emit.protocols.names import sanitize
 from ticdc_emit.protocols.row_images import Members, refuse_values
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import MOMENT_TYPES, TYPES, MySQLType
+from ticdc_emit.sql.types import LABEL_TYPES, MOMENT_TYPES, TYPES, MySQLType
 
 _NO_TOPIC_CHARACTER = re.compile(r"[^A-Za-z0-9_.]")
 
@@ -126,9 +130,10 @@ def key_schema(prefix: str, fields: Iterable[bytes]) -> bytes:
 
 def envelope_schema(prefix: str, table: TableInfo, settings: DebeziumSettings) -> bytes:
     """Return the schema of row messages, including hidden virtual columns."""
-    virtual = [column for column in table.columns if column.is_virtual]
-    first = table.data_columns if settings.switches.virtual_columns == "last" else table.shown_columns
-    fields = [field_schema(column, extension=settings.codec.enable_tidb_extension) for column in (*first, *virtual)]
+    how = settings.switches.virtual_columns
+    first = table.shown_columns if how == "twice" else table.data_columns
+    virtual = () if how == "left-out" else [column for column in table.columns if column.is_virtual]
+    fields = field_schemas((*first, *virtual), settings)
     before, after = (
         _schema({"type": "struct", "optional": True, "name": f"{prefix}.Value", "field": image, "fields": fields})
         for image in ("before", "after")
@@ -181,12 +186,21 @@ def _change_schema(source: bytes) -> bytes:
     return _schema({"optional": False, "type": "struct", "version": 1, "name": CHANGE_VALUE.name, "fields": fields})
 
 
-def field_schema(column: Column, *, extension: bool) -> bytes:
-    """Return the schema of one column; ``extension``: with the TiDB extension's own member."""
+def field_schemas(columns: Iterable[Column], settings: DebeziumSettings) -> list[bytes]:
+    """Return the schemas of columns."""
+    schemas = (field_schema(column, settings) for column in columns)
+    return [schema for schema in schemas if schema is not None]
+
+
+def field_schema(column: Column, settings: DebeziumSettings) -> bytes | None:
+    """Return the schema of one column; ``None`` if TiCDC leaves it out."""
+    switches = settings.switches
+    extension = settings.codec.enable_tidb_extension and switches.tidb_types
     members: dict[str, Json] = {"tidb_type": tidb_type(column)} if extension else {}
-    if column.type is MySQLType.BIT and column.default in ("", b""):
-        return _schema(members)  # TiCDC stops writing the field after a default without bits
-    kind = connect_type(column)
+    if column.type is MySQLType.BIT and column.default in ("", b"") and switches.defaults == "converted":
+        # TiCDC stops at a default without bits
+        return _schema(members) if switches.tidb_types else None
+    kind = connect_type(column, switches)
     members |= {"type": kind.type, "optional": column.nullable}
     if kind.name is not None:
         members["name"] = kind.name
@@ -195,7 +209,7 @@ def field_schema(column: Column, *, extension: bool) -> bytes:
     if kind.parameters:
         members["parameters"] = kind.parameters
     members["field"] = column.name
-    default = schema_default(column)
+    default = schema_default(column, switches)
     if default is not None:
         members["default"] = default
     return _schema(members)
@@ -265,7 +279,11 @@ class DebeziumRows:
 
     @cached_property
     def _prefix(self) -> str:
-        """The beginning of the names of the table's schemas; its own name keeps its dots and leading digits."""
+        """The beginning of the names of the table's schemas; if they are sanitized, its own name keeps its dots and
+        leading digits.
+        """
+        if self.settings.switches.names == "as-given":
+            return f"{self.settings.cluster_id}.{self.table.full_name}"
         name = _NO_TOPIC_CHARACTER.sub("_", self.table.name)
         return f"{sanitize(self.settings.cluster_id)}.{sanitize(self.table.schema)}.{name}"
 
@@ -277,8 +295,7 @@ class DebeziumRows:
     def _key_ends(self) -> tuple[bytes, bytes]:
         if self.settings.codec.debezium_disable_schema:
             return b'{"payload":', b"}"
-        extension = self.settings.codec.enable_tidb_extension
-        fields = [field_schema(column, extension=extension) for column in self._key_columns]
+        fields = field_schemas(self._key_columns, self.settings)
         return b'{"payload":', b',"schema":%s}' % key_schema(self._prefix, fields)
 
     @cached_property
@@ -293,14 +310,18 @@ class DebeziumRows:
         return tuple(
             column
             for column in self.table.data_columns
-            if column.type in MOMENT_TYPES or (column.nullable and column.default is not None)
+            if column.type in MOMENT_TYPES or (column.nullable and replaces_null(column, self.settings.switches))
         )
 
     def check(self, changes: Changes) -> None:
         """Refuse local times that do not exist, and NULL if the default that replaces it is not a value.
 
-        Raises :class:`~ticdc_emit.errors.InvalidValueError`.
+        Raises :class:`~ticdc_emit.errors.InvalidValueError`, and :class:`~ticdc_emit.errors.ReleaseDefectError` for
+        rows at which the release fails.
         """
+        switches = self.settings.switches
+        if switches.selected_rows is not None and self.table.data_columns != self.table.row_columns:
+            raise switches.selected_rows.error(table=self.table.full_name)
         if self.settings.codec.debezium_include_start_ts:
             _ = changes.start_tsos  # kept for the messages
         images = [changes.current]
@@ -308,6 +329,8 @@ class DebeziumRows:
             images.append(changes.old)
         for image in images:
             for column in self._refusable:
+                if switches.null_label_defaults is not None and column.type in LABEL_TYPES:
+                    _refuse_nulls(image, column, switches.null_label_defaults)
                 try:
                     self._object.text(image, column)
                 except ValueRefused:
@@ -316,7 +339,8 @@ class DebeziumRows:
     def encode(self, changes: Changes) -> Encoded:
         """Return key and value of each change."""
         count = len(changes)
-        values, keys = join(self._value(changes), count, NULL), join(self._key(changes), count, NULL)
+        values = join(self._value(changes), count, NULL)
+        keys = join(self._key(changes), count, NULL) if self.settings.switches.keys else None
         if self.settings.codec.debezium_disable_schema:
             return Encoded(values, keys)
         return Encoded(values, keys, ends=changes.long_constant(lambda encoder: encoder._value_end))
@@ -355,6 +379,17 @@ class DebeziumRows:
         return content(column, values, self.settings)
 
 
+def _refuse_nulls(image: Image, column: Column, defect: Defect) -> None:
+    """Raise the error of ``defect`` if a value of the column is NULL."""
+    values = image.values(column)
+    if values.null_count:
+        places = np.flatnonzero(pc.is_null(values).to_numpy(zero_copy_only=False))
+        raise image.refused(
+            places,
+            lambda n: defect.error(table=image.table.full_name, column=column.name, row=image.row_key(int(places[n]))),
+        )
+
+
 @dataclass(frozen=True)
 class Debezium:
     """The codec (see ``changes.codec.Codec``)."""
@@ -367,11 +402,12 @@ class Debezium:
         return DebeziumRows(table, self.settings)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
-        """Return the message of a DDL, ``None`` for the kinds that the protocol does not send.
+        """Return the message of a DDL, ``None`` for the kinds that the protocol does not send, and in releases that
+        send only rows.
 
         Raises :class:`~ticdc_emit.errors.SchemaError` for a statement at which TiCDC fails.
         """
-        payloads = ddl_payloads(event, build_ts, self.settings.cluster_id)
+        payloads = ddl_payloads(event, build_ts, self.settings.cluster_id) if self.settings.codec.sends_ddl else None
         if payloads is None:
             return None
         schemas: tuple[bytes | None, bytes | None] = (None, None)

@@ -6,6 +6,7 @@ Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (build
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import ROUND_FLOOR, Context, Decimal
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -84,6 +85,7 @@ _TYPES = {
     MySQLType.BIT: _Row(_bits),
     **dict.fromkeys(STRING_TYPES | {MySQLType.JSON, MySQLType.VECTOR_FLOAT32}, _Row(_texts)),
 }
+_EXACT = Context(prec=120)
 _NUMBERS_THAT_MAY_BE_TEXT = {MySQLType.NEWDECIMAL, MySQLType.LONGLONG}
 
 
@@ -125,9 +127,16 @@ def _with_defaults(column: Column, values: pa.Array, native: pa.Array, settings:
 def _scalar(column: Column, value: Value, kind: pa.DataType) -> pa.Scalar:
     if isinstance(value, str):
         return pa.scalar(f"{value}Z".encode() if column.type is MySQLType.TIMESTAMP else value.encode(), kind)
-    if pa.types.is_string(kind):  # a number as text
-        return pa.scalar(str(value), kind)
+    if isinstance(value, Decimal):
+        # a stored default may have more digits than its column
+        value = f"{value:f}" if pa.types.is_string(kind) else value.quantize(_unit(column), ROUND_FLOOR, _EXACT)
+    elif pa.types.is_string(kind):  # a number as text
+        value = str(value)
     return pa.scalar(value, kind)
+
+
+def _unit(column: Column) -> Decimal:
+    return Decimal(1).scaleb(-column.fraction_digits)
 
 
 def refuse_beyond_long(values: pa.Array) -> None:

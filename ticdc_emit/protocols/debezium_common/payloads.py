@@ -47,7 +47,9 @@ def ddl_payloads(event: DdlEvent, build_ts: int, cluster_id: str) -> tuple[bytes
     kind = ACTIONS[event.action].debezium
     if not kind:
         return None
-    database = json_value({"databaseName": event.schema}, JSONITER)
+    # DROP TABLE names the database as its table did, which RENAME may have put in lower case
+    dropped = event.pre_table_info if event.action == "drop table" else None
+    database = json_value({"databaseName": dropped.schema if dropped else event.schema}, JSONITER)
     value = _opening(cluster_id, event.schema, event.table, event.commit_ts, build_ts)
     value += b",%s," % database[1:-1]
     value += b'"schemaName":null,"ddl":%s,"tableChanges":[%s]}' % (

@@ -67,20 +67,21 @@ SEMANTIC_TYPES: Mapping[str, tuple[MySQLType, int]] = {
 """The MySQL type of each semantic type, and the fraction digits of its unit."""
 
 
-def connect_type(column: Column) -> Connect:
+def connect_type(column: Column, switches: DebeziumSwitches) -> Connect:
     """Return the Kafka Connect type of a column."""
     kind = column.type
     if column.unsigned and kind in _WIDER_UNSIGNED:
         return Connect(_WIDER_UNSIGNED[kind])
     connect = _CONNECT[kind]
     if kind is MySQLType.FLOAT:
-        return connect if column.decimal < 0 else Connect("double")
+        return connect if column.decimal < 0 else Connect(switches.declared_floats)
     if kind is MySQLType.DATETIME:
         return connect if column.decimal <= _MILLIS_FSP else connect._replace(name=MICRO_TIMESTAMP)
     if kind is MySQLType.BIT:
         return Connect("boolean") if column.flen == 1 else connect._replace(parameters={"length": str(column.flen)})
     if kind is MySQLType.ENUM:
-        return connect._replace(parameters={"allowed": ",".join(map(escaped_label, column.elems))})
+        labels = map(escaped_label, column.elems) if switches.allowed_labels == "escaped" else column.elems
+        return connect._replace(parameters={"allowed": ",".join(labels)})
     if kind is MySQLType.SET:
         return connect._replace(parameters={"allowed": ",".join(column.elems)})
     return connect

@@ -8,6 +8,7 @@ reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (writeDebeziumFie
 from __future__ import annotations
 
 import base64
+import datetime as dt
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ from ticdc_emit.columnar.floats import number_text
 from ticdc_emit.columnar.strings import labels_of
 from ticdc_emit.columnar.value_errors import ValueRefused, refuse_any
 from ticdc_emit.columnar.values import text_content
+from ticdc_emit.config.switches import DebeziumSwitches
 from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings
 from ticdc_emit.schema.defaults import normalise_duration, parse_moment
 from ticdc_emit.schema.model import Column
@@ -56,17 +58,18 @@ def label_content(column: Column, values: pa.Array, settings: DebeziumSettings) 
 
 def zoned(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
     """Return TIMESTAMP in UTC."""
-    return zoned_text(column, values, settings.zone, "Z")
+    return zoned_text(column, values, settings.zone, "Z", early=settings.switches.early_timestamps)
 
 
 def days(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
     """Return DATE text as days since the epoch, ``int32``; an invalid day is null, or 0 if NOT NULL."""
-    return _filled(column, date_days(values))
+    return _filled(column, date_days(values, settings.switches.short_years))
 
 
 def ticks(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
     """Return DATETIME text as ms or us since the epoch, ``int64``; an invalid day as in :func:`days`."""
-    return _filled(column, datetime_ticks(column, values, settings.switches.partly_zero))
+    switches = settings.switches
+    return _filled(column, datetime_ticks(column, values, switches.partly_zero, switches.short_years))
 
 
 def _filled(column: Column, numbers: pa.Array) -> pa.Array:
@@ -219,7 +222,11 @@ _TYPES = {
         lambda column, values, settings: to_text(ticks(column, values, settings)), datetime_default
     ),
     MySQLType.TIMESTAMP: _Row(
-        lambda column, values, settings: zoned_text(column, values, settings.zone), timestamp_default, _ZULU
+        lambda column, values, settings: zoned_text(
+            column, values, settings.zone, early=settings.switches.early_timestamps
+        ),
+        timestamp_default,
+        _ZULU,
     ),
     MySQLType.DURATION: _Row(lambda column, values, settings: to_text(clock_micros(values)), duration_default),
     **dict.fromkeys(
@@ -260,7 +267,7 @@ def content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.
     default is not a value.
     """
     text = _row(column).content(column, values, settings)
-    if values.null_count == 0 or column.default is None:
+    if values.null_count == 0 or not replaces_null(column, settings.switches):
         return text
     nulls = pc.is_null(values)
     with refused_at(nulls):
@@ -269,16 +276,52 @@ def content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.
     return text if shown is None else pc.if_else(nulls, pa.scalar(shown, pa.binary()), text.cast(pa.binary()))
 
 
-def schema_default(column: Column) -> bytes | None:
+def schema_default(column: Column, switches: DebeziumSwitches) -> bytes | None:
     """Return the ``default`` of a field's schema; ``None`` if it has none."""
-    return None if column.default is None else _row(column).default(column)
+    if column.default is None or switches.defaults == "none":
+        return None
+    return _row(column).default(column) if switches.defaults == "converted" else _stored_default(column)
+
+
+_GO_MOMENT = re.compile(r"(\d{4})-(\d{2}-\d{2} \d{1,2}:\d{2}:\d{2}(?:\.\d+)?)", re.ASCII)
+_LEAP_YEAR = "2000"
+
+
+def _stored_default(column: Column) -> bytes | None:
+    """Return the default as TiDB stores it, number or text. DATE and TIME have none, because they are not numbers."""
+    if column.type in MOMENT_TYPES:
+        text = default_text(column)
+        if _is_go_moment(text):
+            return quoted(text, JSONITER)
+        return b"0" if text == NOW or not column.nullable else None
+    if column.type in _TEXTS or column.type in (MySQLType.BIT, MySQLType.VECTOR_FLOAT32):
+        return literal_default(column)
+    return number_default(column)
+
+
+def _is_go_moment(text: str) -> bool:
+    """Return whether Go's ``time`` reads a text as a date and a clock."""
+    parts = _GO_MOMENT.fullmatch(text)
+    if parts is None:
+        return False
+    year, rest = parts.groups()
+    try:
+        dt.datetime.strptime(f"{_LEAP_YEAR if year == '0000' else year}-{rest.partition('.')[0]}", "%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return False
+    return True
+
+
+def replaces_null(column: Column, switches: DebeziumSwitches) -> bool:
+    """Return whether messages show the default of a column in place of NULL."""
+    return column.default is not None and switches.null_values == "default"
 
 
 Value: TypeAlias = "int | float | Decimal | str | bytes | None"
 _INTEGER = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _TEXTS = STRING_TYPES | LABEL_TYPES | {MySQLType.JSON}
 _INT64 = 1 << 63
-_READABLE_BYTES = 2  # length of a binary default; classic panics for longer ones
+_READABLE_BYTES = 2  # length of a binary default; where longer ones are refused, TiCDC panics
 
 
 def null_value(column: Column, settings: DebeziumSettings) -> Value:
@@ -289,8 +332,10 @@ def null_value(column: Column, settings: DebeziumSettings) -> Value:
     not a value of the column, such as an expression, and if TiCDC panics.
     """
     kind = column.type
-    if column.default is None:
+    if column.default is None or not replaces_null(column, settings.switches):
         return None
+    if kind in LABEL_TYPES and settings.switches.null_labels == "empty":
+        return ""
     if kind is MySQLType.BIT:
         return default_bits(column)
     if kind in _TEXTS:
@@ -311,7 +356,9 @@ def _number(column: Column, text: str) -> Value:
         return number if -_INT64 <= number < _INT64 else 0
     if not NUMBER.fullmatch(text):
         return 0
-    return float(text) if column.type in FLOAT_TYPES else Decimal(text)
+    if column.type is MySQLType.FLOAT:
+        return float(np.float32(text))
+    return float(text) if column.type is MySQLType.DOUBLE else Decimal(text)
 
 
 def _moment(column: Column, zone: str) -> int | str | None:
@@ -332,10 +379,12 @@ def null_content(column: Column, settings: DebeziumSettings) -> bytes | None:
 
     Raises the errors of :func:`null_value`.
     """
-    if column.default is None:
+    if not replaces_null(column, settings.switches):
         return None
     if settings.switches.null_default == "value":
         return _shown_value(column, null_value(column, settings))
+    if column.type in LABEL_TYPES and settings.switches.null_labels == "empty":
+        return b""
     return _shown_text(column, settings)
 
 
@@ -372,7 +421,7 @@ def _shown_text(column: Column, settings: DebeziumSettings) -> bytes | None:
             raise _no_value(column)
         return bit_content(column)
     if column.is_binary:
-        return _twice(column, _raw(default))
+        return _twice(column, _raw(default), settings.switches)
     if kind is MySQLType.VECTOR_FLOAT32:
         raise _no_value(column)
     if kind in _TEXTS:
@@ -407,9 +456,9 @@ def _integer(text: str) -> bytes | None:
     return b"%d" % (number - 2 * _INT64 if number >= _INT64 else number)
 
 
-def _twice(column: Column, raw: bytes) -> bytes:
+def _twice(column: Column, raw: bytes, switches: DebeziumSwitches) -> bytes:
     """Return ``classic``'s form of binary data: the member twice, first as a value, then as in the schema."""
-    if len(raw) > _READABLE_BYTES:
+    if len(raw) > _READABLE_BYTES and switches.long_binary_default == "refused":
         raise _no_value(column)
     if not column.name:
         raise TypeError("this default shows its column's name, which columns of one kind do not share")

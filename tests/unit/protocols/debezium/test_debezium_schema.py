@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from debezium_messages import codec_of, row_messages, table_of
 
-from ticdc_emit.config import NEXT
+from ticdc_emit.config import NEXT, CodecConfig
 from ticdc_emit.protocols.debezium.encoder import field_schema
+from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings
 
 TIME = "io.debezium.time."
 DATA = "io.debezium.data."
@@ -18,7 +19,8 @@ DATA = "io.debezium.data."
 def field(column: str, *, tidb_type: bool = False) -> list[tuple[str, Any]]:
     """Return the members of the schema of column ``v``, in their order."""
     info = table_of(f"create table test.t (v {column})")
-    return list(json.loads(field_schema(info.column("v"), extension=tidb_type)).items())
+    settings = DebeziumSettings(CodecConfig(enable_tidb_extension=tidb_type))
+    return list(json.loads(field_schema(info.column("v"), settings) or b"null").items())
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_parameters() -> None:
 )
 def test_defaults(column: str, default: str | None) -> None:
     info = table_of(f"create table test.t (v {column})")
-    text = field_schema(info.column("v"), extension=False).decode()
+    text = field_schema(info.column("v"), DebeziumSettings()).decode()
     if default is None:
         assert text.endswith('"field":"v"}')
     else:
