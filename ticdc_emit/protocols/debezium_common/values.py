@@ -35,7 +35,6 @@ from ticdc_emit.schema.defaults import normalise_duration, parse_moment
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import (
     DATE_TYPES,
-    FLOAT_TYPES,
     INTEGER_TYPES,
     INTEGERS_AND_YEAR,
     LABEL_TYPES,
