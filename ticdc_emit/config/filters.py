@@ -20,9 +20,16 @@ EVENT_TYPES = {action: facts.event for action, facts in ACTIONS.items() if facts
 """The DDL actions that TiCDC replicates, and their names in ``ignore-event``."""
 
 _FOREIGN_KEYS = ("add foreign key", "drop foreign key")
-_IGNORED = frozenset(EVENT_TYPES.values()) | {
-    *("all dml", "all ddl", "insert", "update", "delete", "alter table", "create schema", "drop schema")
-}
+STATEMENT_EVENTS = frozenset(
+    {
+        *("create database", "drop database", "create table", "drop table", "rename table", "truncate table"),
+        *("create view", "drop view", "add table partition", "drop table partition", "truncate table partition"),
+    }
+)
+"""The names in ``ignore-event`` of releases that know only statements, beside ``alter table``."""
+_GENERAL = frozenset(
+    {"all dml", "all ddl", "insert", "update", "delete", "alter table", "create schema", "drop schema"}
+)
 # known only to the new architecture, which recognises these two by their text
 _INDEX_KINDS = ("add fulltext index", "create hybrid index")
 
@@ -77,10 +84,14 @@ def _check_event(event: str, switches: FilterSwitches) -> None:
             option="filter.event-filters.ignore-event",
             remedy=f"TiCDC's new architecture cannot ignore it: remove {event!r}",
         )
-    if event not in _IGNORED:
+    if switches.event_kinds == "by-statement":
+        known = _GENERAL | STATEMENT_EVENTS
+    else:
+        known = _GENERAL | {name for action, name in EVENT_TYPES.items() if action not in switches.ddl_left_out}
+    if event not in known:
         raise refused(
             "ErrInvalidIgnoreEventType",
             f"invalid ignore event type: '{event}'",
             option="filter.event-filters.ignore-event",
-            remedy=f"{did_you_mean(event, sorted(_IGNORED))}Names are lower case; docs/filters.md lists them",
+            remedy=f"{did_you_mean(event, sorted(known))}Names are lower case; docs/filters.md lists them",
         )

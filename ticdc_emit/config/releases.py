@@ -112,7 +112,7 @@ CLASSIC_8_5_3 = CLASSIC_8_5_4.but(
     routing=dict(virtual_dispatcher_columns="accepted", missing_columns="list"),  # T#12254
     filtering=dict(
         ddl_left_out=frozenset({"add foreign key", "drop foreign key"}),  # T#12329
-        ignored_start_ts="rows",  # T#12287
+        ignored_start_ts="ignored",  # T#12287
     ),
 )
 CLASSIC_8_5_2 = CLASSIC_8_5_3.but(
@@ -172,7 +172,9 @@ CLASSIC_7_5_7 = CLASSIC_8_1_2.but(
         dispatcher_names="any-case", hashed_names="found", failed_tables="full-name", bad_topic="named"
     ),
     values=dict(column_defaults="default"),  # T#12051
-    filtering=dict(ignored_start_ts="rows-and-ddl", rename_names="old"),  # T#12287, T#11956
+    filtering=dict(  # T#12287, T#11956
+        ignored_start_ts="discarded", rename_names="old", event_kinds="by-statement"
+    ),
 )
 CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
     "classic-7.1.6",
@@ -202,8 +204,9 @@ CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
     routing=dict(bad_topic="bare"),
     values=dict(column_defaults="original"),
     filtering=dict(
-        ddl_left_out=CLASSIC_7_5_7.filtering.ddl_left_out | {"alter table partitioning", "remove partitioning"},
-        ignored_start_ts="rows",
+        ddl_left_out=CLASSIC_7_5_7.filtering.ddl_left_out
+        | {"alter table partition by", "alter table remove partitioning"},
+        ignored_start_ts="ignored",
         rename_names="new",
     ),
 )

@@ -355,13 +355,17 @@ class FilterSwitches:
     checked_expressions: Literal["at-start", "at-first-row"] = "at-start"
     """When the columns of a filter's expressions are looked up in the tables that exist at the start."""
     ddl_left_out: frozenset[str] = frozenset()
-    """The kinds of DDL that are not sent, beside those that no release sends."""
+    """TiDB's actions that are not sent, beside those that no release sends. ``ignore-event`` does not know them."""
     system_schemas: frozenset[str] = frozenset({"lightning_task_info", "workload_schema"})
     """The databases that are never replicated, beside TiDB's own and TiCDC's."""
-    ignored_start_ts: Literal["rows-and-ddl", "rows"] = "rows-and-ddl"
-    """What ``ignore-txn-start-ts`` leaves out."""
+    ignored_start_ts: Literal["discarded", "ignored"] = "discarded"
+    """A DDL in ``ignore-txn-start-ts``: like one that the rules refuse, or applied to the tables, but not sent."""
     rename_names: Literal["old", "new"] = "old"
     """The names by which event filters find a RENAME."""
+    event_kinds: Literal["by-action", "by-statement"] = "by-action"
+    """What ``ignore-event`` names: actions of TiDB, or only statements: then ALTER TABLE covers indexes and its RENAME,
+    and no event filter finds RECOVER TABLE.
+    """
     judged_ddl: Literal["by-snapshot", "by-store"] = "by-snapshot"
     """What a DDL is applied to: the tables that the filter accepted so far, or the schema store, which has all
     tables.

@@ -23,7 +23,6 @@ from ticdc_emit.routing.filter_rules import (
     Verdict,
     failure,
     is_rename_of_many,
-    is_replicated_kind,
     renamed_into,
 )
 from ticdc_emit.schema.events import DdlEvent
@@ -55,25 +54,28 @@ class SnapshotDdlFilter:
         Raises :class:`~ticdc_emit.errors.DdlError` where the changefeed fails.
         """
         ignored = start_ts in self._rules.start_ts
-        judged = []
+        if ignored and self._rules.switches.ignored_start_ts == "ignored":
+            return [_start_ts_ignored(verdict) for verdict in self._judged(events, ignored=False)]
+        return [self._filtered(verdict, bdr_role) for verdict in self._judged(events, ignored=ignored)]
+
+    def _judged(self, events: Sequence[DdlEvent], *, ignored: bool) -> list[Verdict]:
         if is_rename_of_many(events):
-            judged = self._renames(events, ignored=ignored)
-        else:
-            judged = [self._one(event, ignored=ignored) for event in events]
-        return [self._filtered(verdict, bdr_role) for verdict in judged]
+            return self._renames(events, ignored=ignored)
+        return [self._one(event, ignored=ignored) for event in events]
 
     def _filtered(self, verdict: Verdict, bdr_role: str) -> Verdict:
         if not verdict.is_sent:
             return verdict
         event = verdict.event
-        info = event.pre_table_info if event.action == "rename table" else event.table_info
+        renamed = event.action == "rename table" and self._rules.finds_by_old_name(event)
+        info = event.pre_table_info if renamed else event.table_info
         rule = self._rules.ignored_by(event, info)
         if rule is None and self._rules.bdr_mode and bdr_role != "primary":
             rule = "bdr-mode"
         return verdict if rule is None else Verdict.ignored(event, rule)
 
     def _one(self, event: DdlEvent, *, ignored: bool) -> Verdict:
-        if not is_replicated_kind(event):
+        if not self._rules.replicates(event):
             return Verdict.discarded(event, KIND)
         try:
             if event.table_info is None:
@@ -170,6 +172,10 @@ class SnapshotDdlFilter:
             "ErrTableIneligible",
             "Keep a primary key or a unique key over NOT NULL columns, or set force-replicate = true",
         )
+
+
+def _start_ts_ignored(verdict: Verdict) -> Verdict:
+    return Verdict.ignored(verdict.event, START_TS) if verdict.is_sent else verdict
 
 
 def _info(event: DdlEvent) -> TableInfo:

@@ -24,7 +24,6 @@ from ticdc_emit.routing.filter_rules import (
     Verdict,
     failure,
     is_rename_of_many,
-    is_replicated_kind,
     renamed_into,
 )
 from ticdc_emit.schema.events import DdlEvent
@@ -116,7 +115,7 @@ class StoreDdlFilter:
         """
         if event.action == "flashback schema":
             self._unknown.add(to_lower(event.schema))
-        elif self._unknown and is_replicated_kind(event):
+        elif self._unknown and self._rules.replicates(event):
             before = event.pre_table_info
             for schema in (event.schema, before.schema if before is not None else event.schema):
                 if to_lower(schema) in self._unknown:
@@ -124,7 +123,7 @@ class StoreDdlFilter:
                     raise failure(event, message, "ErrSnapshotSchemaNotFound", "Leave out what is done in it")
 
     def _one(self, event: DdlEvent, ignored: str | None) -> Verdict:
-        if not is_replicated_kind(event):
+        if not self._rules.replicates(event):
             return Verdict.discarded(event, KIND)
         info = event.table_info
         if info is None:

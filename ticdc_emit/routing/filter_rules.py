@@ -17,7 +17,7 @@ from typing import Literal
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import ChangefeedConfig, EventFilter
 from ticdc_emit.config.document import refused, warn_of_option
-from ticdc_emit.config.filters import EVENT_TYPES
+from ticdc_emit.config.filters import EVENT_TYPES, STATEMENT_EVENTS
 from ticdc_emit.config.switches import FilterSwitches
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.regexp import GoRegexp, GoRegexpError, compile_regexp
@@ -25,13 +25,15 @@ from ticdc_emit.routing.table_filter import TableFilter
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.actions import ACTIONS
+from ticdc_emit.sql.nodes.statements import RenameTables
+from ticdc_emit.sql.script import parse_ddl
 from ticdc_emit.sql.words import to_lower
 
 _EVERYTHING = ("*.*",)
 _SYSTEM = frozenset(
     {
         *("mysql", "sys", "information_schema", "performance_schema", "metrics_schema", "inspection_schema"),
-        *("dm_heartbeat", "tidb_cdc", "lightning_task_info", "workload_schema"),
+        *("dm_heartbeat", "tidb_cdc"),
     }
 )
 
@@ -56,10 +58,11 @@ class EventRule:
     text: GoRegexp | None
     config: EventFilter
 
-    def ignored_by(self, action: str, query: str) -> str | None:
-        """Return the option that ignores a DDL job of a matching table; ``None`` if it is not ignored."""
-        event = EVENT_TYPES[action]
-        if event in self.types or "all ddl" in self.types or ("alter table" in self.types and action in _ALTERS):
+    def ignored_by(self, kinds: frozenset[str], query: str) -> str | None:
+        """Return the option that ignores a DDL job of a matching table; ``None`` if it is not ignored. ``kinds``: its
+        names in ``ignore-event``.
+        """
+        if kinds & self.types:
             return f"{self.name}.ignore-event"
         if self.text is not None and query and self.text.search(query):
             return f"{self.name}.ignore-sql"
@@ -98,6 +101,9 @@ class EventFilters:
 
         Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC fails: a foreign key of a table that a filter matches.
         """
+        kinds = self._kinds(action, query)
+        if not kinds:
+            return None
         for rule in self.rules:
             matches = rule.tables.matches(schema, table) if table else rule.tables.matches_schema(schema)
             if not matches:
@@ -109,10 +115,21 @@ class EventFilters:
                     statement=query,
                     table=f"{schema}.{table}",
                 )
-            rule_name = rule.ignored_by(action, query)
+            rule_name = rule.ignored_by(kinds, query)
             if rule_name is not None:
                 return rule_name
         return None
+
+    def _kinds(self, action: str, query: str) -> frozenset[str]:
+        """Return the names of a DDL job in ``ignore-event``; none for one that no event filter finds."""
+        event = EVENT_TYPES[action]
+        if self.switches.event_kinds == "by-action":
+            return frozenset({event, "all ddl", "alter table" if action in _ALTERS else event})
+        if action == "recover table":
+            return frozenset()
+        if event not in STATEMENT_EVENTS or (action == "rename table" and not is_rename_statement(query)):
+            event = "alter database" if action == "modify schema charset and collate" else "alter table"
+        return frozenset({event, "all ddl"})
 
     def ignored_kinds(self, schema: str, table: str) -> dict[Op, str]:
         """Return the kinds of a table's row changes that are ignored whatever their values, with the name of the filter
@@ -146,16 +163,15 @@ def _bad_pattern(entry: EventFilter, index: int, fault: GoRegexpError) -> Config
 class FilterRules:
     """All rules of a changefeed: for tables, events and transactions (``start_ts``).
 
-    ``forced``: tables without a handle key are replicated. ``virtual_keys``: whether a unique key over virtual columns
-    is a handle key.
+    ``forced``: tables without a handle key are replicated.
     """
 
     tables: TableFilter
     events: EventFilters
     start_ts: frozenset[int]
     forced: bool
-    virtual_keys: bool
     bdr_mode: bool
+    switches: FilterSwitches
 
     @classmethod
     def of(cls, config: ChangefeedConfig) -> FilterRules:
@@ -168,17 +184,20 @@ class FilterRules:
             EventFilters.of(config),
             frozenset(config.filter.ignore_txn_start_ts),
             config.force_replicate,
-            config.release.filtering.virtual_keys == "accepted",
             config.bdr_mode,
+            config.release.filtering,
         )
 
     def has_table(self, schema: str, table: str) -> bool:
         """Return whether the rules accept a table (or view)."""
-        return to_lower(schema) not in _SYSTEM and self.tables.matches(schema, table)
+        return not self._is_system(schema) and self.tables.matches(schema, table)
 
     def has_schema(self, schema: str) -> bool:
         """Return whether the DDL of a database is replicated."""
-        return to_lower(schema) not in _SYSTEM and self.tables.matches_schema(schema)
+        return not self._is_system(schema) and self.tables.matches_schema(schema)
+
+    def _is_system(self, schema: str) -> bool:
+        return to_lower(schema) in _SYSTEM or to_lower(schema) in self.switches.system_schemas
 
     def has(self, info: TableInfo) -> bool:
         """Return whether the rules accept a table."""
@@ -191,19 +210,33 @@ class FilterRules:
         """
         if self.forced or info.is_view or info.whole_handle_key:
             return True
-        return self.virtual_keys and bool(info.tidb_primary_key)
+        return self.switches.virtual_keys == "accepted" and bool(info.tidb_primary_key)
+
+    def replicates(self, event: DdlEvent) -> bool:
+        """Return whether TiCDC replicates this kind of DDL at all."""
+        return bool(ACTIONS[event.action].event) and event.action not in self.switches.ddl_left_out
+
+    def finds_by_old_name(self, event: DdlEvent) -> bool:
+        """Return whether event filters find a RENAME by its old name."""
+        by_statement = self.switches.event_kinds == "by-statement"
+        return self.switches.rename_names == "old" and (not by_statement or is_rename_statement(_searched(event)))
 
     def ignored_by(self, event: DdlEvent, info: TableInfo | None) -> str | None:
         """Return the event filter that ignores the event, by the name of ``info`` (``None``: of its database)."""
-        text = event.filter_text or event.query
+        text = _searched(event)
         if info is None:
             return self.events.ignored_by(event.schema, "", event.action, text)
         return self.events.ignored_by(info.schema, info.name, event.action, text)
 
 
-def is_replicated_kind(event: DdlEvent) -> bool:
-    """Return whether TiCDC replicates this kind of DDL at all."""
-    return bool(ACTIONS[event.action].event)
+def _searched(event: DdlEvent) -> str:
+    """Return the text of a DDL that event filters see."""
+    return event.filter_text or event.query
+
+
+def is_rename_statement(query: str) -> bool:
+    """Return whether a text is RENAME TABLE, not ALTER TABLE ... RENAME."""
+    return isinstance(parse_ddl(query), RenameTables)
 
 
 Result = Literal["sent", "ignored", "discarded"]

@@ -328,3 +328,95 @@ def test_next_takes_the_old_name_of_a_rename_as_it_is_written() -> None:
     assert Feed("next", rules, CREATE.format("Keep"), **{"case-sensitive": True}).run("rename table Keep to b") == [
         "sent"
     ]
+
+
+@pytest.mark.parametrize(("release", "result"), [("classic-8.5.3", "discarded"), ("classic-8.5.4", "sent")])
+def test_foreign_keys_by_release(release: str, result: str) -> None:
+    feed = Feed(release, {})
+    feed.run(CREATE.format("keep1"), "create table keep2 (id int primary key, v int, key (v))")
+    statements = "alter table keep2 add constraint f foreign key (v) references keep1 (id)", "drop foreign key f"
+    assert feed.run(statements[0], f"alter table keep2 {statements[1]}") == [result, result]
+    filtered = {"event-filters": [{"matcher": ["*.*"], "ignore-event": ["add foreign key"]}]}
+    if result == "sent":
+        Feed(release, filtered)
+    else:
+        with pytest.raises(ConfigError, match="invalid ignore event type: 'add foreign key'"):
+            Feed(release, filtered)
+
+
+@pytest.mark.parametrize(
+    ("release", "results"),
+    [
+        ("classic-8.1.2", ["sent", "sent", "discarded"]),
+        ("classic-8.5.0", ["discarded", "sent", "discarded"]),
+        ("classic", ["discarded", "discarded", "discarded"]),
+        ("next-8.5.4", ["discarded", "discarded", "discarded"]),
+    ],
+)
+def test_system_databases_by_release(release: str, results: list[str]) -> None:
+    names = "Lightning_Task_Info", "workload_schema", "TiDB_CDC"
+    assert Feed(release, {}).run(*(f"create database {name}" for name in names)) == results
+
+
+@pytest.mark.parametrize("release", ["classic-7.1.6", "classic-8.1.2", "classic-8.5.3"])
+def test_older_releases_apply_the_ddl_of_an_ignored_transaction(release: str) -> None:
+    feed = Feed(release, {"ignore-txn-start-ts": [9, 19]})
+    statements = CREATE.format("keep1"), "rename table keep1 to keep2", "alter table keep2 add column w int"
+    assert feed.run(*statements) == ["ignored", "ignored", "sent"]
+    assert feed.replication.filtered_ddl == {"ignore-txn-start-ts": 2}
+    assert not feed.left_out("keep2")
+    with pytest.raises(DdlError, match="whose creation it discarded"):
+        Feed("classic-8.5.4", {"ignore-txn-start-ts": [9]}).run(statements[0], "alter table keep1 add column w int")
+
+
+@pytest.mark.parametrize("release", ["classic-8.1.2", "classic-8.5.0", "classic-8.5.1"])
+def test_the_name_by_which_an_event_filter_finds_a_rename(release: str) -> None:
+    by_new_name = {"matcher": ["test.new"], "ignore-event": ["rename table"]}
+    feed = Feed(release, {"event-filters": [by_new_name]})
+    result = "sent" if release == "classic-8.5.1" else "ignored"
+    assert feed.run(CREATE.format("old"), "rename table old to new") == ["sent", result]
+
+
+def test_in_7_5_event_filters_know_statements_only() -> None:
+    events = {"matcher": ["test.keep*"], "ignore-event": ["alter table"], "ignore-sql": ["t100"]}
+    feed = Feed("classic-7.5.7", {"event-filters": [events]})
+    parted = (
+        "create table keep1 (id int primary key, v int) partition by range (id) (partition p0 values less than (9))"
+    )
+    assert feed.run(parted) == ["sent"]
+    statements = {
+        "create index i on keep1 (v)": "ignored",
+        "drop index i on keep1": "ignored",
+        "alter table keep1 add column w int": "ignored",
+        "alter table keep1 add partition (partition p1 values less than (19))": "sent",
+        "alter table keep1 truncate partition p1": "sent",
+        "alter table keep1 drop partition p1": "sent",
+        "alter table keep1 rename to keep2": "ignored",
+        "/* by statement */ rename table keep2 to keep3": "sent",
+        "truncate table keep3": "sent",
+        "drop table keep3": "sent",
+        "create table keep4 (id int primary key) comment 't100'": "ignored",
+    }
+    assert {statement: feed.run(statement)[0] for statement in statements} == statements
+    with pytest.raises(ConfigError, match="invalid ignore event type: 'create index'"):
+        Feed("classic-7.5.7", {"event-filters": [{"matcher": ["*.*"], "ignore-event": ["create index"]}]})
+
+
+def test_in_7_5_a_rename_by_alter_table_is_found_by_its_new_name() -> None:
+    events = {"matcher": ["test.new"], "ignore-event": ["all ddl"]}
+    feed = Feed("classic-7.5.7", {"event-filters": [events]})
+    statements = (
+        CREATE.format("old"),
+        "rename table old to new",
+        "rename table new to old",
+        "alter table old rename new",
+    )
+    assert feed.run(*statements) == ["sent", "sent", "ignored", "ignored"]
+
+
+def test_in_7_1_partitioning_is_not_sent_and_its_rows_are_left_out() -> None:
+    feed = Feed("classic-7.1.6", {})
+    parted = "alter table keep1 partition by hash (id) partitions 2"
+    assert feed.run(CREATE.format("keep1"), parted) == ["sent", "discarded"]
+    assert feed.left_out("keep1") == [(20, None, "not a replicated kind of DDL")]
+    assert Feed("classic-7.5.7", {}).run(CREATE.format("keep1"), parted) == ["sent", "sent"]
