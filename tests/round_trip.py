@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, TypeAlias
 
 import hypothesis
@@ -25,6 +26,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Protocol
+from ticdc_emit.config.switches import DebeziumSwitches
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.registry.base import MemoryRegistry
@@ -57,6 +59,7 @@ def kinds_of(release: str) -> list[str]:
 NEXT_OPTIONS = {"avro": "avro-include-before-value", "debezium": "debezium-include-start-ts"}
 """The options of the next lineage that are drawn, by protocol."""
 
+_FIRST_TIMESTAMP = "1970-01-01 00:00:01"
 _SIGNED_ZEROS = frozenset({"float", "double", "vector"})
 
 _Carried: TypeAlias = Callable[[Column, "str | None"], "str | None"]
@@ -80,7 +83,8 @@ class RoundTrip:
         catalog, debezium = self.history.catalog(), "protocol=debezium" in self.feed.sink_uri
         if not debezium:
             return TableFold(catalog, self.history.time_zone).follow(self.history.rows, self.history.ddl)
-        carried = _in_debezium_avro if "protocol=debezium-avro" in self.feed.sink_uri else _in_debezium
+        config = self.config()
+        carried = partial(_in_debezium, config.release.debezium, config.codec.protocol is Protocol.DEBEZIUM_AVRO)
         fold = _DebeziumFold(catalog, self.history.time_zone, carried)
         return _as_debezium(fold.follow(self.history.rows, self.history.ddl), catalog.tables(), carried)
 
@@ -157,8 +161,8 @@ def _shows_deletes(feed: FeedOptions, history: History) -> bool:
 
 def follows_ddl(feed: FeedOptions) -> bool:
     """Return whether a consumer can tell which rows come before a DDL: by commit_ts, or by their only partition."""
-    if "protocol=avro" in feed.sink_uri or "protocol=debezium-avro" in feed.sink_uri:
-        return False  # which does not send DDL to be followed
+    if not feed.load().codec.sends_ddl:
+        return False
     if (
         "protocol=simple" in feed.sink_uri
         or "protocol=open" in feed.sink_uri
@@ -224,20 +228,18 @@ def _as_debezium(tables: Tables, versions: Iterable[TableInfo], carried: _Carrie
     return found
 
 
-def _in_debezium(column: Column, text: str | None) -> str | None:
+def _in_debezium(switches: DebeziumSwitches, avro: bool, column: Column, text: str | None) -> str | None:
     if text is None:
         return None
     if column.type is MySQLType.NEWDECIMAL:
-        return f"{Decimal(repr(float(text))):.{max(column.decimal, 0)}f}"
-    if column.type is MySQLType.TIMESTAMP and text < "1970-01-01 00:00:01":  # by the clocks of the changefeed's zone
+        return text if avro else f"{Decimal(repr(float(text))):.{max(column.decimal, 0)}f}"
+    # by the clocks of the changefeed's zone
+    if column.type is MySQLType.TIMESTAMP and text < _FIRST_TIMESTAMP and switches.early_timestamps == "epoch":
         return "0000-00-00 00:00:00.000000"[: len(text)]
-    if column.type in (MySQLType.DATE, MySQLType.DATETIME) and text < "0100":
+    short = switches.short_years == "completed" and text < "0100"
+    if column.type in (MySQLType.DATE, MySQLType.DATETIME) and short:
         return ("20" if text < "0070" else "19") + text[2:]
     return text
-
-
-def _in_debezium_avro(column: Column, text: str | None) -> str | None:
-    return text if column.type is MySQLType.NEWDECIMAL else _in_debezium(column, text)
 
 
 def run(kind: str, release: str, examples: int, seed: int, figures: Counter[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -50,6 +51,32 @@ def test_the_reference_consumer_ends_where_it_must(name: str, protocol: str, rel
     assert case.check(consumer.tables) == []
     assert consumer.tables == case.expected
     assert any(case.expected.values())
+
+
+NEED_DDL = {"repeated-watermark", "slow-partition"}
+ROWS_ALONE = [
+    kind.name
+    for kind in scenarios()
+    if "debezium" in kind.protocols and kind.name not in NEED_DDL and not kind.make(random.Random(1)).history.ddl
+]
+
+
+@pytest.mark.parametrize("name", ROWS_ALONE)
+def test_a_release_that_sends_only_rows_has_the_scenarios_without_ddl(name: str) -> None:
+    case = made(name, "debezium", "classic-8.1.2")
+    consumer = case.consumer()
+    consumer.take_all(case.messages)
+    consumer.finish()
+    assert consumer.tables == case.expected
+
+
+@pytest.mark.parametrize(
+    "name", [kind.name for kind in scenarios() if "debezium" in kind.protocols and kind.name not in ROWS_ALONE]
+)
+def test_a_release_that_sends_only_rows_lacks_the_others(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} needs DDL or watermarks, which classic-8.5.7 does not") as refused:
+        made(name, "debezium", "classic-8.5.7")
+    assert refused.value.remedy.startswith("Use the release classic,")
 
 
 # -- what a naive one does --------------------------------------------------------------------------------------------

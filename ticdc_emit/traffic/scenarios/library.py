@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from urllib.parse import urlencode
 
-from ticdc_emit.config import ChangefeedConfig, Release, load_changefeed
+from ticdc_emit.config import RELEASES, ChangefeedConfig, Release, load_changefeed
 from ticdc_emit.config.protocols import form_of, parse_protocol_name, protocol_parameters
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError
@@ -21,7 +21,7 @@ from ticdc_emit.traffic.expected_tables import TableFold, Tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.deliveries import DELIVERIES
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
-from ticdc_emit.traffic.scenarios.model import Scenario, ScenarioKind, Script
+from ticdc_emit.traffic.scenarios.model import WITH_DDL, Scenario, ScenarioKind, Script
 from ticdc_emit.traffic.scenarios.rows import ROWS
 from ticdc_emit.traffic.scenarios.schema_changes import SCHEMA_CHANGES
 
@@ -54,7 +54,8 @@ def scenario(
     default topic. ``registry``: where Avro's schemas are registered, default: a registry in memory;
     ``schema_registry``: its URL, for readers of the configuration.
 
-    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name and for a protocol that the scenario lacks,
+    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name, for a protocol that the scenario lacks, and for
+    a release that does not send the scenario's DDL or watermarks in the protocol,
     :class:`~ticdc_emit.errors.MissingDependencyError` if the scenario needs the extra ``registry``.
     """
     kind = _BY_NAME.get(name)
@@ -74,6 +75,12 @@ def scenario(
     script = kind.make(random.Random(f"{name} {seed}"))
     history = script.history
     uri, config = _load_feed(chosen, topic, script, release=release, schema_registry=schema_registry)
+    if config.codec.rows_only and (history.ddl or kind.protocols == WITH_DDL):
+        raise ConfigError(
+            f"the scenario {name} needs DDL or watermarks, which {config.release.name} does not send in {chosen}",
+            remedy=f"Use the release {_sending(config)}, or another protocol",
+            option="release",
+        )
     refusing = script.sent is not None
     recorded = RecordingRegistry(registry or (BackwardRegistry() if refusing else MemoryRegistry()))
     sent = script.sent or history
@@ -131,6 +138,12 @@ def _load_feed(
         time_zone=script.history.time_zone,
         schema_registry=registry,
     )
+
+
+def _sending(config: ChangefeedConfig) -> str:
+    """Return the first release that sends all of a protocol's messages."""
+    protocol = config.codec.protocol
+    return next(name for name in protocol.releases if protocol.value not in RELEASES[name].options.rows_only)
 
 
 class RecordingRegistry:
