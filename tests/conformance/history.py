@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ticdc_emit.errors import SchemaError, UnknownTableError
+from ticdc_emit.pipeline.ddl import ddl_texts
 from ticdc_emit.routing.replication import TableHistory
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.ddl_texts import DdlTexts
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.store import AssignedIds
@@ -71,7 +71,7 @@ class CaseHistory:
 
     def _apply(self, catalog: Catalog, case: Case) -> None:
         release = case.release
-        texts = DdlTexts(release.ddl.built_texts, release.filtering.ignored_text, restored=False)
+        texts = ddl_texts(release, restored=False)
         for indexes in _jobs(case):
             parts = [case.events[index] for index in indexes]
             ids = [given for each in parts if (given := _ids(each)) is not None]

@@ -316,7 +316,7 @@ NEXT_8_5_6 = NEXT_8_5_7.but(
     options=dict(unknown=_NEWEST_OPTIONS | {"target-schema", "target-table"}),  # C#5300
     canal_json=dict(empty_mysql_type="object"),
     avro=dict(keyed_deletes=_DELETES),  # C#5302
-    ddl=dict(view_texts="given"),  # C#5317, C#5316
+    ddl=dict(view_texts="given", partition_names="stripped"),  # C#5317, C#5316
 )
 NEXT_8_5_5 = NEXT_8_5_6.but(
     "next-8.5.5",

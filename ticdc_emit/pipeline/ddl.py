@@ -63,13 +63,19 @@ def ddl_statements(ddl: Iterable[tuple[Any, ...]], database: str) -> tuple[DdlSt
     return tuple(statements)
 
 
+def ddl_texts(release: Release, *, restored: bool) -> DdlTexts:
+    """Return the texts of a release. Without ``restored``, every text stays as given."""
+    filtered, ddl = release.filtering.ignored_text, release.ddl
+    views, names, partitions = ddl.view_texts, ddl.quoted_names, ddl.partition_names
+    return DdlTexts(ddl.built_texts, filtered, views, names, partitions, restored=restored)
+
+
 class SentDdl:
     """Which DDL events one changefeed sends, and with which text."""
 
     def __init__(self, config: ChangefeedConfig) -> None:
-        built, filtered = config.release.ddl.built_texts, config.release.filtering.ignored_text
         self._bdr_role = config.bdr_role
-        self._texts = DdlTexts(built, filtered, restored=config.ddl_text == "restored")
+        self._texts = ddl_texts(config.release, restored=config.ddl_text == "restored")
 
     def verdicts(
         self, replication: Replication, events: Iterable[DdlEvent], commit_ts: int, bdr_role: str | None = None

@@ -32,13 +32,25 @@ _NEW_TABLES = ("create table", "create tables", "recover table")
 
 
 class DdlTexts:
-    """``built`` and ``filtered``: switches of the lineage. Without ``restored``, every text stays as given."""
+    """``built``, ``filtered``, ``views``, ``names`` and ``partitions``: switches of the release. Without ``restored``,
+    every text stays as given.
+    """
 
     def __init__(
-        self, built: Literal["by-owner", "by-store"], filtered: Literal["given", "restored"], *, restored: bool
+        self,
+        built: Literal["by-owner", "by-store"],
+        filtered: Literal["given", "restored"],
+        views: Literal["given", "stored"],
+        names: Literal["doubled", "as-given"],
+        partitions: Literal["kept", "stripped"],
+        *,
+        restored: bool,
     ) -> None:
         self._by_store = built == "by-store"
         self._filters_restored = filtered == "restored"
+        self._stores_views = views == "stored"
+        self._doubles_backquotes = names == "doubled"
+        self._strips_partitions = partitions == "stripped"
         self._restored = restored
 
     def seen(self, event: DdlEvent) -> DdlEvent:
@@ -100,7 +112,7 @@ class DdlTexts:
         if not self._filters_restored:
             return self._built(event, given)
         if given.renames:  # the text of the whole job
-            return "".join(f"RENAME TABLE {quoted(*old)} TO {quoted(*new)};" for old, new in given.renames)
+            return "".join(f"RENAME TABLE {self._name(*old)} TO {self._name(*new)};" for old, new in given.renames)
         if given.batch:
             return ";".join(text for part in given.batch for text in restored_statements(part, given.sql_mode, _UTF8))
         return self._text(event, given)
@@ -166,10 +178,13 @@ class DdlTexts:
 
     def _stored(self, event: DdlEvent, given: GivenText) -> str:
         if kind := _DROPS.get(event.action):
-            return f"DROP {kind} {quoted(event.schema, event.table)}"
+            return f"DROP {kind} {self._name(event.schema, event.table)}"
         if event.action == "rename table":
             new = given.renames[given.part][1] if given.renames else (event.schema, event.table)
-            names = f"{quoted(*given.renamed_as)} TO {quoted(*new)}"
+            names = f"{self._name(*given.renamed_as)} TO {self._name(*new)}"
+            if given.several and not self._doubles_backquotes and "`" in "".join((*given.renamed_as, *new)):
+                message = "the release does not escape a backquote in several renames, and cannot read its own text"
+                raise DdlError(message, statement=event.query, remedy="Rename this table in a statement of its own")
             return f"RENAME TABLE {names}{';' if given.several else ''}"
         text = self._printed(event, given)
         if given.batch:  # split for the rules and for the events
@@ -177,13 +192,19 @@ class DdlTexts:
                 text = restored_statements(text, "", _UTF8)[0]
             return text + ";"
         if event.action == "exchange partition" and event.pre_table_info is not None:
-            other = quoted(event.pre_table_info.schema, event.pre_table_info.name)
-            exchange, table = _exchange_of(text), quoted(event.schema, event.table)
+            other = self._name(event.pre_table_info.schema, event.pre_table_info.name)
+            exchange, table = _exchange_of(text), self._name(event.schema, event.table)
+            partition = exchange.partition.replace("`", "") if self._strips_partitions else exchange.partition
             without = "" if exchange.validate else " WITHOUT VALIDATION"
-            return f"ALTER TABLE {table} {_EXCHANGE} {quoted(exchange.partition)} WITH TABLE {other}{without}"
+            return f"ALTER TABLE {table} {_EXCHANGE} {quoted(partition)} WITH TABLE {other}{without}"
+        if not self._stores_views:
+            return text
         if event.action == "create table" and _LIKE.match(text):
             return self._like(text, event, given)
         return self._view(text, event, given) if event.action == "create view" else text
+
+    def _name(self, *parts: str) -> str:
+        return quoted(*parts) if self._doubles_backquotes else ".".join(f"`{part}`" for part in parts)
 
     @staticmethod
     def _like(text: str, event: DdlEvent, given: GivenText) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from ticdc_emit.config import Release
 from ticdc_emit.errors import DdlError
+from ticdc_emit.pipeline.ddl import ddl_texts
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.ddl_texts import DdlTexts
 from ticdc_emit.schema.events import DdlEvent
@@ -57,7 +58,7 @@ def test_what_is_no_batch_changes_nothing(query: str) -> None:
 
 def texts_of(lineage: str, *, restored: bool = True) -> DdlTexts:
     release = Release.parse(lineage)
-    return DdlTexts(release.ddl.built_texts, release.filtering.ignored_text, restored=restored)
+    return ddl_texts(release, restored=restored)
 
 
 TTL = "/*T![ttl] TTL = `d` + INTERVAL 1 DAY */ /*T![ttl] TTL_ENABLE = 'OFF' */"

@@ -9,6 +9,7 @@ import pytest
 from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.config import Release
 from ticdc_emit.errors import ConfigError, DdlError, UnprintableDdlError
+from ticdc_emit.pipeline.ddl import ddl_texts
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.ddl_texts import DdlTexts
 
@@ -22,7 +23,7 @@ BEFORE = (
 
 def rules_of(lineage: str, *, restored: bool = True) -> DdlTexts:
     release = Release.parse(lineage)
-    return DdlTexts(release.ddl.built_texts, release.filtering.ignored_text, restored=restored)
+    return ddl_texts(release, restored=restored)
 
 
 def catalog_of(lineage: str, *before: str) -> Catalog:
@@ -226,3 +227,40 @@ def test_the_schema_store_knows_views_by_their_names_in_lower_case() -> None:
     ((table, sql),) = names_in_next("create table test.t (id int primary key)", "create view V1 as select 1 as a")
     assert table == "v1"
     assert "VIEW `V1`" in sql
+
+
+LIKE, VIEW = "create table two.c like a", "create view two.w as select id from a"
+
+
+@pytest.mark.parametrize("release", ["next-8.5.4", "next-8.5.6", "next-26.3.4"])
+def test_releases_that_send_views_and_likes_as_given(release: str) -> None:
+    assert texts(LIKE, release) == ["CREATE TABLE `two`.`c` LIKE `a`"]
+    (view,) = texts(VIEW, release)
+    assert view.endswith("VIEW `two`.`w` AS SELECT `id` FROM `a`")
+    assert texts(LIKE, "next-8.5.7") == ["CREATE TABLE `two`.`c` LIKE `test`.`a`"]
+    assert texts(VIEW, "next-8.5.7")[0].endswith("AS SELECT `id` AS `id` FROM `test`.`a`")
+
+
+@pytest.mark.parametrize(("release", "name"), [("next-8.5.5", "x`y"), ("next-8.5.6", "x``y"), ("next-26.3.4", "x``y")])
+def test_backticks_in_texts_of_the_schema_store(release: str, name: str) -> None:
+    table = "create table `x``y` (id int primary key, v int)"
+    parted = f"{table} partition by range (id) (partition `p``0` values less than (9))"
+    exchange = "alter table `x``y` exchange partition `p``0` with table a"
+    for query, text in (
+        ("drop table `x``y`", f"DROP TABLE `test`.`{name}`"),
+        ("rename table `x``y` to c", f"RENAME TABLE `test`.`{name}` TO `test`.`c`"),
+        ("rename table a to `x``z`", f"RENAME TABLE `test`.`a` TO `test`.`{name[:-1]}z`"),
+    ):
+        assert texts(query, release, table) == [text]
+    partition = "p``0" if release == "next-26.3.4" else "p0"
+    assert texts(exchange, release, parted) == [
+        f"ALTER TABLE `test`.`{name}` EXCHANGE PARTITION `{partition}` WITH TABLE `test`.`a`"
+    ]
+
+
+def test_several_renames_with_a_backtick_stop_the_release_that_does_not_double_it() -> None:
+    renames = "rename table a to `x``y`, `B b` to c"
+    assert texts(renames, "next-8.5.6")[0] == "RENAME TABLE `test`.`a` TO `test`.`x``y`;"
+    with pytest.raises(DdlError, match="cannot read its own text") as stopped:
+        texts(renames, "next-8.5.5")
+    assert "statement of its own" in stopped.value.remedy
