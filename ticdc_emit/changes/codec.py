@@ -191,6 +191,12 @@ class RegisteredRows(RowEncoder, Protocol):
         """
         ...
 
+    def stand_in(self, part: str) -> tuple[str, str] | None:
+        """Return another part of the same subject, with its schema, which serves for this part if it was registered
+        before; ``None`` if there is none.
+        """
+        ...
+
     def subject(self, topic: str, part: str) -> str:
         """Return the subject under which the schema of a part is registered."""
         ...

@@ -31,6 +31,7 @@ from ticdc_emit.columnar.value_errors import (
     value_remedy,
 )
 from ticdc_emit.columnar.values import Rendering, accept
+from ticdc_emit.config.switches import Defect
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, RowError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import FLOAT_TYPES, MySQLType
@@ -212,6 +213,13 @@ class Image:
         if self.positions is None:
             return error(0)
         return RowError.first(self.positions.take(pa.array(rows)).to_pylist(), error)
+
+    def defect(self, rows: npt.NDArray[np.int64], defect: Defect, column: Column | None = None) -> RowError:
+        """Return the error of the first of these rows, at which the release has a defect."""
+        name = None if column is None else column.name
+        return self.refused(
+            rows, lambda n: defect.error(table=self.table.full_name, column=name, row=self.row_key(int(rows[n])))
+        )
 
     def take(self, rows: pa.Array) -> Image:
         """Return the image of some rows, which errors name by the same keys and places."""

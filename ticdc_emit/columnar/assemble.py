@@ -227,7 +227,7 @@ class ObjectLayout:
 
     @property
     def _end(self) -> bytes:
-        return self._behind(-1) + b"}" if self.names else b"{}"
+        return (b"" if self.names else b"{") + self._behind(-1) + b"}"
 
     @cached_property
     def _seams(self) -> tuple[_Seam, ...]:

@@ -91,9 +91,10 @@ class AvroSwitches:
     """When TiCDC registers a table's schemas again: after each DDL, or only after one that changes the table's
     definition.
     """
-    deleted_value: Literal["none", "commit-ts", "key-record"] = "none"
-    """With ``avro-enable-watermark``, the value of a delete: none, a byte 3 and its commit_ts, or a record of the value
-    schema in which only the key columns are filled.
+    deleted_value: Literal["none", "commit-ts"] | Defect = "none"
+    """With ``avro-enable-watermark``, the value of a delete: none, a byte 3 and its commit_ts, or (``Defect``) a record
+    of its key, in the schema of the table's values with the DEFAULT of each other column. If a delete is the first row
+    of a version of the table, that schema has only the columns of the key, also for the rows after it.
     """
     keyed_deletes: Defect | None = None
     """A DELETE of a table that has keys."""

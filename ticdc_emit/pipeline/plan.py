@@ -34,6 +34,7 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.pipeline.large_messages import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
+from ticdc_emit.protocols.schema_texts import RowsWithHeaders
 from ticdc_emit.routing.filter_rules import KEYLESS, EventFilters
 from ticdc_emit.routing.partitions import PartitionRule, partition_of, table_hash
 from ticdc_emit.routing.replication import (
@@ -144,7 +145,9 @@ class TablePlan:
     @cached_property
     def encoding_shape(self) -> Hashable:
         """What tables have in common whose rows can be encoded together (``changes.model``): of one version."""
-        return encoding_shape(self.newest)
+        encoder = next(each for each in reversed(self.encoders) if each is not None)
+        shape = encoding_shape(encoder.table)
+        return (shape, encoder.shape) if isinstance(encoder, RowsWithHeaders) else shape
 
     @cached_property
     def key_shape(self) -> Hashable | None:

@@ -85,11 +85,14 @@ class Registrar:
 
     def _with_headers(self, encoder: RegisteredRows, op: Op, topic: str) -> RegisteredRows:
         info = encoder.table
+        stamp, named = self._stamp(info), encoder.names_records
         headers, borrowed = {}, set()
         for part, schema in encoder.schemas(op).items():
-            subject = encoder.subject(topic, part)
+            subject, other = encoder.subject(topic, part), encoder.stand_in(part)
+            if other is not None and self._cache.serves(subject, stamp, other[1], named=named):
+                part, schema = other
             try:
-                headers[part] = self._cache.header(subject, self._stamp(info), schema, named=encoder.names_records)
+                headers[part] = self._cache.header(subject, stamp, schema, named=named)
             except RegistryError as fault:
                 fault.context["table"] = info.full_name
                 raise

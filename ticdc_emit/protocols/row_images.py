@@ -32,7 +32,8 @@ class Members:
     """The members that objects show. ``names``: of each, escaped, with quotes and colon.
 
     ``form`` names the rendering ``content``; ``around``: what opens and closes a value of a column that is not null.
-    Neither reads the name of a column. ``behind``: what stands behind every member; ``last``: behind the last one.
+    Neither reads the name of a column. ``behind``: what stands behind every member; ``last``: behind the last one,
+    or alone.
     """
 
     columns: tuple[Column, ...]
@@ -60,9 +61,8 @@ class Members:
     @cached_property
     def layout(self) -> ObjectLayout:
         """The object's constants."""
-        behind = [self.behind] * len(self.columns)
-        if behind:
-            behind[-1] += self.last
+        behind = [self.behind] * len(self.columns) or [b""]
+        behind[-1] += self.last
         return ObjectLayout(self.names, tuple(map(self.around, self.columns)), tuple(behind))
 
     @cached_property

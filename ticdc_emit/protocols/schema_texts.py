@@ -6,7 +6,7 @@ semantics 2.0.1 and 2.0.2 (Go's ``encoding/json``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -64,6 +64,15 @@ class RowsWithHeaders:
     def with_headers(self: _Rows, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> _Rows:
         """Return the encoder with these additional headers by part, some of them ``borrowed``."""
         return replace(self, headers={**self.headers, **headers}, borrowed=(self.borrowed - headers.keys()) | borrowed)
+
+    def stand_in(self, part: str) -> tuple[str, str] | None:
+        """Return the part whose schema serves for this part too, with that schema; ``None`` if there is none."""
+        return None
+
+    @property
+    def shape(self) -> Hashable:
+        """What the encoders of tables have in common, beside their columns, whose rows are encoded together."""
+        return None
 
     def header(self, part: str) -> bytes:
         """Return the header of a part; :class:`RegistryError` if its schema is not registered."""

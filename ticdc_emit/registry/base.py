@@ -106,7 +106,7 @@ class SubjectCache:
         """
         known = self._entries.get(subject)
         if known is not None and known.version == version:
-            if known.schema != schema and _fields(known.schema, named=named) != _fields(schema, named=named):
+            if not self.serves(subject, version, schema, named=named):
                 raise SharedSubjectError(
                     f"TiCDC would write rows of {_table(schema)} with the schema of {_table(known.schema)}, because "
                     "both have the same subject and version, as after RENAME TABLE or EXCHANGE PARTITION",
@@ -121,6 +121,13 @@ class SubjectCache:
             raise
         self._entries[subject] = _Entry(version, schema, header)
         return header
+
+    def serves(self, subject: str, version: int, schema: str, *, named: bool = True) -> bool:
+        """Return whether the subject's last header serves for messages of ``schema``, as its fields are the same."""
+        known = self._entries.get(subject)
+        if known is None or known.version != version:
+            return False
+        return known.schema == schema or _fields(known.schema, named=named) == _fields(schema, named=named)
 
     def holds(self, subject: str, schema: str) -> bool:
         """Return whether the subject's last header is that of this very text, names included."""

@@ -3,16 +3,20 @@
 In: the changes of one table version and the headers of its registered schemas (:class:`AvroRows`). Out: keys (the
 handle key's columns) and values, in the order of the schema, then the extension fields. The message of an update has
 only the after image; a delete has a key and a null value. With ``avro-include-before-value``, values end with the row
-before the change, which a delete has twice. Rule sources: semantics 2.1; reference ``pingcap/tiflow:
+before the change, which a delete has twice. Where a delete has a record of its key (``deleted_value``), the first row
+of a table version decides the schema of its values: all columns, or after a delete only those of the key, and then the
+values of inserts and updates have only these too. Rule sources: semantics 2.1; reference ``pingcap/tiflow:
 pkg/sink/codec/avro/avro.go``.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import struct
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import ClassVar, NamedTuple
 
@@ -33,6 +37,7 @@ from ticdc_emit.columnar.avro import (
     long_pieces,
     refuse_enum_zero,
     text_pieces,
+    zigzag_bytes,
 )
 from ticdc_emit.columnar.buffers import fixed_values
 from ticdc_emit.columnar.epochs import commit_times
@@ -41,7 +46,7 @@ from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, s
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
-from ticdc_emit.config.switches import AvroSwitches
+from ticdc_emit.config.switches import AvroSwitches, Defect
 from ticdc_emit.errors import SchemaError, SharedSubjectError
 from ticdc_emit.protocols.avro.schema import (
     BEFORE,
@@ -89,11 +94,17 @@ def avro_type(column: Column, options: CodecConfig) -> AvroType:
     )
 
 
-def branches(column: Column, kind: AvroType) -> Union | None:
+def branches(column: Column, kind: AvroType, switches: AvroSwitches) -> Union | None:
     """Return the union of a nullable column: a schema's default belongs to the first branch, and decimals have none."""
     if not column.nullable:
         return None
-    return Union.null_at(0 if column.default is None or kind == "decimal" else 1)
+    null_first = switches.null_default == "null-first" and _is_null_text(column, kind)
+    return Union.null_at(0 if column.default is None or kind == "decimal" or null_first else 1)
+
+
+def _is_null_text(column: Column, kind: AvroType) -> bool:
+    """Return whether the DEFAULT is a text that goavro reads as null."""
+    return kind == "string" and column.default in ("null", b"null")
 
 
 _INTEGER = re.compile(r"[-+]?[0-9]+", re.ASCII)
@@ -162,6 +173,10 @@ def key_columns(table: TableInfo, switches: AvroSwitches) -> tuple[Column, ...]:
 def value_columns(table: TableInfo, options: CodecConfig, switches: AvroSwitches) -> tuple[Column, ...]:
     """Return the columns of a value in its order: by column id with row checksums, so that readers can verify them."""
     columns = table.data_columns if switches.virtual_columns == "left-out" else table.shown_columns
+    return _ordered(columns, options)
+
+
+def _ordered(columns: tuple[Column, ...], options: CodecConfig) -> tuple[Column, ...]:
     return tuple(sorted(columns, key=lambda column: column.id)) if options.enable_row_checksum else columns
 
 
@@ -177,14 +192,13 @@ def key_schema(table: TableInfo, options: CodecConfig, switches: AvroSwitches) -
     return _record(table, key, (), options, switches)
 
 
-def value_schema(table: TableInfo, options: CodecConfig, switches: AvroSwitches) -> str:
-    """Return the schema of a table's values; :class:`SchemaError` for one that is not valid."""
+def value_schema(table: TableInfo, options: CodecConfig, switches: AvroSwitches, columns: Sequence[Column]) -> str:
+    """Return the schema of a table's values with these columns; :class:`SchemaError` for one that is not valid."""
     extra: tuple[tuple[str, str, str], ...] = ()
     if options.enable_tidb_extension:
         extra = EXTENSION_FIELDS + CHECKSUM_FIELDS if options.enable_row_checksum else EXTENSION_FIELDS
     elif options.avro_include_before_value:
         extra = EXTENSION_FIELDS[:1]
-    columns = value_columns(table, options, switches)
     before = (
         _record(table, columns, (), options, switches, suffix="_before") if options.avro_include_before_value else None
     )
@@ -193,7 +207,7 @@ def value_schema(table: TableInfo, options: CodecConfig, switches: AvroSwitches)
 
 def _record(
     table: TableInfo,
-    columns: Iterable[Column],
+    columns: Sequence[Column],
     extra: Iterable[tuple[str, str, str]],
     options: CodecConfig,
     switches: AvroSwitches,
@@ -201,7 +215,15 @@ def _record(
     before: str | None = None,
     suffix: str = "",
 ) -> str:
-    """Return a record's schema. ``before``: the schema of the previous row; ``suffix``: the end of its name."""
+    """Return a record's schema. ``before``: the schema of the previous row; ``suffix``: the end of its name.
+
+    Raises :class:`SchemaError`, and :class:`~ticdc_emit.errors.ReleaseDefectError` for a DEFAULT that TiCDC's library
+    misreads.
+    """
+    if switches.null_text_default is not None:
+        for column in columns:
+            if column.nullable and _is_null_text(column, avro_type(column, options)):
+                raise switches.null_text_default.error(table=table.full_name, column=column.name)
     fields: dict[str, str] = {}
     try:
         for column in columns:
@@ -233,7 +255,7 @@ def _field(column: Column, options: CodecConfig, switches: AvroSwitches) -> str:
     kind = avro_type(column, options)
     name, described, default = sanitize(column.name), _type(column, kind), default_text(column, kind, switches)
     if column.nullable:
-        union = branches(column, kind)
+        union = branches(column, kind, switches)
         ordered = f'["null",{described}]' if union is not None and union.null == 0 else f'[{described},"null"]'
         return f'{{"default":{default or "null"},"name":"{name}","type":{ordered}}}'
     shown = "" if default is None else f'"default":{default},'
@@ -259,6 +281,7 @@ def _tidb_type(column: Column) -> str:
 
 
 _FORM = "avro"
+_KEY_RECORD = "key record"  # the part of values whose schema has only the columns of the key
 _CELL = 128  # maximum bytes of a fixed-width value, also as decimal text
 _EXTENSION_BYTES = 128
 _OPERATIONS = {Op.INSERT: b"\x02c", Op.UPDATE: b"\x02u", Op.DELETE: b"\x02d"}
@@ -278,9 +301,12 @@ class AvroRows(RowsWithHeaders):
 
     options: CodecConfig
     switches: AvroSwitches
-    refuses_large: ClassVar[bool] = True
     registers_refused: ClassVar[bool] = True
     names_records: ClassVar[bool] = False
+
+    @property
+    def refuses_large(self) -> bool:
+        return self.switches.size_limit
 
     @property
     def reads_old(self) -> bool:
@@ -294,8 +320,14 @@ class AvroRows(RowsWithHeaders):
         return bool(key_columns(self.table, self.switches) or fails)
 
     def _has_value(self, op: Op) -> bool:
-        """Return whether messages of this kind have a value of a registered schema."""
+        """Return whether messages of this kind have the values of all columns, in a registered schema."""
         return op is not Op.DELETE or self.options.avro_include_before_value
+
+    @cached_property
+    def _deleted_records(self) -> Defect | None:
+        """How a record of the key fails, where it is the value of a delete."""
+        of_key = self._has_key and self.options.avro_enable_watermark and not self._has_value(Op.DELETE)
+        return self.switches.deleted_value if of_key and isinstance(self.switches.deleted_value, Defect) else None
 
     @cached_property
     def overhead(self) -> int:
@@ -311,37 +343,101 @@ class AvroRows(RowsWithHeaders):
     def _value(self) -> tuple[_Field, ...]:
         return self._fields(value_columns(self.table, self.options, self.switches))
 
+    @cached_property
+    def _key_record(self) -> tuple[_Field, ...]:
+        return self._fields(_ordered(key_columns(self.table, self.switches), self.options))
+
+    @cached_property
+    def _fillers(self) -> Mapping[str, bytes]:
+        """What a record of the key has in other columns, by name: their DEFAULT in the schema, if that has one."""
+        key = {shown.column.name for shown in self._key}
+        others = (shown for shown in self._value if shown.column.name not in key)
+        shown_defaults = {shown.column.name: self._filler(shown) for shown in others}
+        return {name: filler for name, filler in shown_defaults.items() if filler is not None}
+
+    def _filler(self, shown: _Field) -> bytes | None:
+        """Return a DEFAULT as goavro reads it from the schema: numbers as float64, bytes in base64."""
+        default = default_text(shown.column, shown.kind, self.switches)
+        if shown.union is not None and shown.union.null == 0:
+            return bytes([shown.union.null])
+        if default is None:
+            return None
+        value = json.loads(default)
+        if shown.kind == "float":
+            filler = struct.pack("<f", value)
+        elif shown.kind == "double":
+            filler = struct.pack("<d", value)
+        elif shown.kind in ("int", "long"):
+            whole = int(float(value))
+            filler = zigzag_bytes(whole if whole < _LONG_LIMIT else -_LONG_LIMIT)  # as on amd64
+        else:
+            text = value.encode()
+            filler = zigzag_bytes(len(text)) + text
+        return filler if shown.union is None else shown.union.lead + filler
+
     def _fields(self, columns: tuple[Column, ...]) -> tuple[_Field, ...]:
         kinds = [avro_type(column, self.options) for column in columns]
-        return tuple(_Field(c, kind, branches(c, kind)) for c, kind in zip(columns, kinds, strict=True))
+        return tuple(_Field(c, kind, branches(c, kind, self.switches)) for c, kind in zip(columns, kinds, strict=True))
 
     def schemas(self, op: Op) -> Mapping[str, str]:
         """Return the schema texts that messages of this kind refer to, by part, in the order of registration.
 
-        Reading the text of an invalid one raises :class:`~ticdc_emit.errors.SchemaError`.
+        Reading the text of an invalid one raises :class:`~ticdc_emit.errors.SchemaError` or
+        :class:`~ticdc_emit.errors.ReleaseDefectError`.
         """
         texts: dict[str, Callable[[], str]] = {}
         if self._has_key:
             texts["key"] = lambda: key_schema(self.table, self.options, self.switches)
         if self._has_value(op):
-            texts["value"] = lambda: value_schema(self.table, self.options, self.switches)
+            texts["value"] = partial(self._value_schema, "value")
+        elif self._deleted_records is not None:
+            texts[_KEY_RECORD] = partial(self._value_schema, _KEY_RECORD)
+        if self.switches.first_subject == "value":
+            texts = dict(reversed(texts.items()))
         return SchemaTexts(texts)
+
+    def _value_schema(self, part: str) -> str:
+        fields = self._value if part == "value" else self._key_record
+        return value_schema(self.table, self.options, self.switches, [shown.column for shown in fields])
+
+    def stand_in(self, part: str) -> tuple[str, str] | None:
+        """Return the other schema of values, with its part, where there are two."""
+        if part == "key" or self._deleted_records is None:
+            return None
+        other = _KEY_RECORD if part == "value" else "value"
+        return other, self._value_schema(other)
 
     def subject(self, topic: str, part: str) -> str:
         """Return the subject under which the schema of a part is registered; without the topic's dots, which have a
         meaning for connectors.
         """
-        return f"{topic.replace('.', '_')}-{part}"
+        return f"{topic.replace('.', '_')}-{'key' if part == 'key' else 'value'}"
+
+    def with_headers(self, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> AvroRows:
+        """Return the encoder with these additional headers by part. Values have one of their two schemas, the last."""
+        rows = super().with_headers(headers, borrowed)
+        if self._deleted_records is None:
+            return rows
+        replaced = {"value": _KEY_RECORD, _KEY_RECORD: "value"}
+        other = {replaced[part] for part in headers if part in replaced}
+        return replace(rows, headers={part: header for part, header in rows.headers.items() if part not in other})
+
+    @property
+    def shape(self) -> Hashable:
+        return _KEY_RECORD in self.headers
 
     def check(self, changes: Changes) -> None:
         """Refuse accepted values that Avro cannot represent.
 
-        Raises :class:`InvalidValueError` for the ENUM value 0, and for a TIMESTAMP without a checksum.
+        Raises :class:`InvalidValueError` for the ENUM value 0, and for a TIMESTAMP without a checksum;
+        :class:`~ticdc_emit.errors.ReleaseDefectError` for deletes.
         """
         has_value = self._has_value(changes.op)
-        if self.options.enable_row_checksum and has_value:
+        if not has_value:
+            self._refuse_deletes(changes)
+        if self.options.enable_row_checksum and (has_value or self._deleted_records is not None):
             _ = changes.checksums  # kept for the messages
-        if has_value:
+        if has_value and _KEY_RECORD not in self.headers:
             self._refuse_virtual(changes)
         images = [changes.current]
         if self.reads_old and changes.op is Op.UPDATE:
@@ -350,6 +446,17 @@ class AvroRows(RowsWithHeaders):
             if shown.column.type is MySQLType.ENUM and not shown.column.is_virtual:
                 for image in images:
                     refuse_values(image, shown.column, partial(refuse_enum_zero, shown.column))
+
+    def _refuse_deletes(self, changes: Changes) -> None:
+        """Refuse deletes where TiCDC crashes, or where it has no value for a column beside the key."""
+        every_row = np.arange(len(changes))
+        if self._has_key and self.switches.keyed_deletes is not None:
+            raise changes.current.defect(every_row, self.switches.keyed_deletes)
+        if self._deleted_records is not None and _KEY_RECORD not in self.headers:
+            known = {shown.column.name for shown in self._key}.union(self._fillers)
+            column = next((shown.column for shown in self._value if shown.column.name not in known), None)
+            if column is not None:
+                raise changes.current.defect(every_row, self._deleted_records, column)
 
     def _refuse_virtual(self, changes: Changes) -> None:
         column = next((shown.column for shown in self._value if shown.column.is_virtual and shown.union is None), None)
@@ -386,10 +493,16 @@ class AvroRows(RowsWithHeaders):
 
         keys = record("key", *entries(self._key)) if self._has_key else None
         extension = self._extension(changes)
+        if _KEY_RECORD in self.headers:
+            return Encoded(record(_KEY_RECORD, *entries(self._key_record), extension), keys)
         if self.options.avro_include_before_value:
             return Encoded(record("value", *self._with_before(changes, entries(self._value)), extension), keys)
         if changes.op is not Op.DELETE:
             return Encoded(record("value", *entries(self._value), extension), keys)
+        if self._deleted_records is not None:
+            entries(self._key)
+            filled = [pieces.get(name) or [self._fillers[name]] for name in (each.column.name for each in self._value)]
+            return Encoded(record("value", *filled, extension), keys)
         if self.options.avro_enable_watermark and self.switches.deleted_value == "commit-ts":
             stamps = PackedField(fixed_values(changes.commit_ts, np.uint64).byteswap(), _STAMP_BYTES)
             return Encoded(join_pieces([DELETE_MARK, stamps], count), keys)
@@ -449,10 +562,13 @@ class AvroRows(RowsWithHeaders):
         return [*laid, *self._checksum(changes)] if self.options.enable_row_checksum else laid
 
     def _checksum(self, changes: Changes) -> list[Piece]:
-        """Lay out the checksum of the current or last row; empty, false and 0 if there is none."""
+        """Lay out the checksum of the current or last row; empty, false and 0 if there is none. Of a record of the key
+        it is 0.
+        """
         sums = changes.checksums
         present = sums.present
-        numbers = sums.previous if changes.op is Op.DELETE else sums.current
+        last = changes.op is Op.DELETE and self._deleted_records is None
+        numbers = sums.previous if last else sums.current
         text = pc.if_else(pa.array(present), pa.array(numbers, pa.uint32()).cast(pa.string()), "")
         versions = pa.array(np.where(present, sums.version, 0).astype(np.int64))
         return [*text_pieces(text), *flag_pieces(present & sums.corrupted), *long_pieces(versions)]

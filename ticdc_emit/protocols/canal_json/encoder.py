@@ -11,12 +11,13 @@ the next larger Java type. MEDIUMINT is never promoted, and NULL keeps the base 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import ControlMessage, Encoded, refuse_empty
 from ticdc_emit.changes.images import Image
@@ -27,7 +28,7 @@ from ticdc_emit.columnar.buffers import fixed_values, null_mask
 from ticdc_emit.columnar.escape import EASYJSON, quoted
 from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
-from ticdc_emit.config.switches import CanalJsonSwitches
+from ticdc_emit.config.switches import CanalJsonSwitches, Defect
 from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.protocols.row_images import Members
 from ticdc_emit.schema.events import DdlEvent
@@ -71,13 +72,18 @@ def promotion(column: Column) -> Promotion | None:
     return _PROMOTIONS.get(column.type) if column.unsigned else None
 
 
-_FORM, _JAVA_TYPES = "canal-json", "canal-json Java types"
+_FORM, _NULL_TEXT_FORM, _JAVA_TYPES = "canal-json", "canal-json, null for its text", "canal-json Java types"
 _ROW_KEY_BYTES = 1024  # of a row key, but for its texts
 _BYTES_OF_KEY_CHARACTER = 6  # four bytes, in groups of nine for eight, in base64
 
 
 def _content(column: Column, values: pa.Array) -> pa.Array:
     return json_content(column, values, EASYJSON)
+
+
+def _content_or_null(column: Column, values: pa.Array) -> pa.Array:
+    content = _content(column, values)
+    return pc.if_else(pc.equal(content, b"null"), pa.scalar(None, content.type), content)
 
 
 def _quotes(column: Column) -> tuple[bytes, bytes]:
@@ -89,13 +95,37 @@ class _Members:
     """The columns of one kind of message, with every constant that depends only on them."""
 
     columns: tuple[Column, ...]
+    whole: tuple[Column, ...]
+    """The columns without column selectors."""
     options: CodecConfig
     switches: CanalJsonSwitches
 
     @cached_property
     def object(self) -> Members:
-        names = tuple(quoted(column.name, EASYJSON) + b":" for column in self.columns)
-        return Members(self.columns, names, _FORM, _content, _quotes)
+        return self._object(tuple(quoted(column.name, EASYJSON) + b":" for column in self.columns))
+
+    @cached_property
+    def before(self) -> Members:
+        """The object of ``old``: it may show the columns that are not selected, as constants before and after the
+        others.
+        """
+        if self.columns == self.whole or self.switches.unselected_before == "left-out":
+            return self.object
+        names, constant = [], b""
+        for column in self.whole:
+            name = quoted(column.name, EASYJSON) + b":"
+            if column in self.columns:
+                names.append(constant + name)
+                constant = b""
+            else:
+                constant += name + b'"",'
+        constant = constant.removesuffix(b",")
+        return self._object(tuple(names), b"," + constant if constant and names else constant)
+
+    def _object(self, names: tuple[bytes, ...], last: bytes = b"") -> Members:
+        if self.switches.null_text == "null":
+            return Members(self.columns, names, _NULL_TEXT_FORM, _content_or_null, _quotes, last=last)
+        return Members(self.columns, names, _FORM, _content, _quotes, last=last)
 
     @cached_property
     def mysql_type(self) -> bytes:
@@ -174,11 +204,12 @@ class CanalJsonRows:
 
     @cached_property
     def _all(self) -> _Members:
-        return _Members(self.table.data_columns, self.options, self.switches)
+        return _Members(self.table.data_columns, self.table.row_columns, self.options, self.switches)
 
     @cached_property
     def _handle_key(self) -> _Members:
-        return _Members(self.table.handle_key, self.options, self.switches)
+        whole = replace(self.table, selected=None).handle_key
+        return _Members(self.table.handle_key, whole, self.options, self.switches)
 
     @cached_property
     def _prefix(self) -> bytes:
@@ -208,6 +239,17 @@ class CanalJsonRows:
                 remedy="Turn off only-output-updated-columns and content-compatible, or keep all columns",
                 table=self.table.full_name,
             )
+        defect = self.switches.compared_vectors
+        if defect is not None and changes.op is Op.UPDATE and self.options.only_output_updated_columns:
+            self._refuse_compared_vectors(changes, defect)
+
+    def _refuse_compared_vectors(self, changes: Changes, defect: Defect) -> None:
+        """Refuse updates of a VECTOR that is NULL neither before nor after: Go cannot compare its values."""
+        for column in self.table.data_columns:
+            if column.type is MySQLType.VECTOR_FLOAT32:
+                filled = pc.and_(changes.old.raw(column).is_valid(), changes.current.raw(column).is_valid())
+                if filled.true_count:
+                    raise changes.current.defect(np.flatnonzero(filled), defect, column)
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change; the key of a Canal-JSON row is always empty."""
@@ -246,16 +288,17 @@ class CanalJsonRows:
             return [b"null"], list(data)
         if self.options.only_output_updated_columns:
             return [b"[", *self._updated(members, changes), b"]"], list(data)
-        before = members.object.laid(changes.old, data)
+        before = members.before.laid(changes.old, data if members.before is members.object else None)
         old, new = reuse_equal(list(before), list(data), len(changes), NULL)
         return [b"[", *old, b"]"], new
 
     def _updated(self, members: _Members, changes: Changes) -> list[Fragment]:
         texts: list[pa.Array] = []
         shown: list[Mask] = []
+        form, content = members.object.form, members.object.content
         for column in members.columns:
-            mask = changes.old.changed(column, _FORM, _content, by_text=self.switches.compared_values == "text")
-            texts.append(blank_where(changes.old.rendered(column, _FORM, _content), ~mask))
+            mask = changes.old.changed(column, form, content, by_text=self.switches.compared_values == "text")
+            texts.append(blank_where(changes.old.rendered(column, form, content), ~mask))
             shown.append(mask)
         return members.object.layout.sparse_fragments(texts, shown)
 
