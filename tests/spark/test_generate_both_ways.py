@@ -46,6 +46,7 @@ RULES = [{"matcher": ["*.*"], "topic": "{schema}_{table}", "partition": "index-v
 
 def test_both_ways_give_the_same_messages(spark: Any) -> None:
     settings: dict[str, Any] = {"rows": 600, "ddl_rate": 20.0, "seed": 3, "transaction_size": 2, "columns": COLUMNS}
+    settings |= {"shared_commits": 0.5}
     on_spark, here = generate(spark, SQL, **settings), generate_arrow(SQL, **settings)
     assert here.ddl == on_spark.ddl
     frames = {table: frame.cache() for table, frame in on_spark.changes.items()}
@@ -66,3 +67,16 @@ def test_both_ways_give_the_same_messages(spark: Any) -> None:
             clear(store)
         assert sent[0] == sent[1], protocol
         assert {message.topic for message in sent[0][1]} >= {"a_people", "a_items"}
+
+
+def test_noise_is_the_same_for_any_number_of_spark_partitions(spark: Any) -> None:
+    sent = []
+    settings: dict[str, Any] = {"rows": 600, "seed": 3, "shared_commits": 0.5, "redelivery": 0.2, "lag": 0.2}
+    made = [generate(spark, SQL, partitions=count, **settings) for count in (1, 3)]
+    for number, traffic in enumerate([*made, generate_arrow(SQL, **settings)]):
+        store = f"noise-{number}"
+        traffic.sink(f"memory://{store}?protocol=canal-json&partition-num=2").write(traffic.changes)
+        sent.append(messages(store))
+        clear(store)
+    assert sent[0] == sent[1] == sent[2]
+    assert len(sent[0]) > 620

@@ -184,8 +184,9 @@ def emit(
 @app.command(
     cls=grouped(
         {
-            "Traffic": "schema rows table seed columns updates deletes skew transaction_size ddl_rate",
+            "Traffic": "schema rows table seed columns updates deletes skew transaction_size shared_commits ddl_rate",
             "Time": "start rate live stream endless",
+            "Delivery": "redelivery lag",
             "Sink": _SINK,
             "Spark": _SPARK,
         }
@@ -228,6 +229,9 @@ def generate(
         list[str] | None, typer.Option(help="schema.name; generate only this table. Repeat it for more.")
     ] = None,
     transaction_size: Annotated[float, typer.Option(help="Average number of changes per transaction.", min=1)] = 1.0,
+    shared_commits: Annotated[
+        float, typer.Option(help="Share of transactions that have the commit_ts of another one.", min=0, max=1)
+    ] = 0.0,
     updates: Annotated[float, typer.Option(help="Average number of updates of a row.", min=0)] = 3.0,
     deletes: Annotated[float, typer.Option(help="Share of rows that are deleted in the end.", min=0, max=1)] = 0.5,
     skew: Annotated[float, typer.Option(help="Zipf exponent of updates over rows; 0: all rows alike.", min=0)] = 1.0,
@@ -235,6 +239,10 @@ def generate(
         Path | None,
         typer.Option(metavar="FILE.toml", help="Ranges, labels and weights of columns.", exists=True, dir_okay=False),
     ] = None,
+    redelivery: Annotated[float, typer.Option(help="Share of messages that come again.", min=0, max=1)] = 0.0,
+    lag: Annotated[
+        float, typer.Option(help="Share of changes that later ones of other tables overtake.", min=0, max=1)
+    ] = 0.0,
     protocol: Annotated[
         str, typer.Option(help=PROTOCOL_HELP + " A protocol in the sink URI wins.", autocompletion=complete_protocol)
     ] = "canal-json",
@@ -263,12 +271,15 @@ def generate(
         tables=tuple(table or ()),
         rate=rate,
         transaction_size=transaction_size,
+        shared_commits=shared_commits,
         updates=updates,
         deletes=deletes,
         skew=skew,
         ddl_rate=ddl_rate,
         time_zone=time_zone,
         columns=columns,
+        redelivery=redelivery,
+        lag=lag,
     )
     code = run(
         Wanted(schema, settings, stream, live, start),

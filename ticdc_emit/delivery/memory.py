@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM
 from ticdc_emit.delivery.base import (
@@ -51,8 +52,12 @@ def clear(name: str) -> None:
 
 @dataclass(frozen=True)
 class MemorySink:
-    """A :class:`~ticdc_emit.delivery.base.Sink` into the store ``name`` of the process that opens it."""
+    """A :class:`~ticdc_emit.delivery.base.Sink` into the store ``name`` of the process that opens it.
 
+    ``in_process``: what tells Spark to deliver from the driver.
+    """
+
+    in_process: ClassVar[bool] = True
     name: str
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
     auto_create_topic: bool = True

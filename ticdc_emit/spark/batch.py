@@ -26,7 +26,6 @@ import pyarrow as pa
 
 from ticdc_emit.changes.arrow_input import check_columns, is_generic
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, Target
-from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.pipeline.batch import typed_table
 from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA, Buckets, ChunkFolder
@@ -276,7 +275,7 @@ class SparkBatch:
             return self._run(encode, deliver, False)
 
     def _run(self, encode: EncodeTask, deliver: DeliverTask, checks_length: bool) -> dict[Target, TaskResult]:
-        if isinstance(deliver.sink, MemorySink):
+        if getattr(deliver.sink, "in_process", False):
             chunks = self._mapped(encode, CHUNK_SCHEMA, checks_length=checks_length)
             return read_results(deliver(iter(chunks.toArrow().to_batches())))
         with chunk_folder(self.session) as folder:

@@ -299,7 +299,7 @@ def test_the_help_shows_no_type_for_flags(
     ("command", "panels"),
     [
         ("emit", ["Source", "Sink", "Spark", "Output"]),
-        ("generate", ["Traffic", "Time", "Sink", "Spark", "Output"]),
+        ("generate", ["Traffic", "Time", "Delivery", "Sink", "Spark", "Output"]),
         ("replay", ["Source", "Time", "Sink", "Spark", "Output"]),
     ],
 )

@@ -37,10 +37,10 @@ def test_visits_are_in_order_and_transactions_have_each_row_once(lives: Lifetime
         inside = set()
         for number, slot in enumerate(table.slot):
             assert table.visit[number] == begun.get(slot, 0)
-            assert table.previous[number] < table.transaction[number] <= table.position[number]
+            assert table.previous[number] < table.commit[number] <= table.position[number]
             begun[slot] = begun.get(slot, 0) + 1
-            assert (table.transaction[number], slot) not in inside
-            inside.add((table.transaction[number], slot))
+            assert (table.commit[number], slot) not in inside
+            inside.add((table.commit[number], slot))
         assert begun == dict(zip(table.slot, table.visits, strict=True))
         assert set(begun) == set(range(table.slots))
 
@@ -65,10 +65,42 @@ def test_skew_makes_a_few_rows_hot_and_long_lived() -> None:
 def test_transactions_are_of_the_size_asked_for() -> None:
     for mean, low, high in ((1, 1, 1), (5, 3, 5.5), (9, 4, 9.5)):  # a row's next change begins a new one: fewer
         cycle = lay_out([Shape(120)] * 3, Lifetimes(skew=0, transaction_size=mean), 1)
-        count = len({start for table in cycle.tables for start in table.transaction})
+        count = len({start for table in cycle.tables for start in table.commit})
         assert low <= cycle.size / count <= high
 
 
 def test_still_rows_are_not_updated() -> None:
     still = lay_out(SHAPES, Lifetimes(), 1).tables[2]
     assert all(visits == 1 + gone for visits, gone in zip(still.visits, still.deleted, strict=True))
+
+
+@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize("share", [0.18, 0.5, 0.64])
+def test_transactions_share_a_commit_as_often_as_asked_for(size: float, share: float) -> None:
+    lives = Lifetimes(skew=0.5, transaction_size=size)
+    shapes = [Shape(120, anchors=8)] * 3
+    apart, cycle = lay_out(shapes, lives, 1), lay_out(shapes, lives, 1, share)
+    sharers: dict[int, set[int]] = {}
+    rows = set()
+    for number, (table, same) in enumerate(zip(cycle.tables, apart.tables, strict=True)):
+        assert (table.position, table.slot, table.visit, table.deleted) == (
+            same.position,
+            same.slot,
+            same.visit,
+            same.deleted,
+        )
+        for slot, commit, sharer, previous, born, visit in zip(
+            table.slot, table.commit, table.sharer, table.previous, table.born, table.visit, strict=True
+        ):
+            sharers.setdefault(commit, set()).add(sharer)
+            assert (number, slot, commit) not in rows  # a row changes once
+            rows.add((number, slot, commit))
+            assert previous < commit
+            assert born <= commit
+            assert sharer < 8
+            if slot < 8 and visit == 0:
+                assert sharers[commit] == {0}  # what others refer to is there before
+    together = sum(len(numbers) for numbers in sharers.values() if len(numbers) > 1)
+    assert all(numbers == set(range(len(numbers))) for numbers in sharers.values())
+    reached = together / sum(map(len, sharers.values()))
+    assert 0.9 * share < reached < share + 0.01  # a row's next change needs another commit: fewer

@@ -90,7 +90,7 @@ def test_a_cycle_of_tables_is_left_open_where_it_may_be_null() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"rows": 0}, {"rate": 0}, {"ddl_rate": 2000}, {"deletes": 2}, {"transaction_size": 0.5}],
+    [{"rows": 0}, {"rate": 0}, {"ddl_rate": 2000}, {"deletes": 2}, {"transaction_size": 0.5}, {"lag": 1.5}],
 )
 def test_settings_out_of_range_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SchemaError, match="out of its range"):

@@ -39,12 +39,15 @@ def generate(
     start: int | dt.datetime | None = None,
     rate: float | None = None,
     transaction_size: float = 1.0,
+    shared_commits: float = 0.0,
     updates: float = 3.0,
     deletes: float = 0.5,
     skew: float = 1.0,
     ddl_rate: float = 0.0,
     time_zone: str = "UTC",
     columns: Columns | None = None,
+    redelivery: float = 0.0,
+    lag: float = 0.0,
     partitions: int | None = None,
 ) -> Traffic:
     """Return ``rows`` row changes of the tables in ``schema``: SQL text, a file, or a sample's name (``bank``).
@@ -53,10 +56,13 @@ def generate(
     a run with fewer ``rows`` is a prefix of it. ``tables``: only these (``schema.name``). ``start``: first commit, TSO
     or aware datetime, default 2024. ``rate``: changes per second of commit time, default 1,000; ``ddl_rate``: schema
     changes per second of commit time, none if the run ends before the first. ``transaction_size``: average number of
-    changes per transaction. ``updates``: average updates of a row, spread over rows with the Zipf exponent ``skew``
-    (0: evenly). ``deletes``: share of rows that are deleted in the end. ``time_zone``: the changefeed's, for TIMESTAMP
-    in canonical text. ``columns``: ranges, labels, weights, distributions, patterns and shares of NULL by column, a
-    TOML file or a mapping (docs/traffic.md).
+    changes per transaction. ``shared_commits``: share of transactions that have the commit_ts of another one; then each
+    change has the ``start_ts`` of its transaction. ``updates``: average updates of a row, spread over rows with the
+    Zipf exponent ``skew`` (0: evenly). ``deletes``: share of rows that are deleted in the end. ``time_zone``: the
+    changefeed's, for TIMESTAMP in canonical text. ``columns``: ranges, labels, weights, distributions, patterns and
+    shares of NULL by column, a TOML file or a mapping (docs/traffic.md). ``redelivery``, ``lag``: shares of messages
+    that come again, and of changes that later ones of other tables overtake, in what :meth:`Traffic.sink` sends; the
+    changes themselves stay the same.
 
     Before the first row, raises the family of :class:`~ticdc_emit.errors.SchemaError` if the schema cannot be
     generated, and :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
@@ -76,12 +82,15 @@ def generate_stream(
     start: int | dt.datetime | None = None,
     rate: float | None = None,
     transaction_size: float = 1.0,
+    shared_commits: float = 0.0,
     updates: float = 3.0,
     deletes: float = 0.5,
     skew: float = 1.0,
     ddl_rate: float = 0.0,
     time_zone: str = "UTC",
     columns: Columns | None = None,
+    redelivery: float = 0.0,
+    lag: float = 0.0,
 ) -> TrafficStream:
     """Return the changes of :func:`generate` as a streaming DataFrame. Each is computed from its offset alone.
 
@@ -102,12 +111,15 @@ def generate_arrow(
     start: int | dt.datetime | None = None,
     rate: float | None = None,
     transaction_size: float = 1.0,
+    shared_commits: float = 0.0,
     updates: float = 3.0,
     deletes: float = 0.5,
     skew: float = 1.0,
     ddl_rate: float = 0.0,
     time_zone: str = "UTC",
     columns: Columns | None = None,
+    redelivery: float = 0.0,
+    lag: float = 0.0,
 ) -> ArrowTraffic:
     """Return the changes of :func:`generate` as Arrow record batches, made in this process without Spark.
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
+from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, START_TS
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.hints import names
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
@@ -51,7 +51,7 @@ _BACK = 8
 
 class _Steps(NamedTuple):
     """Changes: the row's number, the step of its life, whether that deletes it, and commit times as TSO: of the change,
-    of the row's previous one, and of its insert.
+    of the row's previous one, and of its insert. ``start_ts``: where the change's transaction starts.
     """
 
     row: Ints
@@ -60,6 +60,7 @@ class _Steps(NamedTuple):
     commit_ts: Ints
     previous: Ints
     born: Ints
+    start_ts: Ints
 
 
 class _Rows(NamedTuple):
@@ -205,7 +206,7 @@ class TableChanges:
         number among those of all tables, from the change's cycle on.
         """
         own, size = self._cycle.tables[self.number], self._cycle.size
-        named = ("position", "slot", "visit", "visits", "spans", "deleted", "transaction", "previous", "born")
+        named = ("position", "slot", "visit", "visits", "spans", "deleted", "commit", "sharer", "previous", "born")
         table = {name: np.array(getattr(own, name), np.int64) for name in named}
         order = np.lexsort((table["visit"], table["slot"]))
         following = np.empty_like(order)
@@ -223,13 +224,15 @@ class TableChanges:
         lived = cycle % spans
         birth = cycle - lived
         step = lived * visits + own["visit"][at]
+        commit_ts = stamp(cycle * size + own["commit"][at])
         return _Steps(
             birth * self._own.shape.slots + own["slot"][at],
             step,
             (own["deleted"][at] == 1) & (step == spans * visits - 1),
-            stamp(cycle * size + own["transaction"][at]),
+            commit_ts,
             stamp(cycle * size + own["previous"][at]),
             stamp(birth * size + own["born"][at]),
+            commit_ts - 1 - own["sharer"][at],
         )
 
     def _next(self, numbers: Ints) -> Ints:
@@ -349,7 +352,8 @@ class TableChanges:
 
     def _head(self, steps: _Steps) -> dict[str, pa.Array]:
         kinds = np.where(steps.step == 0, 0, np.where(steps.is_delete, 2, 1))
-        return {"op": _OPS.take(pa.array(kinds)), "commit_ts": pa.array(steps.commit_ts)}
+        head = {"op": _OPS.take(pa.array(kinds)), "commit_ts": pa.array(steps.commit_ts)}
+        return head | ({START_TS: pa.array(steps.start_ts)} if self._cycle.shares_commits else {})
 
     def _physical(self, images: _Images, count: int, wanted: bool) -> dict[str, pa.Array]:
         if not wanted:
@@ -441,7 +445,7 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
         _refuse_ungenerable(table)
     options = options_by_column(settings.columns, tables)
     keys = plan_keys(tables, options)
-    cycle = lay_out([each.shape for each in keys.values()], settings.lives, settings.seed)
+    cycle = lay_out([each.shape for each in keys.values()], settings.lives, settings.seed, settings.shared_commits)
     for each in keys.values():
         _refuse_few_keys(each, cycle, settings.rows)
     clock = Clock.at_rates(settings.first_commit, settings.changes_per_second, settings.ddl_rate)

@@ -2,8 +2,8 @@
 
 In: how many new rows each table has in a cycle, and what happens to a row. Out: a :class:`Cycle`, the same for the same
 seed. Change number ``n`` is at position ``n % size`` of cycle ``n // size``; every cycle repeats the same positions
-with new rows. So the table, row, step and transaction of any change, and the time of the row's previous change, are
-looked up. No state is needed.
+with new rows. So the table, row, step and commit of any change, and the time of the row's previous change, are looked
+up. No state is needed.
 
 In a cycle, ``slots`` rows of a table begin, one per slot. Most rows end in their cycle; those of hot slots last
 ``spans`` cycles. **Anchors** are the first slots of a table that foreign keys refer to: inserted at the start of the
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, pairwise
 from random import Random
 
 from ticdc_emit.traffic.generate.arrays import Ints
@@ -53,9 +53,10 @@ class TableCycle:
     """One table's changes in a cycle, by their number among them: parallel tuples.
 
     ``position``: in the cycle. ``slot``; ``visit``: the change's number among those of its slot, ``visits``: how many
-    there are. ``spans``: cycles that a life lasts. ``deleted``: 1 if the last step deletes. ``transaction``: position
-    of the first change of its transaction. ``previous``: the position of the row's previous change, negative in an
-    earlier cycle. ``born``: the position of the row's insert, in the cycle of its birth.
+    there are. ``spans``: cycles that a life lasts. ``deleted``: 1 if the last step deletes. ``commit``: the position
+    whose time is the commit_ts, that of the first change with this commit_ts. ``sharer``: the transaction's number
+    among those of its commit_ts. ``previous``: the commit of the row's previous change, negative in an earlier cycle.
+    ``born``: that of the row's insert, in the cycle of its birth.
     """
 
     slots: int
@@ -66,7 +67,8 @@ class TableCycle:
     visits: tuple[int, ...]
     spans: tuple[int, ...]
     deleted: tuple[int, ...]
-    transaction: tuple[int, ...]
+    commit: tuple[int, ...]
+    sharer: tuple[int, ...]
     previous: tuple[int, ...]
     born: tuple[int, ...]
 
@@ -77,10 +79,11 @@ class TableCycle:
 
 @dataclass(frozen=True)
 class Cycle:
-    """``size``: changes in a cycle, of all tables."""
+    """``size``: changes in a cycle, of all tables. ``shares_commits``: whether transactions may share a commit_ts."""
 
     size: int
     tables: tuple[TableCycle, ...]
+    shares_commits: bool = False
 
     def numbers_of(self, table: int) -> list[int]:
         """Return for each position the change's number among those of ``table``; -1 for other tables."""
@@ -105,8 +108,11 @@ class _Life:
     deleted: bool
 
 
-def lay_out(shapes: Sequence[Shape], lives: Lifetimes, seed: int) -> Cycle:
-    """Return the cycle of tables of these shapes."""
+def lay_out(shapes: Sequence[Shape], lives: Lifetimes, seed: int, shared_commits: float = 0.0) -> Cycle:
+    """Return the cycle of tables of these shapes.
+
+    ``shared_commits``: the share of transactions that have the commit_ts of another; it changes nothing else.
+    """
     random = Random(f"{seed} {shapes!r} {lives!r}")
     all_lives = [life for table, shape in enumerate(shapes) for life in _lives(table, shape, lives, random)]
     moments: list[tuple[float, int, int]] = []  # when, which life, its number among the life's
@@ -114,20 +120,26 @@ def lay_out(shapes: Sequence[Shape], lives: Lifetimes, seed: int) -> Cycle:
         shape = shapes[life.table]
         moments += ((when, number, visit) for visit, when in enumerate(_moments(life, shape, random)))
     moments.sort()
-    starts = _transactions([number for _, number, _ in moments], lives.transaction_size, random)
+    numbers = [number for _, number, _ in moments]
+    transactions = _transactions(numbers, lives.transaction_size, random)
+    begins = {at for at, (when, _, _) in enumerate(moments) if when < 0}  # others may refer to these rows
+    commits, sharers = _commits(transactions, numbers, begins, shared_commits, Random(f"{seed} {shared_commits}"))
     places: dict[tuple[int, int], int] = {(number, visit): at for at, (_, number, visit) in enumerate(moments)}
     columns: list[list[tuple[int, ...]]] = [[] for _ in shapes]
     for at, (_, number, visit) in enumerate(moments):
         life = all_lives[number]
-        before = starts[places[number, visit - 1]] if visit else starts[places[number, life.visits - 1]] - len(moments)
-        born = starts[places[number, 0]]
-        row = (at, life.slot, visit, life.visits, life.spans, int(life.deleted), starts[at], before, born)
-        columns[life.table].append(row)
+        before = (
+            commits[places[number, visit - 1]] if visit else commits[places[number, life.visits - 1]] - len(moments)
+        )
+        of_life = (life.visits, life.spans, int(life.deleted))
+        columns[life.table].append(
+            (at, life.slot, visit, *of_life, commits[at], sharers[at], before, commits[places[number, 0]])
+        )
     tables = (
         TableCycle(shape.slots, shape.anchors, *zip(*rows, strict=True))
         for shape, rows in zip(shapes, columns, strict=True)
     )
-    return Cycle(len(moments), tuple(tables))
+    return Cycle(len(moments), tuple(tables), shared_commits > 0)
 
 
 def _lives(table: int, shape: Shape, lives: Lifetimes, random: Random) -> list[_Life]:
@@ -178,6 +190,40 @@ def _transactions(numbers: Sequence[int], mean: float, random: Random) -> list[i
         inside.add(number)
         room -= 1
     return starts
+
+
+_MOST_SHARERS = 8
+
+
+def _commits(
+    transactions: Sequence[int], numbers: Sequence[int], begins: set[int], share: float, random: Random
+) -> tuple[list[int], list[int]]:
+    """Return for each change the position whose time is its commit_ts, and the number of its transaction there.
+
+    ``transactions``: the positions where the transactions of the changes begin, ``numbers``: the lives. Transactions
+    that follow each other share a commit_ts if they change different rows and insert none of ``begins``.
+    """
+    commits, sharers = list(transactions), [0] * len(transactions)
+    starts = sorted(set(transactions))
+    spans = [range(start, end) for start, end in pairwise([*starts, len(transactions)])]
+    sharing = first = 0
+    while first < len(spans):
+        last, inside = first, {numbers[at] for at in spans[first]}
+        if sharing < share * (first + 1) and begins.isdisjoint(spans[first]):
+            wanted = min(2 + int(random.expovariate(1)), _MOST_SHARERS)
+            while last + 1 < min(first + wanted, len(spans)):
+                rows = {numbers[at] for at in spans[last + 1]}
+                if not (inside.isdisjoint(rows) and begins.isdisjoint(spans[last + 1])):
+                    break
+                inside |= rows
+                last += 1
+        if last > first:
+            sharing += last + 1 - first
+            for nth, span in enumerate(spans[first : last + 1]):
+                for at in span:
+                    commits[at], sharers[at] = starts[first], nth
+        first = last + 1
+    return commits, sharers
 
 
 _TSO_PER_SECOND = 1000 << LOGICAL_BITS

@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.load import refuse_unknown
+from ticdc_emit.config.load import LoadOptions, config_of, refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.traffic.generate.arrays import Ints
@@ -52,6 +53,7 @@ class _TrafficResult(Generic[Changes]):
     schema: str
     table: str | None
     time_zone: str = field(default="UTC", kw_only=True)
+    _settings: Settings = field(default=Settings(None), kw_only=True, repr=False, compare=False)
 
     def __repr__(self) -> str:
         tables = list(self.changes) if isinstance(self.changes, dict) else [self.table or "several tables"]
@@ -61,7 +63,8 @@ class _TrafficResult(Generic[Changes]):
     def sink(self, sink_uri: str | ChangefeedConfig, **options: Unpack[TrafficSinkOptions]) -> TicdcSink:
         """Return a :class:`~ticdc_emit.spark.TicdcSink` for the changes, in their time zone; ``options`` are its own.
 
-        Raises :class:`~ticdc_emit.errors.ConfigError` for a changefeed of another time zone.
+        It sends messages again and out of order as often as ``redelivery`` and ``lag`` say. Raises
+        :class:`~ticdc_emit.errors.ConfigError` for a changefeed of another time zone.
         """
         from ticdc_emit.spark import TicdcSink
         from ticdc_emit.spark.sink import TrafficSinkOptions
@@ -78,7 +81,22 @@ class _TrafficResult(Generic[Changes]):
                 remedy="Generate the changes with the changefeed's time_zone",
                 option="time_zone",
             )
+        if self._settings.redelivery or self._settings.lag:
+            sink_uri, options = self._with_noise(sink_uri, options)
         return TicdcSink(sink_uri, self.schema, table=self.table, ddl=self.ddl, **options)
+
+    def _with_noise(
+        self, sink_uri: str | ChangefeedConfig, options: TrafficSinkOptions
+    ) -> tuple[ChangefeedConfig, TrafficSinkOptions]:
+        """Return the configuration of a sink and its other options, with a sink that disturbs delivery."""
+        from ticdc_emit.traffic.generate.noise import NoisySink
+
+        config = config_of({"sink_uri": sink_uri, "changefeed": None, "registry": None, **options})
+        settings, own = self._settings, options.get("sink") or sink_for(config, options.get("librdkafka"))
+        options["sink"] = NoisySink(own, config, settings.redelivery, settings.lag, settings.seed)
+        loaded = {"changefeed", "librdkafka", *LoadOptions.__annotations__}
+        rest = {name: value for name, value in options.items() if name not in loaded}
+        return config, cast("TrafficSinkOptions", rest)
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,8 +201,7 @@ def traffic_on_spark(
         )
         for table in plan.tables
     }
-    zone = settings.time_zone
-    return Traffic(changes, plan.ddl, plan.schema, _only_table(plan), time_zone=zone, _plan=plan, _spark=spark)
+    return Traffic(changes, **_facts(plan, settings), _plan=plan, _spark=spark)
 
 
 def stream_on_spark(
@@ -211,19 +228,22 @@ def stream_on_spark(
         numbers = source.option("rowsPerBatch", rows_per_batch).load()
     if plan.rows is not None:
         numbers = numbers.filter(f"value < {plan.rows}L")
-    changes, zone = _mixed_frame(numbers.select("value"), plan), settings.time_zone
-    return TrafficStream(changes, plan.ddl, plan.schema, _only_table(plan), time_zone=zone, _plan=plan, _spark=spark)
+    changes = _mixed_frame(numbers.select("value"), plan)
+    return TrafficStream(changes, **_facts(plan, settings), _plan=plan, _spark=spark)
 
 
 def traffic_here(schema: str | Path, settings: Settings) -> ArrowTraffic:
     """Return the changes as Arrow record batches, made in this process."""
     plan = plan_traffic(schema_text(schema), settings)
     changes = {table.info.full_name: ArrowChanges(plan, table) for table in plan.tables}
-    return ArrowTraffic(changes, plan.ddl, plan.schema, _only_table(plan), time_zone=settings.time_zone)
+    return ArrowTraffic(changes, **_facts(plan, settings))
 
 
-def _only_table(plan: TrafficPlan) -> str | None:
-    return plan.tables[0].info.full_name if plan.is_typed else None
+def _facts(plan: TrafficPlan, settings: Settings) -> dict[str, Any]:
+    """Return what every form of traffic knows besides its changes."""
+    table = plan.tables[0].info.full_name if plan.is_typed else None
+    facts = {"ddl": plan.ddl, "schema": plan.schema, "table": table}
+    return {**facts, "time_zone": settings.time_zone, "_settings": settings}
 
 
 _ROWS_PER_TASK = 250_000

@@ -19,6 +19,7 @@ from ticdc_emit.tso import tso_of
 
 _DEFAULT_RATE = 1000.0
 _MAX_RATE = 1_000_000
+_SHARES = ("deletes", "shared_commits", "redelivery", "lag")
 _DEFAULT_START = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
 
 
@@ -40,6 +41,8 @@ class Settings:
     """Changes per second of commit time, above 0 up to 1,000,000; ``None`` for 1,000."""
     transaction_size: float = 1.0
     """Changes with one commit_ts, on average, from 1."""
+    shared_commits: float = 0.0
+    """Share of transactions that have the commit_ts of another one, from 0 to 1."""
     updates: float = 3.0
     """Updates of a row, on average, from 0 to 1,000."""
     deletes: float = 0.5
@@ -52,6 +55,10 @@ class Settings:
     """The changefeed's, for TIMESTAMP in canonical text."""
     columns: Columns | None = None
     """The user's options for columns, a TOML file or a mapping; checked with the schema."""
+    redelivery: float = 0.0
+    """Share of messages that come again, from 0 to 1."""
+    lag: float = 0.0
+    """Share of changes that later ones of other tables overtake, from 0 to 1."""
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Settings:
@@ -67,9 +74,9 @@ class Settings:
             "rate": (has_rate, "above 0 up to 1,000,000"),
             "ddl_rate": (_within(self.ddl_rate, 0, rate if has_rate else _MAX_RATE), "from 0 up to rate"),
             "updates": (_within(self.updates, 0, 1000), "from 0 to 1,000"),
-            "deletes": (_within(self.deletes, 0, 1), "from 0 to 1"),
             "skew": (_within(self.skew, 0, 5), "from 0 to 5"),
             "transaction_size": (_within(self.transaction_size, 1), "from 1"),
+            **{name: (_within(getattr(self, name), 0, 1), "from 0 to 1") for name in _SHARES},
         }
         for name, (is_within, expected) in ranges.items():
             if not is_within:

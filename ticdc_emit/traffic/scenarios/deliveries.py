@@ -152,8 +152,8 @@ def _shared_commit_ts(chance: random.Random) -> Script:
             start = {"start_ts": tso_at(second) - 1 - number}
             builder.insert(second, "shifts", {"id": str(number), "clerk": clerk}, **start)
             for sale in range(chance.randrange(1, 3)):
-                row = {"id": str(10 * number + sale), "clerk": clerk, "amount": f"{chance.randrange(1, 100)}.50"}
-                builder.insert(second, "sales", row, **start)
+                amount = f"{chance.randrange(1, 100)}.50"
+                builder.insert(second, "sales", {"id": f"{number}{sale}", "clerk": clerk, "amount": amount}, **start)
     return Script(builder.history())
 
 

@@ -128,8 +128,8 @@ def _precision_change(chance: random.Random) -> Script:
         builder.insert(int(number), "rates", {"id": number, "rate": rate})
     builder.ddl(10, "alter table shop.rates modify column rate decimal(14,6) not null")
     for number, rate in rates.items():
-        finer = {"id": number, "rate": f"{rate}0{chance.randrange(100, 1000)}"}
-        builder.update(10 + int(number), "rates", {"id": number, "rate": f"{rate}0000"}, finer)
+        finer = f"{rate}0{chance.randrange(100, 1000)}"
+        builder.update(10 + int(number), "rates", {"id": number, "rate": f"{rate}0000"}, {"id": number, "rate": finer})
     return Script(builder.history(), parameters={"avro-decimal-handling-mode": "precise"})
 
 
