@@ -250,7 +250,9 @@ def _column(members: Mapping[str, Any]) -> DebeziumColumn:
 
 _WORD = (1 << 64) - 1
 _EPOCH = dt.datetime(1970, 1, 1)
-_DAY_ZERO = dt.date(1970, 1, 1)
+_YEAR_1 = dt.datetime(1, 1, 1) - _EPOCH
+_CALENDAR = dt.timedelta(days=146_097)
+"""The 400 years after which the calendar repeats."""
 _MILLIS_FSP = 3
 _ZERO_MOMENT = "0000-00-00 00:00:00"
 _BEFORE_ALL = "1970-01-01T00:00:00"  # one second before the first TIMESTAMP
@@ -283,7 +285,7 @@ def debezium_convert(column: Column, zone: str) -> Convert | None:
         return _day
     if kind is MySQLType.DATETIME:
         unit = "milliseconds" if fsp <= _MILLIS_FSP else "microseconds"
-        return lambda value: moment_text(_EPOCH + dt.timedelta(**{unit: value}), fsp)
+        return lambda value: _moment(dt.timedelta(**{unit: value}), fsp)
     if kind is MySQLType.TIMESTAMP:
         return lambda value: _zoned(value, zone, fsp)
     return (lambda value: clock_text(value, fsp)) if kind is MySQLType.DURATION else None
@@ -307,7 +309,15 @@ def _bits(value: Any) -> str:
 
 
 def _day(value: int) -> str:
-    return (_DAY_ZERO + dt.timedelta(days=value)).isoformat()
+    return _moment(dt.timedelta(days=value), 0)[:10]
+
+
+def _moment(since_epoch: dt.timedelta, fsp: int) -> str:
+    """Return the text of a date and time. Releases that do not complete years send the year 0, which Python lacks."""
+    if since_epoch >= _YEAR_1:
+        return moment_text(_EPOCH + since_epoch, fsp)
+    text = moment_text(_EPOCH + (since_epoch + _CALENDAR), fsp)
+    return f"{int(text[:4]) - 400:04d}{text[4:]}"
 
 
 def _zoned(text: str, zone: str, fsp: int) -> str:
