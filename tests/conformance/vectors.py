@@ -13,7 +13,7 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -259,16 +259,31 @@ def release_of(path: Path, release: str | Release | None = None) -> Release:
 _LEFT_OUT = Path(__file__).with_name("left_out.toml")
 
 
-def left_out_of(path: Path) -> tuple[LeftOutSlots, ...]:
-    """Return what ``left_out.toml`` lists for a file, by the end of its path."""
+def left_out_of(path: Path, events: Sequence[Mapping[str, Any]]) -> tuple[LeftOutSlots, ...]:
+    """Return what ``left_out.toml`` lists for a file with these events, by the end of its path."""
     file = path.resolve().with_name(vector_name(path))
+    entries = [entry for entry in _listed() if any(file.match(pattern) for pattern in entry["files"])]
     return tuple(
-        LeftOutSlots(
-            entry.get("variants", ["*"]), frozenset(entry["events"]) if "events" in entry else None, entry["reason"]
-        )
-        for entry in _listed()
-        if any(file.match(pattern) for pattern in entry["files"])
+        LeftOutSlots(entry.get("variants", ["*"]), _slots_of(entry, events), entry["reason"]) for entry in entries
     )
+
+
+def _slots_of(entry: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> frozenset[int] | None:
+    if "columns" in entry:
+        return frozenset(_rows_with(entry["columns"], events))
+    return frozenset(entry["events"]) if "events" in entry else None
+
+
+def _rows_with(patterns: Sequence[str], events: Iterable[Mapping[str, Any]]) -> Iterator[int]:
+    """Yield the events with rows of tables that have a column of such a type."""
+    having: dict[tuple[str, str], bool] = {}
+    for index, event in enumerate(events):
+        place = event.get("schema", ""), event.get("table", "")
+        if event["kind"] == "ddl" and (info := event.get("table_info")):
+            types = [column["sql_type"] for column in info["columns"] or ()]
+            having[place] = any(fnmatchcase(kind, pattern) for kind in types for pattern in patterns)
+        elif event["kind"] in DML_KINDS and having.get(place):
+            yield index
 
 
 @cache
@@ -285,6 +300,7 @@ def read_case(path: Path, release: str | Release | None = None) -> Case:
     """
     data = read_document(path)
     try:
+        events = tuple(map(_event, data.get("events") or ()))
         return Case(
             name=data.get("name", vector_name(path)),
             release=release_of(path, release),
@@ -293,11 +309,11 @@ def read_case(path: Path, release: str | Release | None = None) -> Case:
             cluster_id=data.get("cluster_id", "default"),
             integrity=data.get("integrity"),
             force_replicate=data.get("force_replicate"),
-            events=tuple(map(_event, data.get("events") or ())),
+            events=events,
             variants=tuple(read_variant(entry) for entry in data.get("variants") or ()),
             routes=tuple(_route(entry) for entry in data.get("routes") or ()),
             registry_reject=data.get("registry_reject") or None,
-            left_out=left_out_of(path),
+            left_out=left_out_of(path, events),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
         if isinstance(fault, TicdcEmitError):
