@@ -58,13 +58,13 @@ def free_runs(event: Mapping[str, Any], release: Release) -> tuple[int, ...]:
 def compare_outcomes(expected: Outcome, got: Outcome, *, dml: bool, runs: Sequence[int] = ()) -> str | None:
     """Return the difference; ``None`` if there is none.
 
-    A refusal matches any deliberate error of the library. ``dml``: a null key means a key of zero length. ``runs``:
-    lengths of runs of messages that may come in any order (see :func:`free_runs`).
+    A refusal matches any deliberate error of the library; a crash matches one of any row. ``dml``: a null key means a
+    key of zero length. ``runs``: lengths of runs of messages that may come in any order (see :func:`free_runs`).
     """
     if got.crashed:
         return f"the library crashed: {got.error}"
     if expected.error is not None:
-        if got.error is not None:
+        if got.error is not None or (expected.crashed and any(record.error for record in got.records)):
             return None
         return f"TiCDC refuses this ({expected.error}), the library gave {_count(got)}"
     if got.error is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 
 import cramjam
 import pytest
@@ -18,7 +19,7 @@ from .compare import (
     free_runs,
     plain_outcome,
 )
-from .vectors import Outcome, Record, Target
+from .vectors import Outcome, Record, Target, left_out_of
 
 
 def test_byte_diff_points_at_the_byte() -> None:
@@ -53,6 +54,13 @@ def test_a_null_key_of_a_row_is_one_of_zero_length() -> None:
     assert compare_outcomes(recorded, Outcome((Record(b"", b"v"),)), dml=True) is None
     assert "key differs" in (compare_outcomes(recorded, Outcome((Record(None, b"v"),)), dml=True) or "")
     assert "key differs" in (compare_outcomes(recorded, Outcome((Record(b"", b"v"),)), dml=False) or "")
+
+
+def test_a_crash_is_that_of_any_row() -> None:
+    partly = Outcome((Record(b"k", b"v"), Record(None, None, error="a DELETE crashes")))
+    assert compare_outcomes(Outcome(error="nil pointer", crashed=True), partly, dml=True) is None
+    assert compare_outcomes(Outcome(error="[CDC:ErrX] no"), partly, dml=True) is not None
+    assert compare_outcomes(Outcome(error="nil pointer", crashed=True), Outcome(partly.records[:1]), dml=True)
 
 
 def test_a_refusal_must_be_typed_and_silent() -> None:
@@ -184,3 +192,21 @@ def test_a_stored_object(compression: str) -> None:
     assert record == Record(b"", b"v", b"v")
     (record,) = plain_outcome(Outcome((Record(b"", value, b"no JSON"),)), large(compression, "value")).records
     assert record.claim == b"no JSON"
+
+
+def test_slots_are_left_out_by_folder_case_and_type_of_column() -> None:
+    info = {"columns": [{"sql_type": "int(11)"}, {"sql_type": "time(3)"}]}
+    other = {"columns": [{"sql_type": "time"}]}
+    events = (
+        {"kind": "ddl", "schema": "test", "table": "t", "table_info": info},
+        {"kind": "ddl", "schema": "test", "table": "u", "table_info": other},
+        {"kind": "row", "schema": "test", "table": "t"},
+        {"kind": "row", "schema": "test", "table": "u"},
+    )
+    (slots,) = left_out_of(Path("any/next-v8.5.5/extra/rel_any.json.gz"), events)
+    assert [event for event in range(4) if slots.covers("canal-json", event)] == [2]
+    assert left_out_of(Path("any/next-v8.5.6/extra/rel_any.json.gz"), events) == ()
+    (slots,) = left_out_of(Path("next-v8.5.6/codec/txn_raw.json"), events)
+    assert slots.covers("debezium-avro-ext", 2)
+    assert not slots.covers("debezium", 2)
+    assert not slots.covers("catalog", 0)

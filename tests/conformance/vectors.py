@@ -160,8 +160,8 @@ class Target(NamedTuple):
 class Outcome:
     """The outcome of one event: messages (none if the protocol sends nothing), or the text of a refusal.
 
-    ``crashed``: the error is not a deliberate one of the library. ``left_out``: why messages that TiCDC wrote with the
-    header ``borrowed`` are not compared.
+    ``crashed``: the error is not a deliberate one; one of TiCDC stands for all rows of a transaction. ``left_out``: why
+    messages that TiCDC wrote with the header ``borrowed`` are not compared.
     """
 
     records: tuple[Record, ...] = ()
@@ -354,8 +354,9 @@ def _route(entry: Mapping[str, Any]) -> Route:
     )
 
 
-def _expected(messages: Iterable[Mapping[str, Any]]) -> dict[int, Outcome]:
+def _expected(messages: Sequence[Mapping[str, Any]]) -> dict[int, Outcome]:
     by_event: dict[int, list[Record]] = {}
+    crashes = {message["event"] for message in messages if message.get("panic")}
     for message in messages:
         records = by_event.setdefault(message["event"], [])
         refusal = message.get("error") or message.get("panic")
@@ -365,7 +366,9 @@ def _expected(messages: Iterable[Mapping[str, Any]]) -> dict[int, Outcome]:
             claim = _bytes(message.get("claim"))
             records.append(Record(_bytes(message["key"]), _bytes(message["value"]), claim))
     return {
-        index: Outcome(error=records[0].error) if len(records) == 1 and records[0].error else Outcome(tuple(records))
+        index: Outcome(error=records[0].error, crashed=index in crashes)
+        if len(records) == 1 and records[0].error
+        else Outcome(tuple(records))
         for index, records in by_event.items()
     }
 

@@ -19,6 +19,7 @@ from hypothesis.errors import NoSuchExample
 from hypothesis_profiles import examples
 
 from ticdc_emit import Encoder
+from ticdc_emit.config import RELEASES
 from ticdc_emit.errors import DdlError, StrategyError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
@@ -299,6 +300,21 @@ class TestHistories:
             assert sorted(map(repr, left)) == sorted(repr(row) for row in fold.tables[place[1:]].values())
         assert fold.tables == history.tables()
 
+    def test_without_deletes(self) -> None:
+        """No row of a key is sent as a delete: unique keys keep their values."""
+        keys = "create table test.t (id int primary key, u int not null, v int, unique key (u))"
+
+        def deletes(history: History) -> bool:
+            changed = [row for row in history.rows if row["op"] == "update"]
+            moves = any(row["before"][name] != row["after"][name] for row in changed for name in ("id", "u"))
+            return moves or any(row["op"] == "delete" for row in history.rows)
+
+        assert found(histories(keys), deletes)
+        never(histories(keys, ddl_kinds=(), allow_deletes=False), deletes)
+        assert found(
+            histories(keys, allow_deletes=False), lambda history: {row["op"] for row in history.rows} > {"insert"}
+        )
+
     def test_labels_with_backslashes_are_drawn_where_they_are_asked_for(self) -> None:
         def has_them(history: History) -> bool:
             return any("\\" in query for query in (history.schema, *(query for _, query in history.ddl)))
@@ -373,6 +389,27 @@ class TestChangefeeds:
             config = feed.load()
         assert 1 <= config.kafka.partition_num <= 4
 
+    @settings(max_examples=examples(300))
+    @given(changefeeds(releases=[*RELEASES], compression=True))
+    def test_those_of_every_release_load_without_a_warning(self, feed: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            feed.load()
+
+    def test_a_release_and_the_protocols_that_it_has(self) -> None:
+        drawn: set[tuple[str, str]] = set()
+
+        @settings(max_examples=60)
+        @given(changefeeds(releases=["7.5", "8.1"]))
+        def draw(feed: Any) -> None:
+            config = feed.load()
+            drawn.add((config.release.name, config.codec.protocol.value))
+
+        draw()
+        known = {"canal-json", "simple", "avro", "open-protocol"}
+        releases = {release: {name for each, name in drawn if each == release} for release, _ in drawn}
+        assert releases == {"classic-7.5.7": known, "classic-8.1.2": known | {"debezium"}}
+
     @pytest.mark.parametrize("protocol", PROTOCOLS)
     def test_one_protocol(self, protocol: str) -> None:
         assert found(changefeeds(protocols=[protocol]), lambda feed: True).load().codec.protocol == protocol
@@ -401,6 +438,8 @@ class TestChangefeeds:
             ({"partitions": ["rowid"]}, "partitions"),
             ({"partitions": []}, "partitions"),
             ({"max_partitions": 0}, "max_partitions"),
+            ({"releases": "9.9"}, "releases"),
+            ({"releases": ["8.1"], "protocols": "debezium-avro"}, "releases"),
         ],
     )
     def test_wrong_arguments(self, arguments: dict[str, Any], argument: str) -> None:
