@@ -47,7 +47,7 @@ def _shown(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, frozenset):
         return ", ".join(f"`{each}`" for each in sorted(value)) or "none"
-    return f"`{value.decode() if isinstance(value, bytes) else value}`"
+    return f"`{value.decode() if isinstance(value, bytes) else value}`" if value else "none"
 
 
 def _cells(text: Callable[[Release], str]) -> list[str]:

@@ -30,9 +30,9 @@ def vector_path(name: str, lineage: str = "classic") -> Path:
     return VECTORS.parent / lineage / f"{name}.json.gz"
 
 
-def load_vector(name: str) -> dict[str, Any]:
+def load_vector(name: str, lineage: str = "classic") -> dict[str, Any]:
     """Read a case anew, so that a test may change what it gets."""
-    case: dict[str, Any] = json.loads(gzip.decompress(vector_path(name).read_bytes()))
+    case: dict[str, Any] = json.loads(gzip.decompress(vector_path(name, lineage).read_bytes()))
     return case
 
 

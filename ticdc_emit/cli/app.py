@@ -13,17 +13,18 @@ import typer
 
 from ticdc_emit.cli.options import (
     PROTOCOL_HELP,
+    RELEASE_HELP,
     AsJson,
     BadRows,
     BadRowsPath,
     Command,
     Html,
-    Lineage,
-    LineageOrClassic,
     OnSpark,
     Program,
     Registry,
     RegistryOrVariable,
+    ReleaseName,
+    ReleaseOrClassic,
     SinkUri,
     SinkUriOrEmbedded,
     SparkSettings,
@@ -87,7 +88,7 @@ def demo(
     ] = "canal-json",
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
     sink_uri: SinkUriOrEmbedded = None,
-    release: LineageOrClassic = None,
+    release: ReleaseOrClassic = None,
     schema_registry: Registry = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same history.")] = 1,
     on_spark: OnSpark = False,
@@ -155,7 +156,7 @@ def emit(
         typer.Option(help="TSO for all plain rows when --commit-time-column is not given. Default: now.", min=1),
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
-    release: Lineage = None,
+    release: ReleaseName = None,
     schema_registry: RegistryOrVariable = None,
     registry_ca: Annotated[
         Path | None, typer.Option(metavar="FILE", help="PEM file of the registry's authorities.", dir_okay=False)
@@ -251,7 +252,7 @@ def generate(
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone.")] = "UTC",
-    release: Lineage = None,
+    release: ReleaseName = None,
     schema_registry: Registry = None,
     stream: Annotated[bool, typer.Option("--stream", help="Run as a Structured Streaming query.")] = False,
     live: Annotated[bool, typer.Option("--live", help="Send at --rate in wall time, as a stream.")] = False,
@@ -401,7 +402,7 @@ def replay(
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
-    release: Lineage = None,
+    release: ReleaseName = None,
     schema_registry: RegistryOrVariable = None,
     bad_rows: BadRows = RunOptions.bad_rows,
     bad_rows_path: BadRowsPath = None,
@@ -494,7 +495,7 @@ def serve(
         ),
     ] = False,
     seed: Annotated[int, typer.Option(help="The same seed makes the same rows.")] = 0,
-    release: LineageOrClassic = None,
+    release: ReleaseOrClassic = None,
     strict: Strict = False,
 ) -> None:
     """Run a Kafka and a schema registry until Ctrl-C, with live traffic if you name a schema.
@@ -541,7 +542,7 @@ def scenario(
     release: Annotated[
         str | None,
         typer.Option(
-            help="Release of TiCDC: classic or next. Default: the first that has the protocol.",
+            help=f"{RELEASE_HELP} Default: the first that has the protocol.",
             autocompletion=complete_release,
         ),
     ] = None,
@@ -604,7 +605,7 @@ def _topic_source(
     ] = None,
     schema_registry: RegistryOrVariable = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
-    release: Lineage = None,
+    release: ReleaseName = None,
 ) -> SourceOptions:
     """Return where to read. The environment's sink URI counts only if the command line gives no other source."""
     from ticdc_emit.cli.topics import SourceOptions

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ticdc_emit.config.protocols import PROTOCOL_NAMES
+from ticdc_emit.config.releases import RELEASES
 from ticdc_emit.errors import ConfigError, TicdcEmitWarning
 from ticdc_emit.pipeline.options import CHOICES, URI, RunOptions
 
@@ -34,23 +35,22 @@ def complete_schema(incomplete: str) -> list[str]:
 
 
 complete_protocol = one_of(*PROTOCOL_NAMES)
-complete_release = one_of("classic", "next")
+complete_release = one_of(*RELEASES)
 
 PROTOCOLS = f"{', '.join(PROTOCOL_NAMES[:-1])} or {PROTOCOL_NAMES[-1]}"
 PROTOCOL_HELP = f"Protocol: {PROTOCOLS}."
-Lineage = Annotated[
+RELEASE_HELP = "Release of TiCDC: classic, next, or a version such as 8.5.3 or next-8.5.7."
+"""Without the default, which differs between commands."""
+ReleaseName = Annotated[
     str | None,
     typer.Option(
         "--release",
-        help="Release of TiCDC: classic or next. Default: the changefeed file's, else classic.",
+        help=f"{RELEASE_HELP} Default: the changefeed file's, else classic.",
         autocompletion=complete_release,
     ),
 ]
-LineageOrClassic = Annotated[
-    str | None,
-    typer.Option(
-        "--release", help="Release of TiCDC: classic or next. Default: classic.", autocompletion=complete_release
-    ),
+ReleaseOrClassic = Annotated[
+    str | None, typer.Option("--release", help=f"{RELEASE_HELP} Default: classic.", autocompletion=complete_release)
 ]
 OnSpark = Annotated[bool, typer.Option("--on-spark", help="Use a local Spark even if this process could do it alone.")]
 Html = Annotated[

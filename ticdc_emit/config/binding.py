@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import field, fields
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from ticdc_emit.config.document import GoSyntaxError, Section, bind_refused, hinted, parse_bool, parse_int
+from ticdc_emit.config.document import GoSyntaxError, Section, hinted, parse_bool, parse_int, refused
 from ticdc_emit.config.secrets import MASK, Secret, shown_names
+from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.config.uri import SinkUri
 
 T = TypeVar("T")
@@ -25,35 +26,46 @@ PARAMETERS: set[str] = set()
 _AFTER_A_SECRET = "a parameter after a secret (percent-encode & in a password)"
 
 
+Reader: TypeAlias = Literal["sink", "kafka"]
+"""The part of TiCDC that reads a parameter: the encoders' options, or those of delivery."""
+_BAD_PARAMETERS = {
+    "mysql": ("ErrMySQLInvalidConfig", "MySQL"),
+    "sink": ("ErrSinkInvalidConfig", "sink"),
+    "kafka": ("ErrKafkaInvalidConfig", "kafka"),
+}
+"""The code and the subject of the refusal of a value that does not parse."""
+
+
 class UriParameters:
     """Typed readers of a URI's query that remember what was read; None for a missing or unknown parameter."""
 
-    def __init__(self, uri: SinkUri, unknown: Collection[str] = ()) -> None:
+    def __init__(self, uri: SinkUri, switches: OptionSwitches = OptionSwitches()) -> None:
         self._uri = uri
-        self._unknown = unknown
+        self.switches = switches
         self._read: set[str] = set()
 
     def text(self, name: str) -> str | None:
-        if name in self._unknown:
+        if name in self.switches.unknown:
             return None
         self._read.add(name)
         return self._uri.get(name)
 
-    def boolean(self, name: str) -> bool | None:
-        return self._bound(name, parse_bool, "false", "Give true or false")
+    def boolean(self, name: str, reader: Reader = "sink") -> bool | None:
+        return self._bound(name, reader, parse_bool, "false", "Give true or false")
 
-    def integer(self, name: str, bits: int = 64) -> int | None:
+    def integer(self, name: str, reader: Reader = "sink", bits: int = 64) -> int | None:
         """Return a signed integer of that many bits."""
-        return self._bound(name, lambda text: parse_int(text, bits), "0", f"Give a whole number of {bits} bits")
+        return self._bound(name, reader, lambda text: parse_int(text, bits), "0", f"Give a whole number of {bits} bits")
 
-    def _bound(self, name: str, parse: Callable[[str], T], empty: str, remedy: str) -> T | None:
+    def _bound(self, name: str, reader: Reader, parse: Callable[[str], T], empty: str, remedy: str) -> T | None:
         text = self.text(name)
         if text is None:
             return None
         try:
             return parse(text or empty)
         except GoSyntaxError as error:
-            raise bind_refused(str(error), option=name, remedy=remedy) from None
+            code, what = _BAD_PARAMETERS["mysql" if self.switches.bad_parameter == "as-mysql" else reader]
+            raise refused(code, f"{what} config invalid: {error}", option=name, remedy=remedy) from None
 
     def unread(self) -> list[str]:
         """Names of the parameters that nothing has read, and the parts of the URI that were dropped as malformed."""
@@ -62,10 +74,14 @@ class UriParameters:
             # A name without a value may be the rest of an unescaped password.
             label if value.reveal() else "a parameter without a value"
             for label, (name, value) in zip(shown, self._uri.params, strict=True)
-            if name not in self._read
+            if name not in self._read and name not in self.switches.unknown
         ]
         names = [_AFTER_A_SECRET if name == MASK else hinted(name, self._read) for name in names]
         return list(dict.fromkeys([*names, *self._uri.dropped]))
+
+    def forgotten(self) -> list[tuple[str, str]]:
+        """The parameters that the release does not know, each twice (see :meth:`Section.forgotten`)."""
+        return [(name, name) for name, _ in self._uri.params if name in self.switches.unknown]
 
 
 def merge(file_value: T | None, uri_value: T | None) -> T | None:
@@ -85,7 +101,8 @@ class _Option(NamedTuple):
     in_uri: bool
     kind: type
     bits: int
-    parse: Callable[[Any], Any] | None
+    reader: Reader
+    parse: Callable[[Any, OptionSwitches], Any] | None
 
 
 def declare(
@@ -96,17 +113,19 @@ def declare(
     in_uri: bool = True,
     kind: type | None = None,
     bits: int = 64,
-    parse: Callable[[Any], T] | None = None,
+    reader: Reader = "sink",
+    parse: Callable[[Any, OptionSwitches], T] | None = None,
 ) -> T:
     """Declare a field of a frozen record as an option of TiCDC.
 
     ``table``: the dotted path of its table in the file, ``None`` if only the URI has it. ``kind``: ``bool``, ``int``
     (signed, of that many ``bits``), ``str``, ``tuple`` (an array of texts) or ``Secret``; by default the type of the
-    default. ``parse``: checks or converts what was given. An empty text counts as not given.
+    default. ``reader``: the part of TiCDC that parses it in the URI. ``parse``: checks or converts what was given. An
+    empty text counts as not given.
     """
     if in_uri:
         PARAMETERS.add(key)
-    declared = _Option(key, table, in_uri, kind or type(default), bits, parse)
+    declared = _Option(key, table, in_uri, kind or type(default), bits, reader, parse)
     return field(default=default, metadata={"option": declared})
 
 
@@ -125,7 +144,11 @@ def read_options(
     }
     read = {name: _read(each, uri, root) for name, each in declared.items()}
     given = {name: value for name, value in read.items() if value is not None}
-    return {name: value if (parse := declared[name].parse) is None else parse(value) for name, value in given.items()}
+    switches = OptionSwitches() if uri is None else uri.switches
+    return {
+        name: value if (parse := declared[name].parse) is None else parse(value, switches)
+        for name, value in given.items()
+    }
 
 
 def _read(declared: _Option, uri: UriParameters | None, root: Section) -> Any:
@@ -138,10 +161,12 @@ def _read(declared: _Option, uri: UriParameters | None, root: Section) -> Any:
 
 
 def _read_from(source: Section | UriParameters, declared: _Option) -> Any:
+    key, reader = declared.key, declared.reader
     if declared.kind is bool:
-        return source.boolean(declared.key)
+        return source.boolean(key) if isinstance(source, Section) else source.boolean(key, reader)
     if declared.kind is int:
-        return source.integer(declared.key, declared.bits)
+        bits = declared.bits
+        return source.integer(key, bits) if isinstance(source, Section) else source.integer(key, reader, bits)
     if declared.kind is tuple and isinstance(source, Section):
-        return source.texts(declared.key)
-    return source.text(declared.key)
+        return source.texts(key)
+    return source.text(key)

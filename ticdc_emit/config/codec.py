@@ -21,6 +21,7 @@ from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.errors import ConfigError
 
 _LARGE_TABLE = f"{KAFKA_TABLE}.large-message-handle"
+_GLUE_TABLE = "glue-schema-registry-config"
 DecimalMode = Literal["precise", "string"]
 """How Avro holds DECIMAL: as bytes with a scale, or as text."""
 BigintMode = Literal["long", "string"]
@@ -31,7 +32,7 @@ BigintMode = Literal["long", "string"]
 class LargeMessageHandle:
     """``[sink.kafka-config.large-message-handle]``.
 
-    An ``option`` that TiCDC does not know is kept: TiCDC then handles large messages in neither way.
+    An ``option`` that the release does not know (``is_known``) is kept: it then handles large messages in neither way.
     """
 
     option: str = declare("none", "large-message-handle-option", _LARGE_TABLE, in_uri=False)
@@ -40,6 +41,7 @@ class LargeMessageHandle:
         None, "claim-check-storage-uri", _LARGE_TABLE, in_uri=False, kind=Secret
     )
     claim_check_raw_value: bool = declare(False, "claim-check-raw-value", _LARGE_TABLE, in_uri=False)
+    is_known: bool = True
 
     @property
     def disabled(self) -> bool:
@@ -47,11 +49,11 @@ class LargeMessageHandle:
 
     @property
     def handle_key_only(self) -> bool:
-        return self.option == "handle-key-only"
+        return self.is_known and self.option == "handle-key-only"
 
     @property
     def claim_check(self) -> bool:
-        return self.option == "claim-check"
+        return self.is_known and self.option == "claim-check"
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ _TWO_REGISTRIES = (
 
 def read_glue(root: Section) -> GlueSchemaRegistry | None:
     """``[sink.kafka-config.glue-schema-registry-config]``, None where it is absent."""
-    table = root.at(KAFKA_TABLE).table("glue-schema-registry-config")
+    table = root.at(KAFKA_TABLE).table(_GLUE_TABLE)
     if table is None:
         return None
     if root.at("sink").text("schema-registry") is not None:
@@ -175,7 +177,9 @@ def read_large_message_handle(
     if handle.disabled:
         return handle
     key = "large-message-handle-option"
-    if switches.large_message_options == "known" and not (handle.claim_check or handle.handle_key_only):
+    if handle.option not in switches.large_message_options:
+        handle = replace(handle, is_known=False)
+    if not handle.is_known and switches.other_large_message_options == "refused":
         raise _replica_refused(
             f"unknown large-message-handle-option {handle.option}", key, "Use none, claim-check or handle-key-only"
         )
@@ -302,8 +306,10 @@ def _validate_debezium(config: CodecConfig, switches: OptionSwitches, *, names_r
 
 def _refuse_force_replicate(config: CodecConfig, switches: OptionSwitches) -> None:
     handle = config.large_message_handle
-    if not config.protocol.spec.force_replicate:
+    if not config.protocol.spec.force_replicate and switches.forced_protocols:
         cause = f"force-replicate must be disabled, when using {switches.forced_protocols} protocol"
+    elif handle.handle_key_only and switches.forced_large_messages == "refused-by-option":
+        cause = 'force-replicate must be disabled, when the large message handle option is set to "handle-key-only"'
     elif not handle.disabled and switches.forced_large_messages == "refused":
         cause = (
             "force-replicate must be disabled, when the large message handle is enabled, "
@@ -320,7 +326,7 @@ def _validate(config: CodecConfig, switches: OptionSwitches, *, own_registry: bo
     if config.enable_tidb_extension and not config.protocol.spec.extension:
         warn_of_option(f"enable-tidb-extension has no effect with the {config.protocol.value} protocol")
     if config.protocol.spec.registers_schemas:
-        _validate_avro(config, own_registry=own_registry)
+        _validate_avro(config, switches, own_registry=own_registry)
     size = "Codec invalid config: " if switches.bad_size == "named" else ""
     if config.max_message_bytes <= 0:
         raise _codec_refused(f"{size}invalid max-message-bytes {config.max_message_bytes}", "max-message-bytes")
@@ -328,7 +334,7 @@ def _validate(config: CodecConfig, switches: OptionSwitches, *, own_registry: bo
         raise _codec_refused(f"{size}invalid max-batch-size {config.max_batch_size}", "max-batch-size")
 
 
-def _validate_avro(config: CodecConfig, *, own_registry: bool) -> None:
+def _validate_avro(config: CodecConfig, switches: OptionSwitches, *, own_registry: bool) -> None:
     title = config.protocol.spec.title
     if config.schema_registry and config.glue_schema_registry:
         raise _codec_refused(
@@ -337,9 +343,9 @@ def _validate_avro(config: CodecConfig, *, own_registry: bool) -> None:
             "schema-registry",
         )
     if not (config.schema_registry or config.glue_schema_registry or own_registry):
+        either = ' or "glue-schema-registry" to specify the schema registry'
         raise _codec_refused(
-            f'{title} protocol requires parameter "schema-registry" or "glue-schema-registry" '
-            "to specify the schema registry",
+            f'{title} protocol requires parameter "schema-registry"{"" if _GLUE_TABLE in switches.unknown else either}',
             "schema-registry",
             "Add schema-registry=http://host:port to the sink URI, or give registry= in Python",
         )

@@ -63,11 +63,6 @@ def refused(code: str, text: str, *, option: str, remedy: str = "") -> ConfigErr
     return ConfigError(f"[CDC:{code}]{text}", remedy=remedy, option=option, code=f"CDC:{code}")
 
 
-def bind_refused(cause: str, *, option: str, remedy: str = "") -> ConfigError:
-    """Return the refusal of a URI parameter that does not parse. TiCDC uses an error code of MySQL for every sink."""
-    return refused("ErrMySQLInvalidConfig", f"MySQL config invalid: {cause}", option=option, remedy=remedy)
-
-
 class GoSyntaxError(ValueError):
     """A text that Go cannot parse; ``str()`` is Go's message."""
 
@@ -299,8 +294,21 @@ class Section:
 
     def unread(self) -> list[str]:
         """Dotted names of the keys, here and below, that nothing has read."""
-        names = [hinted(key, self._read, self._place(key)) for key in self._table if key not in self._read]
+        unread = [key for key in self._table if key not in self._read and not self._forgotten(key)]
+        names = [hinted(key, self._read, self._place(key)) for key in unread]
         return names + [name for child in self._children.values() for name in child.unread()]
+
+    def forgotten(self) -> list[tuple[str, str]]:
+        """The keys, here and below, that are treated as unknown: by their dotted names, and as :meth:`forget` got
+        them.
+        """
+        names = [(self._place(key), name) for key in self._table if (name := self._forgotten(key))]
+        return names + [name for child in self._children.values() for name in child.forgotten()]
+
+    def _forgotten(self, key: str) -> str | None:
+        """Return the name under which a key is treated as unknown."""
+        table = self._path.rpartition(".")[2].partition("[")[0]  # without the index in an array of tables
+        return next((name for name in (key, f"{table}.{key}") if name in self._unknown), None)
 
     def _child(self, table: Mapping[str, Any], path: str) -> Section:
         # one child per key, so that several readers share the record of what was read
@@ -310,7 +318,7 @@ class Section:
         return f"{self._path}.{name}" if self._path else name
 
     def _get(self, name: str) -> Any:
-        if self._unknown and not self._unknown.isdisjoint((name, f"{self._path.rpartition('.')[2]}.{name}")):
+        if self._forgotten(name):
             return None
         key = name
         if key not in self._table:

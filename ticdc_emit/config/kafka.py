@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ticdc_emit.config.binding import KAFKA_TABLE, UriParameters, declare, read_options
-from ticdc_emit.config.document import GoSyntaxError, Section, parse_duration_ms, refused, warn_of_option
+from ticdc_emit.config.document import GoSyntaxError, Section, parse_duration_ms, quote, refused, warn_of_option
 from ticdc_emit.config.secrets import Secret
+from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.config.uri import SinkUri
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
@@ -35,14 +36,22 @@ def _kafka_refused(cause: str, option: str, remedy: str) -> ConfigError:
     return refused("ErrKafkaInvalidConfig", cause, option=option, remedy=remedy)
 
 
-def _check_partition_num(number: int) -> int:
+def _own_refused(own: str, cause: str, option: str, remedy: str, switches: OptionSwitches) -> ConfigError:
+    """Return the refusal of an option that has a code of its own in some releases."""
+    code = own if switches.bad_delivery == "own-codes" else "ErrKafkaInvalidConfig"
+    return refused(code, cause, option=option, remedy=remedy)
+
+
+def _wrapped_refused(cause: str, option: str, remedy: str, switches: OptionSwitches) -> ConfigError:
+    """Return the refusal of an option whose cause some releases wrap into a text of the code."""
+    wrapped = f"kafka config invalid: {cause}" if switches.bad_delivery == "own-codes" else cause
+    return _kafka_refused(wrapped, option, remedy)
+
+
+def _check_partition_num(number: int, switches: OptionSwitches) -> int:
     if number <= 0:
-        raise refused(
-            "ErrKafkaInvalidPartitionNum",
-            f"invalid partition num {number}",
-            option="partition-num",
-            remedy="Give 1 or more",
-        )
+        cause = f"invalid partition num {number}"
+        raise _own_refused("ErrKafkaInvalidPartitionNum", cause, "partition-num", "Give 1 or more", switches)
     if number > _MOST_PARTITIONS:
         raise ConfigError(
             f"partition-num is {number}; a Kafka cluster does not hold that many partitions",
@@ -52,18 +61,25 @@ def _check_partition_num(number: int) -> int:
     return number
 
 
-def _check_client_id(text: str) -> str:
+def _check_replication_factor(number: int, switches: OptionSwitches) -> int:
+    if number <= 0 and switches.zero_delivery == "refused":
+        raise _kafka_refused(f"invalid replication-factor {number}", "replication-factor", "Give 1 or more")
+    return number
+
+
+def _check_client_id(text: str, switches: OptionSwitches) -> str:
     if not _CLIENT_ID.match(text):
-        raise refused(
-            "ErrKafkaInvalidClientID",
-            f"invalid kafka client ID '{text}'",
-            option="kafka-client-id",
-            remedy="Use letters, digits, '.', '_' and '-'",
-        )
+        cause = f"invalid kafka client ID {_quoted(text, switches)}"
+        remedy = "Use letters, digits, '.', '_' and '-'"
+        raise _own_refused("ErrKafkaInvalidClientID", cause, "kafka-client-id", remedy, switches)
     return text
 
 
-def _parse_compression(text: str) -> str:
+def _quoted(text: str, switches: OptionSwitches) -> str:
+    return f"'{text}'" if switches.bad_delivery == "own-codes" else quote(text)
+
+
+def _parse_compression(text: str, switches: OptionSwitches) -> str:
     name = text.strip().lower()
     if name in _COMPRESSIONS:
         return name
@@ -72,57 +88,63 @@ def _parse_compression(text: str) -> str:
     return "none"
 
 
-def _check_acks(acks: int) -> int:
+def _check_acks(acks: int, switches: OptionSwitches) -> int:
     if acks not in (-1, 0, 1):
-        raise refused(
-            "ErrKafkaInvalidRequiredAcks",
+        comma = "," if switches.bad_delivery == "own-codes" else ", "
+        cause = (
             f"invalid required acks {acks}, "
-            "only support these values: 0(NoResponse),1(WaitForLocal) and -1(WaitForAll)",
-            option="required-acks",
-            remedy="Give -1, 0 or 1",
+            f"only support these values: 0(NoResponse){comma}1(WaitForLocal) and -1(WaitForAll)"
         )
+        raise _own_refused("ErrKafkaInvalidRequiredAcks", cause, "required-acks", "Give -1, 0 or 1", switches)
     return acks
 
 
 def _declare_timeout(key: str) -> int:
     """Declare an option that is a Go duration, kept in milliseconds."""
 
-    def parse(text: str) -> int:
+    def parse(text: str, switches: OptionSwitches) -> int:
+        remedy = "Write a duration such as 10s"
         try:
-            return parse_duration_ms(text)
+            duration = parse_duration_ms(text)
         except GoSyntaxError as error:
-            raise ConfigError(str(error), option=key, remedy="Write a duration such as 10s") from None
+            if switches.bad_delivery == "own-codes":  # here, without any
+                raise ConfigError(str(error), option=key, remedy=remedy) from None
+            raise _kafka_refused(f"kafka config invalid: {error}", key, remedy) from None
+        positive = not text.startswith("-") and any(digit in text for digit in "123456789")
+        if not positive and switches.zero_delivery == "refused":
+            raise _kafka_refused(f"{key} must be greater than zero", key, remedy)
+        return duration
 
     return declare(10_000, key, KAFKA_TABLE, kind=str, parse=parse)
 
 
-def _parse_mechanism(text: str) -> str:
+def _parse_mechanism(text: str, switches: OptionSwitches) -> str:
     if text.upper() not in _MECHANISMS:
-        raise _kafka_refused(
-            f"kafka config invalid: unknown {text} SASL mechanism",
-            "sasl-mechanism",
-            f"Use one of: {', '.join(_MECHANISMS)}",
-        )
+        cause, remedy = _unknown(text, "SASL mechanism", switches), f"Use one of: {', '.join(_MECHANISMS)}"
+        raise _wrapped_refused(cause, "sasl-mechanism", remedy, switches)
     return text.upper()
 
 
-def _parse_auth_type(text: str) -> str:
+def _parse_auth_type(text: str, switches: OptionSwitches) -> str:
     if text.lower() not in ("user", "keytab"):
-        raise _kafka_refused(
-            f"kafka config invalid: unknown {text} auth type", "sasl-gssapi-auth-type", "Use user or keytab"
-        )
+        cause = _unknown(text, "auth type", switches)
+        raise _wrapped_refused(cause, "sasl-gssapi-auth-type", "Use user or keytab", switches)
     return text.lower()
+
+
+def _unknown(text: str, what: str, switches: OptionSwitches) -> str:
+    return f"unknown {text} {what}" if switches.bad_delivery == "own-codes" else f"unknown {what}: {text}"
 
 
 @dataclass(frozen=True)
 class TlsConfig:
     """TLS with the brokers. ``ca``, ``cert`` and ``key`` are file paths: all of them, or none."""
 
-    enable: bool = declare(False, "enable-tls", KAFKA_TABLE)
+    enable: bool = declare(False, "enable-tls", KAFKA_TABLE, reader="kafka")
     ca: str | None = declare(None, "ca", KAFKA_TABLE, kind=str)
     cert: str | None = declare(None, "cert", KAFKA_TABLE, kind=str)
     key: Secret[str] | None = declare(None, "key", KAFKA_TABLE, kind=Secret)
-    insecure_skip_verify: bool = declare(False, "insecure-skip-verify", KAFKA_TABLE)
+    insecure_skip_verify: bool = declare(False, "insecure-skip-verify", KAFKA_TABLE, reader="kafka")
 
 
 @dataclass(frozen=True)
@@ -136,7 +158,7 @@ class GssapiConfig:
     user: str | None = declare(None, "sasl-gssapi-user", KAFKA_TABLE, kind=str)
     password: Secret[str] | None = declare(None, "sasl-gssapi-password", KAFKA_TABLE, kind=Secret)
     realm: str | None = declare(None, "sasl-gssapi-realm", KAFKA_TABLE, kind=str)
-    disable_pafxfast: bool = declare(False, "sasl-gssapi-disable-pafxfast", KAFKA_TABLE)
+    disable_pafxfast: bool = declare(False, "sasl-gssapi-disable-pafxfast", KAFKA_TABLE, reader="kafka")
 
 
 @dataclass(frozen=True)
@@ -173,20 +195,23 @@ class KafkaConfig:
     topic: str = ""
     """The default topic, for events without a dispatcher."""
     partition_num: int | None = declare(
-        None, "partition-num", KAFKA_TABLE, kind=int, bits=32, parse=_check_partition_num
+        None, "partition-num", KAFKA_TABLE, kind=int, bits=32, reader="kafka", parse=_check_partition_num
     )
     """None: as many as the topic has, or ``DEFAULT_PARTITION_NUM`` for a new topic."""
-    max_retry: int = declare(5, "max-retry", parse=lambda retries: 5 if retries < 0 else retries)
-    kafka_client_id: str = declare("ticdc-emit", "kafka-client-id", KAFKA_TABLE, parse=_check_client_id)
-    replication_factor: int = declare(1, "replication-factor", KAFKA_TABLE, bits=16)
+    replication_factor: int = declare(
+        1, "replication-factor", KAFKA_TABLE, bits=16, reader="kafka", parse=_check_replication_factor
+    )
     kafka_version: str | None = declare(None, "kafka-version", KAFKA_TABLE, kind=str)
     max_message_bytes: int = declare(DEFAULT_MAX_MESSAGE_BYTES, "max-message-bytes", KAFKA_TABLE)
+    """An option of the encoders too, and refused as such."""
+    max_retry: int = declare(5, "max-retry", reader="kafka", parse=lambda retries, _: 5 if retries < 0 else retries)
     compression: str = declare("none", "compression", KAFKA_TABLE, parse=_parse_compression)
-    auto_create_topic: bool = declare(True, "auto-create-topic", KAFKA_TABLE)
+    kafka_client_id: str = declare("ticdc-emit", "kafka-client-id", KAFKA_TABLE, parse=_check_client_id)
+    auto_create_topic: bool = declare(True, "auto-create-topic", KAFKA_TABLE, reader="kafka")
     dial_timeout_ms: int = _declare_timeout("dial-timeout")
     write_timeout_ms: int = _declare_timeout("write-timeout")
     read_timeout_ms: int = _declare_timeout("read-timeout")
-    required_acks: int = declare(-1, "required-acks", KAFKA_TABLE, parse=_check_acks)
+    required_acks: int = declare(-1, "required-acks", KAFKA_TABLE, reader="kafka", parse=_check_acks)
     """-1 all in-sync replicas, 1 the leader, 0 none."""
     tls: TlsConfig = field(default_factory=TlsConfig)
     sasl: SaslConfig = field(default_factory=SaslConfig)
@@ -211,15 +236,11 @@ def _build_tls(sink_uri: SinkUri, uri: UriParameters, root: Section) -> TlsConfi
     given = read_options(TlsConfig, uri, root)
     files, enable = [name in given for name in ("ca", "cert", "key")], given.get("enable")
     if any(files) and not all(files):
-        raise _kafka_refused(
-            "kafka config invalid: ca, cert and key files should all be supplied", "ca", "Give all three"
-        )
+        cause = "ca, cert and key files should all be supplied"
+        raise _wrapped_refused(cause, "ca", "Give all three", uri.switches)
     if all(files) and enable is False:
-        raise _kafka_refused(
-            "kafka config invalid: credential files are supplied, but 'enable-tls' is set to false",
-            "enable-tls",
-            "Remove it, or remove ca, cert and key",
-        )
+        cause = "credential files are supplied, but 'enable-tls' is set to false"
+        raise _wrapped_refused(cause, "enable-tls", "Remove it, or remove ca, cert and key", uri.switches)
     enabled = all(files) if enable is None else bool(enable)
     if sink_uri.scheme == "kafka+ssl" and not enabled:
         warn_of_option("kafka+ssl:// does not switch TLS on by itself; add enable-tls=true to the sink URI")
@@ -230,10 +251,11 @@ def _build_tls(sink_uri: SinkUri, uri: UriParameters, root: Section) -> TlsConfi
 def _build_sasl(uri: UriParameters, root: Section) -> SaslConfig:
     given = read_options(SaslConfig, uri, root)
     gssapi = GssapiConfig(**read_options(GssapiConfig, uri, root))
-    return SaslConfig(gssapi=gssapi, oauth=_read_oauth(root.at(KAFKA_TABLE), given.get("mechanism")), **given)
+    oauth = _read_oauth(root.at(KAFKA_TABLE), given.get("mechanism"), uri.switches)
+    return SaslConfig(gssapi=gssapi, oauth=oauth, **given)
 
 
-def _read_oauth(table: Section, mechanism: str | None) -> OAuthConfig | None:
+def _read_oauth(table: Section, mechanism: str | None, switches: OptionSwitches) -> OAuthConfig | None:
     client_id = _present(table, "sasl-oauth-client-id", "OAuth2 client ID cannot be empty")
     encoded = _present(table, "sasl-oauth-client-secret", "OAuth2 client secret cannot be empty")
     client_secret = _decode_client_secret(encoded) if encoded is not None else None
@@ -250,13 +272,11 @@ def _read_oauth(table: Section, mechanism: str | None) -> OAuthConfig | None:
             "Set sasl-mechanism=OAUTHBEARER",
         )
     if not client_id:
-        raise _kafka_refused("kafka config invalid: OAuth2 client id is empty", "sasl-oauth-client-id", "Set it")
+        raise _wrapped_refused("OAuth2 client id is empty", "sasl-oauth-client-id", "Set it", switches)
     if not client_secret:
-        raise _kafka_refused(
-            "kafka config invalid: OAuth2 client secret is empty", "sasl-oauth-client-secret", "Set it"
-        )
+        raise _wrapped_refused("OAuth2 client secret is empty", "sasl-oauth-client-secret", "Set it", switches)
     if not token_url:
-        raise _kafka_refused("kafka config invalid: OAuth2 token url is empty", "sasl-oauth-token-url", "Set it")
+        raise _wrapped_refused("OAuth2 token url is empty", "sasl-oauth-token-url", "Set it", switches)
     grant_type = OAuthConfig.grant_type if grant_type is None else grant_type
     return OAuthConfig(client_id, Secret(client_secret), Secret(token_url), scopes, grant_type, audience)
 

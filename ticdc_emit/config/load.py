@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypedDict, TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -21,7 +22,7 @@ from ticdc_emit.config.document import Section, read_document, refused, warn_of_
 from ticdc_emit.config.filters import read_filter
 from ticdc_emit.config.kafka import build_embedded, build_kafka
 from ticdc_emit.config.protocols import Protocol
-from ticdc_emit.config.releases import CLASSIC, Release
+from ticdc_emit.config.releases import CLASSIC, Release, releases_with
 from ticdc_emit.config.secrets import hides_arguments, printable
 from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.config.uri import SinkUri
@@ -49,7 +50,7 @@ def load_changefeed(
     """Read, merge and validate a sink URI and a changefeed file.
 
     ``changefeed``: path of a TOML file, TOML text (a string with a newline or ``=``), or a mapping of the same shape.
-    ``release``: ``classic`` or ``next`` (docs/releases.md). It overrides the file's
+    ``release``: such as ``8.5.3``, ``next-8.5.7`` or ``next`` (docs/releases.md). It overrides the file's
     ``[ticdc-emit] release``; the default is ``classic``. ``time_zone``: IANA name of the changefeed's zone.
     ``cluster_id``: TiCDC's server cluster id. ``integrity`` and ``force_replicate`` override the changefeed's;
     ``integrity=True`` is ``correctness``. ``schema_registry``: URL to use if neither input names a registry.
@@ -65,7 +66,7 @@ def load_changefeed(
     in_file = own.text("release")
     held = Release.parse((in_file or CLASSIC) if release is None else release)
     switches = held.options
-    parameters = UriParameters(uri, switches.unknown)
+    parameters = UriParameters(uri, switches)
     root.forget(switches.unknown)
 
     protocol_in_file = sink.text("protocol") or ""
@@ -86,6 +87,7 @@ def load_changefeed(
             option="column-selectors",
             remedy="Remove one of them",
         )
+    _check_old_values(root, protocol)
     forced_in_file = bool(root.boolean("force-replicate"))
     forced = forced_in_file if force_replicate is None else force_replicate
 
@@ -126,8 +128,8 @@ def load_changefeed(
     if config.output_raw_change_event and not (codec.output_old_value and protocol.spec.old_values):
         warn_of_option("output-raw-change-event without old values: consumers cannot see which row an update replaced")
     # last, after every option has been read
-    _warn_unread(parameters, root)
-    _warn_unknown_dispatchers(dispatchers)
+    _warn_unread(parameters, root, held)
+    _warn_unknown_dispatchers(dispatchers, switches)
     return config
 
 
@@ -162,6 +164,19 @@ def _check_time_zone(time_zone: str) -> None:
             remedy=f"{hint}Use an IANA name such as UTC or Asia/Shanghai",
             option="time_zone",
         ) from None
+
+
+def _check_old_values(root: Section, protocol: Protocol) -> None:
+    """Read ``enable-old-value`` of 7.1, which Canal-JSON overrides and Avro never looks at."""
+    if root.boolean("enable-old-value") is not False or not protocol.spec.old_values:
+        return
+    if protocol.spec.old_value_table:
+        raise ConfigError(
+            f"{protocol} without old values is not written by this version",
+            remedy="Remove enable-old-value, or set it to true",
+            option="enable-old-value",
+        )
+    warn_of_option(f"enable-old-value = false has no effect with the {protocol} protocol")
 
 
 def _check_atomicity(parameters: UriParameters, sink: Section, scheme: str) -> None:
@@ -225,19 +240,29 @@ def _read_integrity(root: Section, override: bool | None) -> Integrity:
     return Integrity(level, handling)
 
 
-def _warn_unread(parameters: UriParameters, root: Section) -> None:
-    uri_names, file_names = parameters.unread(), root.unread()
-    if not uri_names and not file_names:
-        return
-    places = [("sink URI", uri_names), ("changefeed", file_names)]
+def _warn_unread(parameters: UriParameters, root: Section, release: Release) -> None:
+    places = [("sink URI", parameters.unread()), ("changefeed", root.unread())]
     listed = "; ".join(f"{place}: {printable(', '.join(names))}" for place, names in places if names)
-    warn_of_option(f"Ignored options (unknown, or not used by this sink): {listed}")
+    if listed:
+        warn_of_option(f"Ignored options (unknown, or not used by this sink): {listed}")
+    forgotten = [
+        f"{shown} (known: {releases_with(partial(_knows, name))})"
+        for shown, name in dict.fromkeys([*parameters.forgotten(), *root.forgotten()])
+    ]
+    if forgotten:
+        warn_of_option(f"Ignored options that {release.name} does not know: {'; '.join(forgotten)}")
 
 
-def _warn_unknown_dispatchers(rules: tuple[DispatchRule, ...]) -> None:
+def _knows(option: str, release: Release) -> bool:
+    return option not in release.options.unknown
+
+
+def _warn_unknown_dispatchers(rules: tuple[DispatchRule, ...], switches: OptionSwitches) -> None:
+    without_columns = "dispatchers.columns" in switches.unknown
+    known = [name for name in DISPATCHER_NAMES if name != "columns" or not without_columns]
     for name in dict.fromkeys(rule.partition for rule in rules):
-        if name and to_lower(name) not in DISPATCHER_NAMES:
-            hint = did_you_mean(name, DISPATCHER_NAMES) or f"Use one of: {', '.join(DISPATCHER_NAMES)}"
+        if name and to_lower(name) not in known:
+            hint = did_you_mean(name, known) or f"Use one of: {', '.join(known)}"
             warn_of_option(
                 f"The partition dispatcher {name!r} is unknown: rows are spread by table, as in TiCDC. {hint.strip()}"
             )

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from ticdc_emit.config.document import refused
-from ticdc_emit.config.releases import RELEASES, Release
+from ticdc_emit.config.releases import RELEASES, Release, releases_with
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 
@@ -329,7 +329,8 @@ def _other_release(protocol: Protocol) -> str:
     """Return the remedy for a protocol that the release lacks."""
     if protocol not in WRITTEN:
         return f"Use one of: {', '.join(WRITTEN)}"
-    return f"Only the release {protocol.releases[0]} has it: set release={protocol.releases[0]}"
+    having = releases_with(lambda each: protocol.value not in each.options.unknown_protocols)
+    return f"Only some releases have it ({having}): set release={protocol.releases[0]}"
 
 
 def _remedy(name: str, unknown: frozenset[str]) -> str:

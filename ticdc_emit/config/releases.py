@@ -12,9 +12,10 @@ pingcap/tiflow, C: pingcap/ticdc).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from ticdc_emit.config.document import warn_of_option
 from ticdc_emit.config.switches import (
@@ -72,21 +73,21 @@ class Release:
             return release
         if release in RELEASES:
             return RELEASES[release]
-        nearest = _nearest(str(release))
-        if not nearest:
+        meant = _meant(str(release))
+        if not meant:
             raise ConfigError(
                 f"unknown release {release!r}",
                 remedy=f"{did_you_mean(str(release), RELEASES)}Use one of: {', '.join(RELEASES)}",
                 option="release",
             )
-        if len(nearest) > 1:
-            names = " or ".join(each.name for each in nearest)
+        if len(meant) > 1:
+            names = " or ".join(each.name for each in meant)
             raise ConfigError(
                 f"two TiCDCs have the version {release}, of the classic and of the new architecture",
                 remedy=f"Use {names}: the new one runs where the TiCDC servers have newarch = true",
                 option="release",
             )
-        return nearest[0]
+        return meant[0]
 
 
 CLASSIC = Release("classic")
@@ -99,7 +100,7 @@ CLASSIC_8_5_7 = CLASSIC.but(
     canal_json=dict(compared_vectors=Defect("comparing a VECTOR crashes", "8.5.0 to 8.5.7", "classic")),  # T#11895
     filtering=dict(system_schemas=frozenset({"lightning_task_info"})),  # T#12095
 )
-CLASSIC_8_5_6 = CLASSIC_8_5_7.but("classic-8.5.6")
+CLASSIC_8_5_6 = CLASSIC_8_5_7.but("classic-8.5.6", options=dict(unknown=CLASSIC.options.unknown | {"max-retry"}))
 CLASSIC_8_5_5 = CLASSIC_8_5_6.but("classic-8.5.5")
 CLASSIC_8_5_4 = CLASSIC_8_5_5.but(
     "classic-8.5.4",
@@ -148,7 +149,7 @@ CLASSIC_8_5_0 = CLASSIC_8_5_1.but(
 )
 CLASSIC_8_1_2 = CLASSIC_8_5_0.but(
     "classic-8.1.2",
-    options=dict(unknown=CLASSIC.options.unknown | {"claim-check-raw-value"}),
+    options=dict(unknown=CLASSIC_8_5_0.options.unknown | {"claim-check-raw-value"}),
     debezium=dict(
         keys=False,  # T#11649
         names="as-given",
@@ -165,7 +166,10 @@ CLASSIC_8_1_2 = CLASSIC_8_5_0.but(
 )
 CLASSIC_7_5_7 = CLASSIC_8_1_2.but(
     "classic-7.5.7",
-    options=dict(unknown_protocols=CLASSIC.options.unknown_protocols | {"debezium"}),
+    options=dict(
+        unknown=CLASSIC_8_1_2.options.unknown | {"debezium-disable-schema", "debezium.output-old-value"},
+        unknown_protocols=CLASSIC.options.unknown_protocols | {"debezium"},
+    ),
     avro=dict(null_default="null-first", null_text_default=None),  # T#12006
     open_protocol=dict(zerofill_flag=True),
     routing=dict(  # T#12234, T#11611
@@ -179,12 +183,13 @@ CLASSIC_7_5_7 = CLASSIC_8_1_2.but(
 CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
     "classic-7.1.6",
     options=dict(
-        unknown=CLASSIC_7_5_7.options.unknown
+        unknown=CLASSIC_7_5_7.options.unknown - {"enable-old-value"}
         | {
             "claim-check-storage-uri",
-            "columns",
             "delete-only-output-handle-key-columns",
+            "dispatchers.columns",
             "encoding-format",
+            "glue-schema-registry-config",
             "index",
             "large-message-handle-compression",
             "open.output-old-value",
@@ -194,6 +199,9 @@ CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
             "send-bootstrap-to-all-partition",
         },
         unknown_protocols=CLASSIC_7_5_7.options.unknown_protocols | {"simple"},
+        large_message_options=frozenset({"handle-key-only"}),
+        forced_large_messages="refused-by-option",
+        forced_protocols="",
     ),
     avro=dict(
         null_default="value-first",
@@ -214,13 +222,15 @@ CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
 NEXT = CLASSIC.but(
     "next",
     options=dict(
-        unknown=frozenset(),
+        unknown=frozenset({"enable-old-value"}),
         unknown_protocols=frozenset({"canal", "maxwell", "craft", "csv"}),
-        large_message_options="known",
+        other_large_message_options="refused",
         forced_large_messages="accepted",
         forced_protocols="avro or debezium-avro",
         debezium_registry="refused",
-        bad_parameter="ErrSinkInvalidConfig",
+        bad_parameter="by-reader",
+        bad_delivery="one-code",
+        zero_delivery="refused",
         bad_size="bare",
     ),
     canal_json=dict(empty_mysql_type="null", pk_names="whole", selected_updates="compared", compared_values="text"),
@@ -289,8 +299,11 @@ NEXT = CLASSIC.but(
     ),
 )
 
-_NEWEST_OPTIONS = frozenset({"avro-include-before-value", "debezium-include-start-ts", "debezium.include-start-ts"}) | {
-    "ignore-update-only-columns"
+_NEWEST_OPTIONS = NEXT.options.unknown | {
+    "avro-include-before-value",
+    "debezium-include-start-ts",
+    "debezium.include-start-ts",
+    "ignore-update-only-columns",
 }
 
 NEXT_8_5_7 = NEXT.but(
@@ -298,10 +311,13 @@ NEXT_8_5_7 = NEXT.but(
     options=dict(
         unknown=_NEWEST_OPTIONS,  # C#5903, C#5154, C#5194
         unknown_protocols=NEXT.options.unknown_protocols | {"debezium-avro"},  # C#5475
-        large_message_options="any",
-        bad_parameter="ErrMySQLInvalidConfig",  # C#5420
+        other_large_message_options="accepted",
+        bad_parameter="as-mysql",  # C#5420
+        bad_delivery="own-codes",
+        zero_delivery="accepted",
         bad_size="named",
         forced_protocols="avro",
+        debezium_registry="ignored",  # C#5475
     ),
     debezium=dict(source_schema="plain"),  # C#5475
     routing=dict(bad_topic="named"),  # C#5786
@@ -313,7 +329,7 @@ _DELETES = Defect(
 )
 NEXT_8_5_6 = NEXT_8_5_7.but(
     "next-8.5.6",
-    options=dict(unknown=_NEWEST_OPTIONS | {"target-schema", "target-table"}),  # C#5300
+    options=dict(unknown=_NEWEST_OPTIONS | {"max-retry", "target-schema", "target-table"}),  # C#5300
     canal_json=dict(empty_mysql_type="object"),
     avro=dict(keyed_deletes=_DELETES, deleted_value="none"),  # C#5302
     ddl=dict(view_texts="given", partition_names="stripped"),  # C#5317, C#5316
@@ -336,9 +352,11 @@ NEXT_8_5_4_RELEASE_1 = NEXT_8_5_4.but("next-8.5.4-release.1", simple=dict(partit
 NEXT_26_3_4 = NEXT.but(
     "next-26.3.4",
     options=dict(
-        unknown=_NEWEST_OPTIONS | {"target-schema", "target-table"},
-        large_message_options="any",
-        bad_parameter="ErrMySQLInvalidConfig",
+        unknown=_NEWEST_OPTIONS | {"max-retry", "target-schema", "target-table"},
+        other_large_message_options="accepted",
+        bad_parameter="as-mysql",
+        bad_delivery="own-codes",
+        zero_delivery="accepted",
         bad_size="named",
     ),
     canal_json=dict(empty_mysql_type="object"),
@@ -357,19 +375,17 @@ NEXT_26_3_4 = NEXT.but(
 NEXT_26_3_3 = NEXT_26_3_4.but("next-26.3.3", avro=dict(keyed_deletes=_DELETES, deleted_value="none"))  # C#5590
 NEXT_26_3_2 = NEXT_26_3_3.but(
     "next-26.3.2",
-    options=dict(unknown_protocols=NEXT_8_5_7.options.unknown_protocols),  # C#5551
+    options=dict(  # C#5551
+        unknown_protocols=NEXT_8_5_7.options.unknown_protocols, forced_protocols="avro", debezium_registry="ignored"
+    ),
     debezium=dict(source_schema="plain"),
 )
 NEXT_26_3_1 = NEXT_26_3_2.but("next-26.3.1")
 
 MASTER = NEXT.but("master")
 
-RELEASES = {
-    each.name: each
-    for each in (
-        CLASSIC,
-        NEXT,
-        MASTER,
+LINEAGES = {
+    "classic": (
         CLASSIC_7_1_6,
         CLASSIC_7_5_7,
         CLASSIC_8_1_2,
@@ -381,6 +397,9 @@ RELEASES = {
         CLASSIC_8_5_5,
         CLASSIC_8_5_6,
         CLASSIC_8_5_7,
+        CLASSIC,
+    ),
+    "next": (
         NEXT_8_5_4_RELEASE_1,
         NEXT_8_5_4,
         NEXT_8_5_5,
@@ -390,34 +409,75 @@ RELEASES = {
         NEXT_26_3_2,
         NEXT_26_3_3,
         NEXT_26_3_4,
-    )
+        NEXT,
+        MASTER,
+    ),
 }
+"""The releases of each lineage, the oldest of each line first."""
+
+RELEASES = {each.name: each for each in (CLASSIC, NEXT, MASTER, *LINEAGES["classic"], *LINEAGES["next"])}
+"""All releases by name, the newest first."""
+
+
+def releases_with(test: Callable[[Release], bool]) -> str:
+    """Return the names of the releases that pass a test, with ``to`` between the first and the last of neighbours."""
+    spans = []
+    for releases in LINEAGES.values():
+        for passes, group in groupby(releases, key=test):
+            names = [each.name for each in group]
+            if passes:
+                spans.append(names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}")
+    return ", ".join(spans)
+
 
 _VERSION = re.compile(r"(?:(classic|next)-)?v?([0-9]+\.[0-9]+)(?:\.([0-9]+)(?:-release\.([0-9]+))?)?", re.IGNORECASE)
 _FINAL = 10
 """The number of the release candidate that became the final release: 8.5.4 is 8.5.4-release.10."""
 
 
-def _nearest(name: str) -> list[Release]:
-    """Return the release of each lineage that a version means; none for a line that is not in the table."""
-    written = _VERSION.fullmatch(name.strip())
-    if written is None:
+class _Version(NamedTuple):
+    """A version as its text names it. ``lineage`` is "" if it names none, ``patch`` None for a whole line.
+
+    ``patch``: its number, and that of the release candidate, which only the new architecture has.
+    """
+
+    lineage: str
+    line: str
+    patch: tuple[int, int] | None
+
+    @classmethod
+    def read(cls, text: str) -> _Version | None:
+        written = _VERSION.fullmatch(text.strip())
+        if written is None:
+            return None
+        lineage, line, patch, candidate = written.groups()
+        named = "next" if candidate and not lineage else (lineage or "").lower()
+        if candidate and named == "classic":
+            return None
+        return cls(named, line, (int(patch), int(candidate or _FINAL)) if patch else None)
+
+
+def _meant(text: str) -> list[Release]:
+    """Return the release of each lineage that a version means; none for a line that is not in the table.
+
+    Warns of a version that is not in the table itself.
+    """
+    wanted = _Version.read(text)
+    if wanted is None:
         return []
-    lineage, line, patch, candidate = written.groups()
-    exact, older, oldest = [], [], []
-    for each in [lineage.lower()] if lineage else ["classic", "next"]:
-        releases = {
-            (int(known[3]), int(known[4] or _FINAL)): release
-            for release in RELEASES.values()
-            if (known := _VERSION.fullmatch(release.name)) and known.group(1, 2) == (each, line)
-        }
-        if not releases or (candidate and each == "classic"):
-            continue
-        version = (int(patch), int(candidate or _FINAL)) if patch else max(releases)
-        exact += [release for known, release in releases.items() if known == version]
-        older += [releases[known] for known in sorted(releases) if known <= version][-1:]
-        oldest.append(releases[min(releases)])
-    nearest = older or oldest
-    if len(nearest) == 1 and not exact:
-        warn_of_option(f"The release {name} is not in the table: {nearest[0].name} is used")
+    lines = []
+    for lineage in [wanted.lineage] if wanted.lineage else LINEAGES:
+        versions = ((_Version.read(each.name), each) for each in LINEAGES[lineage])
+        line = {version.patch: each for version, each in versions if version and version.line == wanted.line}
+        if line:
+            lines.append(line)
+    if wanted.patch is None:
+        return [list(line.values())[-1] for line in lines]
+    exact = [line[wanted.patch] for line in lines if wanted.patch in line]
+    if exact:
+        return exact
+    older = [[each for patch, each in line.items() if patch and patch < wanted.patch] for line in lines]
+    nearest = [releases[-1] for releases in older if releases] or [next(iter(line.values())) for line in lines]
+    if len(nearest) == 1:
+        warn_of_option(f"The release {text} is not in the table: {nearest[0].name} is used")
     return nearest

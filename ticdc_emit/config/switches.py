@@ -231,6 +231,7 @@ class OptionSwitches:
             "avro-include-before-value",
             "debezium-include-start-ts",
             "debezium.include-start-ts",
+            "enable-old-value",
             "ignore-update-only-columns",
             "output-row-key",
             "target-schema",
@@ -242,16 +243,26 @@ class OptionSwitches:
     """Protocols that are refused as unknown ones."""
     rows_only: frozenset[str] = frozenset()
     """Protocols that send neither DDL nor watermarks."""
-    large_message_options: Literal["any", "known"] = "any"
-    """Whether a ``large-message-handle-option`` of another name is accepted, and has no effect."""
-    forced_large_messages: Literal["refused", "accepted"] = "refused"
-    """``force-replicate`` together with a ``large-message-handle-option``."""
+    large_message_options: frozenset[str] = frozenset({"claim-check", "handle-key-only"})
+    """The values of ``large-message-handle-option`` that have an effect."""
+    other_large_message_options: Literal["accepted", "refused"] = "accepted"
+    """Another ``large-message-handle-option``: accepted, without effect, or refused."""
+    forced_large_messages: Literal["refused", "refused-by-option", "accepted"] = "refused"
+    """``force-replicate`` together with a ``large-message-handle-option``; with ``refused-by-option``, only one that
+    has an effect is refused, in other words.
+    """
     forced_protocols: str = "avro"
-    """How the refusal of ``force-replicate`` names the protocols."""
+    """How the refusal of ``force-replicate`` names the protocols; if it is empty, they are not refused."""
     debezium_registry: Literal["ignored", "refused"] = "ignored"
     """A schema registry for Debezium in JSON."""
-    bad_parameter: str = "ErrMySQLInvalidConfig"
-    """The code of the refusal of a parameter's value."""
+    bad_parameter: Literal["as-mysql", "by-reader"] = "as-mysql"
+    """The refusal of a parameter's value that does not parse: with the code of MySQL's options, or with that of the
+    part of TiCDC that reads it.
+    """
+    bad_delivery: Literal["own-codes", "one-code"] = "own-codes"
+    """The refusals of delivery options: with a code for each, or all with that of Kafka's options."""
+    zero_delivery: Literal["accepted", "refused"] = "accepted"
+    """A ``replication-factor`` or a timeout of 0 or less."""
     bad_size: Literal["named", "bare"] = "named"
     """The refusal of a wrong size: with the code's own words before it, or without."""
 

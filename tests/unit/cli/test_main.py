@@ -334,7 +334,7 @@ def completed(words: str) -> list[str]:
         ("ticdc-emit scenario un", ["unsigned-extremes"]),
         ("ticdc-emit demo --protocol deb", ["debezium", "debezium-avro"]),
         ("ticdc-emit tail --protocol simple-", ["simple-json", "simple-avro"]),
-        ("ticdc-emit emit --release ", ["classic", "next"]),
+        ("ticdc-emit emit --release next-26", [f"next-26.3.{patch}" for patch in range(1, 5)]),
         ("ticdc-emit replay --mode d", ["diff"]),
         ("ticdc-emit serve --broker ", ["embedded", "kafka"]),
         ("ticdc-emit tail --op u", ["update", "unreadable"]),

@@ -95,16 +95,176 @@ def test_what_classic_does_not_know_is_read_by_next() -> None:
     rule: dict[str, Any] = {"matcher": ["*.*"]}
     events = {"matcher": ["*.*"], "ignore-update-only-columns": ["a"]}
     sink = {"dispatchers": [rule], "debezium": {"include-start-ts": True}}
-    changefeed = {"filter": {"event-filters": [events]}, "sink": sink}
+    changefeed: dict[str, Any] = {"filter": {"event-filters": [events]}, "sink": sink}
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConfigWarning)
         load(uri, changefeed)
     rule |= {"target-schema": "{schema}", "target-table": "{table}"}
-    with pytest.warns(ConfigWarning, match="^Ignored options") as warned:
-        load(uri, changefeed, "classic")
-    listed = re.split(r"[:;,] ", str(warned[0].message).partition(": ")[2])
-    ignored = {name.rpartition(".")[2] for name in listed} - {"sink URI", "changefeed"}
-    assert ignored == {name.rpartition(".")[2] for name in CLASSIC.options.unknown}
+    changefeed["enable-old-value"] = True
+    (text,) = warned_of(uri, changefeed, "classic")
+    names, known = ignored(text)
+    assert {name.rpartition(".")[2] for name in names} == {name.rpartition(".")[2] for name in CLASSIC.options.unknown}
+    assert known["sink.dispatchers[0].target-schema"] == "next-8.5.7, next to master"
+    assert known["output-row-key"] == "next-8.5.4-release.1 to master"
+    assert known["enable-old-value"] == "classic-7.1.6"
+
+
+def warned_of(uri: str, changefeed: Any, release: str) -> list[str]:
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", ConfigWarning)
+        load(uri, changefeed, release)
+    return [str(each.message) for each in warned if issubclass(each.category, ConfigWarning)]
+
+
+def ignored(text: str) -> tuple[set[str], dict[str, str]]:
+    """Return the names that a warning lists, and the releases that know them."""
+    head, _, listed = text.partition(" does not know: ")
+    assert head.startswith("Ignored options that ")
+    known = dict(re.findall(r"(\S+) \(known: ([^)]*)\)", listed))
+    return set(known), known
+
+
+OLD_SINK = {
+    "sink": {
+        "dispatchers": [{"matcher": ["*.*"], "partition": "columns", "columns": ["a"], "index": "i"}],
+        "column-selectors": [{"matcher": ["t.*"], "columns": ["a"]}],
+        "delete-only-output-handle-key-columns": True,
+        "open": {"output-old-value": False},
+        "send-bootstrap-in-msg-count": 7,
+        "kafka-config": {
+            "large-message-handle": {
+                "large-message-handle-option": "claim-check",
+                "large-message-handle-compression": "lz4",
+                "claim-check-storage-uri": "file:///claims",
+                "claim-check-raw-value": True,
+            }
+        },
+    }
+}
+
+
+def test_what_7_1_does_not_know() -> None:
+    texts = warned_of("open-protocol&max-retry=3", OLD_SINK, "classic-7.1.6")
+    names, known = ignored(texts[0])
+    assert names == {
+        *("max-retry", "sink.delete-only-output-handle-key-columns", "sink.open.output-old-value"),
+        *("sink.dispatchers[0].columns", "sink.dispatchers[0].index", "sink.send-bootstrap-in-msg-count"),
+        "sink.kafka-config.large-message-handle.large-message-handle-compression",
+        "sink.kafka-config.large-message-handle.claim-check-storage-uri",
+        "sink.kafka-config.large-message-handle.claim-check-raw-value",
+    }
+    assert known["max-retry"] == "classic-8.5.7 to classic, next-8.5.7, next to master"
+    assert "The partition dispatcher 'columns' is unknown" in texts[1]
+    old = load("open-protocol", OLD_SINK, "classic-7.1.6")
+    assert old.column_selectors[0].columns == ("a",)
+    assert old.dispatchers[0].columns == ()
+    assert old.codec.output_old_value
+    assert not old.codec.delete_only_output_handle_key_columns
+    assert (old.codec.large_message_handle.claim_check, old.codec.large_message_handle.disabled) == (False, False)
+
+
+@pytest.mark.parametrize(("release", "raw"), [("classic-8.1.2", False), ("classic-8.5.0", True), ("next-8.5.5", True)])
+def test_claim_checks_of_raw_values_by_release(release: str, raw: bool) -> None:
+    large = {"large-message-handle-option": "claim-check", "claim-check-storage-uri": "file:///claims"}
+    large |= {"claim-check-raw-value": True}  # type: ignore[dict-item]
+    sink = {"sink": {"kafka-config": {"large-message-handle": large}}}
+    assert load("simple", sink, release).codec.large_message_handle.claim_check_raw_value is raw
+    if not raw:  # an ignored option is not checked either
+        load("open-protocol", sink, release)
+
+
+@pytest.mark.parametrize(
+    ("uri", "release", "refused"),
+    [
+        ("simple", "classic-7.1.6", True), ("simple", "classic-7.5.7", False), ("debezium", "classic-7.5.7", True),
+        ("debezium", "classic-8.1.2", False), ("debezium-avro", "classic", True), ("debezium-avro", "next-8.5.7", True),
+        ("debezium-avro", "next-26.3.2", True), ("debezium-avro", "next-26.3.3", False),
+    ],
+)  # fmt: skip
+def test_protocols_by_release(uri: str, release: str, refused: bool) -> None:
+    if refused:
+        assert refusal(uri, release=release) == f"[CDC:ErrSinkUnknownProtocol]unknown '{uri}' message protocol for sink"
+    else:
+        load(uri, release=release, schema_registry="http://r")
+
+
+def test_the_remedy_for_a_protocol_names_the_releases_that_have_it() -> None:
+    with pytest.raises(ConfigError) as refused:
+        load("debezium", release="classic-7.1.6")
+    having = "classic-8.1.2 to classic, next-8.5.4-release.1 to master"
+    assert refused.value.remedy == f"Only some releases have it ({having}): set release=classic"
+
+
+def test_old_values_of_7_1() -> None:
+    off = {"enable-old-value": False}
+    assert "open-protocol without old values is not written" in refusal("open-protocol", off, "classic-7.1.6")
+    assert "has no effect" in warned_of("canal-json", off, "classic-7.1.6")[0]
+    assert warned_of("avro&schema-registry=http://r", off, "classic-7.1.6") == []
+    assert load("open-protocol", off, "classic-7.5.7")
+
+
+def test_forced_tables_in_7_1() -> None:
+    def large(option: str) -> Any:
+        return {"sink": {"kafka-config": {"large-message-handle": {"large-message-handle-option": option}}}}
+
+    assert load("avro&schema-registry=http://r", release="classic-7.1.6", force_replicate=True).force_replicate
+    assert load("open-protocol", large("other"), "classic-7.1.6", force_replicate=True).force_replicate
+    text = refusal("open-protocol", large("handle-key-only"), "classic-7.1.6", force_replicate=True)
+    assert text.endswith('when the large message handle option is set to "handle-key-only"')
+
+
+def test_the_refusal_of_a_missing_registry_by_release() -> None:
+    assert refusal("avro", release="classic-7.1.6").endswith('requires parameter "schema-registry"')
+    assert refusal("avro", release="classic-7.5.7").endswith("to specify the schema registry")
+
+
+@pytest.mark.parametrize("release", ["classic-7.1.6", "next-8.5.7", "next-26.3.4"])
+def test_a_registry_for_debezium_in_json_is_refused_where_debezium_avro_exists(release: str) -> None:
+    if release == "next-26.3.4":
+        assert "does not support schema registry" in refusal("debezium&schema-registry=http://r", release=release)
+    else:
+        load("avro&schema-registry=http://r", release=release)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "older", "newest"),
+    [
+        ("max-batch-size=x", 'ErrMySQLInvalidConfig]MySQL config invalid: strconv.ParseInt: parsing "x"',
+         'ErrSinkInvalidConfig]sink config invalid: strconv.ParseInt: parsing "x"'),
+        ("max-message-bytes=1k", 'ErrMySQLInvalidConfig]MySQL config invalid: strconv.ParseInt: parsing "1k"',
+         'ErrSinkInvalidConfig]sink config invalid: strconv.ParseInt: parsing "1k"'),
+        ("partition-num=x", 'ErrMySQLInvalidConfig]MySQL config invalid: strconv.ParseInt: parsing "x"',
+         'ErrKafkaInvalidConfig]kafka config invalid: strconv.ParseInt: parsing "x"'),
+        ("enable-tls=x", 'ErrMySQLInvalidConfig]MySQL config invalid: strconv.ParseBool: parsing "x"',
+         'ErrKafkaInvalidConfig]kafka config invalid: strconv.ParseBool: parsing "x"'),
+        ("partition-num=0", "ErrKafkaInvalidPartitionNum]invalid partition num 0",
+         "ErrKafkaInvalidConfig]invalid partition num 0"),
+        ("kafka-client-id=a%20b", "ErrKafkaInvalidClientID]invalid kafka client ID 'a b'",
+         'ErrKafkaInvalidConfig]invalid kafka client ID "a b"'),
+        ("required-acks=2",
+         "ErrKafkaInvalidRequiredAcks]invalid required acks 2, only support these values: 0(NoResponse),1(WaitFor",
+         "ErrKafkaInvalidConfig]invalid required acks 2, only support these values: 0(NoResponse), 1(WaitFor"),
+        ("sasl-mechanism=x", "ErrKafkaInvalidConfig]kafka config invalid: unknown x SASL mechanism",
+         "ErrKafkaInvalidConfig]unknown SASL mechanism: x"),
+        ("sasl-gssapi-auth-type=x", "ErrKafkaInvalidConfig]kafka config invalid: unknown x auth type",
+         "ErrKafkaInvalidConfig]unknown auth type: x"),
+        ("ca=x", "ErrKafkaInvalidConfig]kafka config invalid: ca, cert and key files should all be supplied",
+         "ErrKafkaInvalidConfig]ca, cert and key files should all be supplied"),
+        ("replication-factor=0", None, "ErrKafkaInvalidConfig]invalid replication-factor 0"),
+        ("dial-timeout=0s", None, "ErrKafkaInvalidConfig]dial-timeout must be greater than zero"),
+        ("read-timeout=-1ns", None, "ErrKafkaInvalidConfig]read-timeout must be greater than zero"),
+        ("write-timeout=1ns", None, None),
+    ],
+)  # fmt: skip
+def test_refusals_of_parameters_by_release(parameter: str, older: str | None, newest: str | None) -> None:
+    for release, text in (("classic", older), ("next-8.5.7", older), ("next-26.3.4", older), ("next", newest)):
+        if text is None:
+            load(f"simple&{parameter}", release=release)
+        else:
+            assert refusal(f"simple&{parameter}", release=release).startswith(f"[CDC:{text}")
+    if parameter.startswith("dial-timeout"):
+        assert refusal("simple&dial-timeout=x", release="next").startswith("[CDC:ErrKafkaInvalidConfig]kafka config")
+        assert refusal("simple&dial-timeout=x", release="classic") == 'time: invalid duration "x"'
 
 
 def test_starts_of_transactions_are_of_debezium_alone() -> None:
