@@ -33,6 +33,7 @@ from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ReleaseDefectError
 from ticdc_emit.registry.base import MemoryRegistry
+from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import STRING_TYPES, MySQLType
@@ -62,6 +63,14 @@ def kinds_of(release: str) -> list[str]:
 _MORE_OPTIONS = {"avro": "avro-include-before-value", "debezium": "debezium-include-start-ts"}
 """Options that only some releases know, by protocol."""
 
+TARGETS = [
+    {"target-schema": "{schema}_bak"},
+    {"target-table": "{table}_v2"},
+    {"target-schema": "archive", "target-table": "{schema}.{table}"},
+    {"target-schema": "{schema}`s", "target-table": "{table}{table}"},
+]
+"""Other names for tables, for releases that have table routing."""
+
 _FIRST_TIMESTAMP = "1970-01-01 00:00:01"
 _NULL_BYTES = "bnVsbA=="
 """The canonical text of the bytes ``null``."""
@@ -84,7 +93,11 @@ class RoundTrip:
         return self.feed.load(time_zone=self.history.time_zone)
 
     def expected(self) -> Tables:
-        """Return the history's tables as far as the messages carry them."""
+        """Return the history's tables as far as the messages carry them, under the names that messages show."""
+        target = TableRoutes.of(self.config()).target
+        return {target(*name): rows for name, rows in self._carried().items()}
+
+    def _carried(self) -> Tables:
         catalog, carried = self.history.catalog(), _carried_by(self.config())
         if carried is None:
             return TableFold(catalog, self.history.time_zone).follow(self.history.rows, self.history.ddl)
@@ -157,6 +170,9 @@ def round_trips(draw: st.DrawFn, kind: str, release: str = "classic", **limits: 
         told["types"] = [name for name in TYPES if name not in _SIGNED_ZEROS]  # 0 and -0 are no change to TiCDC
     if not follows_ddl(feed):
         told["ddl_kinds"] = ()
+    if "target-schema" not in switches.options.unknown and draw(st.booleans()):
+        feed = _with_targets(feed, draw(st.sampled_from(TARGETS)))
+        told["allow_backslashes"] = False  # a text with targets is printed
     history = draw(histories(time_zone=draw(st.sampled_from(ZONES)), **told))
     hides_deletes = protocol == "avro" and switches.avro.key_columns == "primary-key" and not _has_primary_keys(history)
     if (name := _MORE_OPTIONS.get(protocol)) and name not in switches.options.unknown:
@@ -168,6 +184,12 @@ def round_trips(draw: st.DrawFn, kind: str, release: str = "classic", **limits: 
         moments = Counter((physical_ms(commit_ts), query) for commit_ts, query in history.ddl)
         assume(moments.total() == len(moments))  # the same statement again in one ms looks like a redelivery
     return RoundTrip(history, feed, draw(st.integers(0, 1 << 16)))
+
+
+def _with_targets(feed: FeedOptions, targets: dict[str, str]) -> FeedOptions:
+    sink = feed.changefeed["sink"]
+    dispatchers = [{**dispatcher, **targets} for dispatcher in sink["dispatchers"]]
+    return replace(feed, changefeed={**feed.changefeed, "sink": {**sink, "dispatchers": dispatchers}})
 
 
 def _hides_updates(feed: FeedOptions) -> bool:

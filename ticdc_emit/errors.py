@@ -46,6 +46,7 @@ __all__ = [
     "SharedSubjectError",
     "StateError",
     "StrategyError",
+    "TableRouteError",
     "TemporaryFileError",
     "TicdcEmitError",
     "TicdcEmitWarning",
@@ -173,6 +174,14 @@ class DispatcherError(SchemaError):
     """A dispatcher does not fit a table: no such index or column, or a virtual one (CDC:ErrDispatcherFailed).
 
     ``code`` is TiCDC's RFC error code.
+    """
+
+
+class TableRouteError(SchemaError):
+    """Two tables would have one name in messages (CDC:ErrTableRouteConflict), or a DDL cannot get other names
+    (CDC:ErrTableRoutingFailed).
+
+    ``code`` is TiCDC's RFC error code; ``statement`` the text of the DDL, if there is one.
     """
 
 

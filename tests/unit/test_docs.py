@@ -90,8 +90,10 @@ def test_the_parquet_files_are_those_of_their_script(tmp_path: Path) -> None:
 
 
 def test_the_page_of_changefeeds_shows_its_messages(workplace: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = (each for each in blocks_of("docs/changefeed.md") if each.language == "python")
-    workplace.python(block, {})
+    routing, feed = (each for each in blocks_of("docs/changefeed.md") if each.language == "python")
+    workplace.python(routing, {})
+    assert capsys.readouterr().out == routing.printed
+    workplace.python(feed, {})
     shown = capsys.readouterr().out
     assert '"note":"first"' in shown
     assert '"note":"second"' in shown

@@ -23,13 +23,23 @@ DISPATCHER_NAMES = ("default", "table", "ts", "index-value", "rowid", "columns")
 
 @dataclass(frozen=True)
 class DispatchRule:
-    """One ``[[sink.dispatchers]]`` entry; ``partition`` holds a deprecated ``dispatcher`` too. Texts as given."""
+    """One ``[[sink.dispatchers]]`` entry; ``partition`` holds a deprecated ``dispatcher`` too. Texts as given.
+
+    ``target_schema``, ``target_table``: the names that messages show (``routing.table_routes``), "" for the own ones.
+    """
 
     matcher: tuple[str, ...] = declare((), "matcher", "", in_uri=False)
     topic: str = declare("", "topic", "", in_uri=False)
     partition: str = declare("", "partition", "", in_uri=False)
     columns: tuple[str, ...] = declare((), "columns", "", in_uri=False)
     index: str = declare("", "index", "", in_uri=False)
+    target_schema: str = declare("", "target-schema", "", in_uri=False)
+    target_table: str = declare("", "target-table", "", in_uri=False)
+
+    @property
+    def renames(self) -> bool:
+        """Whether the rule gives tables other names."""
+        return bool(self.target_schema or self.target_table)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ atomicity, large messages, registries, dispatchers, integrity (``ReplicaConfig.V
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -18,7 +19,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from ticdc_emit.config.binding import UriParameters, read_options
 from ticdc_emit.config.changefeed import DISPATCHER_NAMES, ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
 from ticdc_emit.config.codec import build_codec, read_glue, read_large_message_handle
-from ticdc_emit.config.document import Section, read_document, refused, warn_of_option
+from ticdc_emit.config.document import Section, quote, read_document, refused, warn_of_option
 from ticdc_emit.config.filters import read_filter
 from ticdc_emit.config.kafka import build_embedded, build_kafka
 from ticdc_emit.config.protocols import Protocol
@@ -32,6 +33,7 @@ from ticdc_emit.sql.lexer import sql_mode_of
 from ticdc_emit.sql.words import to_lower
 
 _Choice = TypeVar("_Choice", bound=str)
+_TARGET = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
 
 
 @hides_arguments
@@ -193,15 +195,17 @@ def _check_atomicity(parameters: UriParameters, sink: Section, scheme: str) -> N
 
 
 def _read_dispatchers(sink: Section, switches: OptionSwitches) -> tuple[DispatchRule, ...]:
-    rules = []
     shows_targets = "target-schema" not in switches.unknown
-    for table in sink.tables("dispatchers"):
-        rule = DispatchRule(**read_options(DispatchRule, None, table))
-        deprecated, *targets = (table.text(name) or "" for name in ("dispatcher", "target-schema", "target-table"))
+    tables = sink.tables("dispatchers")
+    rules = [DispatchRule(**read_options(DispatchRule, None, table)) for table in tables]
+    for rule in rules:
+        _check_targets(rule)
+    for place, (table, rule) in enumerate(zip(tables, rules, strict=True)):
+        deprecated = table.text("dispatcher") or ""
         if deprecated and rule.partition:
             matcher, columns = (f"[{' '.join(names)}]" for names in (rule.matcher, rule.columns))
             shown = [matcher, deprecated, rule.partition, rule.index, columns, rule.topic]
-            shown += targets if shows_targets else []
+            shown += [rule.target_schema, rule.target_table] if shows_targets else []
             raise refused(
                 "ErrSinkInvalidConfig",
                 "sink config invalid: dispatcher and partition cannot be configured both for "
@@ -209,14 +213,19 @@ def _read_dispatchers(sink: Section, switches: OptionSwitches) -> tuple[Dispatch
                 option="dispatchers",
                 remedy="Keep partition; dispatcher is its deprecated name",
             )
-        if any(targets):
-            raise ConfigError(
-                "target-schema and target-table are not written by this version",
-                remedy="Remove them, and rename the tables in the schema",
-                option="dispatchers",
-            )
-        rules.append(replace(rule, partition=rule.partition or deprecated))
+        rules[place] = replace(rule, partition=rule.partition or deprecated)
     return tuple(rules)
+
+
+def _check_targets(rule: DispatchRule) -> None:
+    for option, text in (("target-schema", rule.target_schema), ("target-table", rule.target_table)):
+        if not _TARGET.fullmatch(text):
+            raise refused(
+                "ErrInvalidTableRoutingRule",
+                f"{option} {quote(text)} must contain only literal text, {{schema}}, and {{table}}",
+                option="dispatchers",
+                remedy="Remove other braces",
+            )
 
 
 def _read_integrity(root: Section, override: bool | None) -> Integrity:

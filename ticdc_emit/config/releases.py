@@ -276,6 +276,9 @@ NEXT = CLASSIC.but(
         hashed_columns="all",
         selected_keys="unchecked",
         exchange_partition_topic="partitioned",
+        placeholders="one-by-one",
+        target_rules="obeyed",
+        view_names="all",
     ),
     delivery=dict(message_limit="topic"),
     values=dict(checksum_order="table", compared_keys="value"),
@@ -382,7 +385,10 @@ NEXT_26_3_2 = NEXT_26_3_3.but(
 )
 NEXT_26_3_1 = NEXT_26_3_2.but("next-26.3.1")
 
-MASTER = NEXT.but("master")
+MASTER = NEXT.but(
+    "master",
+    routing=dict(placeholders="at-once", target_rules="left-out", view_names="tables"),  # C#6259
+)
 
 LINEAGES = {
     "classic": (

@@ -300,6 +300,16 @@ class RoutingSwitches:
     """How the errors of dispatchers name the table of a row: without or with its database."""
     exchange_partition_topic: Literal["exchanged", "partitioned"] = "exchanged"
     """EXCHANGE PARTITION: whether it goes to the topic of the exchanged table or of the partitioned table."""
+    placeholders: Literal["at-once", "one-by-one"] = "at-once"
+    """Table routing: ``{table}`` inside the name of a database stays, or becomes the table's name."""
+    target_rules: Literal["left-out", "obeyed"] = "left-out"
+    """A dispatcher with a target and no topic or partition: the next one that matches decides topic and partition, or
+    the defaults apply.
+    """
+    view_names: Literal["tables", "all"] = "tables"
+    """Table routing of CREATE VIEW: only names of tables change, also before columns and ``*``; or also the names of
+    WITH, and before a column only a table's name with its database.
+    """
 
 
 @dataclass(frozen=True)

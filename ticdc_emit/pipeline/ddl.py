@@ -15,6 +15,7 @@ from ticdc_emit.config import ChangefeedConfig, Release
 from ticdc_emit.errors import ConfigError, DdlError, UnprintableDdlError
 from ticdc_emit.routing.filter_rules import Verdict
 from ticdc_emit.routing.replication import Replication
+from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.ddl_texts import DdlTexts
 from ticdc_emit.schema.events import DdlEvent
@@ -76,6 +77,7 @@ class SentDdl:
     def __init__(self, config: ChangefeedConfig) -> None:
         self._bdr_role = config.bdr_role
         self._texts = ddl_texts(config.release, restored=config.ddl_text == "restored")
+        self._routes = TableRoutes.of(config)
 
     def verdicts(
         self, replication: Replication, events: Iterable[DdlEvent], commit_ts: int, bdr_role: str | None = None
@@ -88,16 +90,17 @@ class SentDdl:
         return tuple(replication.verdicts([self._texts.seen(event) for event in events], commit_ts, role))
 
     def to_send(self, verdicts: Iterable[Verdict]) -> list[DdlEvent]:
-        """Return the events that go out, with the text on the wire.
+        """Return the events that go out, with the text and the names on the wire.
 
-        Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC's changefeed stops at the text.
+        Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC's changefeed stops at the text, and
+        :class:`~ticdc_emit.errors.TableRouteError` where it cannot give it other names.
         """
         going_out = []
         for verdict in verdicts:
             if verdict.result != "discarded":
                 self._texts.check(verdict.event)
             if verdict.is_sent:
-                going_out.append(self._texts.sent(verdict.event))
+                going_out.append(self._routes.event(self._texts.sent(verdict.event)))
         return going_out
 
 

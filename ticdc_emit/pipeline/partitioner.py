@@ -59,7 +59,7 @@ def _partitions_of_groups(groups: Iterable[Changes], table: TablePlan, rows: int
 
 
 def _seed(encoder: RowEncoder) -> int:
-    return table_hash(encoder.table.schema, encoder.table.name)
+    return table_hash(*encoder.table.source_name)
 
 
 def partitions_of_unchecked(part: pa.RecordBatch, table: TablePlan, how: Rendering) -> list[int]:

@@ -44,6 +44,7 @@ from ticdc_emit.routing.replication import (
 )
 from ticdc_emit.routing.row_filters import RowFilter, check_expressions
 from ticdc_emit.routing.selectors import ColumnSelectors
+from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
@@ -338,7 +339,7 @@ def make_plan(
     """
     codec = codec_for(config)
     router = Router.of(config, partitions)
-    selectors = ColumnSelectors.of(config)
+    selectors, routes = ColumnSelectors.of(config), TableRoutes.of(config)
     event_filters = EventFilters.of(config)
     known: KnownEncoders = {} if encoders is None else encoders
     planned = {}
@@ -348,7 +349,7 @@ def make_plan(
         for _, info in versions:
             own, encoder = known.get(id(info), (None, None))
             if own is not info:  # a new one, or another of an id that has come again
-                encoder = _checked(codec, _with_keys(config, info), selectors)
+                encoder = _checked(codec, _with_keys(config, info), selectors, routes)
                 known[id(info)] = info, encoder
             planned_versions.append(encoder)
         since = tuple(since for since, _ in versions)
@@ -443,7 +444,7 @@ def _route(
     """
     topic, rule = router.topic(schema, name), router.rule(schema, name)
     versions = [encoder.table for encoder in encoders if encoder is not None]
-    shown = {(info.schema, info.name) for info in versions} or {(schema, name)}
+    shown = {info.source_name for info in versions} or {(schema, name)}
     topics = {router.topic(*each) for each in shown} & router.partitions.keys()
     if len(topics) == 1:
         (topic,) = topics
@@ -477,7 +478,9 @@ def _with_keys(config: ChangefeedConfig, info: TableInfo | None) -> TableInfo | 
     return info if keyed.shown_handle_key == info.whole_handle_key else keyed
 
 
-def _checked(codec: Codec, info: TableInfo | None, selectors: ColumnSelectors) -> RowEncoder | None:
+def _checked(
+    codec: Codec, info: TableInfo | None, selectors: ColumnSelectors, routes: TableRoutes
+) -> RowEncoder | None:
     if info is None or info.is_view:
         return None
     if not info.row_columns:
@@ -486,7 +489,7 @@ def _checked(codec: Codec, info: TableInfo | None, selectors: ColumnSelectors) -
             remedy="Add a column that is not virtual, or remove the table from the schema",
             table=info.full_name,
         )
-    return codec.rows(selectors.select(info))
+    return codec.rows(routes.table(selectors.select(info)))
 
 
 class KeylessTableWarning(TicdcEmitWarning):

@@ -220,7 +220,7 @@ def _matching(switches: RoutingSwitches) -> Callable[[str], str]:
 
 
 def _shown(table: TableInfo, switches: RoutingSwitches) -> str:
-    return table.name if switches.failed_tables == "name" else table.full_name
+    return table.source_name[1] if switches.failed_tables == "name" else table.full_name
 
 
 def _at_table_offset(table: TableInfo, column: Column) -> Column:

@@ -19,6 +19,7 @@ from ticdc_emit.errors import DdlError
 from ticdc_emit.routing.ddl_classic import SnapshotDdlFilter
 from ticdc_emit.routing.ddl_next import StoreDdlFilter
 from ticdc_emit.routing.filter_rules import KEYLESS, KIND, RULES, START_TS, FilterRules, Verdict
+from ticdc_emit.routing.table_routes import TableRoutes, TargetOwners
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
@@ -55,14 +56,18 @@ Unreplicated: TypeAlias = Mapping[tuple[str, str], tuple[LeftOut, ...]]
 class Replication:
     """Follows a changefeed's DDL. ``filtered_ddl`` counts the DDL that is not sent, by reason."""
 
-    def __init__(self, config: ChangefeedConfig, schemas: Iterable[str], tables: Iterable[TableInfo]) -> None:
+    def __init__(self, config: ChangefeedConfig, schemas: Iterable[str], tables: Sequence[TableInfo]) -> None:
         self._rules = FilterRules.of(config)
+        self._targets = TargetOwners(TableRoutes.of(config))
         self._keyless_is_final = config.release.filtering.keyless_tables == "unseen"
         self._ddl_filter: SnapshotDdlFilter | StoreDdlFilter
         if config.release.filtering.judged_ddl == "by-snapshot":
             self._ddl_filter = SnapshotDdlFilter(self._rules, schemas, tables)
         else:
             self._ddl_filter = StoreDdlFilter(self._rules, tables)
+        self._targets.begin(
+            info for info in tables if not info.is_view and self._rules.has(info) and self._rules.allows_key(info)
+        )
         self._accepted: dict[tuple[str, str], bool] = {}  # by name: one table may have thousands of versions
         self._fates: dict[tuple[int, int, str], str] = {}
         self._instead: dict[tuple[int, int, str], TableInfo] = {}
@@ -73,7 +78,8 @@ class Replication:
     def of(cls, config: ChangefeedConfig, catalog: Catalog) -> Replication:
         """Return the replication of a changefeed that starts with the catalog's current state.
 
-        Raises :class:`~ticdc_emit.errors.ConfigError` for rules that TiCDC refuses at start.
+        Raises :class:`~ticdc_emit.errors.ConfigError` for rules that TiCDC refuses at start, and
+        :class:`~ticdc_emit.errors.TableRouteError` for two tables that would have one name.
         """
         return cls(config, catalog.databases(), catalog.tables())
 
@@ -81,9 +87,11 @@ class Replication:
         """Return the verdicts on the events of the next statement.
 
         The transaction of a statement begins one tick before its ``commit_ts``; ``bdr_role`` is that of the cluster
-        (``primary``, ``secondary`` or ""). Raises :class:`~ticdc_emit.errors.DdlError` if TiCDC's changefeed fails.
+        (``primary``, ``secondary`` or ""). Raises :class:`~ticdc_emit.errors.DdlError` if TiCDC's changefeed fails, and
+        :class:`~ticdc_emit.errors.TableRouteError` if two tables would have one name.
         """
         found = self._ddl_filter.verdicts(events, commit_ts - 1, bdr_role)
+        self._targets.follow(found)
         for verdict in found:
             if not verdict.is_sent:
                 self.filtered_ddl[verdict.reason] += 1

@@ -114,6 +114,7 @@ class Router:
                 PartitionRule.of(rule),
             )
             for rule in changefeed.dispatchers
+            if switches.target_rules == "obeyed" or rule.topic or rule.partition or not rule.renames
         )
         return cls(changefeed.kafka.topic, dict(partitions), routes, switches, protocol.spec.ddl_everywhere)
 
@@ -132,7 +133,7 @@ class Router:
         before = event.pre_table_info
         if self.switches.exchange_partition_topic == "partitioned" and event.action == "exchange partition":
             before = event.table_info
-        schema, table = (event.schema, event.table) if before is None else (before.schema, before.name)
+        schema, table = event.source_name if before is None else before.source_name
         return self.topic(schema, table) if table else self.default_topic
 
     def ddl_targets(self, event: DdlEvent) -> tuple[Target, ...]:

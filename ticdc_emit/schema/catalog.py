@@ -8,7 +8,7 @@ gives the same ids and versions. A statement applies completely or, with an erro
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NoReturn, TypeAlias
 
 from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError, UnprintableDdlError
@@ -116,6 +116,13 @@ class Catalog:
         self.ensure_database(info.schema, commit_ts=commit_ts)
         columns, indexes = (max((each.id for each in found), default=0) for found in (info.columns, info.indexes))
         return self._store.adopt(TableState(info, max_column_id=columns, max_index_id=indexes), commit_ts)
+
+    def rename(self, target: Callable[[str, str], tuple[str, str]]) -> None:
+        """Give databases and tables the names that ``target`` returns by schema and name, which is "" for a database.
+
+        Only the current versions stay.
+        """
+        self._store.rename(target)
 
     def table(self, schema: str, name: str) -> TableInfo:
         """Return the current version of a table or view (names in any case); ``UnknownTableError`` if it does not

@@ -52,7 +52,7 @@ class DdlEvent:
     none. ``commit_ts`` is a TSO. ``filter_text``: the text that event filters match instead of ``query``; "" for the
     same. ``given``: the input of :class:`~ticdc_emit.schema.ddl_texts.DdlTexts`. ``others``: further tables that the
     job changes, as they are after it: the exchanged table of EXCHANGE PARTITION, the tables restored by FLASHBACK
-    DATABASE.
+    DATABASE. ``source``: the own schema and name, if table routing gave the event those that messages show.
     """
 
     query: str
@@ -65,6 +65,12 @@ class DdlEvent:
     filter_text: str = field(default="", compare=False)
     given: GivenText | None = field(default=None, compare=False, repr=False)
     others: tuple[TableInfo, ...] = field(default=(), compare=False, repr=False)
+    source: tuple[str, str] | None = None
+
+    @property
+    def source_name(self) -> tuple[str, str]:
+        """The schema and name before table routing, which topics depend on."""
+        return self.source or (self.schema, self.table)
 
     @property
     def action_code(self) -> int:

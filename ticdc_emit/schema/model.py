@@ -149,7 +149,8 @@ class TableInfo:
     """One version of one table (or view). ``version`` and ``update_ts`` are TSOs, ``columns`` are in table order.
 
     ``selected``: the names of the columns that remain after the changefeed's column selectors; ``None``: all.
-    ``virtual_keys``: whether messages show a unique key over virtual columns as the handle key.
+    ``virtual_keys``: whether messages show a unique key over virtual columns as the handle key. ``source``: the table's
+    own schema and name, if table routing gave it those that messages show.
     """
 
     schema: str
@@ -168,6 +169,7 @@ class TableInfo:
     is_view: bool = False
     selected: frozenset[str] | None = None
     virtual_keys: bool = False
+    source: tuple[str, str] | None = None
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -191,8 +193,13 @@ class TableInfo:
         return facts_html(self.full_name, rows, ("column", "type", "", ""))
 
     @property
+    def source_name(self) -> tuple[str, str]:
+        """The schema and name before table routing, which rows, filters, dispatchers and errors use."""
+        return self.source or (self.schema, self.name)
+
+    @property
     def full_name(self) -> str:
-        return f"{self.schema}.{self.name}"
+        return ".".join(self.source_name)
 
     def column(self, name: str) -> Column:
         """Return the column called ``name`` (exact case); ``KeyError`` if it does not exist."""

@@ -8,7 +8,7 @@ table's definition last changed) come from the DDL's commit_ts.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ticdc_emit.errors import DdlError, UnknownTableError
@@ -308,6 +308,25 @@ class SchemaStore:
                 self._tables[key] = state
             history.append((max(commit_ts, history[-1][0] if history else 0), state.info if state else None))
         self._staged.clear()
+
+    def rename(self, target: Callable[[str, str], TableKey]) -> None:
+        """Give databases and tables the names that ``target`` returns (a database's for the table ""); earlier versions
+        and what was dropped are forgotten.
+        """
+        states, histories = list(self._tables.values()), self._history
+        for database in list(self._databases.values()):
+            self.put_database(replace(database, name=target(database.name, "")[0] or database.name))
+        self._tables, self._history = {}, {}
+        for state in states:
+            source = state.info.schema, state.info.name
+            schema, name = target(*source)
+            if not self.has_database(schema):
+                self.put_database(replace(self.database(source[0]), name=schema))
+            info = replace(state.info, schema=schema, name=name)
+            self._tables[schema.lower(), name.lower()] = replace(state, info=info)
+            since, _ = histories[source[0].lower(), source[1].lower()][-1]
+            self._history[schema.lower(), name.lower()] = [(since, info)]
+        self._dropped, self._dropped_databases = [], {}
 
     def rollback(self) -> None:
         self._staged.clear()

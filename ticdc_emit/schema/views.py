@@ -23,11 +23,10 @@ from ticdc_emit.sql.nodes.queries import (
     Query,
     Select,
     SetOperation,
-    Source,
-    TableFactor,
     TableQuery,
     ValuesQuery,
     WildCard,
+    sources,
 )
 from ticdc_emit.sql.nodes.statements import CreateView
 from ticdc_emit.sql.types import MySQLType
@@ -110,15 +109,6 @@ def _star_names(select: Select, qualifier: tuple[str, ...], table: Callable[[Tab
     if not names:
         raise DdlError("the view's * has no table", remedy="Name the columns, or add FROM")
     return names
-
-
-def sources(factor: TableFactor | object | None) -> Iterator[Source]:
-    """Yield the sources of a FROM, from left to right."""
-    if isinstance(factor, Source):
-        yield factor
-    elif isinstance(factor, Join):
-        yield from sources(factor.left)
-        yield from sources(factor.right)
 
 
 _N = TypeVar("_N")

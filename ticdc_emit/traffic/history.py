@@ -36,6 +36,7 @@ from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.python_rows import require_mapping
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
+from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.types import WHOLE_TYPES
@@ -105,18 +106,22 @@ class History:
     def _catalog(self) -> Catalog:
         return catalog_from_sql(self.schema, time_zone=self.time_zone)
 
-    def tables(self, *, protocol: str | None = None) -> Tables:
+    def tables(self, *, protocol: str | None = None, config: ChangefeedConfig | None = None) -> Tables:
         """Return the tables after the last row and statement, by (schema, table): rows by handle key.
 
         ``protocol``: give ENUM, SET and binary values as the messages of this protocol show them (docs/consumer.md), in
-        text; ``None``: as canonical text. Raises :class:`~ticdc_emit.errors.HistoryError` for a change that does not
+        text; ``None``: as canonical text. ``config``: a changefeed that routes tables to other names, which the tables
+        then have. Raises :class:`~ticdc_emit.errors.HistoryError` for a change that does not
         fit the rows before it (``begins_empty``) and :class:`~ticdc_emit.errors.ConfigError` for an unknown protocol.
         Raises :class:`~ticdc_emit.errors.SchemaError` if the history does not determine a statement's effect on rows
         (DEFAULT CURRENT_TIMESTAMP for existing rows, DROP PARTITION, another kind of type).
         """
         fold = TableFold(self.catalog(), self.time_zone, checks=True, begins_empty=self.begins_empty)
         tables = fold.follow(self._checked_rows(), self.ddl)
-        return tables if protocol is None else shown_tables(tables, fold.catalog, protocol)
+        if protocol is not None:
+            tables = shown_tables(tables, fold.catalog, protocol)
+        target = (lambda *name: name) if config is None else TableRoutes.of(config).target
+        return {target(*name): rows for name, rows in tables.items()}
 
     def _checked_rows(self) -> list[Mapping[str, Any]]:
         """Return the rows with their values in canonical text."""

@@ -58,10 +58,13 @@ def test_debezium_in_json_has_no_registry() -> None:
     load("debezium", schema_registry="http://r")  # serves protocols that need one
 
 
-def test_dispatchers_cannot_rename_tables() -> None:
-    rule: dict[str, Any] = {"matcher": ["*.*"], "target-schema": "{schema}_bak"}
-    assert "target-schema and target-table are not written" in refusal("simple", {"sink": {"dispatchers": [rule]}})
-    rule |= {"partition": "ts", "dispatcher": "table"}
+def test_a_refused_dispatcher_is_printed_with_its_targets() -> None:
+    rule: dict[str, Any] = {
+        "matcher": ["*.*"],
+        "target-schema": "{schema}_bak",
+        "partition": "ts",
+        "dispatcher": "table",
+    }
     assert refusal("simple", {"sink": {"dispatchers": [rule]}}).endswith("rule:&{[*.*] table ts  []  {schema}_bak }")
 
 

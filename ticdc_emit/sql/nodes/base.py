@@ -3,7 +3,8 @@
 Rule source: pingcap/tidb ``pkg/parser/format/format.go`` (``RestoreCtx``). :data:`WIRE` has the flags of TiCDC's DDL
 (``cdc/owner/ddl_sink.go``, next's ``pkg/common/event/util.go``), :data:`STORED` those that ``pkg/ddl`` uses for the
 expressions it keeps in a schema (defaults, generated columns), :data:`PLAIN` TiDB's default flags, with which classic
-splits several CREATE TABLE (``pkg/ddl/util.go``).
+splits several CREATE TABLE (``pkg/ddl/util.go``), :data:`ROUTED` those of a text in which next's table routing changed
+names (``pkg/routing/ddl_query_rewriter.go``).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ticdc_emit.sql.words import quoted
 __all__ = [
     "CURRENT_USER",
     "PLAIN",
+    "ROUTED",
     "STORED",
     "WIRE",
     "Node",
@@ -39,13 +41,15 @@ __all__ = [
 class Style:
     """``upper``: keywords in upper case; ``spaced``: blanks around operators; ``qualified``: columns with tables.
 
-    ``sent``: for another database: TiDB-only syntax in comments, no placement policies, TTL off.
+    ``sent``: for another database: TiDB-only syntax in comments, no placement policies, TTL off. ``introduced``: with
+    the introducer of TiDB's own charset before strings.
     """
 
     upper: bool
     spaced: bool
     qualified: bool
     sent: bool = True
+    introduced: bool = True
 
     def word(self, text: str) -> str:
         """Return keywords in the style's case. A function's name may have non-ASCII letters; each stays one
@@ -67,6 +71,7 @@ def _cased(char: str, *, upper: bool) -> str:
 WIRE = Style(upper=True, spaced=False, qualified=True)
 STORED = Style(upper=False, spaced=True, qualified=False)
 PLAIN = Style(upper=True, spaced=True, qualified=True, sent=False)
+ROUTED = Style(upper=True, spaced=True, qualified=True, introduced=False)
 
 
 class Node(Protocol):

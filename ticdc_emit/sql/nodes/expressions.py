@@ -85,7 +85,8 @@ class Constant:
         if isinstance(value, str):
             if self.kind != "string":
                 return value
-            introducer = f"_{style.word(self.charset)}" if self.charset else ""
+            is_shown = self.charset and (style.introduced or self.charset != "utf8mb4")
+            introducer = f"_{style.word(self.charset)}" if is_shown else ""
             return introducer + string(value.replace("\\", "\\\\"))
         if isinstance(value, float):
             return exponent_text(value)

@@ -5,6 +5,7 @@ Rule source: pingcap/tidb ``pkg/parser/ast`` (``dml.go``, and ``TableOptimizerHi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -36,6 +37,7 @@ __all__ = [
     "WildCard",
     "With",
     "cross_join",
+    "sources",
 ]
 
 
@@ -169,6 +171,15 @@ class Join:
 
 
 TableFactor: TypeAlias = "Source | Join"
+
+
+def sources(factor: object) -> Iterator[Source]:
+    """Yield the sources of a FROM, from left to right."""
+    if isinstance(factor, Source):
+        yield factor
+    elif isinstance(factor, Join):
+        yield from sources(factor.left)
+        yield from sources(factor.right)
 
 
 def _is_subquery(factor: TableFactor) -> bool:
