@@ -7,7 +7,8 @@ In: changes, and the optional input column ``checksum``, a struct of any of thes
                                     carries ``current`` and ``previous`` as given
 ``current``    integer, 32 bits     checksum of the after image (0 for a delete)
 ``previous``   integer, 32 bits     checksum of the before image (0 for an insert)
-``version``    0, 1 or 2            which storage checksum TiDB had; 2 (TiDB 8.4 and later) where not given
+``version``    0, 1 or 2            which storage checksum TiDB had; where not given 2 (TiDB 8.4 and later), or 0
+                                    in releases that know no other, in which rows of version 2 have none
 =============  ===================  =====================================================================
 
 Of a row that is not corrupted the numbers follow from the values; one that is given and differs is refused. Rule
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from ticdc_emit.changes.model import Changes
 
 
-CHECKSUM_VERSION = 2
+FIRST_VERSION, CHECKSUM_VERSION = 0, 2
 _WHOLE = "Give a whole number"
 _LIMITS = {"current": (1 << 32) - 1, "previous": (1 << 32) - 1, "version": 2}
 
@@ -113,16 +114,14 @@ def checksums_of(changes: Changes) -> Checksums:
     computed = {"current": _crc(changes.after, changes), "previous": _crc(changes.before, changes)}
     corrupted = _corrupted(changes)
     given = changes.given_checksum
-    version = np.full(len(changes), CHECKSUM_VERSION, np.int32)
-    if "version" in given:
-        version = np.asarray(given["version"].fill_null(CHECKSUM_VERSION)).astype(np.int32)
+    version = _versions(changes)
     if corrupted.any():
         for name, numbers in computed.items():
             if name in given:
                 taken = np.asarray(given[name].fill_null(0)).astype(np.uint32)
                 computed[name] = np.where(corrupted, taken, numbers)
     current, previous = computed["current"], computed["previous"]
-    present = (current | previous) != 0
+    present = ((current | previous) != 0) & _known(version, changes)
     halves = changes.attributes.get(SPLIT)
     if halves is not None:  # TiCDC's halves share one record, in which each clears the other's number
         whole = ~np.asarray(halves.to_numpy(zero_copy_only=False), np.bool_)
@@ -151,8 +150,9 @@ def check_given(changes: Changes, *, refuse_corrupted: bool) -> None:
             ),
         )
     images = {"current": changes.after, "previous": changes.before}
+    compared = ~corrupted & _known(_versions(changes), changes)
     for name in given.keys() & images.keys():
-        stated = np.asarray(given[name].is_valid()) & ~corrupted
+        stated = np.asarray(given[name].is_valid()) & compared
         if images[name] is None or not stated.any():
             continue
         wrong = stated & (np.asarray(given[name].fill_null(0)) != _crc(images[name], changes))
@@ -177,7 +177,25 @@ def _corrupted(changes: Changes) -> Mask:
     marks = changes.given_checksum.get("corrupted")
     if marks is None:
         return np.zeros(len(changes), np.bool_)
-    return np.asarray(marks.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+    marked = np.asarray(marks.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+    return marked & _known(_versions(changes), changes)
+
+
+def _versions(changes: Changes) -> npt.NDArray[np.int32]:
+    version = FIRST_VERSION if _knows_first_only(changes) else CHECKSUM_VERSION
+    given = changes.given_checksum.get("version")
+    if given is None:
+        return np.full(len(changes), version, np.int32)
+    return np.asarray(given.fill_null(version)).astype(np.int32)
+
+
+def _known(versions: npt.NDArray[np.int32], changes: Changes) -> Mask:
+    """Return which rows have a checksum that the release knows."""
+    return versions == FIRST_VERSION if _knows_first_only(changes) else np.ones(len(versions), np.bool_)
+
+
+def _knows_first_only(changes: Changes) -> bool:
+    return changes.current.how.switches.checksum_version == "first-only"
 
 
 def _crc(image: Image | None, changes: Changes) -> npt.NDArray[np.uint32]:

@@ -7,7 +7,8 @@ are refused, because TiDB cannot store them. Also floats for columns of whole nu
 Text is Go's ``FormatFloat(v, 'f', -1, bits)`` (semantics 2.0.2 "fixed32"/"fixed64"): the shortest digits that read
 back, never an exponent, no ``.0``. The digits come from one ``orjson`` dump of the column; the few values that it
 would print with an exponent (from 1e16, of a float32 from 1e13, and below 1e-5) are printed one by one.
-:func:`number_text` is the text of json-iterator, the JSON library of Debezium messages (semantics 2.0.2).
+:func:`number_text` is the text of json-iterator, the JSON library of Debezium messages (semantics 2.0.2),
+:func:`general_text` that of ``%v``.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ PRECISIONS = {4: Precision(24, 6, 1e13), 8: Precision(53, 15, 1e15)}
 """By item size: of ``float32`` and ``float64``."""
 _COMMA = 0x2C
 _EXPONENT_BELOW, _EXPONENT_FROM = 1e-6, 1e21  # in JSON
-_FIXED_FROM = 1e-4
+_FIXED_FROM, _GENERAL_BELOW = 1e-4, 1e6
 _GO_TIE = 2.0**-12  # the one float32 whose shortest digits are a tie that Go does not round to even
 _GO_TIE_TEXT = "0.00024414063"
 _NUMBER_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
@@ -197,15 +198,32 @@ def number_text(values: pa.Array, *, exponent_digits: int = 2) -> pa.Array:
     return _shortest_text(values, printed)
 
 
+def general_text(values: pa.Array) -> pa.Array:
+    """Return the text of ``float32``/``float64`` values as Go's ``%v`` prints them, with an exponent of at least two
+    digits below 0.0001 and from 1000000 on; nulls stay null.
+    """
+
+    def printed(number: np.floating[Any]) -> str:
+        kind = type(number)
+        if kind(_FIXED_FROM) <= abs(number) < _GENERAL_BELOW:
+            return _positional(number)
+        return np.format_float_scientific(number, unique=True, trim="-", exp_digits=2)
+
+    return _shortest_text(values, printed, fixed_below=_GENERAL_BELOW)
+
+
 def fixed_text(values: pa.Array) -> pa.Array:
     """Return the fixed-notation text of ``float32``/``float64`` values; nulls stay null."""
     return _shortest_text(values, _positional)
 
 
-def _shortest_text(values: pa.Array, printed: Callable[[np.floating[Any]], str]) -> pa.Array:
+def _shortest_text(
+    values: pa.Array, printed: Callable[[np.floating[Any]], str], *, fixed_below: float | None = None
+) -> pa.Array:
     """Return the shortest text of ``float32``/``float64`` values; nulls stay null.
 
-    ``printed``: makes that of a number that is very small or large (below 1e-4, from 1e13), as some of them are.
+    ``printed``: makes that of a number that is very small or large (below 1e-4, from ``fixed_below`` on), as some of
+    them are. ``fixed_below``: by default the first number that orjson may print with an exponent.
     """
     if len(values) == 0:
         return pa.array([], pa.string())
@@ -219,9 +237,11 @@ def _shortest_text(values: pa.Array, printed: Callable[[np.floating[Any]], str])
     size = np.abs(numbers)
     single = numbers.dtype == np.float32
     tie = size == np.float32(_GO_TIE) if single else np.zeros(0, np.bool_)
-    if b"e" not in raw and b"E" not in raw and not tie.any():
-        return text
-    odd = ((size >= PRECISIONS[numbers.itemsize].fixed_below) | (size < _FIXED_FROM)) & (numbers != 0)
+    if fixed_below is None:
+        if b"e" not in raw and b"E" not in raw and not tie.any():
+            return text
+        fixed_below = PRECISIONS[numbers.itemsize].fixed_below
+    odd = ((size >= fixed_below) | (size < _FIXED_FROM)) & (numbers != 0)
     if single:
         odd |= tie
     nulls = null_mask(values)

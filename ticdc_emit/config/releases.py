@@ -339,18 +339,19 @@ NEXT_8_5_6 = NEXT_8_5_7.but(
 )
 NEXT_8_5_5 = NEXT_8_5_6.but(
     "next-8.5.5",
-    simple=dict(floats="shortest", partition_ddl_id="partition"),  # C#3973, C#2884
-    open_protocol=dict(old_value_option=False, before_values="raw", time_fraction=False),  # C#3973, C#4249
+    options=dict(unknown=NEXT_8_5_6.options.unknown | {"open.output-old-value"}),  # C#3973
+    simple=dict(floats="exponent"),  # C#3973
+    open_protocol=dict(before_values="raw", time_fraction=False),  # C#3973, C#4249
     filtering=dict(virtual_keys="refused"),  # C#4299
-    ddl=dict(quoted_names="as-given"),  # C#4410
+    ddl=dict(quoted_names="as-given", partition_table_id="none"),  # C#4410, C#2884
 )
 NEXT_8_5_4 = NEXT_8_5_5.but(
     "next-8.5.4",
     canal_json=dict(null_text="null", unselected_before="empty"),  # C#3959
     debezium=dict(null_labels="empty"),  # C#3798
-    open_protocol=dict(handle_columns="all-keys", altered_column_flags=False),  # C#3564
+    values=dict(handle_key="joined"),  # C#3564
 )
-NEXT_8_5_4_RELEASE_1 = NEXT_8_5_4.but("next-8.5.4-release.1", simple=dict(partition_ddl_id="table"))  # C#2884
+NEXT_8_5_4_RELEASE_1 = NEXT_8_5_4.but("next-8.5.4-release.1", ddl=dict(partition_table_id="table"))  # C#2884
 
 NEXT_26_3_4 = NEXT.but(
     "next-26.3.4",

@@ -122,10 +122,8 @@ class SimpleSwitches:
     """In Avro: the branch of BIT values."""
     avro_timestamp_decimal: bool = False
     """In Avro: whether the data type of a TIMESTAMP shows its fsp."""
-    floats: Literal["plain", "shortest"] = "plain"
-    """In JSON: FLOAT and DOUBLE without an exponent, or as Go's ``%v`` prints them."""
-    partition_ddl_id: Literal["table", "partition"] = "table"
-    """``tableID`` of a DDL of a partitioned table: the table's, or that of a partition."""
+    floats: Literal["plain", "exponent"] = "plain"
+    """In JSON: FLOAT and DOUBLE without an exponent, or with one below 0.0001 and from 1000000 on."""
 
 
 @dataclass(frozen=True)
@@ -204,18 +202,12 @@ class OpenSwitches:
     """Whether the flags of stored generated columns say of which indexes they are, or only what TiDB itself marks."""
     zerofill_flag: bool = False
     """Whether the flags of ZEROFILL and YEAR columns have TiDB's flag for that, 256."""
-    old_value_option: bool = True
-    """Whether ``[sink.open] output-old-value`` has an effect."""
     before_values: Literal["values", "raw"] = "values"
-    """With ``only-output-updated-columns``, the columns of what was before: as values with their flags, or with MySQL's
-    flags, empty values as ``null`` and without BIT.
+    """With ``only-output-updated-columns``, what was before in a changed column: its value with TiCDC's flags, or with
+    MySQL's flags, ``null`` for an empty or zero value and nothing for BIT.
     """
     time_fraction: bool = True
     """Whether TIME shows its fraction of a second."""
-    altered_column_flags: bool = True
-    """Whether the flags of a column that ALTER TABLE added or changed are complete before the next DDL."""
-    handle_columns: Literal["handle-key", "all-keys"] = "handle-key"
-    """The columns marked as handle key: those of the handle key, or those of every NOT NULL unique key too."""
 
 
 @dataclass(frozen=True)
@@ -336,6 +328,10 @@ class ValueSwitches:
     """Which row checksums exist: all, or only those of version 1, which TiDB up to 8.3 writes."""
     column_defaults: Literal["default", "original"] = "default"
     """The DEFAULT of a column in schemas: its own, or, without one, what ADD COLUMN filled the rows with."""
+    handle_key: Literal["primary-key", "joined"] = "primary-key"
+    """The handle key that messages show if a unique key comes before a non-clustered primary key in the table: the
+    primary key, or both.
+    """
 
 
 @dataclass(frozen=True)
@@ -412,5 +408,7 @@ class DdlSwitches:
     """A backtick in a name of a text that the schema store builds: doubled, or as it is. Classic stops there."""
     partition_names: Literal["kept", "stripped"] = "kept"
     """The partition in the schema store's text of EXCHANGE PARTITION: with its backticks, or without."""
+    partition_table_id: Literal["table", "none"] = "table"
+    """The id of the table in the message of a DDL of its partitions: the table's, or 0."""
     surviving_partitions: Literal["new", "old"] = "new"
     """The version of a table that rows of untouched partitions have after a DDL of its other partitions."""

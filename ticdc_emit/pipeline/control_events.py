@@ -31,7 +31,9 @@ from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import ConfigError, MessageTooLargeError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.schema.defaults import with_original_defaults
 from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose, physical_ms
 
 _MAX_TICKS = 1_000_000
@@ -165,9 +167,9 @@ class ControlEncoder:
             message = codec.watermark(event.ts, clock(event.ts))
         elif isinstance(event, Bootstrap):
             now = clock(compose(event.at_ms))
-            message = codec.bootstrap(event.table, now) if isinstance(codec, BootstrapCodec) else None
+            message = codec.bootstrap(self._shown(event.table), now) if isinstance(codec, BootstrapCodec) else None
         else:
-            message = codec.ddl(event, clock(event.commit_ts))
+            message = codec.ddl(self._with_tables(event), clock(event.commit_ts))
         if message is not None:
             context = _context(event) if codec.refuses_large_schemas else None
             message = self.plan.large.control(message, context, _words(event))
@@ -176,6 +178,17 @@ class ControlEncoder:
         if not isinstance(event, Watermark):  # there may be a million, each made for one topic-partition
             self._made[id(event)] = event, message  # the event is held, so that no other takes its id
         return message
+
+    def _shown(self, table: TableInfo) -> TableInfo:
+        original = self.plan.rendering.switches.column_defaults == "original"
+        return with_original_defaults(table) if original else table
+
+    def _with_tables(self, event: DdlEvent) -> DdlEvent:
+        """Return the event with its tables as the release shows them."""
+        before, after = (table and self._shown(table) for table in (event.pre_table_info, event.table_info))
+        if before is event.pre_table_info and after is event.table_info:
+            return event
+        return replace(event, pre_table_info=before, table_info=after)
 
     def targets(self, event: Event) -> tuple[Target, ...]:
         """Return the topic-partitions that receive the event, in order."""

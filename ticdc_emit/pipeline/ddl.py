@@ -8,6 +8,7 @@ messages go, ``pipeline.control_events`` knows. Rule sources: see ``schema.ddl_t
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, TypeAlias
 
@@ -75,6 +76,7 @@ class SentDdl:
     """Which DDL events one changefeed sends, and with which text."""
 
     def __init__(self, config: ChangefeedConfig) -> None:
+        self._table_ids = config.release.ddl.partition_table_id
         self._bdr_role = config.bdr_role
         self._texts = ddl_texts(config.release, restored=config.ddl_text == "restored")
         self._routes = TableRoutes.of(config)
@@ -100,8 +102,28 @@ class SentDdl:
             if verdict.result != "discarded":
                 self._texts.check(verdict.event)
             if verdict.is_sent:
-                going_out.append(self._routes.event(self._texts.sent(verdict.event)))
+                going_out.append(self._routes.event(self._with_id(self._texts.sent(verdict.event))))
         return going_out
+
+    def _with_id(self, event: DdlEvent) -> DdlEvent:
+        """Return the event with the id that its table has on the wire."""
+        table = event.table_info
+        if self._table_ids == "table" or table is None or event.action not in _OF_PARTITIONS:
+            return event
+        return replace(event, table_info=replace(table, id=0))
+
+
+_OF_PARTITIONS = frozenset(
+    {
+        "add partition",
+        "alter table partition by",
+        "alter table remove partitioning",
+        "alter table reorganize partition",
+        "drop partition",
+        "exchange partition",
+        "truncate partition",
+    }
+)
 
 
 def restore_ddl(

@@ -46,6 +46,7 @@ from ticdc_emit.routing.row_filters import RowFilter, check_expressions
 from ticdc_emit.routing.selectors import ColumnSelectors
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.routing.topics import Router
+from ticdc_emit.schema.defaults import with_original_defaults
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.tso import physical_ms
@@ -349,7 +350,7 @@ def make_plan(
         for _, info in versions:
             own, encoder = known.get(id(info), (None, None))
             if own is not info:  # a new one, or another of an id that has come again
-                encoder = _checked(codec, _with_keys(config, info), selectors, routes)
+                encoder = _checked(codec, _as_shown(config, info), selectors, routes)
                 known[id(info)] = info, encoder
             planned_versions.append(encoder)
         since = tuple(since for since, _ in versions)
@@ -470,11 +471,19 @@ def _row_filters(
     return row_filters if any(row_filters) else ()
 
 
-def _with_keys(config: ChangefeedConfig, info: TableInfo | None) -> TableInfo | None:
-    """Return the table as the lineage shows its handle key; the same object where that makes no difference."""
-    if info is None or info.whole_primary_key or config.release.filtering.virtual_keys == "refused":
+def _as_shown(config: ChangefeedConfig, info: TableInfo | None) -> TableInfo | None:
+    """Return the table with the handle key and the defaults that the release shows; the same object where these are
+    its own.
+    """
+    values, virtual_keys = config.release.values, config.release.filtering.virtual_keys == "accepted"
+    if info is None:
+        return None
+    if values.column_defaults == "original":
+        info = with_original_defaults(info)
+    joined_keys = values.handle_key == "joined"
+    if not (joined_keys if info.whole_primary_key else virtual_keys):
         return info
-    keyed = replace(info, virtual_keys=True)
+    keyed = replace(info, virtual_keys=virtual_keys, joined_keys=joined_keys)
     return info if keyed.shown_handle_key == info.whole_handle_key else keyed
 
 

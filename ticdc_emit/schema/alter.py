@@ -13,7 +13,7 @@ from typing import Any
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.columns import build_column, with_default
-from ticdc_emit.schema.defaults import column_names, function_name
+from ticdc_emit.schema.defaults import column_names, function_name, original_default
 from ticdc_emit.schema.indexes import (
     PRIMARY,
     add_foreign_key,
@@ -197,6 +197,7 @@ def add_column(spec: nodes.AddColumn, state: TableState, zone: dt.tzinfo) -> Alt
             )
     info = state.info
     column = build_column(definition, info.charset, info.collate, zone).column
+    column = replace(column, original_default=original_default(column))
     check_generated(definition, state)
     state = _move(state.append_columns(column), column.name, spec.position)
     return Alteration(state, "add column")
@@ -265,6 +266,7 @@ def change_column(spec: nodes.ChangeColumn, state: TableState, zone: dt.tzinfo) 
         new = replace(new, flags=new.flags | ColumnFlag.PRIMARY_KEY | ColumnFlag.NOT_NULL)
     indexed = any(old.name in index.columns for index in state.info.indexes)
     reorganised = needs_reorg(old, new, indexed=indexed)
+    new = replace(new, original_default=None if reorganised else old.original_default)
     if reorganised:
         state = replace(state, max_column_id=state.max_column_id + 1)
     state = state.replace_column(old.name, replace(new, id=state.max_column_id if reorganised else old.id))

@@ -11,15 +11,15 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import NoReturn
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from ticdc_emit.errors import DdlError, shown
-from ticdc_emit.schema.model import Column
+from ticdc_emit.errors import DdlError, SchemaError, shown
+from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.charsets import collation_key, python_codec
 from ticdc_emit.sql.nodes.base import STORED, Node, every_node
 from ticdc_emit.sql.nodes.expressions import ColumnName, DefaultExpression, Literal
@@ -32,6 +32,7 @@ from ticdc_emit.sql.types import (
     LABEL_TYPES,
     MOMENT_TYPES,
     STRING_TYPES,
+    TYPES,
     MySQLType,
     integer_range,
 )
@@ -372,6 +373,9 @@ _YEAR = re.compile(r"\s*[+-]?0*\d{1,4}\s*", re.ASCII)
 _LABEL_NUMBER = re.compile(r"0|[1-9]\d{0,9}|0[xX][\da-fA-F]{1,9}|0[bB][01]{1,32}|0[oO][0-7]{1,11}", re.ASCII)
 
 
+NOW = "CURRENT_TIMESTAMP"
+
+
 def stored_default(default: Literal | DefaultExpression, column: Column, zone: dt.tzinfo) -> str | bytes | None:
     """Return what TiDB keeps for ``default`` (None for NULL); ``DdlError`` if the column cannot take it.
 
@@ -387,6 +391,46 @@ def stored_default(default: Literal | DefaultExpression, column: Column, zone: d
         raise
     except (ValueError, OverflowError) as error:
         _refuse(column, str(error))
+
+
+def original_default(column: Column) -> str | bytes | None:
+    """Return the original default of a column that a statement adds: what its existing rows read.
+
+    That is its default, or without one the zero of a NOT NULL column's type. TiDB keeps it when the default is changed
+    or dropped, until a statement rewrites the column.
+    """
+    if column.default is not None or column.nullable:
+        return column.default
+    if column.type is MySQLType.ENUM:
+        return column.elems[0]
+    if column.type is MySQLType.BIT:
+        return b""
+    if column.type is MySQLType.STRING and column.is_binary:
+        return "\0" * column.flen
+    return "[]" if column.type is MySQLType.VECTOR_FLOAT32 else TYPES[column.type].zero
+
+
+def with_original_defaults(table: TableInfo) -> TableInfo:
+    """Return a table whose columns without a default have their original one; the same object if none differs.
+
+    Raises :class:`~ticdc_emit.errors.SchemaError` for CURRENT_TIMESTAMP, whose time only TiDB knows.
+    """
+    columns = tuple(
+        column if column.default is not None or column.original_default is None else _with_original(column, table)
+        for column in table.columns
+    )
+    return table if columns == table.columns else replace(table, columns=columns)
+
+
+def _with_original(column: Column, table: TableInfo) -> Column:
+    if column.original_default == NOW:
+        raise SchemaError(
+            "the release shows the time at which the column was added as its DEFAULT, and only TiDB knows it",
+            remedy="Add the column without DEFAULT CURRENT_TIMESTAMP, or keep that DEFAULT",
+            table=table.full_name,
+            column=column.name,
+        )
+    return replace(column, default=column.original_default)
 
 
 def _refuse(column: Column, why: str, remedy: str = "Give a value that the column can hold") -> NoReturn:
@@ -405,7 +449,7 @@ def _expression_default(default: DefaultExpression, column: Column) -> str:
                 f"CURRENT_TIMESTAMP({default.fsp}) in a column with fsp {column.decimal}",
                 "Give both the same number of fractional digits",
             )
-        return "CURRENT_TIMESTAMP"
+        return NOW
     if default.kind == "today":
         if column.type not in CALENDAR_TYPES:
             _refuse(column, "CURRENT_DATE is allowed in DATE columns only", "Use DATE")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
+from itertools import takewhile
 from typing import Any
 
 from ticdc_emit.errors import SchemaError
@@ -48,6 +49,7 @@ class Column:
     flags: ColumnFlag = ColumnFlag.NONE
     elems: tuple[str, ...] = ()
     default: str | bytes | None = None
+    original_default: str | bytes | None = None  # what rows older than the column have
     comment: str = ""
     generated: str | None = None  # None, "virtual" or "stored"
     generated_expr: str = ""
@@ -59,10 +61,10 @@ class Column:
 
     @cached_property
     def kind(self) -> Column:
-        """The definition of the column's values: everything but its id, name and comment. Equal kinds are the same
-        object.
+        """The definition of the column's values: everything but its id, name, comment and original default. Equal kinds
+        are the same object.
         """
-        return _kept_kind(replace(self, id=0, name="", comment=""))
+        return _kept_kind(replace(self, id=0, name="", comment="", original_default=None))
 
     @cached_property
     def kind_of_any_length(self) -> Column:
@@ -149,8 +151,9 @@ class TableInfo:
     """One version of one table (or view). ``version`` and ``update_ts`` are TSOs, ``columns`` are in table order.
 
     ``selected``: the names of the columns that remain after the changefeed's column selectors; ``None``: all.
-    ``virtual_keys``: whether messages show a unique key over virtual columns as the handle key. ``source``: the table's
-    own schema and name, if table routing gave it those that messages show.
+    ``virtual_keys``: whether messages show a unique key over virtual columns as the handle key; ``joined_keys``:
+    whether they show a unique key before a non-clustered primary key as a part of it. ``source``: the table's own
+    schema and name, if table routing gave it those that messages show.
     """
 
     schema: str
@@ -169,6 +172,7 @@ class TableInfo:
     is_view: bool = False
     selected: frozenset[str] | None = None
     virtual_keys: bool = False
+    joined_keys: bool = False
     source: tuple[str, str] | None = None
 
     def __iter__(self) -> Iterator[Column]:
@@ -275,16 +279,24 @@ class TableInfo:
     @cached_property
     def shown_handle_key(self) -> tuple[Column, ...]:
         """The handle key as messages show it, in table order. With ``virtual_keys``, a unique key over virtual or
-        hidden columns may be chosen, too; rows have no values for these columns.
+        hidden columns may be chosen, too; rows have no values for these columns. With ``joined_keys``, the best unique
+        key before a non-clustered primary key is a part of it.
         """
-        if not self.virtual_keys or self.whole_primary_key:
-            return self.whole_handle_key
-        return self._best_key(self.columns)
+        if self.whole_primary_key:
+            if not self.joined_keys or self.pk_is_handle or self.common_handle:
+                return self.whole_primary_key
+            before = tuple(takewhile(lambda index: not index.primary, self.indexes))
+            joined = {*self.whole_primary_key, *self._best_key(self.row_columns, before)}
+            return tuple(column for column in self.row_columns if column in joined)
+        return self._best_key(self.columns) if self.virtual_keys else self.whole_handle_key
 
-    def _best_key(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-        """Return the best unique index over NOT NULL ones among these columns, in their order."""
+    def _best_key(self, columns: tuple[Column, ...], indexes: tuple[Index, ...] | None = None) -> tuple[Column, ...]:
+        """Return the best unique index over NOT NULL ones among these columns, in their order. ``indexes``: those that
+        may be chosen, by default all.
+        """
         filled = {column.name for column in columns if not column.nullable}
-        usable = [index for index in self.indexes if index.unique and filled.issuperset(index.columns)]
+        candidates = self.indexes if indexes is None else indexes
+        usable = [index for index in candidates if index.unique and filled.issuperset(index.columns)]
         best = min(usable, key=lambda index: (len(index.columns), index.id), default=None)
         return () if best is None else tuple(column for column in columns if column.name in best.columns)
 

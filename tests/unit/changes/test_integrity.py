@@ -90,3 +90,9 @@ def test_the_arrow_column_is_checked() -> None:
         read_given(pa.array([{"other": 1}]), "t")
     with pytest.raises(UnsupportedTypeError, match="current"):
         read_given(pa.array([{"current": 1.5}]), "t")
+
+
+def test_old_releases_know_the_first_version_only() -> None:
+    assert read(release="8.1.2").checksum_version == 0
+    later = read({"corrupted": True, "current": 7, "version": 2}, release="8.1.2")
+    assert (later.checksum, later.corrupted) == (None, False)

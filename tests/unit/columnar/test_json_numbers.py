@@ -1,4 +1,4 @@
-"""Numbers as json-iterator writes them, against Python's own shortest digits; BIT against bytes."""
+"""Numbers as json-iterator and ``%v`` write them, against Python's own shortest digits; BIT against bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from ticdc_emit.columnar.binary_text import little_endian_base64
 from ticdc_emit.columnar.decimals import decimal_as_double
-from ticdc_emit.columnar.floats import number_text
+from ticdc_emit.columnar.floats import general_text, number_text
 
 
 def written(value: float) -> str:
@@ -57,6 +57,29 @@ def test_doubles() -> None:
 )
 def test_floats(value: float, text: str) -> None:
     assert number_text(pa.array([None, value], pa.float32())).to_pylist() == [None, text]
+
+
+def written_generally(value: float) -> str:
+    """Return a float64 as ``%v`` does: an exponent of two digits or more below 1e-4 and from 1e6 on."""
+    if not value or 1e-4 <= abs(value) < 1e6:
+        return written(value)
+    mantissa, _, exponent = np.format_float_scientific(value, trim="-").partition("e")
+    return f"{mantissa}e{int(exponent):+03d}"
+
+
+def test_doubles_with_exponents() -> None:
+    edges = [*EDGES, 1e-4, 9.999e-5, 999999.9999999999, 1e6, 123456789.0, 2.0**-12]
+    values: list[float | None] = [None, *random_doubles(500), *edges]
+    shown = [None if value is None else written_generally(value) for value in values]
+    assert general_text(pa.array(values, pa.float64())).to_pylist() == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0001, "0.0001"), (1e-5, "1e-05"), (2.0**-12, "0.00024414063"), (999999.9, "999999.9"), (1e6, "1e+06")],
+)
+def test_floats_with_exponents(value: float, text: str) -> None:
+    assert general_text(pa.array([None, value], pa.float32())).to_pylist() == [None, text]
 
 
 @pytest.mark.parametrize(

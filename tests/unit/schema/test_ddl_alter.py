@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_emit.errors import DdlError, UnknownTableError
+from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.defaults import with_original_defaults
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
@@ -293,3 +294,52 @@ def test_partition_ids_and_names() -> None:
     assert partitions("alter table t partition by hash (a) partitions 3")[1] == [("p0", 129), ("p1", 130), ("p2", 131)]
     assert partitions("alter table t coalesce partition 1")[0] == "alter table reorganize partition"
     assert [name for name, _ in partitions("alter table t add partition partitions 2")[1]] == ["p0", "p1", "p2", "p3"]
+
+
+ORIGINAL_DEFAULTS = {
+    "int": None,
+    "int default 5": "5",
+    "int not null": "0",
+    "decimal(9,3) not null": "0",
+    "datetime(3) not null": "0000-00-00 00:00:00",
+    "time(2) not null": "00:00:00",
+    "date not null": "0000-00-00",
+    "varchar(5) not null": "",
+    "binary(3) not null": "\0\0\0",
+    "text not null": "",
+    "enum('b','a') not null": "b",
+    "set('b','a') not null": "",
+    "bit(4) not null": b"",
+    "json not null": "null",
+    "year not null": "0000",
+}
+
+
+@pytest.mark.parametrize("kind", ORIGINAL_DEFAULTS)
+def test_the_original_default_is_what_old_rows_have(kind: str) -> None:
+    original = ORIGINAL_DEFAULTS[kind]
+    added = after("create table t (id int primary key)", f"alter table t add x {kind}")
+    assert added.column("x").original_default == original
+    dropped = after(
+        "create table t (id int primary key)", f"alter table t add x {kind}", "alter table t alter x drop default"
+    )
+    assert with_original_defaults(dropped).column("x").default == original
+    assert after(f"create table t (id int primary key, x {kind})").column("x").original_default is None
+
+
+def test_the_original_default_stays_until_the_column_is_rewritten() -> None:
+    added = ("create table t (id int primary key)", "alter table t add x int default 5")
+    changes = ["rename column x to y", "change x y bigint", "modify x int comment 'c'", "alter x set default 6"]
+    kept = [after(*added, f"alter table t {change}").columns[1].original_default for change in changes]
+    assert kept == ["5"] * 4
+    assert after(*added, "create table u like t").column("x").original_default == "5"
+    assert after(*added, "alter table t modify x varchar(5) default 'a'").column("x").original_default is None
+
+
+def test_only_tidb_knows_when_a_column_was_added() -> None:
+    added = "alter table t add x datetime default current_timestamp"
+    info = after("create table t (id int primary key)", added)
+    assert with_original_defaults(info) is info
+    dropped = after("create table t (id int primary key)", added, "alter table t alter x drop default")
+    with pytest.raises(SchemaError, match="only TiDB knows it"):
+        with_original_defaults(dropped)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from enum import IntFlag
 from functools import cached_property, partial, reduce
 from typing import ClassVar, NamedTuple
 
@@ -25,7 +27,7 @@ from ticdc_emit.columnar.escape import GO_STD, JSONITER, JsonWriter, quoted
 from ticdc_emit.columnar.floats import number_text
 from ticdc_emit.columnar.integers import integer_text
 from ticdc_emit.columnar.packed_fields import LENGTH_BYTES, drop_prefix, framed, joined
-from ticdc_emit.columnar.values import json_content
+from ticdc_emit.columnar.values import json_content, plain_text
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
 from ticdc_emit.config.switches import OpenSwitches
 from ticdc_emit.errors import SchemaError
@@ -33,7 +35,18 @@ from ticdc_emit.protocols.open_protocol.schema import VERSION, Flag, Kind, frame
 from ticdc_emit.protocols.row_images import Members
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
-from ticdc_emit.sql.types import BINARY_CHARSET, BLOB_TYPES, FLOAT_TYPES, INT64_TYPES, MySQLType
+from ticdc_emit.sql.types import (
+    BINARY_CHARSET,
+    BLOB_TYPES,
+    DATE_TYPES,
+    FLOAT_TYPES,
+    INT64_TYPES,
+    LABEL_TYPES,
+    MOMENT_TYPES,
+    STRING_TYPES,
+    ColumnFlag,
+    MySQLType,
+)
 
 
 def writer_of(switches: OpenSwitches) -> JsonWriter:
@@ -41,12 +54,9 @@ def writer_of(switches: OpenSwitches) -> JsonWriter:
     return GO_STD if switches.json == "encoding/json" else JSONITER
 
 
-def column_flags(table: TableInfo, column: Column, *, marks_generated: bool) -> int:
-    """Return a column's flags.
-
-    ``marks_generated``: whether TiCDC also marks generated columns, or keeps TiDB's marks.
-    """
-    of_tidb = column.generated is not None and not marks_generated
+def column_flags(table: TableInfo, column: Column, switches: OpenSwitches) -> int:
+    """Return a column's flags: TiCDC's, or TiDB's where the lineage leaves a generated column as it is."""
+    of_tidb = column.generated is not None and switches.generated_columns == "unmarked"
     flags = Flag.NONE
     if column.charset == BINARY_CHARSET:
         flags |= Flag.BINARY
@@ -60,6 +70,8 @@ def column_flags(table: TableInfo, column: Column, *, marks_generated: bool) -> 
         flags |= Flag.NULLABLE
     if column.unsigned:
         flags |= Flag.UNSIGNED
+    if switches.zerofill_flag and column.zerofill:
+        flags |= Flag.ZEROFILL
     for index in table.indexes:
         flags |= _of_first(index, column)
         if not of_tidb:
@@ -92,15 +104,13 @@ def members_of(table: TableInfo, columns: tuple[Column, ...], switches: OpenSwit
     """Return these columns of a table as the members of objects, in the lineage's order."""
     if switches.column_order == "name":
         columns = tuple(sorted(columns, key=lambda column: column.name.encode()))
-    names = tuple(_opening(table, column, switches) for column in columns)
-    digits = 1 if switches.json == "encoding/json" else 2
-    content = partial(_content, writer=writer_of(switches), exponent_digits=digits)
+    names = tuple(_opening(table, column, column_flags(table, column, switches), switches) for column in columns)
+    content = partial(_content, writer=writer_of(switches), switches=switches)
     return Members(columns, names, f"open-protocol, {switches.json}", content, _around, behind=MEMBER_END)
 
 
-def _opening(table: TableInfo, column: Column, switches: OpenSwitches) -> bytes:
+def _opening(table: TableInfo, column: Column, flags: int, switches: OpenSwitches) -> bytes:
     """Return the bytes before a column's value."""
-    flags = column_flags(table, column, marks_generated=switches.generated_columns == "marked")
     handle = b',"h":true' if column in table.shown_handle_key else b""
     return b'%s:%s"t":%d%s,"f":%d,"v":' % (
         quoted(column.name, writer_of(switches)),
@@ -115,14 +125,17 @@ def _around(column: Column) -> tuple[bytes, bytes]:
     return (b"", b"") if column.type in _BARE else (b'"', b'"')
 
 
-def _content(column: Column, values: pa.Array, *, writer: JsonWriter, exponent_digits: int) -> pa.Array:
+def _content(column: Column, values: pa.Array, *, writer: JsonWriter, switches: OpenSwitches) -> pa.Array:
     if column.type in BLOB_TYPES:
         return base64_text(values.view(pa.binary()))
     if column.is_binary:
         return go_quoted_json(values, writer)
     if column.type in FLOAT_TYPES:
-        return number_text(values, exponent_digits=exponent_digits)
-    return json_content(column, values, writer)
+        return number_text(values, exponent_digits=1 if switches.json == "encoding/json" else 2)
+    text = json_content(column, values, writer)
+    if column.type is MySQLType.DURATION and column.fraction_digits and not switches.time_fraction:
+        return pc.replace_substring_regex(text, r"\.[0-9]+$", "")
+    return text
 
 
 class _Shown(NamedTuple):
@@ -145,6 +158,9 @@ def updated_columns(changes: Changes, members: Members, switches: OpenSwitches) 
         if nulled is not None:
             members_shown.append(_Shown(name.split(MEMBER_BEGIN)[-1], around, b"", blank_where(text, ~nulled), nulled))
             rows = rows & ~nulled
+        if switches.before_values == "raw":
+            name = _opening(changes.table, column, _mysql_flags(changes.table, column), switches)
+            text, rows = _raw(changes, column, text, rows)
         members_shown.append(_Shown(name, around, MEMBER_END, blank_where(text, ~rows), rows))
     names, arounds, behinds, texts, shown = zip(*members_shown, strict=True)
     laid = [b',"p":', *ObjectLayout(names, arounds, behinds).sparse_fragments(texts, shown)]
@@ -159,8 +175,73 @@ def _rendered(changes: Changes, members: Members, column: Column) -> pa.Array:
 
 
 def _changed(changes: Changes, members: Members, column: Column, switches: OpenSwitches) -> Mask:
+    if column.type is MySQLType.DURATION:  # by its fraction too, even if that is not shown
+        return changes.old.changed(column, "text", plain_text)
     by_text = column.type is MySQLType.VECTOR_FLOAT32 and switches.compared_vectors == "text"
     return changes.old.changed(column, members.form, members.content, by_text=by_text)
+
+
+def _raw(changes: Changes, column: Column, text: pa.Array, rows: Mask) -> tuple[pa.Array, Mask]:
+    """Return what ``p`` shows of a changed column, and in which of these rows.
+
+    An empty value is ``null``. A BIT is compared with itself, so it is shown only if it was NULL.
+    """
+    before = changes.old.values(column)
+    if column.type is MySQLType.BIT:
+        nulls = null_mask(before)
+        return text, np.zeros(len(rows), np.bool_) if nulls is None else rows & nulls
+    empty = _is_empty(column, before)
+    return (text if empty is None else pc.if_else(empty, pa.scalar(None, text.type), text)), rows
+
+
+def _is_empty(column: Column, values: pa.Array) -> pa.Array | None:
+    """Return where accepted values are empty texts or the zero of their type; ``None`` for types that have neither."""
+    kind = column.type
+    if kind in STRING_TYPES:
+        return pc.equal(pc.binary_length(values), 0)
+    if kind in LABEL_TYPES:
+        numbers = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+        return pc.equal(numbers, 0)
+    if kind is MySQLType.NEWDECIMAL:
+        return pc.equal(values, pa.scalar(Decimal(0), values.type))
+    return pc.match_substring_regex(values, _EMPTY[kind]) if kind in _EMPTY else None
+
+
+_EMPTY = {
+    **dict.fromkeys(MOMENT_TYPES | DATE_TYPES, "^[-0:. ]*$"),
+    MySQLType.DURATION: r"^-?0+:00:00(\.|$)",  # its fraction does not count
+    MySQLType.JSON: r"^-?0(\.0)?$",
+    MySQLType.VECTOR_FLOAT32: r"^\[\]$",
+}
+"""Texts that Go's types call zero."""
+
+
+class _MySQLFlag(IntFlag):
+    """MySQL's flags that are not in ``sql.types.ColumnFlag``."""
+
+    UNIQUE_KEY = 4
+    MULTIPLE_KEY = 8
+    BINARY = 128
+    NO_DEFAULT_VALUE = 4096
+
+
+_MARKS = {Flag.UNIQUE_KEY: _MySQLFlag.UNIQUE_KEY, Flag.MULTIPLE_KEY: _MySQLFlag.MULTIPLE_KEY}
+
+
+def _mysql_flags(table: TableInfo, column: Column) -> int:
+    """Return a column's flags in TiDB."""
+    flags = int(column.flags)
+    for index in table.indexes:
+        flags |= _MARKS.get(_of_first(index, column), 0)
+    if column.is_binary or column.type in _BINARY_TYPES:
+        flags |= _MySQLFlag.BINARY
+    zero_year = column.type is MySQLType.YEAR and column.default == "0000"  # TiDB's own, without a DEFAULT
+    if not column.nullable and (column.default is None or zero_year) and not flags & ColumnFlag.AUTO_INCREMENT:
+        flags |= _MySQLFlag.NO_DEFAULT_VALUE
+    return flags
+
+
+_BINARY_TYPES = MOMENT_TYPES | DATE_TYPES | {MySQLType.DURATION, MySQLType.JSON, MySQLType.VECTOR_FLOAT32}
 
 
 def _nulled(changes: Changes, column: Column, rows: Mask) -> Mask | None:

@@ -31,6 +31,7 @@ class Flag(IntFlag):
     MULTIPLE_KEY = 32
     NULLABLE = 64
     UNSIGNED = 128
+    ZEROFILL = 256
 
 
 def frame(content: bytes) -> bytes:

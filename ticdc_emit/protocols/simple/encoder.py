@@ -14,10 +14,10 @@ bytewise order of the names. Numbers of branches and symbols in Avro are indexes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -38,6 +38,7 @@ from ticdc_emit.columnar.avro import (
 )
 from ticdc_emit.columnar.binary_text import base64_text
 from ticdc_emit.columnar.escape import GO_STD, quoted
+from ticdc_emit.columnar.floats import fixed_text, general_text
 from ticdc_emit.columnar.packed_fields import PackedField, Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.values import json_content, plain_text
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
@@ -81,7 +82,9 @@ _FORM = "simple-json"
 _STRING = (b'"', b'"')
 
 
-def _json_content(column: Column, values: pa.Array) -> pa.Array:
+def _json_content(column: Column, values: pa.Array, *, floats: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    if column.type in FLOAT_TYPES:
+        return floats(values)
     return base64_text(values) if column.is_binary else json_content(column, values, GO_STD)
 
 
@@ -127,7 +130,8 @@ class SimpleJsonRows(_SimpleRows):
     def _members(self, columns: tuple[Column, ...]) -> Members:
         shown = named_columns(columns)
         names = tuple(quoted(column.name, GO_STD) + b":" for column in shown)
-        return Members(shown, names, _FORM, _json_content, self._around)
+        floats = general_text if self.switches.floats == "exponent" else fixed_text
+        return Members(shown, names, _FORM, partial(_json_content, floats=floats), self._around)
 
     def _around(self, column: Column) -> tuple[bytes, bytes]:
         return self._located if column.type is MySQLType.TIMESTAMP else _STRING

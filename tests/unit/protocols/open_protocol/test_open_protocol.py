@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.config import load_changefeed
+from ticdc_emit.config import ConfigWarning, load_changefeed
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.tail import Tail
 from ticdc_emit.consume.verify import verify
@@ -272,3 +274,77 @@ def test_spellings_of_the_name() -> None:
         assert load_changefeed(f"memory://x/?protocol={name}").codec.form == "open-protocol"
     with pytest.raises(ConfigError, match="unknown 'open' message protocol"):
         load_changefeed("memory://x/?protocol=open")
+
+
+# -- releases ---------------------------------------------------------------------------------------------------------
+
+
+def images(row: dict[str, Any], sql: str, release: str, parameters: str = "", **options: Any) -> dict[str, Any]:
+    """Return the images of one change, with type, flags and value of each column."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConfigWarning)
+        batch = encoder(parameters, sql, release=release, **options).encode([{"op": "u", "commit_ts": TS} | row])
+    found: dict[str, Any] = json.loads(records(batch)[0][1][8:])
+    return found
+
+
+RAW_COLUMNS = {
+    "n int not null": (1, 2, 4097),
+    "d int not null default 1": (1, 2, 1),
+    "u int unsigned null unique": (1, 2, 36),
+    "m int zerofill not null, key (m)": (1, 2, 4096 + 96 + 9),
+    "v varbinary(5) not null default 'x'": (b"a", b"b", 129),
+    "y year not null": (2020, 2021, 4096 + 97),
+    "t datetime on update current_timestamp": ("2024-01-01 00:00:00", "2024-01-02 00:00:00", 8192 + 128),
+}
+
+
+@pytest.mark.parametrize("column", RAW_COLUMNS)
+def test_old_releases_show_mysqls_flags_before_an_update(column: str) -> None:
+    name = column.split()[0]
+    before, after, flags = RAW_COLUMNS[column]
+    row = {"before": {"id": 1, name: before}, "after": {"id": 1, name: after}}
+    sql = f"create table test.t (id int primary key, {column})"
+    sink = {"only-output-updated-columns": True, "kafka-config": {"output-raw-change-event": True}}
+    raw, plain = (images(row, sql, release, sink=sink) for release in ("next-8.5.5", "next-8.5.6"))
+    assert raw["p"][name]["f"] == flags
+    assert plain["p"][name]["f"] == plain["u"][name]["f"] == raw["u"][name]["f"]
+
+
+@pytest.mark.parametrize("value", ["00:00:00.400", "-00:00:00.999"])
+def test_a_fraction_that_is_not_shown_is_a_change(value: str) -> None:
+    row = {"before": {"id": 1, "t": value}, "after": {"id": 1, "t": "-12:00:00.25"}}
+    sql = "create table test.t (id int primary key, t time(3))"
+    shown = images(row, sql, "next-8.5.5", "&only-output-updated-columns=true")
+    assert (shown["u"]["t"]["v"], shown["p"]["t"]["v"]) == ("-12:00:00", None)
+    row["after"]["t"] = value.replace("00.", "01.")
+    row["before"]["t"] = value.replace("00.", "01.")[:-1] + "1"
+    shown = images(row, sql, "next-8.5.5", "&only-output-updated-columns=true")
+    assert shown["p"]["t"]["v"] == shown["u"]["t"]["v"] == value.replace("00.", "01.")[:-4]
+
+
+def test_old_releases_ignore_output_old_value() -> None:
+    row = {"before": {"id": 1, "v": "a", "b": b""}, "after": {"id": 1, "v": "b", "b": b""}}
+    sink = {"open": {"output-old-value": False}}
+    assert ["p" in images(row, TABLE, release, sink=sink) for release in ("next-8.5.5", "next-8.5.6", "7.1.6")] == [
+        True,
+        False,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        ("unique key (v), primary key (id) nonclustered", ["id", "v"]),
+        ("primary key (id) nonclustered, unique key (v)", ["id"]),
+        ("unique key (v), primary key (id) clustered", ["id"]),
+        ("unique key (n), primary key (id) nonclustered", ["id"]),
+    ],
+)
+def test_a_unique_key_before_the_primary_key_joins_the_handle_key(keys: str, shown: list[str]) -> None:
+    sql = f"create table test.t (id int not null, v int not null, n int, {keys})"
+    row = {"op": "d", "before": {"id": 1, "v": 2, "n": 3}}
+    sink = {"delete-only-output-handle-key-columns": True}
+    assert list(images(row, sql, "next-8.5.4", sink=sink)["d"]) == shown
+    assert list(images(row, sql, "next-8.5.5", sink=sink)["d"]) == ["id"]

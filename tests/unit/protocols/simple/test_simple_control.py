@@ -7,9 +7,11 @@ import pickle
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from simple_messages import BUILD_TS, COMMIT_TS, avro_message, codec_of, table_of
 
+from ticdc_emit import Encoder
 from ticdc_emit.config import NEXT, load_changefeed
 from ticdc_emit.config.switches import SimpleSwitches
 from ticdc_emit.protocols.simple.encoder import make_codec
@@ -207,3 +209,37 @@ def test_a_changefeed_makes_the_codec() -> None:
 def _plain(schema: Any) -> Any:
     """Return a table schema without the record name that Avro's union adds."""
     return schema[1] if isinstance(schema, tuple) else schema
+
+
+def messages_of(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    return [json.loads(row["value"]) for row in batch.to_pylist()]
+
+
+def test_old_releases_show_the_default_that_a_column_was_added_with() -> None:
+    statements = (
+        "alter table test.t add x int default 5, add y int not null",
+        "alter table test.t alter x drop default",
+    )
+    for release, shown in (("8.1.2", [None, "5", "0"]), ("8.5.2", [None, None, None])):
+        encoder = Encoder("memory://t?protocol=simple", "create table test.t (id int primary key)", release=release)
+        ddl = [messages_of(encoder.ddl(text, COMMIT_TS + place))[-1] for place, text in enumerate(statements)]
+        bootstrap = messages_of(encoder.bootstrap())[-1]
+        assert [column["default"] for column in ddl[1]["tableSchema"]["columns"]] == shown
+        assert [column["default"] for column in bootstrap["tableSchema"]["columns"]] == shown
+
+
+def test_a_ddl_of_partitions_has_no_table_id_in_some_releases() -> None:
+    table = "create table test.t (id int primary key) partition by hash (id) partitions 2"
+    statements = ("truncate partition p0", "add column x int", "remove partitioning", "add column y int")
+
+    def ids(release: str) -> list[int]:
+        encoder = Encoder("memory://t?protocol=simple", table, release=release)
+        sent = [
+            messages_of(encoder.ddl(f"alter table test.t {text}", COMMIT_TS + n)) for n, text in enumerate(statements)
+        ]
+        return [messages[0]["tableSchema"]["tableID"] for messages in sent]
+
+    known = ids("next-8.5.6")
+    assert 0 not in known
+    assert ids("next-8.5.4-release.1") == known
+    assert ids("next-8.5.4") == ids("next-8.5.5") == [0, known[1], 0, known[3]]
