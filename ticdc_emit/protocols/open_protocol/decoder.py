@@ -10,6 +10,7 @@ import re
 from base64 import b64decode
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from ticdc_emit.protocols.canonical_text import (
@@ -151,7 +152,14 @@ def open_convert(column: Column) -> Convert | None:
         return enum_label(column)
     if column.type is MySQLType.SET:
         return set_labels(column)
+    if column.type is MySQLType.DURATION and column.fraction_digits > 0:
+        return partial(_with_fraction, column.fraction_digits)
     return _convert(column.type, is_binary=column.is_binary)
+
+
+def _with_fraction(digits: int, text: str) -> str:
+    """Return a TIME, whose fraction some releases leave out."""
+    return text if "." in text else f"{text}.{'0' * digits}"
 
 
 def open_type_convert(column: OpenColumn) -> Convert | None:
