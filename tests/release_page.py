@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ticdc_emit.config.protocols import WRITTEN
-from ticdc_emit.config.releases import CLASSIC, NEXT, RELEASES, Release
+from ticdc_emit.config.releases import CLASSIC, MASTER, NEXT, RELEASES, Release
 from ticdc_emit.config.switches import Defect
 
 _Text = TypeVar("_Text")
@@ -25,8 +25,8 @@ _Text = TypeVar("_Text")
 PAGE = Path(__file__).parents[1] / "docs" / "releases.md"
 RECORDS = [each.name for each in fields(Release) if each.name != "name"]
 LINEAGES = {
-    lineage.name: [each for name, each in RELEASES.items() if name.startswith(f"{lineage.name}-")] + [lineage]
-    for lineage in (CLASSIC, NEXT)
+    lineage.name: [each for name, each in RELEASES.items() if name.startswith(f"{lineage.name}-")] + newest
+    for lineage, newest in ((CLASSIC, [CLASSIC]), (NEXT, [NEXT, MASTER]))
 }
 """The releases of each lineage, the oldest first, lines one after the other."""
 

@@ -270,7 +270,7 @@ def _carried_by(config: ChangefeedConfig) -> _Carried | None:
     """Return what a changefeed's messages carry of a value; ``None`` if that is everything."""
     protocol, release = config.codec.protocol, config.release
     if protocol in (Protocol.DEBEZIUM, Protocol.DEBEZIUM_AVRO):
-        keeps_decimals = protocol is Protocol.DEBEZIUM_AVRO
+        keeps_decimals = protocol is Protocol.DEBEZIUM_AVRO or config.codec.debezium_decimal_handling_mode == "string"
         return partial(_in_debezium, switches=release.debezium, keeps_decimals=keeps_decimals)
     if protocol is Protocol.CANAL_JSON and release.canal_json.null_text == "null":
         return _without_null_texts

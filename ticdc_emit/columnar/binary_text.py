@@ -1,8 +1,8 @@
 """Text forms of binary columns, for JSON strings.
 
 In: a binary array, or the numbers of BIT values. Out: a string array: each byte as a character of ISO-8859-1
-(Canal-JSON), base64 (Simple, Debezium), or as Go's ``strconv.Quote`` prints it (Open Protocol). Each byte or character
-is looked up in a table of texts, for the whole column at once.
+(Canal-JSON), base64 (Simple, Debezium), hexadecimal digits (Debezium), or as Go's ``strconv.Quote`` prints it (Open
+Protocol). Each byte or character is looked up in a table of texts, for the whole column at once.
 """
 
 from __future__ import annotations
@@ -39,6 +39,20 @@ def latin1_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
     parts = text_buffers(data)
     mapped = text_buffers(pc.call_function("array_take", [_latin1_table(writer), pa.array(parts.data)], _IN_BOUNDS))
     return from_bytes(mapped.offsets[parts.offsets], mapped.data, like=data)
+
+
+_HEX_DIGITS = np.frombuffer(bytes(range(256)).hex().encode(), "V2")
+
+
+def hex_text(data: pa.Array) -> pa.Array:
+    """Return two hexadecimal digits for each byte."""
+    parts = text_buffers(data)
+    return from_bytes(parts.offsets * 2, _HEX_DIGITS[parts.data].view(np.uint8), like=data)
+
+
+def url_safe_base64_text(data: pa.Array) -> pa.Array:
+    """Return base64 with padding, with ``-`` and ``_`` for ``+`` and ``/``."""
+    return pc.replace_substring(pc.replace_substring(base64_text(data), "+", "-"), "/", "_")
 
 
 def base64_text(data: pa.Array) -> pa.Array:

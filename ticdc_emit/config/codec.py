@@ -10,10 +10,10 @@ pingcap/tiflow.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from ticdc_emit.config.binding import CODEC_TABLE, KAFKA_TABLE, UriParameters, declare, read_options
-from ticdc_emit.config.document import GoSyntaxError, Section, parse_bool, refused, warn_of_option
+from ticdc_emit.config.document import GoSyntaxError, Section, parse_bool, quote, refused, warn_of_option
 from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES
 from ticdc_emit.config.protocols import WRITTEN, Availability, Protocol, form_of
 from ticdc_emit.config.secrets import Secret
@@ -25,7 +25,13 @@ _GLUE_TABLE = "glue-schema-registry-config"
 DecimalMode = Literal["precise", "string"]
 """How Avro holds DECIMAL: as bytes with a scale, or as text."""
 BigintMode = Literal["long", "string"]
-"""How Avro holds BIGINT UNSIGNED: as a long, which wraps round, or as text."""
+"""How Avro holds BIGINT UNSIGNED, and Debezium in JSON: as a long, which wraps round, or as text."""
+DebeziumDecimalMode = Literal["double", "string"]
+"""How Debezium in JSON shows DECIMAL."""
+BinaryMode = Literal["base64", "bytes", "base64-url-safe", "hex"]
+"""How Debezium in JSON shows binary data: as text in one of these forms, or (``bytes``) as the type of bytes, in base64
+too.
+"""
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,10 @@ class CodecConfig:
     """Canal-JSON with the TiDB extension only."""
     debezium_include_start_ts: bool = declare(False, "debezium-include-start-ts")
     """In the file: ``[sink.debezium] include-start-ts``."""
+    debezium_decimal_handling_mode: DebeziumDecimalMode = declare("double", "debezium-decimal-handling-mode")
+    """In the file, as the next two: ``[sink.debezium]``, without ``debezium-``."""
+    debezium_bigint_unsigned_handling_mode: BigintMode = declare("long", "debezium-bigint-unsigned-handling-mode")
+    debezium_binary_handling_mode: BinaryMode = declare("base64", "debezium-binary-handling-mode")
     avro_enable_watermark: bool = declare(False, "avro-enable-watermark", CODEC_TABLE)
     """Of protocols with registered schemas, with the TiDB extension only."""
     schema_registry: Secret[str] | None = declare(None, "schema-registry", "sink", kind=Secret)
@@ -255,6 +265,7 @@ def build_codec(
             "debezium_include_start_ts": start_ts,
             "rows_only": protocol.value in switches.rows_only,
             **given,
+            **_read_debezium_modes(uri, root),
         }
     )
     compatible = config.content_compatible and spec.content_compatible
@@ -292,6 +303,17 @@ def _read_output_old_value(root: Section, protocol: Protocol) -> bool:
     return given.get(protocol.spec.old_value_table) is not False
 
 
+_DEBEZIUM_MODES = ("decimal-handling-mode", "bigint-unsigned-handling-mode", "binary-handling-mode")
+
+
+def _read_debezium_modes(uri: UriParameters, root: Section) -> dict[str, Any]:
+    """Return the given modes by field. The file has shorter keys, and an empty text in the URI counts as given."""
+    file = root.at("sink.debezium")
+    given = {name: file.text(name) for name in _DEBEZIUM_MODES}
+    given |= {name: mode for name in _DEBEZIUM_MODES if (mode := uri.text(f"debezium-{name}")) is not None}
+    return {f"debezium_{name.replace('-', '_')}": mode for name, mode in given.items() if mode is not None}
+
+
 def _validate_debezium(config: CodecConfig, switches: OptionSwitches, *, names_registry: bool) -> None:
     debezium = config.protocol is Protocol.DEBEZIUM
     if debezium and names_registry and switches.debezium_registry == "refused":
@@ -301,6 +323,37 @@ def _validate_debezium(config: CodecConfig, switches: OptionSwitches, *, names_r
     if config.debezium_include_start_ts and not debezium:
         raise _codec_refused(
             'debezium-include-start-ts only takes effect with protocol "debezium"', "debezium-include-start-ts"
+        )
+    _validate_debezium_modes(config)
+
+
+def _validate_debezium_modes(config: CodecConfig) -> None:
+    decimals, unsigned = config.debezium_decimal_handling_mode, config.debezium_bigint_unsigned_handling_mode
+    binary = config.debezium_binary_handling_mode
+    if config.protocol is Protocol.DEBEZIUM:
+        if decimals not in get_args(DebeziumDecimalMode):
+            raise _codec_refused(
+                'debezium-decimal-handling-mode must be "double" or "string"', "debezium-decimal-handling-mode"
+            )
+        if unsigned not in get_args(BigintMode):
+            raise _codec_refused(
+                'debezium-bigint-unsigned-handling-mode must be "long" or "string"',
+                "debezium-bigint-unsigned-handling-mode",
+            )
+        if binary not in get_args(BinaryMode):
+            raise _codec_refused(
+                f"invalid debezium-binary-handling-mode {quote(binary)}: "
+                'expected "bytes", "base64", "base64-url-safe", or "hex"',
+                "debezium-binary-handling-mode",
+            )
+    elif decimals not in ("", "double") or unsigned not in ("", "long"):
+        option = "debezium-decimal-handling-mode"
+        if decimals in ("", "double"):
+            option = "debezium-bigint-unsigned-handling-mode"
+        raise _codec_refused('debezium numeric handling modes only take effect with protocol "debezium"', option)
+    elif binary not in ("", "base64"):
+        raise _codec_refused(
+            'debezium-binary-handling-mode only takes effect with protocol "debezium"', "debezium-binary-handling-mode"
         )
 
 

@@ -166,7 +166,13 @@ class Protocol(str, Enum):
             extension=True,
             watermarks=Availability.WITH_EXTENSION,
             old_value_table="debezium",
-            parameters=((_EXTENSION, SWITCH), ("debezium-disable-schema", SWITCH)),
+            parameters=(
+                (_EXTENSION, SWITCH),
+                ("debezium-disable-schema", SWITCH),
+                ("debezium-decimal-handling-mode", ("double", "string")),
+                ("debezium-bigint-unsigned-handling-mode", ("long", "string")),
+                ("debezium-binary-handling-mode", ("base64", "bytes", "base64-url-safe", "hex")),
+            ),
         ),
     )
     DEBEZIUM_AVRO = (

@@ -219,10 +219,14 @@ CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
     ),
 )
 
+_MASTER_OPTIONS = frozenset(
+    f"debezium{mark}{name}-handling-mode" for mark in "-." for name in ("bigint-unsigned", "binary", "decimal")
+)
+
 NEXT = CLASSIC.but(
     "next",
     options=dict(
-        unknown=frozenset({"enable-old-value"}),
+        unknown=_MASTER_OPTIONS | {"enable-old-value"},
         unknown_protocols=frozenset({"canal", "maxwell", "craft", "csv"}),
         other_large_message_options="refused",
         forced_large_messages="accepted",
@@ -388,6 +392,8 @@ NEXT_26_3_1 = NEXT_26_3_2.but("next-26.3.1")
 
 MASTER = NEXT.but(
     "master",
+    options=dict(unknown=NEXT.options.unknown - _MASTER_OPTIONS),
+    debezium=dict(exact_defaults=True),  # C#6263
     routing=dict(placeholders="at-once", target_rules="left-out", view_names="tables"),  # C#6259
 )
 

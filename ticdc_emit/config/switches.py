@@ -144,6 +144,10 @@ class DebeziumSwitches:
     """The ``default`` of a field: as a value of the field; as TiDB stores it, and missing for DATE and TIME; or always
     missing.
     """
+    exact_defaults: bool = False
+    """With ``converted`` defaults: whether that of a signed BIGINT has all digits and that of binary data is encoded as
+    values are, or they are a double and a text.
+    """
     null_values: Literal["default", "null"] = "default"
     """NULL in a column with a DEFAULT: that default, or ``null``."""
     null_labels: Literal["default", "empty"] = "default"
@@ -221,7 +225,13 @@ class OptionSwitches:
     unknown: frozenset[str] = frozenset(
         {
             "avro-include-before-value",
+            "debezium-bigint-unsigned-handling-mode",
+            "debezium-binary-handling-mode",
+            "debezium-decimal-handling-mode",
             "debezium-include-start-ts",
+            "debezium.bigint-unsigned-handling-mode",
+            "debezium.binary-handling-mode",
+            "debezium.decimal-handling-mode",
             "debezium.include-start-ts",
             "enable-old-value",
             "ignore-update-only-columns",

@@ -93,15 +93,19 @@ def test_options_of_the_next_lineage_are_unknown_to_classic(option: str, uri: st
         assert getattr(load(uri, release="classic").codec, option.replace("-", "_")) is False
 
 
-def test_what_classic_does_not_know_is_read_by_next() -> None:
+MODES = {"decimal-handling-mode": "string", "bigint-unsigned-handling-mode": "string", "binary-handling-mode": "hex"}
+
+
+def test_what_classic_does_not_know_is_read_by_master() -> None:
     uri = "debezium&avro-include-before-value=true&debezium-include-start-ts=true&output-row-key=true"
+    uri += "".join(f"&debezium-{name}={mode}" for name, mode in MODES.items())
     rule: dict[str, Any] = {"matcher": ["*.*"]}
     events = {"matcher": ["*.*"], "ignore-update-only-columns": ["a"]}
-    sink = {"dispatchers": [rule], "debezium": {"include-start-ts": True}}
+    sink = {"dispatchers": [rule], "debezium": {"include-start-ts": True, **MODES}}
     changefeed: dict[str, Any] = {"filter": {"event-filters": [events]}, "sink": sink}
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConfigWarning)
-        load(uri, changefeed)
+        load(uri, changefeed, "master")
     rule |= {"target-schema": "{schema}", "target-table": "{table}"}
     changefeed["enable-old-value"] = True
     (text,) = warned_of(uri, changefeed, "classic")
@@ -268,6 +272,58 @@ def test_refusals_of_parameters_by_release(parameter: str, older: str | None, ne
     if parameter.startswith("dial-timeout"):
         assert refusal("simple&dial-timeout=x", release="next").startswith("[CDC:ErrKafkaInvalidConfig]kafka config")
         assert refusal("simple&dial-timeout=x", release="classic") == 'time: invalid duration "x"'
+
+
+def test_the_modes_of_debezium_are_read_by_master_alone() -> None:
+    uri = "debezium&debezium-decimal-handling-mode=string&debezium-binary-handling-mode=bytes"
+    file = {"sink": {"debezium": {"bigint-unsigned-handling-mode": "string", "binary-handling-mode": "hex"}}}
+    codec = load(uri, file, "master").codec
+    assert codec.debezium_decimal_handling_mode == codec.debezium_bigint_unsigned_handling_mode == "string"
+    assert codec.debezium_binary_handling_mode == "bytes"
+    with pytest.warns(ConfigWarning, match="debezium-decimal-handling-mode"):
+        codec = load(uri, file, "next").codec
+    modes = codec.debezium_decimal_handling_mode, codec.debezium_bigint_unsigned_handling_mode
+    assert (*modes, codec.debezium_binary_handling_mode) == ("double", "long", "base64")
+
+
+@pytest.mark.parametrize(
+    ("uri", "cause"),
+    [
+        (
+            "debezium&debezium-decimal-handling-mode=precise",
+            'debezium-decimal-handling-mode must be "double" or "string"',
+        ),
+        ("debezium&debezium-decimal-handling-mode=", 'debezium-decimal-handling-mode must be "double" or "string"'),
+        (
+            "debezium&debezium-bigint-unsigned-handling-mode=precise",
+            'debezium-bigint-unsigned-handling-mode must be "long" or "string"',
+        ),
+        (
+            "debezium&debezium-binary-handling-mode=%22",
+            r'invalid debezium-binary-handling-mode "\"": expected "bytes", "base64", "base64-url-safe", or "hex"',
+        ),
+        (
+            "debezium&debezium-binary-handling-mode=",
+            'invalid debezium-binary-handling-mode "": expected "bytes", "base64", "base64-url-safe", or "hex"',
+        ),
+        (
+            "open-protocol&debezium-bigint-unsigned-handling-mode=string",
+            'debezium numeric handling modes only take effect with protocol "debezium"',
+        ),
+        (
+            "debezium-avro&schema-registry=http://r&debezium-decimal-handling-mode=string",
+            'debezium numeric handling modes only take effect with protocol "debezium"',
+        ),
+        (
+            "avro&schema-registry=http://r&debezium-binary-handling-mode=hex",
+            'debezium-binary-handling-mode only takes effect with protocol "debezium"',
+        ),
+    ],
+)
+def test_what_master_refuses_of_them(uri: str, cause: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(uri, release="master")
+    assert refused.value.message == f"[CDC:ErrCodecInvalidConfig]{cause}"
 
 
 def test_starts_of_transactions_are_of_debezium_alone() -> None:

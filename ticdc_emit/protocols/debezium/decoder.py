@@ -13,8 +13,11 @@ DATE, DATETIME                       date, datetime without zone
 TIMESTAMP                            datetime in UTC
 TIME                                 timedelta
 CHAR, TEXT, JSON, VECTOR, ENUM, SET  str: labels with commas between
-BINARY, VARBINARY, BLOB              bytes; base64 text without ``tidb_type``, for nothing else tells them from text
+BINARY, VARBINARY, BLOB              bytes; text without ``tidb_type``, for nothing else tells them from text
 ==================================== ================================================================================
+
+With ``debezium-decimal-handling-mode=string`` and ``debezium-bigint-unsigned-handling-mode=string``, numbers are text:
+Decimal and int with ``tidb_type``, otherwise str.
 
 A NULL in a column with a DEFAULT arrives as that default, a date that does not exist as NULL or 1970-01-01. The
 messages do not distinguish them. Rule sources: "TiCDC Debezium Protocol" (data types); reference ``pingcap/tiflow:
@@ -26,11 +29,15 @@ from __future__ import annotations
 import datetime as dt
 import struct
 from base64 import b64decode
+from binascii import unhexlify
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from functools import partial
 from itertools import product
 from typing import Any
 
-from ticdc_emit.protocols.canonical_text import BINARY_TYPES, Convert, by_column, converted, per_object
+from ticdc_emit.config.codec import BinaryMode
+from ticdc_emit.protocols.canonical_text import BINARY_TYPES, Convert, by_column, converted, per_object, raw_text
 from ticdc_emit.protocols.debezium_common.records import (
     DebeziumField,
     DebeziumMessage,
@@ -67,8 +74,20 @@ _DAY_ZERO = dt.date(1970, 1, 1)
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
-def typed_image(image: Mapping[str, Any], fields: Sequence[DebeziumField], part: str) -> dict[str, Any]:
-    """Return the columns of an image as Python values; ``part``: ``key`` or ``value``, for errors.
+_BYTES: Mapping[BinaryMode, Callable[[str], bytes]] = {
+    "base64": partial(b64decode, validate=True),
+    "bytes": partial(b64decode, validate=True),
+    "base64-url-safe": partial(b64decode, altchars=b"-_", validate=True),
+    "hex": unhexlify,
+}
+"""What reads binary data as ``debezium-binary-handling-mode`` shows it."""
+
+
+def typed_image(
+    image: Mapping[str, Any], fields: Sequence[DebeziumField], part: str, binary: BinaryMode = "base64"
+) -> dict[str, Any]:
+    """Return the columns of an image as Python values. ``part``: ``key`` or ``value``, for errors; ``binary``: the form
+    of binary data.
 
     Raises :class:`DecodeError` for a column that the schema does not have, and for a value that is not of its type.
     """
@@ -79,15 +98,15 @@ def typed_image(image: Mapping[str, Any], fields: Sequence[DebeziumField], part:
         if field is None:
             raise DecodeError("the schema has no such column", part=part, field=name)
         try:
-            values[name] = _typed(value, field)
-        except (ValueError, OverflowError, struct.error) as fault:
+            values[name] = _typed(value, field, binary)
+        except (ValueError, OverflowError, struct.error, InvalidOperation) as fault:
             raise DecodeError(
                 f"{value!r:.100} is not a value of the type {field.semantic_type or field.type}", part=part, field=name
             ) from fault
     return values
 
 
-def _typed(value: Any, field: DebeziumField) -> Any:
+def _typed(value: Any, field: DebeziumField, binary: BinaryMode) -> Any:
     if value is None:
         if not field.optional:
             raise ValueError
@@ -97,10 +116,10 @@ def _typed(value: Any, field: DebeziumField) -> Any:
         if kind != field.type:
             raise ValueError
         return convert(value)
-    return _plain(value, field)
+    return _plain(value, field, binary)
 
 
-def _plain(value: Any, field: DebeziumField) -> Any:
+def _plain(value: Any, field: DebeziumField, binary: BinaryMode) -> Any:
     if field.type == "boolean" and isinstance(value, bool):
         return value
     if field.type in _INTEGER_BITS:
@@ -108,10 +127,18 @@ def _plain(value: Any, field: DebeziumField) -> Any:
         return number + (1 << 64) if number < 0 and field.tidb_type == "bigint unsigned" else number
     if field.type == "string":
         text = _text(value)
-        return b64decode(text, validate=True) if field.tidb_type in BINARY_TYPES else text
+        if field.tidb_type in BINARY_TYPES:
+            return _BYTES[binary](text)
+        return _NUMBERS[field.tidb_type](text) if field.tidb_type in _NUMBERS else text
+    if field.type == "bytes":
+        return _BYTES["bytes"](_text(value))
     if field.type in ("float", "double") and isinstance(value, int | float) and not isinstance(value, bool):
         return struct.unpack("<f", struct.pack("<f", value))[0] if field.type == "float" else float(value)
     raise ValueError
+
+
+_NUMBERS: Mapping[str | None, Callable[[str], Any]] = {"decimal": Decimal, "bigint unsigned": int}
+"""By the type in TiDB: what reads numbers that are shown as text."""
 
 
 def _integer(value: Any, bits: int) -> int:
@@ -168,10 +195,10 @@ class DebeziumReader:
 
     ``has_schema``: false with the changefeed's ``debezium-disable-schema``. ``has_key``: false for releases whose
     messages have no keys (up to 8.3). ``compression``: the changefeed's ``large-message-handle-compression``, of keys
-    and values. Raises :class:`~ticdc_emit.errors.ConfigError` for an
-    unknown compression, :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam. ``typed``: whether values
-    become Python values if there is a schema; otherwise they stay JSON values. ``max_decompressed_bytes``: the limit of
-    a key or value.
+    and values. Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown compression,
+    :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam. ``typed``: whether values become Python values
+    if there is a schema; otherwise they stay JSON values. ``binary``: the ``debezium-binary-handling-mode``.
+    ``max_decompressed_bytes``: the limit of a key or value.
     """
 
     def __init__(
@@ -181,11 +208,13 @@ class DebeziumReader:
         *,
         has_key: bool = True,
         typed: bool = True,
+        binary: BinaryMode = "base64",
         max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
     ) -> None:
         self._has_schema = has_schema
         self._has_key = has_key
         self._typed = typed
+        self._binary = binary
         self._unpacked = decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)
 
     def read(self, key: bytes | None, value: bytes | None) -> DebeziumMessage:
@@ -215,9 +244,9 @@ class DebeziumReader:
             op,
             source,
             ts_ms,
-            typed_image(key_payload, key_fields or (), "key"),
-            None if before is None else typed_image(before, fields, "value"),
-            None if after is None else typed_image(after, fields, "value"),
+            typed_image(key_payload, key_fields or (), "key", self._binary),
+            None if before is None else typed_image(before, fields, "value", self._binary),
+            None if after is None else typed_image(after, fields, "value", self._binary),
             key_fields,
             fields,
         )
@@ -317,6 +346,8 @@ class DebeziumEvents(EventReader):
             max_decompressed_bytes=inputs.max_decompressed_bytes,
         )
         self._zone = inputs.config.time_zone
+        mode = codec.debezium_binary_handling_mode
+        self._binary = None if mode in ("base64", "bytes") else _BYTES[mode]  # canonical text is base64
         self._converts: Callable[[TableInfo], dict[str, Convert]] = per_object(
             lambda table: self._converts_of(table.columns)
         )
@@ -341,7 +372,13 @@ class DebeziumEvents(EventReader):
         return converted(image, self._converts_of(columns), table=event.table)
 
     def _converts_of(self, columns: Iterable[Column]) -> dict[str, Convert]:
-        return by_column(columns, lambda column: debezium_convert(column, self._zone))
+        return by_column(columns, self._convert)
+
+    def _convert(self, column: Column) -> Convert | None:
+        binary = self._binary
+        if binary is not None and column.is_binary:
+            return lambda text: raw_text(binary(text))
+        return debezium_convert(column, self._zone)
 
 
 def make_reader(inputs: ReaderInputs) -> EventReader:

@@ -200,7 +200,7 @@ def field_schema(column: Column, settings: DebeziumSettings) -> bytes | None:
     if column.type is MySQLType.BIT and column.default in ("", b"") and switches.defaults == "converted":
         # TiCDC stops at a default without bits
         return _schema(members) if switches.tidb_types else None
-    kind = connect_type(column, switches)
+    kind = connect_type(column, settings)
     members |= {"type": kind.type, "optional": column.nullable}
     if kind.name is not None:
         members["name"] = kind.name
@@ -209,7 +209,7 @@ def field_schema(column: Column, settings: DebeziumSettings) -> bytes | None:
     if kind.parameters:
         members["parameters"] = kind.parameters
     members["field"] = column.name
-    default = schema_default(column, switches)
+    default = schema_default(column, settings)
     if default is not None:
         members["default"] = default
     return _schema(members)
@@ -266,7 +266,7 @@ class DebeziumRows:
         if nulls and not columns:
             return None
         last = b"," + nulls[:-1] if nulls else b""
-        return Members(tuple(columns), tuple(names), _FORM, self._content, around, last=last)
+        return Members(tuple(columns), tuple(names), _FORM, self._content, self._around, last=last)
 
     @cached_property
     def _key_columns(self) -> tuple[Column, ...]:
@@ -275,7 +275,7 @@ class DebeziumRows:
 
     def _members(self, columns: tuple[Column, ...]) -> Members:
         names = tuple(quoted(column.name, JSONITER) + b":" for column in columns)
-        return Members(columns, names, _FORM, self._content, around)
+        return Members(columns, names, _FORM, self._content, self._around)
 
     @cached_property
     def _prefix(self) -> str:
@@ -377,6 +377,9 @@ class DebeziumRows:
 
     def _content(self, column: Column, values: pa.Array) -> pa.Array:
         return content(column, values, self.settings)
+
+    def _around(self, column: Column) -> tuple[bytes, bytes]:
+        return around(column, self.settings)
 
 
 def _refuse_nulls(image: Image, column: Column, defect: Defect) -> None:

@@ -58,7 +58,7 @@ def connect_of(column: Column, settings: DebeziumSettings) -> Connect:
         return Connect("bytes", DECIMAL, None, {"precision": str(precision), "scale": str(scale)})
     if _is_text_of_number(column, settings):
         return Connect("string")
-    return Connect("bytes") if column.is_binary else connect_type(column, settings.switches)
+    return Connect("bytes") if column.is_binary else connect_type(column, settings)
 
 
 def _is_text_of_number(column: Column, settings: DebeziumSettings) -> bool:

@@ -30,7 +30,15 @@ from ticdc_emit.columnar.value_errors import refuse_any
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.protocols.debezium_avro.schema import connect_of
 from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings
-from ticdc_emit.protocols.debezium_common.values import Value, days, null_value, refused_at, ticks, zoned
+from ticdc_emit.protocols.debezium_common.values import (
+    Value,
+    days,
+    decimal_default_text,
+    null_value,
+    refused_at,
+    ticks,
+    zoned,
+)
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import DATE_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
 
@@ -129,14 +137,12 @@ def _scalar(column: Column, value: Value, kind: pa.DataType) -> pa.Scalar:
         return pa.scalar(f"{value}Z".encode() if column.type is MySQLType.TIMESTAMP else value.encode(), kind)
     if isinstance(value, Decimal):
         # a stored default may have more digits than its column
-        value = f"{value:f}" if pa.types.is_string(kind) else value.quantize(_unit(column), ROUND_FLOOR, _EXACT)
+        if pa.types.is_string(kind):
+            return pa.scalar(decimal_default_text(value), kind)
+        value = value.quantize(Decimal(1).scaleb(-column.fraction_digits), ROUND_FLOOR, _EXACT)
     elif pa.types.is_string(kind):  # a number as text
         value = str(value)
     return pa.scalar(value, kind)
-
-
-def _unit(column: Column) -> Decimal:
-    return Decimal(1).scaleb(-column.fraction_digits)
 
 
 def refuse_beyond_long(values: pa.Array) -> None:

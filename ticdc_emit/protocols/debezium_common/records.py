@@ -271,12 +271,12 @@ def debezium_convert(column: Column, zone: str) -> Convert | None:
     """Return a function that converts a column's values to canonical text. ``zone``: the changefeed's."""
     kind, fsp = column.type, column.fraction_digits
     if kind in INTEGER_TYPES:
-        return (lambda value: str(value & _WORD)) if column.unsigned else str
+        return (lambda value: str(_number(value) & _WORD)) if column.unsigned else str
     if kind in FLOAT_TYPES:
         single = kind is MySQLType.FLOAT
         return lambda value: float_text(value, single=single)
     if kind is MySQLType.NEWDECIMAL:
-        return lambda value: decimal_of_scale(repr(value), fsp)
+        return lambda value: decimal_of_scale(value if isinstance(value, str) else repr(value), fsp)
     if kind is MySQLType.BIT:
         return _bits
     if kind is MySQLType.YEAR:
@@ -289,6 +289,10 @@ def debezium_convert(column: Column, zone: str) -> Convert | None:
     if kind is MySQLType.TIMESTAMP:
         return lambda value: _zoned(value, zone, fsp)
     return (lambda value: clock_text(value, fsp)) if kind is MySQLType.DURATION else None
+
+
+def _number(value: int | str) -> int:
+    return int(value) if isinstance(value, str) else value
 
 
 def debezium_column(field: DebeziumField) -> Column:

@@ -67,9 +67,21 @@ SEMANTIC_TYPES: Mapping[str, tuple[MySQLType, int]] = {
 """The MySQL type of each semantic type, and the fraction digits of its unit."""
 
 
-def connect_type(column: Column, switches: DebeziumSwitches) -> Connect:
+def is_numeric_text(column: Column, codec: CodecConfig) -> bool:
+    """Return whether messages in JSON show the numbers of a column as text."""
+    if column.type is MySQLType.NEWDECIMAL:
+        return codec.debezium_decimal_handling_mode == "string"
+    unsigned = column.type is MySQLType.LONGLONG and column.unsigned
+    return unsigned and codec.debezium_bigint_unsigned_handling_mode == "string"
+
+
+def connect_type(column: Column, settings: DebeziumSettings) -> Connect:
     """Return the Kafka Connect type of a column."""
-    kind = column.type
+    kind, switches = column.type, settings.switches
+    if is_numeric_text(column, settings.codec):
+        return Connect("string")
+    if column.is_binary and settings.codec.debezium_binary_handling_mode == "bytes":
+        return Connect("bytes")
     if column.unsigned and kind in _WIDER_UNSIGNED:
         return Connect(_WIDER_UNSIGNED[kind])
     connect = _CONNECT[kind]

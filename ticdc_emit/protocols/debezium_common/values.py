@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.binary_text import base64_text, little_endian_base64
+from ticdc_emit.columnar.binary_text import base64_text, hex_text, little_endian_base64, url_safe_base64_text
 from ticdc_emit.columnar.buffers import FEW, to_text
 from ticdc_emit.columnar.decimals import decimal_as_double
 from ticdc_emit.columnar.epochs import EARLIEST_ZONED, clock_micros, date_days, datetime_ticks, zoned_text
@@ -28,9 +28,9 @@ from ticdc_emit.columnar.escape import JSONITER, escape_one, escape_text, quoted
 from ticdc_emit.columnar.floats import number_text
 from ticdc_emit.columnar.strings import labels_of
 from ticdc_emit.columnar.value_errors import ValueRefused, refuse_any
-from ticdc_emit.columnar.values import text_content
+from ticdc_emit.columnar.values import plain_text, text_content
 from ticdc_emit.config.switches import DebeziumSwitches
-from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings
+from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings, is_numeric_text
 from ticdc_emit.schema.defaults import normalise_duration, parse_moment
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import (
@@ -203,6 +203,12 @@ class _Row:
     quotes: tuple[bytes, bytes] = (b"", b"")
 
 
+_BINARY_FORMS = {
+    "base64": base64_text,
+    "bytes": base64_text,
+    "base64-url-safe": url_safe_base64_text,
+    "hex": hex_text,
+}
 _TEXT, _ZULU = (b'"', b'"'), (b'"', b'Z"')
 _INTEGER_ROW = _Row(lambda column, values, settings: to_text(values), number_default)
 _FLOAT_ROW = _Row(lambda column, values, settings: number_text(values), number_default)
@@ -232,7 +238,9 @@ _TYPES = {
         STRING_TYPES | {MySQLType.JSON},
         _Row(
             lambda column, values, settings: (
-                base64_text(values) if column.is_binary else text_content(column, values, JSONITER)
+                _BINARY_FORMS[settings.codec.debezium_binary_handling_mode](values)
+                if column.is_binary
+                else text_content(column, values, JSONITER)
             ),
             literal_default,
             _TEXT,
@@ -248,15 +256,18 @@ _TYPES = {
     MySQLType.VECTOR_FLOAT32: _Row(lambda column, values, settings: values, literal_default, _TEXT),
 }
 _ONE_BIT = _Row(lambda column, values, settings: _BOOLEANS.take(values), bit_content)
+_NUMBER_AS_TEXT = _Row(lambda column, values, settings: plain_text(column, values), literal_default, _TEXT)
 
 
-def _row(column: Column) -> _Row:
+def _row(column: Column, settings: DebeziumSettings) -> _Row:
+    if is_numeric_text(column, settings.codec):
+        return _NUMBER_AS_TEXT
     return _ONE_BIT if column.type is MySQLType.BIT and column.flen == 1 else _TYPES[column.type]
 
 
-def around(column: Column) -> tuple[bytes, bytes]:
+def around(column: Column, settings: DebeziumSettings) -> tuple[bytes, bytes]:
     """Return the bytes before and after a value of the column; every TIMESTAMP ends with ``Z``."""
-    return _row(column).quotes
+    return _row(column, settings).quotes
 
 
 def content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.Array:
@@ -265,7 +276,7 @@ def content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.
     Raises :class:`ValueRefused` for a TIMESTAMP that does not exist in the changefeed's time zone, and for a NULL whose
     default is not a value.
     """
-    text = _row(column).content(column, values, settings)
+    text = _row(column, settings).content(column, values, settings)
     if values.null_count == 0 or not replaces_null(column, settings.switches):
         return text
     nulls = pc.is_null(values)
@@ -275,11 +286,18 @@ def content(column: Column, values: pa.Array, settings: DebeziumSettings) -> pa.
     return text if shown is None else pc.if_else(nulls, pa.scalar(shown, pa.binary()), text.cast(pa.binary()))
 
 
-def schema_default(column: Column, switches: DebeziumSwitches) -> bytes | None:
+def schema_default(column: Column, settings: DebeziumSettings) -> bytes | None:
     """Return the ``default`` of a field's schema; ``None`` if it has none."""
+    switches = settings.switches
     if column.default is None or switches.defaults == "none":
         return None
-    return _row(column).default(column) if switches.defaults == "converted" else _stored_default(column)
+    if switches.defaults == "stored":
+        return _stored_default(column)
+    if switches.exact_defaults and column.is_binary:
+        return b'"%s"' % _shown_binary(_raw(column.default), settings)
+    if switches.exact_defaults and column.type is MySQLType.LONGLONG and not column.unsigned:
+        return _integer(default_text(column))
+    return _row(column, settings).default(column)
 
 
 _GO_MOMENT = re.compile(r"(\d{4})-(\d{2}-\d{2} \d{1,2}:\d{2}:\d{2}(?:\.\d+)?)", re.ASCII)
@@ -381,7 +399,7 @@ def null_content(column: Column, settings: DebeziumSettings) -> bytes | None:
     if not replaces_null(column, settings.switches):
         return None
     if settings.switches.null_default == "value":
-        return _shown_value(column, null_value(column, settings))
+        return _shown_value(column, null_value(column, settings), settings)
     if column.type in LABEL_TYPES and settings.switches.null_labels == "empty":
         return b""
     return _shown_text(column, settings)
@@ -397,17 +415,28 @@ def refused_at(nulls: pa.Array) -> Iterator[None]:
         raise
 
 
-def _shown_value(column: Column, value: Value) -> bytes | None:
+def _shown_binary(raw: bytes, settings: DebeziumSettings) -> bytes:
+    return printed(_BINARY_FORMS[settings.codec.debezium_binary_handling_mode](pa.array([raw], pa.binary()))) or b""
+
+
+def decimal_default_text(value: Decimal) -> str:
+    """Return the text of a DECIMAL default that replaces NULL: all digits that TiDB stores."""
+    return f"{value if value else abs(value):f}"
+
+
+def _shown_value(column: Column, value: Value, settings: DebeziumSettings) -> bytes | None:
     if value is None:
         return None
     if column.type is MySQLType.BIT:
         return bit_content(column)
     if isinstance(value, bytes) and column.is_binary:
-        return base64.b64encode(value)
+        return _shown_binary(value, settings)
     if isinstance(value, str | bytes):
         return escape_one(value, JSONITER)
     if isinstance(value, int):
         return b"%d" % value
+    if isinstance(value, Decimal) and is_numeric_text(column, settings.codec):
+        return decimal_default_text(value).encode()
     width = pa.float32() if column.type is MySQLType.FLOAT else pa.float64()
     return printed(number_text(pa.array([float(value)], width)))
 
