@@ -12,20 +12,25 @@ from typing import Any
 import naive_consumer as naive
 import pytest
 
-from ticdc_emit.config.protocols import parse_protocol_name
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.base import Message
-from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SchemaError, TicdcEmitError
+from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SchemaError, TableRouteError, TicdcEmitError
 from ticdc_emit.protocols.events import ChecksumMismatchError
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.testing import MemoryTopics
 from ticdc_emit.traffic.expected_tables import Tables
+from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios import FEEDS, Difference, Scenario, ScenarioKind, scenario, scenarios
 from ticdc_emit.traffic.scenarios.comparison import differences
 from ticdc_emit.traffic.scenarios.library import RecordingRegistry
 
 CASES = [(kind.name, protocol) for kind in scenarios() for protocol in kind.protocols]
-IN_NEXT = [(*case, "next") for case in CASES if parse_protocol_name(case[1])[0].releases[0] != "next"]
+IN_NEXT = [
+    (kind.name, protocol, "next")
+    for kind in scenarios()
+    for protocol in kind.protocols
+    if "next" in kind.releases(protocol)[1:]
+]
 """Of the protocols that have both lineages, whose scenarios are of the first one unless the other is asked for."""
 
 
@@ -57,7 +62,10 @@ NEED_DDL = {"repeated-watermark", "slow-partition"}
 ROWS_ALONE = [
     kind.name
     for kind in scenarios()
-    if "debezium" in kind.protocols and kind.name not in NEED_DDL and not kind.make(random.Random(1)).history.ddl
+    if "classic-8.1.2" in kind.releases("debezium")
+    and "debezium" in kind.protocols
+    and kind.name not in NEED_DDL
+    and not kind.make(random.Random(1)).history.ddl
 ]
 
 
@@ -71,7 +79,12 @@ def test_a_release_that_sends_only_rows_has_the_scenarios_without_ddl(name: str)
 
 
 @pytest.mark.parametrize(
-    "name", [kind.name for kind in scenarios() if "debezium" in kind.protocols and kind.name not in ROWS_ALONE]
+    "name",
+    [
+        kind.name
+        for kind in scenarios()
+        if "debezium" in kind.protocols and kind.name not in ROWS_ALONE and "classic-8.5.7" in kind.releases("debezium")
+    ],
 )
 def test_a_release_that_sends_only_rows_lacks_the_others(name: str) -> None:
     with pytest.raises(ConfigError, match=f"{name} needs DDL or watermarks, which classic-8.5.7 does not") as refused:
@@ -298,6 +311,43 @@ def test_who_reads_decimals_as_doubles_loses_digits(case: Scenario) -> None:
     _, found = run(naive.DecimalsAreDoubles, case)
     assert {(each.kind, each.column) for each in found} == {("different", "amount")}  # not price: it has few digits
     assert len(found) == len(case.expected["shop", "balances"])
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "option", "releases"),
+    [
+        ("float-decimal", "debezium", "debezium-decimal-handling-mode", ("master",)),
+        ("two-sources-one-target", "canal-json", "target-schema", ("next", "master", "next-8.5.7")),
+    ],
+)
+def test_a_release_without_the_option_is_refused(
+    name: str, protocol: str, option: str, releases: tuple[str, ...]
+) -> None:
+    assert made(name, protocol).config.release.name == releases[0]
+    with pytest.raises(ConfigError, match=f"{name} needs {option}, which classic does not have") as refused:
+        made(name, protocol, "classic")
+    assert refused.value.remedy == f"Use the release {' or '.join(releases)}"
+
+
+@of("two-sources-one-target")
+def test_the_producer_learns_which_sources_have_one_target(case: Scenario) -> None:
+    assert isinstance(case.refused, TableRouteError)
+    assert all(name in str(case.refused) for name in ("east", "west", "shop"))
+    assert not any(b"west" in (message.value or b"") for message in case.messages)
+    assert list(case.expected) == [("shop", "orders")]
+
+
+@pytest.mark.parametrize("protocol", FEEDS)
+def test_who_takes_a_target_for_one_source_mixes_the_rows_of_two(protocol: str) -> None:
+    lax = RecordingRegistry(MemoryRegistry())
+    case = scenario("two-sources-one-target", protocol=protocol, seed=1, registry=lax)
+    rows = [row for row in case.history.rows if row["schema"] == "west"]
+    west = History(case.schema.replace("east.", "west."), rows)  # a second changefeed does not know of the first
+    messages = [*case.messages, *west.messages(case.config, registry=lax)]
+    consumer, found = run(naive.NaiveConsumer, replace(case, messages=messages, schemas=lax.schemas))
+    assert "different" in {each.kind for each in found}
+    mixed = {row["id"]: row["state"] for row in consumer.tables["shop", "orders"]}
+    assert mixed == {str(number): "west" for number in range(1, 7)}
 
 
 BROKEN = {"wrong-checksum": ["checksum"], "ddl-before-checkpoint": ["watermark"]}

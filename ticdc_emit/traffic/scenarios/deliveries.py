@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+from ticdc_emit.errors import TableRouteError
 from ticdc_emit.protocols.events import RowEvent, WatermarkEvent
 from ticdc_emit.traffic.scenarios.delivery_order import (
     SentMessage,
@@ -157,6 +158,17 @@ def _shared_commit_ts(chance: random.Random) -> Script:
     return Script(builder.history())
 
 
+def _two_sources_one_target(chance: random.Random) -> Script:
+    builder = HistoryBuilder(f"create database west;\n{ORDERS.replace('shop.', 'east.')}", database="east")
+    add_orders(builder, chance, orders=6)
+    sent = builder.history()
+    builder.ddl(10, ORDERS.replace("shop.", "west."))
+    for number in range(1, 7):
+        builder.insert(10 + number, "orders", new_order(chance, number, state="west"), schema="west")
+    routes = [{"matcher": ["east.*", "west.*"], "target-schema": "shop"}]
+    return Script(builder.history(), changefeed={"sink": {"dispatchers": routes}}, sent=sent, refused=TableRouteError)
+
+
 def _is_second(sent: SentMessage) -> bool:
     """Return whether a row is of the second physical partition."""
     event = sent.event
@@ -230,6 +242,16 @@ DELIVERIES = (
         "Transactions of different clerks have the same commit_ts. Each sale has the clerk of its own transaction.",
         FEEDS,
         _shared_commit_ts,
+    ),
+    ScenarioKind(
+        "two-sources-one-target",
+        "pingcap/ticdc#6264: table routing gives tables of two databases one name",
+        "that a table of the messages is one table of the source",
+        "The producer gets a TableRouteError that names both sources, before it sends a row of the second one. The "
+        "consumer has the rows of the first, under the name of the target.",
+        FEEDS,
+        _two_sources_one_target,
+        dict.fromkeys(FEEDS, "target-schema"),
     ),
 )
 """All scenarios of delivery, in listing order."""

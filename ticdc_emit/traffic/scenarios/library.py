@@ -11,11 +11,12 @@ import random
 from urllib.parse import urlencode
 
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Release, load_changefeed
-from ticdc_emit.config.protocols import form_of, parse_protocol_name, protocol_parameters
+from ticdc_emit.config.protocols import WRITTEN, form_of, parse_protocol_name, protocol_parameters
 from ticdc_emit.consume.readers import reader_for
-from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError
+from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, TicdcEmitError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.registry.base import MemoryRegistry, RegisteredSchema, SchemaRegistry, confluent_schema
+from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
 from ticdc_emit.traffic.expected_tables import TableFold, Tables
 from ticdc_emit.traffic.history import History
@@ -50,12 +51,12 @@ def scenario(
     """Make a scenario; the same name and seed make the same tables, with the same protocol the same messages.
 
     ``protocol``: one of the scenario's, default the first of them; ``simple`` is ``simple-json``. ``release``:
-    ``classic`` or ``next``; default: the first that has the protocol. ``topic``: the changefeed's
+    default: the first that has the protocol and what the scenario needs. ``topic``: the changefeed's
     default topic. ``registry``: where Avro's schemas are registered, default: a registry in memory;
     ``schema_registry``: its URL, for readers of the configuration.
 
     Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name, for a protocol that the scenario lacks, and for
-    a release that does not send the scenario's DDL or watermarks in the protocol,
+    a release that lacks an option of the scenario, or does not send its DDL or watermarks in the protocol,
     :class:`~ticdc_emit.errors.MissingDependencyError` if the scenario needs the extra ``registry``.
     """
     kind = _BY_NAME.get(name)
@@ -72,9 +73,17 @@ def scenario(
             remedy=f"Use one of {', '.join(kind.protocols)}",
             option="protocol",
         )
+    having = kind.releases(chosen)
+    record, needed = Release.parse(release or having[0]), kind.needs.get(chosen)
+    if needed in record.options.unknown:
+        raise ConfigError(
+            f"the scenario {name} needs {needed}, which {record.name} does not have",
+            remedy=f"Use the release {' or '.join(having)}",
+            option="release",
+        )
     script = kind.make(random.Random(f"{name} {seed}"))
     history = script.history
-    uri, config = _load_feed(chosen, topic, script, release=release, schema_registry=schema_registry)
+    uri, config = _load_feed(chosen, topic, script, release=record, schema_registry=schema_registry)
     if config.codec.rows_only and (history.ddl or kind.protocols == WITH_DDL):
         raise ConfigError(
             f"the scenario {name} needs DDL or watermarks, which {config.release.name} does not send in {chosen}",
@@ -82,14 +91,15 @@ def scenario(
             option="release",
         )
     refusing = script.sent is not None
-    recorded = RecordingRegistry(registry or (BackwardRegistry() if refusing else MemoryRegistry()))
+    strict = refusing and script.refused is IncompatibleSchemaError
+    recorded = RecordingRegistry(registry or (BackwardRegistry() if strict else MemoryRegistry()))
     sent = script.sent or history
     messages = sent.messages(config, registry=recorded, watermark_interval=_WATERMARK_EVERY_S)
-    refused: IncompatibleSchemaError | None = None
+    refused: TicdcEmitError | None = None
     if refusing:
         try:
             history.messages(config, registry=recorded)
-        except IncompatibleSchemaError as error:
+        except script.refused as error:
             refused = error
         else:
             raise ConfigError(
@@ -99,7 +109,7 @@ def scenario(
             )
     reader = reader_for(config, schemas=recorded.schemas)
     delivered = script.deliver([SentMessage(each, reader.read(each.key, each.value)) for each in messages])
-    expected, keys = _expected_tables(sent)
+    expected, keys = _expected_tables(sent, config)
     return Scenario(
         kind=kind,
         protocol=chosen,
@@ -119,22 +129,24 @@ def scenario(
 
 
 def _load_feed(
-    feed: str, topic: str, script: Script, *, release: str | Release | None, schema_registry: str | None
+    feed: str, topic: str, script: Script, *, release: Release, schema_registry: str | None
 ) -> tuple[str, ChangefeedConfig]:
-    """Return the sink URI and configuration of a feed. ``release``: default the first one that has the protocol."""
+    """Return the sink URI and configuration of a feed."""
     protocol, _ = parse_protocol_name(feed)
     spec = protocol.spec
     parameters = {**protocol_parameters(feed), **dict(spec.lossless), "partition-num": str(script.partitions)}
+    of_others = {name for each in WRITTEN for name, _ in each.spec.parameters} - dict(spec.parameters).keys()
+    parameters |= {name: value for name, value in script.parameters.items() if name not in of_others}
     if spec.extension:
         parameters["enable-tidb-extension"] = "true"
     if spec.packs_rows:
         parameters["max-batch-size"] = "1"
-    uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters | dict(script.parameters))}"
+    uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"
     registry = (schema_registry or _REGISTRY) if spec.registers_schemas else None
     return uri, load_changefeed(
         uri,
         script.changefeed,
-        release=release or protocol.releases[0],
+        release=release,
         time_zone=script.history.time_zone,
         schema_registry=registry,
     )
@@ -185,9 +197,11 @@ class BackwardRegistry:
         """Nothing to release."""
 
 
-def _expected_tables(history: History) -> tuple[Tables, dict[tuple[str, str], tuple[str, ...]]]:
-    """Return the final tables of a history, and the columns of their handle keys."""
-    catalog = history.catalog()
+def _expected_tables(
+    history: History, config: ChangefeedConfig
+) -> tuple[Tables, dict[tuple[str, str], tuple[str, ...]]]:
+    """Return the final tables of a history by the names that messages show, and the columns of their handle keys."""
+    catalog, target = history.catalog(), TableRoutes.of(config).target
     tables = TableFold(catalog, history.time_zone).follow(history.rows, history.ddl)
     keys = {name: tuple(column.name for column in catalog.table(*name).whole_handle_key) for name in tables}
-    return tables, keys
+    return {target(*name): rows for name, rows in tables.items()}, {target(*name): keys[name] for name in tables}

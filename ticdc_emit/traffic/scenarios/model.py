@@ -13,12 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.protocols import FORMS, spec_of
+from ticdc_emit.config import RELEASES, ChangefeedConfig
+from ticdc_emit.config.protocols import FORMS, parse_protocol_name, spec_of
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
-from ticdc_emit.errors import ConfigError, TicdcEmitError
+from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, TicdcEmitError
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.protocols.events import RowEvent
@@ -63,8 +63,9 @@ class Script:
     """A kind of scenario for one seed.
 
     ``deliver``: the order in which the messages arrive. ``changefeed``: the changefeed file, as a mapping, and
-    ``parameters`` those of the sink URI. ``sent``: the part of the history that is sent before the registry refuses the
-    rest; ``None``: all of it. ``refusal``: the error that a correct consumer raises, instead of having tables.
+    ``parameters`` those of the sink URI, as far as its protocol has them. ``sent``: the part of the history that is
+    sent before the producer is refused with an error of the type ``refused``; ``None``: all of it. ``refusal``: the
+    error that a correct consumer raises, instead of having tables.
     """
 
     history: History
@@ -73,6 +74,7 @@ class Script:
     changefeed: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
     sent: History | None = None
+    refused: type[TicdcEmitError] = IncompatibleSchemaError
     refusal: type[TicdcEmitError] | None = None
 
 
@@ -80,6 +82,7 @@ class Script:
 class ScenarioKind:
     """A named scenario. ``incident``: a real case. ``breaks``: the assumption that it breaks. ``outcome``: the result
     of a correct consumer. ``protocols``: those for which it exists, see :data:`~ticdc_emit.traffic.scenarios.FEEDS`.
+    ``needs``: by protocol, an option that a release must have.
     """
 
     name: str
@@ -88,6 +91,12 @@ class ScenarioKind:
     outcome: str
     protocols: tuple[str, ...]
     make: Callable[[random.Random], Script] = field(repr=False)
+    needs: Mapping[str, str] = field(default_factory=dict)
+
+    def releases(self, protocol: str) -> tuple[str, ...]:
+        """Return the releases that have the scenario in a protocol."""
+        names = parse_protocol_name(protocol)[0].releases
+        return tuple(name for name in names if self.needs.get(protocol) not in RELEASES[name].options.unknown)
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,7 +108,7 @@ class Scenario:
     the columns of those keys. ``partitions``: the partition count of each topic. ``schemas``: Avro schema texts by id.
 
     ``refusal``: the error that a consumer must raise; ``expected`` then has the source's tables. ``refused``: the error
-    that the producer got from the schema registry; ``messages`` and ``expected`` then end before it.
+    that the producer got; ``messages`` and ``expected`` then end before it.
     """
 
     kind: ScenarioKind
