@@ -40,6 +40,16 @@ def test_what_cannot_be_generated_is_one_line(tmp_path: Path) -> None:
     assert "bank" in refused.stderr
 
 
+def test_bad_days_are_sent_and_legal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rates = ("--shared-commits", "0.5", "--redelivery", "0.3", "--lag", "0.2")
+    place = f"file://{tmp_path}/bank?protocol=simple&partition-num=2"
+    assert exit_code("generate", "--schema", "bank", "--rows", "400", *rates, "--sink-uri", place, "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["rows"] == 400
+    assert summary["messages"] > 480
+    assert exit_code("verify", str(tmp_path / "bank"), "--protocol", "simple") == 0
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ class TableChanges:
             commit_ts,
             stamp(cycle * size + own["previous"][at]),
             stamp(birth * size + own["born"][at]),
-            commit_ts - 1 - own["sharer"][at],
+            commit_ts - 1 - own["sharer"][at] if self._cycle.shares_commits else commit_ts - 1,
         )
 
     def _next(self, numbers: Ints) -> Ints:

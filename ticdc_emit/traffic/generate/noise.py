@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-import numpy as np
+import pyarrow as pa
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.consume.readers import reader_for
@@ -27,6 +27,7 @@ _MOST = 8
 """How many messages come again at once, and how many of other tables a slow one lets pass, at most."""
 _MEAN = (_MOST + 1) / 2
 _MOST_HELD = 1_000
+_COLUMNS = ["topic", "partition", "key", "value"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,6 @@ class NoisySink:
 class _Record(NamedTuple):
     key: bytes | None
     value: bytes | None
-    size: int
 
 
 class NoisyWriter(TaskWriter):
@@ -87,7 +87,7 @@ class NoisyWriter(TaskWriter):
         fate = self._fates.get(target)
         if fate is None:
             fate = self._fates[target] = _Fate(self._sink, self._reader)
-        records = map(_Record, batch.keys, batch.values, batch.sizes.tolist())
+        records = map(_Record, batch.keys, batch.values)
         self._send(target, [each for record in records for each in fate.after(record)])
 
     def settle(self) -> None:
@@ -105,10 +105,10 @@ class NoisyWriter(TaskWriter):
 
     def _send(self, target: Target, records: list[_Record]) -> None:
         if records:
-            keys, values, sizes = map(list, zip(*records, strict=True))
-            batch = PartitionBatch(*target, keys, values, np.array(sizes, np.int64))
-            assert isinstance(self._writer, TaskWriter)
-            self._writer.write_partition(batch)
+            topic, partition = target
+            places = [pa.repeat(topic, len(records)), pa.repeat(pa.scalar(partition, pa.int32()), len(records))]
+            parts = [pa.array(part, pa.binary()) for part in zip(*records, strict=True)]
+            self._writer.write(pa.RecordBatch.from_arrays([*places, *parts], names=_COLUMNS))
 
 
 class _Fate:
