@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
@@ -78,6 +78,8 @@ class TablePlan:
     """The spans of time in which the table has rows that TiCDC does not replicate, and why."""
     filters: tuple[RowFilter | None, ...] = ()
     """Of each version, what event filters say of its rows; empty if they say nothing of the table."""
+    survivors: tuple[frozenset[int], ...] = ()
+    """Of each version, the partitions whose rows keep the version before it; empty if no version has such ones."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made from the rest."""
@@ -175,9 +177,14 @@ class TablePlan:
         places = (place for place, each in enumerate(self.encoders) if each is encoder)
         return self.filters[next(places)] if self.filters else None
 
-    def encoder_at(self, commit_ts: int) -> RowEncoder:
-        """Return the encoder for rows committed at ``commit_ts``: a DDL shapes the rows after its own TSO."""
+    def encoder_at(self, commit_ts: int, newest: int | None = None) -> RowEncoder:
+        """Return the encoder for rows committed at ``commit_ts``: a DDL shapes the rows after its own TSO.
+
+        ``newest``: the place in ``encoders`` of the newest version that they can have.
+        """
         place = bisect_left(self.since, commit_ts) - 1
+        if newest is not None:
+            place = min(place, newest)
         encoder = self.encoders[place] if place >= 0 else None
         if encoder is None:
             if any(not each.physical and each.covers(np.uint64(commit_ts)) for each in self.left_out):
@@ -195,16 +202,27 @@ class TablePlan:
         # as uint64: numpy would compare a Python int with uint64 by way of float64
         return np.searchsorted(np.array(self.since[1:], np.uint64), stamps, side="left")
 
-    def spans(self, commit_ts: pa.Array) -> list[tuple[int, int, RowEncoder]]:
-        """Cut rows into (start, length, encoder) runs of one table version, in whatever order they come."""
+    def spans(self, commit_ts: pa.Array, physical_ids: pa.Array | None = None) -> list[tuple[int, int, RowEncoder]]:
+        """Cut rows into (start, length, encoder) runs of one table version, in whatever order they come.
+
+        ``physical_ids``: the rows' physical table ids, where it matters that partitions may keep an older version,
+        which has the same columns.
+        """
         numbers = commit_ts.to_numpy()
         if len(numbers) == 0:
             return []
         if len(self.since) == 1:
             return [(0, len(numbers), self.encoder_at(int(numbers.min())))]
         versions = self.versions_at(numbers.astype(np.uint64))
+        if self.survivors and physical_ids is not None:
+            ids = physical_ids.fill_null(0).to_numpy()
+            for place in range(len(self.survivors) - 1, 0, -1):
+                versions[(versions == place) & np.isin(ids, list(self.survivors[place]))] -= 1
         cuts = [0, *(np.flatnonzero(np.diff(versions)) + 1).tolist(), len(numbers)]
-        return [(start, end - start, self.encoder_at(int(numbers[start]))) for start, end in pairwise(cuts)]
+        return [
+            (start, end - start, self.encoder_at(int(numbers[start]), int(versions[start])))
+            for start, end in pairwise(cuts)
+        ]
 
 
 KnownEncoders: TypeAlias = "dict[int, tuple[TableInfo | None, RowEncoder | None]]"
@@ -365,6 +383,7 @@ def make_plan(
             routing=config.release.routing,
             left_out=left_out,
             filters=filters,
+            survivors=_survivors(versions) if config.release.ddl.surviving_partitions == "old" else (),
         )
     rendering = Rendering(
         config.time_zone,
@@ -384,6 +403,16 @@ def make_plan(
         transactions=config.release.transactions,
         ignored_start_ts=frozenset(config.filter.ignore_txn_start_ts),
     )
+
+
+def _survivors(versions: Sequence[tuple[int, TableInfo | None]]) -> tuple[frozenset[int], ...]:
+    """Return for each version the partitions that the DDL which made it left alone, if it changed others of them."""
+    kept = [frozenset[int]()]
+    for (_, before), (_, after) in pairwise(versions):
+        ids = [{each.id for each in info.partitions} for info in (before, after) if info is not None]
+        changed = before is not None and after is not None and before.id == after.id and ids[0] != ids[1]
+        kept.append(frozenset(ids[0] & ids[1]) if changed else frozenset())
+    return tuple(kept) if any(kept) else ()
 
 
 def replicated_tables(histories: Mapping[tuple[str, str], TableHistory]) -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
 from ticdc_emit.changes.codec import RegisteredControls, RegisteredRows, RowEncoder
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import ChangefeedConfig
@@ -130,7 +131,8 @@ def needed_by(batch: pa.RecordBatch, table: TablePlan) -> Iterator[tuple[RowEnco
     """Yield what the changes of one table (in order, with a checked commit_ts) need, by first occurrence."""
     if not any(isinstance(encoder, RegisteredRows) for encoder in table.encoders):
         return
-    for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
+    physical_ids = batch.column(PHYSICAL_TABLE_ID) if PHYSICAL_TABLE_ID in batch.schema.names else None
+    for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False), physical_ids):
         for text in pc.unique(batch.column("op").slice(start, length)).to_pylist():
             op = None if text is None else Op.parse(text)
             if op is not None:  # what is no operation is refused where rows are read

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.arrow_input import only_op
-from ticdc_emit.changes.attributes import ATTRIBUTES
+from ticdc_emit.changes.attributes import ATTRIBUTES, PHYSICAL_TABLE_ID
 from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.model import Changes, Op, TableConstants, rows_within
@@ -263,7 +263,8 @@ def read_changes(rows: RowBatch, how: Rendering, build_ts: int | None) -> list[C
     nbytes = rows.nbytes if rows.length > 1 else 0  # a row is not cut
     rows = RowBatch(rows.block, rows.start, rows.length, table)  # without order keys, which would be cut, too
     read: list[Changes] = []
-    for start, length, encoder in table.spans(rows.commit_ts):
+    physical_ids = rows.column(PHYSICAL_TABLE_ID) if PHYSICAL_TABLE_ID in rows.block.attributes else None
+    for start, length, encoder in table.spans(rows.commit_ts, physical_ids):
         count = min(BATCH_ROWS, rows_within(encoder.overhead, rows.length, nbytes, BATCH_BYTES))
         for at in range(start, start + length, count):
             some = rows.slice(at, min(count, start + length - at))

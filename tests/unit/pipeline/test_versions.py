@@ -80,3 +80,47 @@ def test_sql_text_is_read_in_the_zone_of_the_changefeed() -> None:
     sql = "create table test.t (id int primary key, c timestamp default '2024-05-05 08:00:00')"
     encoder = Encoder(URI, sql, time_zone="Asia/Shanghai")
     assert encoder.catalog.table("test", "t").column("c").default == "2024-05-05 00:00:00"
+
+
+PARTED = (
+    "create table test.t (id int primary key, v varchar(10)) partition by range (id) "
+    "(partition p0 values less than (9), partition p1 values less than (19))"
+)
+
+
+def schema_versions(release: str, ids: list[str | None]) -> tuple[list[int], dict[str, int]]:
+    """Return the schemaVersion of rows after ADD COLUMN, ADD PARTITION and TRUNCATE PARTITION p1, by the names of their
+    partitions, and the versions that these statements made. Rows of "old p1" were committed before the last one.
+    """
+    encoder, made, physical = Encoder("memory://x?protocol=simple", PARTED, release=release), {}, {}
+    statements = ("add column w int", "add partition (partition p2 values less than (29))", "truncate partition p1")
+    for place, statement in enumerate(statements, 1):
+        encoder.ddl(f"alter table test.t {statement}", TS + 10 * place)
+        (info,) = encoder.catalog.tables()
+        physical = {f"old {name}": number for name, number in physical.items() if " " not in name}
+        physical |= {each.name: each.id for each in info.partitions}
+        made[statement.split(" (")[0]] = info.update_ts  # of the last change of its definition, so not of TRUNCATE
+    rows = []
+    for number, name in enumerate(ids):
+        row = insert(TS + (25 if name == "old p1" else 31), id=number, v="x", w=None)
+        rows.append(row | {"physical_table_id": physical[name] if name else None})
+    values = map(json.loads, encoder.encode(rows).column("value").to_pylist())
+    shown = {value["data"]["id"]: value["schemaVersion"] for value in values}
+    return [shown[str(number)] for number in range(len(ids))], made
+
+
+def test_partitions_that_a_ddl_left_alone_keep_the_version_in_older_releases_of_next() -> None:
+    names = ["p0", "p1", "p2", "old p1", None]
+    for release in ("next-8.5.7", "next-26.3.4"):
+        shown, made = schema_versions(release, names)
+        assert shown == [
+            made["add column w int"],
+            made["truncate partition p1"],
+            made["add partition"],
+            made["add column w int"],
+            made["truncate partition p1"],  # nobody knows its partition
+        ]
+    for release in ("next", "classic-8.5.3"):
+        shown, made = schema_versions(release, names)
+        newest = made["truncate partition p1"]
+        assert shown == [newest, newest, newest, made["add partition"], newest]
