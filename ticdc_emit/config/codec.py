@@ -96,6 +96,8 @@ class CodecConfig:
     """In the file, as the next two: ``[sink.debezium]``, without ``debezium-``."""
     debezium_bigint_unsigned_handling_mode: BigintMode = declare("long", "debezium-bigint-unsigned-handling-mode")
     debezium_binary_handling_mode: BinaryMode = declare("base64", "debezium-binary-handling-mode")
+    simple_include_start_ts: bool = declare(False, "simple-include-start-ts")
+    """Simple in JSON only. In the file: ``[sink.simple] include-start-ts``."""
     avro_enable_watermark: bool = declare(False, "avro-enable-watermark", CODEC_TABLE)
     """Of protocols with registered schemas, with the TiDB extension only."""
     schema_registry: Secret[str] | None = declare(None, "schema-registry", "sink", kind=Secret)
@@ -249,8 +251,11 @@ def build_codec(
     needed.
     """
     spec, given = protocol.spec, read_options(CodecConfig, uri, root)
-    # The file has another key for it, and it is the only option for which a false in the URI counts too.
-    start_ts = bool(root.at("sink.debezium").boolean("include-start-ts"))
+    # The file has other keys for these, and they are the only options for which a false in the URI counts too.
+    starts = {
+        f"{table}_include_start_ts": bool(root.at(f"sink.{table}").boolean("include-start-ts"))
+        for table in ("debezium", "simple")
+    }
     if not spec.registers_schemas:  # without Avro, TiCDC does not look at the modes
         for mode in ("avro_decimal_handling_mode", "avro_bigint_unsigned_handling_mode"):
             given.pop(mode, None)
@@ -262,7 +267,7 @@ def build_codec(
             "glue_schema_registry": glue,
             "enable_row_checksum": row_checksum,
             "schema_registry": None if names_registry or not default_registry else Secret(default_registry),
-            "debezium_include_start_ts": start_ts,
+            **starts,
             "rows_only": protocol.value in switches.rows_only,
             **given,
             **_read_debezium_modes(uri, root),
@@ -290,6 +295,7 @@ def build_codec(
         output_old_value=_read_output_old_value(root, protocol),
     )
     _validate_debezium(config, switches, names_registry=names_registry)
+    _validate_simple(config)
     _validate(config, switches, own_registry=own_registry)
     return config
 
@@ -355,6 +361,16 @@ def _validate_debezium_modes(config: CodecConfig) -> None:
         raise _codec_refused(
             'debezium-binary-handling-mode only takes effect with protocol "debezium"', "debezium-binary-handling-mode"
         )
+
+
+def _validate_simple(config: CodecConfig) -> None:
+    if not config.simple_include_start_ts:
+        return
+    option = "simple-include-start-ts"
+    if config.protocol is not Protocol.SIMPLE:
+        raise _codec_refused(f'{option} only takes effect with protocol "simple"', option)
+    if config.encoding_format == "avro":
+        raise _codec_refused(f'{option} is not supported with encoding-format "avro"', option)
 
 
 def _refuse_force_replicate(config: CodecConfig, switches: OptionSwitches) -> None:

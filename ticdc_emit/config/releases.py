@@ -221,7 +221,7 @@ CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
 
 _MASTER_OPTIONS = frozenset(
     f"debezium{mark}{name}-handling-mode" for mark in "-." for name in ("bigint-unsigned", "binary", "decimal")
-)
+) | {"simple-include-start-ts", "simple.include-start-ts"}
 
 NEXT = CLASSIC.but(
     "next",
@@ -392,7 +392,7 @@ NEXT_26_3_1 = NEXT_26_3_2.but("next-26.3.1")
 
 MASTER = NEXT.but(
     "master",
-    options=dict(unknown=NEXT.options.unknown - _MASTER_OPTIONS),
+    options=dict(unknown=NEXT.options.unknown - _MASTER_OPTIONS),  # C#6263, C#6143
     debezium=dict(exact_defaults=True),  # C#6263
     routing=dict(placeholders="at-once", target_rules="left-out", view_names="tables"),  # C#6259
 )

@@ -236,6 +236,8 @@ class OptionSwitches:
             "enable-old-value",
             "ignore-update-only-columns",
             "output-row-key",
+            "simple-include-start-ts",
+            "simple.include-start-ts",
             "target-schema",
             "target-table",
         }

@@ -98,10 +98,14 @@ MODES = {"decimal-handling-mode": "string", "bigint-unsigned-handling-mode": "st
 
 def test_what_classic_does_not_know_is_read_by_master() -> None:
     uri = "debezium&avro-include-before-value=true&debezium-include-start-ts=true&output-row-key=true"
-    uri += "".join(f"&debezium-{name}={mode}" for name, mode in MODES.items())
+    uri += "".join(f"&debezium-{name}={mode}" for name, mode in MODES.items()) + "&simple-include-start-ts=false"
     rule: dict[str, Any] = {"matcher": ["*.*"]}
     events = {"matcher": ["*.*"], "ignore-update-only-columns": ["a"]}
-    sink = {"dispatchers": [rule], "debezium": {"include-start-ts": True, **MODES}}
+    sink = {
+        "dispatchers": [rule],
+        "debezium": {"include-start-ts": True, **MODES},
+        "simple": {"include-start-ts": False},
+    }
     changefeed: dict[str, Any] = {"filter": {"event-filters": [events]}, "sink": sink}
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConfigWarning)
@@ -331,3 +335,20 @@ def test_starts_of_transactions_are_of_debezium_alone() -> None:
     assert load("debezium", start).codec.debezium_include_start_ts
     assert not load("debezium&debezium-include-start-ts=false", start).codec.debezium_include_start_ts
     assert 'only takes effect with protocol "debezium"' in refusal("simple", start)
+
+
+def test_the_starts_of_simple_are_read_by_master_alone() -> None:
+    start = {"sink": {"simple": {"include-start-ts": True}}}
+    name = "simple-include-start-ts"
+    assert load("simple", start, "master").codec.simple_include_start_ts
+    assert load(f"simple&{name}=true", release="master").codec.simple_include_start_ts
+    assert not load(f"simple&{name}=false", start, "master").codec.simple_include_start_ts
+    with pytest.warns(ConfigWarning, match="include-start-ts"):
+        assert not load(f"simple&{name}=true", start, "next").codec.simple_include_start_ts
+    code = "[CDC:ErrCodecInvalidConfig]"
+    assert refusal(f"canal-json&{name}=true", release="master") == (
+        f'{code}{name} only takes effect with protocol "simple"'
+    )
+    assert refusal("simple&encoding-format=avro", start, "master") == (
+        f'{code}{name} is not supported with encoding-format "avro"'
+    )

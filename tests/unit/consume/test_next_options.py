@@ -13,6 +13,7 @@ from ticdc_emit.protocols.avro.decoder import AvroReader, AvroRow
 from ticdc_emit.protocols.canal_json.decoder import CanalJsonReader, CanalRow
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 from ticdc_emit.protocols.events import DecodeError
+from ticdc_emit.protocols.simple.decoder import SimpleReader, SimpleRow
 from ticdc_emit.registry.base import MemoryRegistry
 
 TSO = 450000000262144000
@@ -25,7 +26,7 @@ CHANGES = [
 
 
 def messages(uri: str, changes: Any = CHANGES, sql: str = SQL, **options: Any) -> list[tuple[bytes, bytes | None]]:
-    encoder = Encoder(f"memory://t/?protocol={uri}", sql, release="next", **options)
+    encoder = Encoder(f"memory://t/?protocol={uri}", sql, **{"release": "next"} | options)
     return [(row["key"], row["value"]) for row in encoder.encode(changes).to_pylist()]
 
 
@@ -59,6 +60,17 @@ def test_debezium_shows_the_start_of_a_transaction() -> None:
     assert [reader.read(*message).source.start_ts for message in made] == [TSO - 7, TSO + 1]
     source = json.loads(made[0][1] or b"")["schema"]["fields"][2]
     assert source["fields"][-1] == {"type": "int64", "optional": False, "field": "start_ts"}
+
+
+def test_simple_shows_the_start_of_a_transaction() -> None:
+    uri = "simple&simple-include-start-ts=true"
+    starts = [TSO - 7, None, 0]
+    given = [{**change, "start_ts": start} for change, start in zip(CHANGES, starts, strict=True)]
+    rows = [SimpleReader().read(*message) for message in messages(uri, given, release="master")]
+    assert [row.start_ts for row in rows if isinstance(row, SimpleRow)] == [TSO - 7, TSO, None]
+    members = json.loads(messages(uri, given, release="master")[0][1] or b"")
+    assert list(members)[5:8] == ["commitTs", "startTs", "buildTs"]
+    assert "startTs" not in json.loads(messages(uri, given, release="next")[0][1] or b"")
 
 
 CANAL = "canal-json&enable-tidb-extension=true&output-row-key=true"

@@ -71,7 +71,7 @@ class SimpleRow:
     ``None``.
 
     ``handle_key_only``: the message was too large and has only the handle key's columns; ``claim_check`` is where the
-    whole one is stored, if it is.
+    whole one is stored, if it is. ``start_ts``: the TSO at which the transaction began, if the message has it.
     """
 
     database: str
@@ -86,6 +86,7 @@ class SimpleRow:
     old: Mapping[str, Any] | None = None
     handle_key_only: bool = False
     claim_check: str | None = None
+    start_ts: int | None = None
 
 
 @dataclass(frozen=True)
@@ -323,6 +324,7 @@ def _row(op: str, members: Mapping[str, Any]) -> SimpleRow:
         old=images["old"],
         handle_key_only=member(members, "handleKeyOnly", bool, False),
         claim_check=_optional(members, "claimCheckLocation", str),
+        start_ts=tso(members, "startTs") if "startTs" in members else None,
     )
 
 

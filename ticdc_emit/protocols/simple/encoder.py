@@ -5,8 +5,8 @@ In: the changes of one table version (:class:`SimpleJsonRows`, :class:`SimpleAvr
 Avro specification "Binary Encoding"; reference ``pingcap/tiflow: pkg/sink/codec/simple`` (``message.go``,
 ``message.json``). Order of a JSON message's members::
 
-    version database table tableID type commitTs buildTs schemaVersion [claimCheckLocation] [handleKeyOnly] [checksum]
-    [data] [old]
+    version database table tableID type commitTs [startTs] buildTs schemaVersion [claimCheckLocation] [handleKeyOnly]
+    [checksum] [data] [old]
 
 Every value in JSON is a string or null, a TIMESTAMP an object of two. ``data`` and ``old`` are Go maps, which print in
 bytewise order of the names. Numbers of branches and symbols in Avro are indexes in ``simple_message.avsc``.
@@ -104,11 +104,14 @@ class _SimpleRows:
     reduces_by_any_option: ClassVar[bool] = True
 
     def check(self, changes: Changes) -> None:
-        """Refuse values without a checksum (:class:`~ticdc_emit.errors.InvalidValueError`). Every value has a text and
-        a branch.
+        """Refuse values without a checksum and starts that are no numbers. Every value has a text and a branch.
+
+        Raises :class:`~ticdc_emit.errors.InvalidValueError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
         """
         if self.options.enable_row_checksum:
             _ = changes.checksums  # kept for the messages
+        if self.options.simple_include_start_ts:
+            _ = changes.start_tsos
 
 
 class SimpleJsonRows(_SimpleRows):
@@ -163,6 +166,8 @@ class SimpleJsonRows(_SimpleRows):
         laid: list[Fragment] = [prefix, _json_number(changes.physical_table_ids)]
         laid += [b',"type":"', changes.op.value.upper().encode(), b'","commitTs":', changes.commit_ts_text]
         version = changes.constant(lambda encoder: b"%d" % encoder.table.update_ts)
+        if self.options.simple_include_start_ts:
+            laid += _json_start(changes)
         laid += [b',"buildTs":', changes.build_ms_text, b',"schemaVersion":', version, *marks]
         if self.options.enable_row_checksum:
             laid += _json_checksum(changes)
@@ -181,6 +186,14 @@ def _json_images(changes: Changes, members: Members) -> list[Fragment]:
     before = members.laid(changes.old, shown)
     data, old = reuse_equal(list(shown), list(before), len(changes), NULL)
     return [b',"data":', *data, b',"old":', *old]
+
+
+def _json_start(changes: Changes) -> list[Fragment]:
+    """Lay out ``,"startTs":``, nothing where it is 0. No message of TiCDC was seen that shows its place."""
+    starts = changes.start_tsos
+    laid: list[Fragment] = [b',"startTs":', _json_number(starts)]
+    unknown = np.asarray(pc.equal(starts, 0))
+    return [blank_where(join(laid, len(changes)), unknown)] if unknown.any() else laid
 
 
 def _json_number(numbers: pa.Array) -> Fragment:
