@@ -1,17 +1,19 @@
 """JSON columns: acceptance as TiDB's text (:func:`ticdc_emit.sql.json_document.normalise`).
 
-In: JSON texts. Out: TiDB's text of each. A check of the whole column shows which texts are canonical already; only
-others are normalised one by one. It works on **shapes**: two texts that differ only in digits have the same shape
-(digits written as ``0``). One text of each shape is normalised; if it comes back unchanged, every text of that shape is
-canonical too, provided that the digits at a few known places (a leading digit, a last fraction digit) are not zero,
-which is checked for all rows at once. Machine-made JSON has few shapes; if a column has many, each row is normalised.
+In: JSON texts, and the form of doubles. Out: TiDB's text of each. A check of the whole column shows which texts are
+canonical already; only others are normalised one by one. It works on **shapes**: two texts that differ only in digits
+have the same shape (digits written as ``0``). One text of each shape is normalised; if it comes back unchanged, every
+text of that shape is canonical too, provided that the digits at a few known places (a leading digit, a last fraction
+digit) are not zero, which is checked for all rows at once. Machine-made JSON has few shapes; if a column has many, each
+row is normalised.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -22,55 +24,59 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.buffers import FEW, from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.value_errors import read_each
 from ticdc_emit.json_depth import DEEPEST
-from ticdc_emit.sql.json_document import normalise
+from ticdc_emit.sql.json_document import Doubles, normalise
 
 _DIGITS_AS_ZERO = bytes(0x30 if 0x31 <= code <= 0x39 else code for code in range(256))
 _ZERO = 0x30
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[-+.eE\d]*')
 _MAX_EXACT_DIGITS = 15  # a decimal of up to this many digits is its own shortest form
 _MAX_INT_DIGITS = 18
+_MAX_FRACTION: dict[Doubles, int] = {"new": 10, "old": 6}  # fraction digits of which one suffices to need no exponent
 
 
-def canonical_json(array: pa.Array) -> pa.Array:
+def canonical_json(array: pa.Array, doubles: Doubles = "new") -> pa.Array:
     """Return JSON texts in TiDB's form; :class:`ValueRefused` for what is not JSON. Nulls stay null."""
+    canonical = partial(_canonical, doubles=doubles)
     if len(array) == array.null_count:
         return array
     if len(array) <= FEW:
         texts = array.to_pylist()
-        fixed = read_each(texts, _canonical)
+        fixed = read_each(texts, canonical)
         return array if fixed == texts else pa.array(fixed, array.type)
     parts = text_buffers(array)
     shapes = from_bytes(parts.offsets, parts.data.tobytes().translate(_DIGITS_AS_ZERO), like=array).dictionary_encode()
     if len(shapes.dictionary) * 4 > len(array) > 64:
         proven = np.zeros(len(array), np.bool_)
     else:
-        proven = _proven(parts.offsets, parts.data, shapes)
+        proven = _proven(parts.offsets, parts.data, shapes, doubles)
     nulls = null_mask(array)
     if nulls is not None:
         proven |= nulls
     if proven.all():
         return array
-    return _normalised(array, ~proven)
+    return _normalised(array, ~proven, canonical)
 
 
-def _normalised(array: pa.Array, doubtful: npt.NDArray[np.bool_]) -> pa.Array:
+def _normalised(array: pa.Array, doubtful: npt.NDArray[np.bool_], canonical: Callable[[str], str]) -> pa.Array:
     rows = pa.array(doubtful)
     texts = array.filter(rows).to_pylist()
-    fixed = read_each(texts, _canonical, where=doubtful)
+    fixed = read_each(texts, canonical, where=doubtful)
     return array if fixed == texts else pc.replace_with_mask(array, rows, pa.array(fixed, array.type))
 
 
-def _canonical(text: str) -> str:
+def _canonical(text: str, doubles: Doubles) -> str:
     try:
-        return text if _plainly_canonical(text) else normalise(text)
+        return text if _plainly_canonical(text, doubles) else normalise(text, doubles)
     except ValueError as fault:
         raise ValueError(f"not a JSON document: {fault}") from None
 
 
-def _proven(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], shapes: pa.Array) -> npt.NDArray[np.bool_]:
+def _proven(
+    offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], shapes: pa.Array, doubles: Doubles
+) -> npt.NDArray[np.bool_]:
     """Return which rows have a canonical shape and no zero where their shape forbids one."""
     kinds = np.asarray(shapes.indices.fill_null(0))
-    places = [_nonzero_places(shape) for shape in shapes.dictionary.to_pylist()]
+    places = [_nonzero_places(shape, doubles) for shape in shapes.dictionary.to_pylist()]
     width = max((len(each) for each in places if each is not None), default=0)
     good: npt.NDArray[np.bool_] = np.array([each is not None for each in places], np.bool_)[kinds]
     if width == 0:
@@ -88,7 +94,7 @@ def _proven(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], shapes:
 
 
 @lru_cache(maxsize=8192)
-def _nonzero_places(shape: str) -> tuple[int, ...] | None:
+def _nonzero_places(shape: str, doubles: Doubles) -> tuple[int, ...] | None:
     """Return the byte places that must not be ``0`` for a text of this shape to be canonical; ``None`` if that is
     unknown.
 
@@ -98,7 +104,7 @@ def _nonzero_places(shape: str) -> tuple[int, ...] | None:
         return None
     sample = shape.replace("0", "1")
     try:
-        if normalise(sample) != sample:
+        if normalise(sample, doubles) != sample:
             return None
     except ValueError:
         return None
@@ -110,13 +116,13 @@ def _nonzero_places(shape: str) -> tuple[int, ...] | None:
             if "0" in text and by_byte[token.end() : token.end() + 1] == ":":
                 return None  # digits in a key: their order matters
             continue
-        if (number_places := _number_places(text, token.start())) is None:
+        if (number_places := _number_places(text, token.start(), doubles)) is None:
             return None
         places += number_places
     return tuple(places)
 
 
-def _number_places(text: str, start: int) -> list[int] | None:
+def _number_places(text: str, start: int, doubles: Doubles) -> list[int] | None:
     negative = text[0] == "-"
     digits = text.lstrip("-")
     whole, dot, fraction = digits.partition(".")
@@ -125,22 +131,25 @@ def _number_places(text: str, start: int) -> list[int] | None:
     first = start + negative
     places = [first] if negative or len(whole) > 1 else []
     if dot:
-        if len(whole) + len(fraction) > _MAX_EXACT_DIGITS or len(fraction) > 10:
+        if len(whole) + len(fraction) > _MAX_EXACT_DIGITS or len(fraction) > _MAX_FRACTION[doubles]:
             return None
-        if len(fraction) > 1:
+        if len(fraction) > 1 or doubles == "old":
             places.append(start + len(text) - 1)
     return places
 
 
 _PYTHON_FORM = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
-_NOT_PYTHON_FORM = re.compile("[0-9][eE][-+0-9]|[0-9]{16}[.]|[\u2028\u2029]")
+_NOT_PYTHON_FORM: dict[Doubles, re.Pattern[str]] = {
+    "new": re.compile("[0-9][eE][-+0-9]|[0-9]{16}[.]|[\u2028\u2029]"),
+    "old": re.compile("[0-9][eE][-+0-9]|[0-9]{16}[.]|[\u2028\u2029]|[.]0(?![0-9])"),
+}
 
 
-def _plainly_canonical(text: str) -> bool:
+def _plainly_canonical(text: str, doubles: Doubles) -> bool:
     """Return True if Python's C encoder returns the same text and nothing in it is printed differently by TiDB."""
     if text.count("[") + text.count("{") > DEEPEST:
         return False
     try:
-        return _PYTHON_FORM(orjson.loads(text)) == text and not _NOT_PYTHON_FORM.search(text)
+        return _PYTHON_FORM(orjson.loads(text)) == text and not _NOT_PYTHON_FORM[doubles].search(text)
     except ValueError:
         return False

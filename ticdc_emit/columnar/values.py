@@ -51,7 +51,7 @@ from ticdc_emit.sql.types import (
 class Rendering:
     """How values are read: the changefeed's time zone, and whether JSON text is normalised or taken verbatim.
 
-    ``switches``: how values are compared, and the column order of checksums.
+    ``switches``: how values are compared, how JSON shows doubles, and the column order of checksums.
     """
 
     __slots__ = ("switches", "verbatim_json", "zone")
@@ -124,7 +124,7 @@ def _accepted_json(array: pa.Array, how: Rendering) -> pa.Array:
         raise ValueRefused(bad, "the JSON text is not valid UTF-8")
     if pa.types.is_binary(text.type):
         text = text.cast(pa.string())
-    return text if how.verbatim_json else canonical_json(text)
+    return text if how.verbatim_json else canonical_json(text, how.switches.json_doubles)
 
 
 def plain_text(column: Column, values: pa.Array) -> pa.Array:

@@ -29,6 +29,7 @@ from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.config.uri import SinkUri
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import did_you_mean
+from ticdc_emit.sql.json_document import Doubles
 from ticdc_emit.sql.lexer import sql_mode_of
 from ticdc_emit.sql.words import to_lower
 
@@ -67,6 +68,10 @@ def load_changefeed(
     sink, own = root.at("sink"), root.at("ticdc-emit")
     in_file = own.text("release")
     held = Release.parse((in_file or CLASSIC) if release is None else release)
+    doubles: tuple[Doubles, Doubles] = ("new", "old") if held.values.json_doubles == "new" else ("old", "new")
+    chosen = _read_choice(own, "json_doubles", doubles)
+    if chosen != held.values.json_doubles:
+        held = held.but(held.name, values={"json_doubles": chosen})
     switches = held.options
     parameters = UriParameters(uri, switches)
     root.forget(switches.unknown)

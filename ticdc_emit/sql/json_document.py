@@ -1,8 +1,8 @@
 """A JSON document as TiDB prints it.
 
 In: a JSON text. Out: TiDB's (semantics 2.0.3): ``", "`` and ``": "`` between items, object keys sorted bytewise, the
-last of equal keys, doubles in fixed notation with at least one fraction digit and an exponent only from 1e15 and below
-1e-15. ``columnar/json_text.py`` does it for whole columns.
+last of equal keys, and doubles in one of two forms (:data:`Doubles`). ``columnar/json_text.py`` does it for whole
+columns. Rule source for doubles: pingcap/tidb ``pkg/types/json_binary.go`` (marshalFloat64To).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -19,18 +19,53 @@ from ticdc_emit.json_depth import DEEPEST, check_depth, too_deep
 
 _MOST_DIGITS = 21  # characters of an integer in TiDB's JSON, including the sign
 
+Doubles: TypeAlias = Literal["new", "old"]
+"""How TiDB prints a double.
 
-def normalise(text: str) -> str:
+``new``: with at least one fraction digit, and an exponent only from 1e15 and below 1e-15: ``10.0``, ``1e27``. ``old``:
+as Go's encoding/json: ``10``, and an exponent, with its sign, from 1e21 and below 1e-6: ``1e+27``.
+"""
+
+
+def normalise(text: str, doubles: Doubles = "new") -> str:
     """Return one JSON document as TiDB prints it; raise ``ValueError`` if it is not JSON (NaN and Infinity
     included).
     """
     try:
-        content = json.loads(text, parse_constant=_refuse, parse_int=_integer, parse_float=_double)
+        whole = _integer if doubles == "new" else _old_integer
+        content = json.loads(text, parse_constant=_refuse, parse_int=whole, parse_float=_double)
     except RecursionError:
         raise too_deep() from None
     if text.count("[") + text.count("{") > DEEPEST:
         check_depth(content, text.encode("utf-8", "surrogatepass"))
-    return _printed(content)
+    return printed(content, doubles)
+
+
+class _Digits(str):
+    """A double in TiDB's text."""
+
+
+def content_of(text: str) -> Any:
+    """Return the content of a document in TiDB's text, of which :func:`printed` prints each part as it is there."""
+    return json.loads(text, parse_float=_Digits)
+
+
+def printed(value: Any, doubles: Doubles = "new") -> str:
+    """Return the text of a document's content, or of a part of it."""
+    if isinstance(value, _Digits):
+        return value
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, dict):
+        items = sorted((key.encode("utf-8", "surrogatepass"), key, item) for key, item in value.items())
+        return "{" + ", ".join(f"{_quoted(key)}: {printed(item, doubles)}" for _, key, item in items) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(printed(item, doubles) for item in value) + "]"
+    if isinstance(value, float):
+        return _double_text(value) if doubles == "new" else _old_double_text(value)
+    return (
+        {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
+    )
 
 
 def _refuse(name: str) -> Any:
@@ -45,26 +80,16 @@ def _integer(text: str) -> int | float:
     return value if -(1 << 63) <= value < 1 << 64 else _double(text)
 
 
+def _old_integer(text: str) -> int | float:
+    """In the old form, -0 is the text of a double."""
+    return -0.0 if text == "-0" else _integer(text)
+
+
 def _double(text: str) -> float:
     value = float(text)
     if math.isinf(value):
         raise ValueError(f"{shown(text)} is beyond a double")
     return value
-
-
-def _printed(value: Any) -> str:
-    if isinstance(value, str):
-        return _quoted(value)
-    if isinstance(value, dict):
-        items = sorted((key.encode("utf-8", "surrogatepass"), key, item) for key, item in value.items())
-        return "{" + ", ".join(f"{_quoted(key)}: {_printed(item)}" for _, key, item in items) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_printed, value)) + "]"
-    if isinstance(value, float):
-        return _double_text(value)
-    return (
-        {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
-    )
 
 
 def _double_text(value: float) -> str:
@@ -75,6 +100,15 @@ def _double_text(value: float) -> str:
         return f"{mantissa}e{int(exponent)}"
     fixed = np.format_float_positional(value, unique=True, trim="-")
     return fixed if "." in fixed else fixed + ".0"
+
+
+def _old_double_text(value: float) -> str:
+    """Go's 'f' form, or 'e' from 1e21 and below 1e-6 with the exponent's sign and without its leading zero."""
+    size = abs(value)
+    if value and (size < 1e-6 or size >= 1e21):
+        mantissa, _, exponent = np.format_float_scientific(value, unique=True, trim="-").partition("e")
+        return f"{mantissa}e{int(exponent):+d}"
+    return str(np.format_float_positional(value, unique=True, trim="-"))
 
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}

@@ -30,7 +30,7 @@ from ticdc_emit.sql.evaluation.values import (
     to_text,
 )
 from ticdc_emit.sql.inference.operands import Coercibility
-from ticdc_emit.sql.json_document import normalise
+from ticdc_emit.sql.json_document import content_of, printed
 
 _MAX_LENGTH = 64 << 20  # the default of TiDB's max_allowed_packet
 
@@ -258,7 +258,7 @@ def json_extract(value: Value, path: Value) -> Value:
     legs = _legs(path.data.as_py())
 
     def at(text: str) -> str | None:
-        value_there = json.loads(text)
+        value_there = content_of(text)
         for leg in legs:
             if isinstance(leg, str):
                 if not (isinstance(value_there, dict) and leg in value_there):
@@ -270,7 +270,7 @@ def json_extract(value: Value, path: Value) -> Value:
                 value_there = value_there[leg]
             elif leg:  # element 0 of a value that is not an array is the value itself
                 return None
-        return normalise(json.dumps(value_there, ensure_ascii=False))
+        return printed(value_there)
 
     return Value(Kind.JSON, map_values(at, pa.string(), value.data))
 
