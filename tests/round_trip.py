@@ -27,7 +27,7 @@ from hypothesis import HealthCheck, Phase, assume, given, reject, settings
 from hypothesis import strategies as st
 
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Protocol
-from ticdc_emit.config.switches import DebeziumSwitches
+from ticdc_emit.config.switches import DebeziumSwitches, Defect
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.base import Message
@@ -36,7 +36,8 @@ from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import STRING_TYPES, MySQLType
+from ticdc_emit.sql.json_document import normalise
+from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.strategies import TYPES, FeedOptions, changefeeds, histories, names
 from ticdc_emit.traffic import History
 from ticdc_emit.traffic.expected_tables import Rows, TableFold, Tables
@@ -160,6 +161,9 @@ def round_trips(draw: st.DrawFn, kind: str, release: str = "classic", **limits: 
         told["allow_virtual"] = False  # rows of tables with virtual columns fail
     if protocol == "avro" and switches.avro.keyed_deletes is not None:
         told["allow_deletes"] = False
+    if protocol == "avro" and isinstance(switches.avro.deleted_value, Defect):
+        # after a delete with a record of its key, rows may have only their keys
+        feed = replace(feed, sink_uri=feed.sink_uri.replace("&avro-enable-watermark=true", ""))
     if "debezium" in protocol:
         told |= {"allow_defaults": False, "allow_zero_dates": False}
         if feed.changefeed["sink"].get("debezium") == {"output-old-value": False}:
@@ -269,14 +273,27 @@ def _as_carried(tables: Tables, versions: Iterable[TableInfo], carried: _Carried
 def _carried_by(config: ChangefeedConfig) -> _Carried | None:
     """Return what a changefeed's messages carry of a value; ``None`` if that is everything."""
     protocol, release = config.codec.protocol, config.release
+    losses: list[_Carried] = []
+    if release.values.json_doubles == "old":
+        losses.append(_with_old_doubles)
     if protocol in (Protocol.DEBEZIUM, Protocol.DEBEZIUM_AVRO):
         keeps_decimals = protocol is Protocol.DEBEZIUM_AVRO or config.codec.debezium_decimal_handling_mode == "string"
-        return partial(_in_debezium, switches=release.debezium, keeps_decimals=keeps_decimals)
+        losses.append(partial(_in_debezium, switches=release.debezium, keeps_decimals=keeps_decimals))
     if protocol is Protocol.CANAL_JSON and release.canal_json.null_text == "null":
-        return _without_null_texts
+        losses.append(_without_null_texts)
     if protocol is Protocol.OPEN and not release.open_protocol.time_fraction:
-        return _without_time_fractions
-    return None
+        losses.append(_without_time_fractions)
+    return partial(_carried_after, losses) if losses else None
+
+
+def _carried_after(losses: Sequence[_Carried], column: Column, text: str | None) -> str | None:
+    for loss in losses:
+        text = loss(column, text)
+    return text
+
+
+def _with_old_doubles(column: Column, text: str | None) -> str | None:
+    return text if text is None or column.type is not MySQLType.JSON else normalise(text, "old")
 
 
 def _in_debezium(column: Column, text: str | None, *, switches: DebeziumSwitches, keeps_decimals: bool) -> str | None:
@@ -295,8 +312,7 @@ def _in_debezium(column: Column, text: str | None, *, switches: DebeziumSwitches
 
 
 def _without_null_texts(column: Column, text: str | None) -> str | None:
-    is_text = column.type in STRING_TYPES or column.type is MySQLType.JSON
-    return None if is_text and text == (_NULL_BYTES if column.is_binary else "null") else text
+    return None if text == (_NULL_BYTES if column.is_binary else "null") else text
 
 
 def _without_time_fractions(column: Column, text: str | None) -> str | None:
