@@ -335,7 +335,7 @@ class ValueSwitches:
     compared_keys: Literal["text", "value"] = "text"
     """How an update of a unique key is found: by text, in which NULL equals ``null``, or by value."""
     json_doubles: Literal["new", "old"] = "new"
-    """How TiDB prints a DOUBLE inside a JSON value. The TiDB that runs beside decides, so an option sets it too."""
+    """How JSON values show doubles. It is not known of every release, so ``[ticdc-emit] json_doubles`` sets it too."""
     checksum_version: Literal["row", "first-only"] = "row"
     """Which row checksums exist: all, or only those of version 1, which TiDB up to 8.3 writes."""
     column_defaults: Literal["default", "original"] = "default"
