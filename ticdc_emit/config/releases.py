@@ -203,6 +203,7 @@ CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
         forced_large_messages="refused-by-option",
         forced_protocols="",
     ),
+    open_protocol=dict(unknown_option_reduces=True),
     avro=dict(
         null_default="value-first",
         null_text_default=_NO_NULL_TEXT,

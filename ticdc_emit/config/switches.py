@@ -212,6 +212,10 @@ class OpenSwitches:
     """
     time_fraction: bool = True
     """Whether TIME shows its fraction of a second."""
+    unknown_option_reduces: bool = False
+    """A message that is too large, with a ``large-message-handle-option`` that the release does not know: whether it is
+    reduced to its handle key, or sent as it is.
+    """
 
 
 @dataclass(frozen=True)

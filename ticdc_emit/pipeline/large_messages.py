@@ -76,10 +76,10 @@ class LargeMessages:
     """The large-message options of a changefeed, resolved: picklable, and the same for every worker.
 
     ``max_message_bytes`` bounds key, value and the record's overhead, where several rows share a message
-    ``max_packed_bytes``. ``limit_name``: what to raise for more. ``option`` may be one that TiCDC does not know.
-    ``compressed_parts``: ``key``, ``value``, both or none. ``storage``: what messages say of the objects' folder.
-    ``raw_value``: whether an object is the value itself, or JSON with key and value. ``packing``: of a protocol whose
-    messages can hold several rows.
+    ``max_packed_bytes``. ``limit_name``: what to raise for more. ``option`` is "unknown" for one that the release
+    does not know. ``compressed_parts``: ``key``, ``value``, both or none. ``storage``: what messages say of the
+    objects' folder. ``raw_value``: whether an object is the value itself, or JSON with key and value. ``packing``: of a
+    protocol whose messages can hold several rows.
     """
 
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
@@ -117,7 +117,7 @@ class LargeMessages:
         uri = handle.claim_check_storage_uri
         return cls(
             largest,
-            handle.option,
+            handle.option if handle.is_known else "unknown",
             handle.compression,
             parts,
             StorageUri.parse(uri.reveal()).location if handle.claim_check and uri is not None else "",

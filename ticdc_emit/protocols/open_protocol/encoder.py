@@ -281,7 +281,10 @@ class OpenRows:
     options: CodecConfig
     switches: OpenSwitches
     refuses_large: ClassVar[bool] = True
-    reduces_by_any_option: ClassVar[bool] = False
+
+    @property
+    def reduces_by_any_option(self) -> bool:
+        return self.switches.unknown_option_reduces
 
     @property
     def reads_old(self) -> bool:
