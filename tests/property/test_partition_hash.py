@@ -13,7 +13,7 @@ from random_tables import COMMIT_TS, Kind, RandomTable, quoted_name, random_tabl
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.config import CLASSIC
+from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.routing.partitions import PartitionRule, partitions_of, table_hash
 from ticdc_emit.schema.catalog import Catalog
@@ -54,7 +54,8 @@ def test_partitions_by_value(table: RandomTable, data: st.DataObject, count: int
     image = Image(info, {name: after.field(name) for name in table.names}, Rendering(table.zone))
     numbers = pa.array([COMMIT_TS] * len(rows), pa.uint64())
     seed = table_hash(info.schema, info.name)
-    found = partitions_of(rule, rule.hashed(info, CLASSIC.routing), seed, image, numbers, count, null_text)
+    switches = RoutingSwitches(hashed_null=null_text)
+    found = partitions_of(rule, rule.hashed(info, switches), seed, image, numbers, count, switches)
     hashed = table.key if by_key else chosen
     expected = [partition(table, hashed, row, count, null_text) for row in rows]
     assert expected == ([found] * len(rows) if isinstance(found, int) else found.to_pylist())

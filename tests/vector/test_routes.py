@@ -71,9 +71,8 @@ class _Routing:
         values = {name: _array(value) for name, value in (row["after"] or row["before"]).items()}
         image = Image(left, values, Rendering(self._case.time_zone))
         numbers = pa.array([commit_ts], pa.uint64())
-        found = partitions_of(
-            rule, hashed, table_hash(left.schema, left.name), image, numbers, self._count, switches.hashed_null
-        )
+        seed = table_hash(left.schema, left.name)
+        found = partitions_of(rule, hashed, seed, image, numbers, self._count, switches)
         return Target(index, topic, found if isinstance(found, int) else found[0].as_py())
 
 

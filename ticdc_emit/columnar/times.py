@@ -296,6 +296,11 @@ def _datetime_text(clock: pa.Array, fsp: int) -> pa.Array:
     return pc.utf8_slice_codeunits(text, 0, 20 + fsp)
 
 
+def without_fraction(texts: pa.Array) -> pa.Array:
+    """Return the texts of TIME without what is behind the point."""
+    return pc.replace_substring_regex(texts, r"\.[0-9]+$", "")
+
+
 def accept_time(column: Column, array: pa.Array) -> pa.Array:
     """Return TIME values as ``[-]HH:MM:SS[.f]``; durations, times of day and text up to 838:59:59."""
     kind, fsp = array.type, column.fraction_digits

@@ -347,6 +347,7 @@ NEXT_8_5_5 = NEXT_8_5_6.but(
     options=dict(unknown=NEXT_8_5_6.options.unknown | {"open.output-old-value"}),  # C#3973
     simple=dict(floats="exponent"),  # C#3973
     open_protocol=dict(before_values="raw", time_fraction=False),  # C#3973, C#4249
+    routing=dict(hashed_fractions=False),  # C#3973
     filtering=dict(virtual_keys="refused"),  # C#4299
     ddl=dict(quoted_names="as-given", partition_table_id="none"),  # C#4410, C#2884
 )

@@ -285,6 +285,8 @@ class RoutingSwitches:
     """
     hashed_null: bytes | None = b"null"
     """Dispatchers by value: the text that is hashed for NULL; ``None``: neither it nor the column's name is hashed."""
+    hashed_fractions: bool = True
+    """Dispatchers by value: whether TIME is hashed with its fraction of a second."""
     hashed_offsets: Literal["table", "row"] = "table"
     """Dispatchers by named columns: with ``table`` offsets, rows without virtual columns give the wrong value."""
     hashed_names: Literal["found", "given"] = "found"

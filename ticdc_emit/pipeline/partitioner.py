@@ -106,7 +106,7 @@ def _partitions(
     """Tell by the image that counts: after, or before of a delete. ``seeds``: of rows of several tables, of each."""
     hashed = table.rule.hashed(encoder.table, table.routing)
     seed = _seed(encoder) if seeds is None else seeds
-    return partitions_of(table.rule, hashed, seed, image, commit_ts, table.partitions, table.routing.hashed_null)
+    return partitions_of(table.rule, hashed, seed, image, commit_ts, table.partitions, table.routing)
 
 
 def _partitions_of_keys(

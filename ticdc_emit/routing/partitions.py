@@ -21,11 +21,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.columnar.buffers import null_mask
+from ticdc_emit.columnar.times import without_fraction
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.config.changefeed import DispatchRule
 from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.errors import DispatcherError
 from ticdc_emit.schema.model import Column, Index, TableInfo
+from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.sql.words import to_lower
 
 Hashes = npt.NDArray[np.uint32]
@@ -55,14 +57,13 @@ def partitions_of(
     image: RowValues,
     commit_ts: pa.Array,
     count: int,
-    null_text: bytes | None,
+    switches: RoutingSwitches,
 ) -> int | pa.Array:
     """Return the partition of each row of a table (``int32``), or one number if it is the same for all rows.
 
     ``hashed`` is the rule's for this table version, ``seed`` the :func:`table_hash` of all rows or of each, ``image``
     the rows after the change (before it for deletes), ``commit_ts`` their TSOs (``uint64``), ``count`` the number of
-    partitions.  ``null_text`` is hashed for NULL; with ``None`` the column's name is not hashed either. Raises the
-    errors of reading a value.
+    partitions. Raises the errors of reading a value.
     """
     if count == 1:
         return 0
@@ -72,18 +73,21 @@ def partitions_of(
         return partition_of(seed, count)
     hashes: Hashes = np.full(len(commit_ts), seed, np.uint32)
     for name, column in hashed:
-        hashes ^= _column_hashes(name, column, image.values(column), null_text)
+        hashes ^= _column_hashes(name, column, image.values(column), switches)
     return pa.array((hashes % np.uint32(count)).astype(np.int32))
 
 
-def _column_hashes(name: bytes, column: Column, values: pa.Array, null_text: bytes | None) -> Hashes:
+def _column_hashes(name: bytes, column: Column, values: pa.Array, switches: RoutingSwitches) -> Hashes:
     """Return the contribution of one column to the hash of each row."""
     nulls = null_mask(values)
     places: npt.NDArray[np.int64] | None = None
     if pa.types.is_dictionary(values.type):
         places = values.indices.fill_null(0).to_numpy().astype(np.int64)
         values = values.dictionary
-    texts = plain_text(column, values).cast(pa.binary())
+    texts = plain_text(column, values)
+    if column.type is MySQLType.DURATION and not switches.hashed_fractions:
+        texts = without_fraction(texts)
+    texts = texts.cast(pa.binary())
     start = crc32(name)
     # fill_null: the value under a null has no text
     hashes = np.fromiter(
@@ -92,7 +96,7 @@ def _column_hashes(name: bytes, column: Column, values: pa.Array, null_text: byt
     if places is not None:
         hashes = hashes[places] if len(hashes) else np.zeros(len(places), np.uint32)
     if nulls is not None:
-        hashes[nulls] = 0 if null_text is None else crc32(null_text, start)
+        hashes[nulls] = 0 if switches.hashed_null is None else crc32(switches.hashed_null, start)
     return hashes
 
 

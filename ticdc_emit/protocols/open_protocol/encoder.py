@@ -27,6 +27,7 @@ from ticdc_emit.columnar.escape import GO_STD, JSONITER, JsonWriter, quoted
 from ticdc_emit.columnar.floats import number_text
 from ticdc_emit.columnar.integers import integer_text
 from ticdc_emit.columnar.packed_fields import LENGTH_BYTES, drop_prefix, framed, joined
+from ticdc_emit.columnar.times import without_fraction
 from ticdc_emit.columnar.values import json_content, plain_text
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
 from ticdc_emit.config.switches import OpenSwitches
@@ -134,7 +135,7 @@ def _content(column: Column, values: pa.Array, *, writer: JsonWriter, switches: 
         return number_text(values, exponent_digits=1 if switches.json == "encoding/json" else 2)
     text = json_content(column, values, writer)
     if column.type is MySQLType.DURATION and column.fraction_digits and not switches.time_fraction:
-        return pc.replace_substring_regex(text, r"\.[0-9]+$", "")
+        return without_fraction(text)
     return text
 
 
