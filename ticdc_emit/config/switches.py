@@ -394,6 +394,8 @@ class FilterSwitches:
     """TiDB's actions that are not sent, beside those that no release sends. ``ignore-event`` does not know them."""
     system_schemas: frozenset[str] = frozenset({"lightning_task_info", "workload_schema"})
     """The databases that are never replicated, beside TiDB's own and TiCDC's."""
+    database_ddl: Literal["filtered", "sent"] = "filtered"
+    """The DDL of a database other than the system's: subject to rules and event filters, or always sent."""
     ignored_start_ts: Literal["discarded", "ignored"] = "discarded"
     """A DDL in ``ignore-txn-start-ts``: like one that the rules refuse, or applied to the tables, but not sent."""
     rename_names: Literal["old", "new"] = "old"

@@ -127,6 +127,8 @@ class StoreDdlFilter:
             return Verdict.discarded(event, KIND)
         info = event.table_info
         if info is None:
+            if self._rules.switches.database_ddl == "sent" and not self._rules.is_system(event.schema):
+                return Verdict.sent(event)
             if not self._rules.has_schema(event.schema):
                 return Verdict.discarded(event, RULES)
             return _judged(event, ignored or self._rules.ignored_by(event, None))

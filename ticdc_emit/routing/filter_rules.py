@@ -190,13 +190,14 @@ class FilterRules:
 
     def has_table(self, schema: str, table: str) -> bool:
         """Return whether the rules accept a table (or view)."""
-        return not self._is_system(schema) and self.tables.matches(schema, table)
+        return not self.is_system(schema) and self.tables.matches(schema, table)
 
     def has_schema(self, schema: str) -> bool:
         """Return whether the DDL of a database is replicated."""
-        return not self._is_system(schema) and self.tables.matches_schema(schema)
+        return not self.is_system(schema) and self.tables.matches_schema(schema)
 
-    def _is_system(self, schema: str) -> bool:
+    def is_system(self, schema: str) -> bool:
+        """Return whether a database is never replicated."""
         return to_lower(schema) in _SYSTEM or to_lower(schema) in self.switches.system_schemas
 
     def has(self, info: TableInfo) -> bool:

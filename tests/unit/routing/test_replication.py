@@ -420,3 +420,12 @@ def test_in_7_1_partitioning_is_not_sent_and_its_rows_are_left_out() -> None:
     assert feed.run(CREATE.format("keep1"), parted) == ["sent", "discarded"]
     assert feed.left_out("keep1") == [(20, None, "not a replicated kind of DDL")]
     assert Feed("classic-7.5.7", {}).run(CREATE.format("keep1"), parted) == ["sent", "sent"]
+
+
+@pytest.mark.parametrize(("release", "result"), [("next-8.5.4-release.1", "sent"), ("next-8.5.4", "discarded")])
+def test_the_first_release_of_next_does_not_filter_the_ddl_of_databases(release: str, result: str) -> None:
+    events = {"matcher": ["*.*"], "ignore-event": ["drop database"]}
+    feed = Feed(release, {"rules": ["d.*"], "event-filters": [events]})
+    assert feed.run("create database e", "drop database e") == [result, result]
+    assert feed.run("create database d", "drop database d") == ["sent", "sent" if result == "sent" else "ignored"]
+    assert feed.run("create database tidb_cdc") == ["discarded"]
