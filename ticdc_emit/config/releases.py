@@ -162,6 +162,7 @@ CLASSIC_8_1_2 = CLASSIC_8_5_0.but(
     filtering=dict(
         system_schemas=frozenset(),
         ddl_left_out=frozenset({"add foreign key", "drop foreign key", "create tables"}),  # T#11804
+        new_ids="unchecked",
     ),
 )
 CLASSIC_7_5_7 = CLASSIC_8_1_2.but(
@@ -177,7 +178,11 @@ CLASSIC_7_5_7 = CLASSIC_8_1_2.but(
     ),
     values=dict(column_defaults="default"),  # T#12051
     filtering=dict(  # T#12287, T#11956
-        ignored_start_ts="discarded", rename_names="old", event_kinds="by-statement"
+        ignored_start_ts="discarded",
+        rename_names="old",
+        event_kinds="by-statement",
+        new_ids="checked",
+        bdr_ddl="none",
     ),
 )
 CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
@@ -217,6 +222,7 @@ CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
         | {"alter table partition by", "alter table remove partitioning"},
         ignored_start_ts="ignored",
         rename_names="new",
+        new_ids="unchecked",
     ),
 )
 

@@ -394,6 +394,12 @@ class FilterSwitches:
     """TiDB's actions that are not sent, beside those that no release sends. ``ignore-event`` does not know them."""
     system_schemas: frozenset[str] = frozenset({"lightning_task_info", "workload_schema"})
     """The databases that are never replicated, beside TiDB's own and TiCDC's."""
+    bdr_ddl: Literal["of-primary", "none"] = "of-primary"
+    """With ``bdr-mode``: the DDL of a primary cluster is sent, or none."""
+    new_ids: Literal["checked", "unchecked"] = "checked"
+    """TRUNCATE, PARTITION BY and REMOVE PARTITIONING, which give a table a new id: sent only if the table has a handle
+    key, or always.
+    """
     database_ddl: Literal["filtered", "sent"] = "filtered"
     """The DDL of a database other than the system's: subject to rules and event filters, or always sent."""
     ignored_start_ts: Literal["discarded", "ignored"] = "discarded"

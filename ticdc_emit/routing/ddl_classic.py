@@ -70,7 +70,8 @@ class SnapshotDdlFilter:
         renamed = event.action == "rename table" and self._rules.finds_by_old_name(event)
         info = event.pre_table_info if renamed else event.table_info
         rule = self._rules.ignored_by(event, info)
-        if rule is None and self._rules.bdr_mode and bdr_role != "primary":
+        sends_role = bdr_role == "primary" and self._rules.switches.bdr_ddl == "of-primary"
+        if rule is None and self._rules.bdr_mode and not sends_role:
             rule = "bdr-mode"
         return verdict if rule is None else Verdict.ignored(event, rule)
 
@@ -162,7 +163,8 @@ class SnapshotDdlFilter:
     def _eligible(self, event: DdlEvent, old: TableInfo | None, info: TableInfo) -> Verdict:
         """Decide by the table's key before and after the job, which is applied."""
         after = self._snapshot.table(info.id)
-        if after is None or self._rules.allows_key(after):
+        unchecked = event.action in _NEW_IDS and self._rules.switches.new_ids == "unchecked"
+        if after is None or unchecked or self._rules.allows_key(after):
             return Verdict.sent(event)
         if old is None or not self._rules.allows_key(old):
             return Verdict.discarded(event, KEYLESS)

@@ -429,3 +429,19 @@ def test_the_first_release_of_next_does_not_filter_the_ddl_of_databases(release:
     assert feed.run("create database e", "drop database e") == [result, result]
     assert feed.run("create database d", "drop database d") == ["sent", "sent" if result == "sent" else "ignored"]
     assert feed.run("create database tidb_cdc") == ["discarded"]
+
+
+@pytest.mark.parametrize("release", ["classic-7.1.6", "classic-7.5.7", "classic-8.1.2", "classic-8.5.0"])
+def test_older_releases_send_the_truncation_of_a_table_without_a_key(release: str) -> None:
+    result = "sent" if release in ("classic-7.1.6", "classic-8.1.2") else "discarded"
+    feed = Feed(release, {})
+    statements = "create table a (v int)", "truncate table a", "alter table a add column w int", "drop table a"
+    assert feed.run(*statements) == ["discarded", result, "discarded", "sent"]
+    assert feed.left_out("a")[0][2] == "no handle key"
+
+
+@pytest.mark.parametrize(("release", "result"), [("classic-7.5.7", "ignored"), ("classic-8.1.2", "sent")])
+def test_in_bdr_mode_older_releases_send_no_ddl(release: str, result: str) -> None:
+    feed = Feed(release, {}, **{"bdr-mode": True})
+    assert feed.run(CREATE.format("a"), bdr_role="primary") == [result]
+    assert feed.run(CREATE.format("b"), bdr_role="secondary") == ["ignored"]
