@@ -15,7 +15,7 @@ from ticdc_emit.traffic.sample_schemas import sample_names, sample_schema
 
 @pytest.mark.parametrize("name", sample_names())
 def test_a_change_is_the_same_alone_and_among_others(name: str) -> None:
-    plan = plan_traffic(sample_schema(name), Settings(rows=5_000, ddl_rate=10, transaction_size=2))
+    plan = plan_traffic(sample_schema(name), Settings(rows=5_000, ddl_rate=10, transaction_size=2, shared_commits=0.6))
     numbers = np.arange(2_000)
     for table in plan.tables:
         for form in (table.typed, table.generic):
@@ -45,9 +45,11 @@ def test_fewer_rows_are_the_first_of_more_and_batches_change_nothing() -> None:
         assert sum(len(batch) for batch in more.changes[table]) == many.num_rows, "it can be read again"
 
 
+@pytest.mark.parametrize("shared", [0, 0.6])
 @pytest.mark.parametrize("rows", [1, 700, 2_500])
-def test_final_rows_are_the_last_images_of_rows_that_live(rows: int) -> None:
-    plan = plan_traffic(sample_schema("bank"), Settings(rows=rows, seed=2, deletes=0.8, transaction_size=3))
+def test_final_rows_are_the_last_images_of_rows_that_live(rows: int, shared: float) -> None:
+    settings = Settings(rows=rows, seed=2, deletes=0.8, transaction_size=3, shared_commits=shared)
+    plan = plan_traffic(sample_schema("bank"), settings)
     for table in plan.tables:
         numbers = np.arange(plan.cycle.count(table.number, rows))
         live = {}
@@ -107,3 +109,20 @@ def test_a_foreign_key_without_a_name_is_named_by_its_columns() -> None:
         generate_arrow(schema, rows=1)
     with pytest.raises(SchemaError, match=r"foreign key 'of_b' refers to test\.c"):
         generate_arrow(schema.replace("foreign", "constraint of_b foreign"), rows=1)
+
+
+def test_transactions_of_one_commit_ts_have_a_start_ts_each() -> None:
+    traffic = generate_arrow("bank", rows=3_000, seed=4, rate=1_000_000, shared_commits=0.78)
+    starts: dict[int, int] = {}
+    rows = set()
+    for table, changes in traffic.changes.items():
+        for change in pa.Table.from_batches(list(changes)).to_pylist():
+            commit_ts, start_ts = change["commit_ts"], change["start_ts"]
+            assert starts.setdefault(start_ts, commit_ts) == commit_ts > start_ts
+            key = (change["after"] or change["before"])["id"]
+            assert (table, key, commit_ts) not in rows
+            rows.add((table, key, commit_ts))
+    commits = list(starts.values())
+    together = sum(commits.count(commit_ts) > 1 for commit_ts in commits)
+    assert together / len(commits) == pytest.approx(0.78, abs=0.05)
+    assert "start_ts" not in generate_arrow("bank", rows=10).changes["bank.accounts"].first.schema.names
