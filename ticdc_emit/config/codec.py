@@ -392,7 +392,8 @@ def _refuse_force_replicate(config: CodecConfig, switches: OptionSwitches) -> No
 
 
 def _validate(config: CodecConfig, switches: OptionSwitches, *, own_registry: bool) -> None:
-    if config.enable_tidb_extension and not config.protocol.spec.extension:
+    # where only rows are sent, they have nothing of the extension
+    if config.enable_tidb_extension and (config.rows_only or not config.protocol.spec.extension):
         warn_of_option(f"enable-tidb-extension has no effect with the {config.protocol.value} protocol")
     if config.protocol.spec.registers_schemas:
         _validate_avro(config, switches, own_registry=own_registry)

@@ -105,7 +105,9 @@ CLASSIC_8_5_5 = CLASSIC_8_5_6.but("classic-8.5.5")
 CLASSIC_8_5_4 = CLASSIC_8_5_5.but(
     "classic-8.5.4",
     debezium=dict(  # T#12475
-        null_label_defaults=Defect("NULL in ENUM or SET with a DEFAULT fails", "8.5.1 to 8.5.4", "classic-8.5.5")
+        null_label_defaults=Defect(
+            "a Debezium row with NULL in an ENUM or SET with a DEFAULT fails", "8.5.1 to 8.5.4", "classic-8.5.5"
+        )
     ),
 )
 CLASSIC_8_5_3 = CLASSIC_8_5_4.but(
@@ -119,7 +121,7 @@ CLASSIC_8_5_3 = CLASSIC_8_5_4.but(
 CLASSIC_8_5_2 = CLASSIC_8_5_3.but(
     "classic-8.5.2",
     debezium=dict(
-        selected_rows=Defect("a row with dropped columns crashes", "8.1.2 to 8.5.2", "classic-8.5.3")
+        selected_rows=Defect("a Debezium row with dropped columns crashes", "8.1.2 to 8.5.2", "classic-8.5.3")
     ),  # T#12210
     routing=dict(dispatcher_names="exact-case", hashed_names="given"),  # T#12132, T#12236
 )

@@ -137,7 +137,7 @@ def _load_feed(
     parameters = {**protocol_parameters(feed), **dict(spec.lossless), "partition-num": str(script.partitions)}
     of_others = {name for each in WRITTEN for name, _ in each.spec.parameters} - dict(spec.parameters).keys()
     parameters |= {name: value for name, value in script.parameters.items() if name not in of_others}
-    if spec.extension:
+    if spec.extension and protocol.value not in release.options.rows_only:
         parameters["enable-tidb-extension"] = "true"
     if spec.packs_rows:
         parameters["max-batch-size"] = "1"

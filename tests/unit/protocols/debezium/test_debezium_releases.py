@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from debezium_messages import codec_of, encoded_rows, inserted, row_messages, table_of
 
-from ticdc_emit.config import RELEASES, load_changefeed
+from ticdc_emit.config import RELEASES, ConfigWarning, load_changefeed
 from ticdc_emit.errors import ReleaseDefectError
 from ticdc_emit.protocols.debezium.encoder import field_schema, make_codec
 from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings
@@ -124,7 +125,9 @@ def test_null_stays_null_in_8_5_0_and_a_default_replaces_it_later() -> None:
 @pytest.mark.parametrize("release", ["classic-8.5.1", "classic-8.5.4"])
 def test_null_labels_fail_where_a_default_replaces_them(release: str) -> None:
     changes = [{"op": "c", "after": {"id": key, "e": "a", "s": s}} for key, s in ((1, "x"), (2, None))]
-    with pytest.raises(ReleaseDefectError, match="NULL in ENUM or SET with a DEFAULT fails") as refused:
+    with pytest.raises(
+        ReleaseDefectError, match=r"NULL in an ENUM or SET with a DEFAULT fails in TiCDC 8\.5\.1"
+    ) as refused:
         encoded_rows(LABELS, changes, **options(release))
     assert (refused.value.column, refused.value.table) == ("s", "test.t")
     assert refused.value.row["id"] == 2
@@ -183,6 +186,16 @@ def test_selected_columns_crash_up_to_8_5_2() -> None:
     encoded_rows(selected, changes, **options("classic-8.5.3"))
 
 
+def test_the_extension_has_no_effect_in_classic_releases() -> None:
+    uri = "kafka://127.0.0.1:9092/topic?protocol=debezium&enable-tidb-extension=true"
+    with pytest.warns(ConfigWarning, match="enable-tidb-extension has no effect with the debezium protocol"):
+        load_changefeed(uri, release="classic-8.5.7")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_changefeed(uri, release="classic")
+
+
+@pytest.mark.filterwarnings("ignore:enable-tidb-extension has no effect")
 def test_classic_releases_send_rows_only() -> None:
     uri = "kafka://127.0.0.1:9092/topic?protocol=debezium&enable-tidb-extension=true"
     event = DdlEvent(LABELS, "create table", "test", "t", table_of(LABELS))
