@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from functools import partial
 from itertools import groupby, pairwise
@@ -17,21 +17,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ticdc_emit.config.protocols import WRITTEN
-from ticdc_emit.config.releases import CLASSIC, MASTER, NEXT, RELEASES, Release
+from ticdc_emit.config.releases import CLASSIC, LINEAGES, RELEASES, Release
 from ticdc_emit.config.switches import Defect
 
 _Text = TypeVar("_Text")
 
 PAGE = Path(__file__).parents[1] / "docs" / "releases.md"
 RECORDS = [each.name for each in fields(Release) if each.name != "name"]
-LINEAGES = {
-    lineage.name: [each for name, each in RELEASES.items() if name.startswith(f"{lineage.name}-")] + newest
-    for lineage, newest in ((CLASSIC, [CLASSIC]), (NEXT, [NEXT, MASTER]))
-}
-"""The releases of each lineage, the oldest first, lines one after the other."""
 
 
-def spans(releases: list[Release], text: Callable[[Release], _Text]) -> Iterator[tuple[_Text, str]]:
+def spans(releases: Iterable[Release], text: Callable[[Release], _Text]) -> Iterator[tuple[_Text, str]]:
     """Yield the texts in order, each with the releases that have it: ``8.5.0 to 8.5.3``."""
     for shown, group in groupby(releases, key=text):
         names = [each.name.partition("-")[2] or each.name for each in group]

@@ -7,8 +7,8 @@ from dataclasses import fields
 
 import pytest
 
-from tests.release_page import LINEAGES, RECORDS, spans
-from ticdc_emit.config.releases import CLASSIC, NEXT, RELEASES, Release
+from tests.release_page import RECORDS, spans
+from ticdc_emit.config.releases import CLASSIC, LINEAGES, NEXT, RELEASES, Release
 from ticdc_emit.config.switches import Defect
 from ticdc_emit.errors import ReleaseDefectError, RowError
 
