@@ -20,7 +20,6 @@ from ticdc_emit.protocols.consumer_tables import Carrier
 from ticdc_emit.protocols.events import DdlEvent, RowEvent, WatermarkEvent
 from ticdc_emit.protocols.registered_avro import split_header
 from ticdc_emit.protocols.simple.values import SimpleTimestamp
-from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.traffic.scenarios import Scenario
@@ -43,8 +42,7 @@ class NaiveConsumer:
         self.scenario = scenario
         self.zone = scenario.config.time_zone
         self.reader = self.make_reader()
-        self.catalog = scenario.history.catalog()
-        TableRoutes.of(scenario.config).rename(self.catalog)
+        self.catalog = scenario.history.catalog(config=scenario.config)
         self.rows: dict[tuple[str, str], list[Row]] = {(info.schema, info.name): [] for info in self.catalog.tables()}
         self.statements: set[tuple[int | None, str]] = set()
 

@@ -124,7 +124,7 @@ class RoundTrip:
             figures.update(examples=1, rows=len(self.history.rows), ddl=len(self.history.ddl), messages=len(sent))
         consumer = ReferenceConsumer(
             config,
-            self.history.catalog(),
+            self.history.catalog(config=config),
             # all topics: with a number, a statement in one that is met early is applied before a RENAME in another
             partitions={message.topic: config.kafka.partition_num or 1 for message in sent},
             schemas=schemas,

@@ -22,7 +22,6 @@ from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, Redelivery, Row, RowKey, TableName
 from ticdc_emit.protocols.events import DdlEvent, DecodeError, Event, RowEvent, WatermarkEvent, as_decode_error
 from ticdc_emit.protocols.registered_avro import SchemaSource
-from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.tso import LOGICAL_BITS
 
@@ -30,13 +29,13 @@ from ticdc_emit.tso import LOGICAL_BITS
 class ReferenceConsumer:
     """Folds messages into tables.
 
-    ``config``: the changefeed that sends, or its sink URI. ``catalog``: the source's tables before the first message,
-    as a :class:`Catalog` (it is copied) or DDL text; DDL messages change it. With table routing, its tables get
-    the names that messages show. Simple needs no catalog, because its messages show the tables.
-    ``partitions``: the partition count of each topic by name, or one for every topic. With a mapping, rows wait for all
-    its partitions from the beginning. ``schemas``: Avro schema texts by id; default: the changefeed's registry.
-    ``claims``: a function that returns the object of a message's ``claimCheckLocation``; default: the changefeed's
-    storage. ``lookup``: a function that returns the whole row, in canonical text, of an event with the handle key only.
+    ``config``: the changefeed that sends, or its sink URI. ``catalog``: the tables of the consumer's database before
+    the first message, as a :class:`Catalog` (it is copied) or DDL text; DDL messages change it. Simple needs none,
+    because its messages show the tables. ``partitions``: the partition count of each topic by name, or one for every
+    topic. With a mapping, rows wait for all its partitions from the beginning. ``schemas``: Avro schema texts by id;
+    default: the changefeed's registry. ``claims``: a function that returns the object of a message's
+    ``claimCheckLocation``; default: the changefeed's storage. ``lookup``: a function that returns the whole row, in
+    canonical text, of an event with the handle key only.
 
     ``duplicates``: the number of repeated rows, DDL and watermarks. ``skipped``: the number of tombstones, and of rows
     of tables or columns that no DDL has shown. ``watermarks``: the highest of each (topic, partition), a TSO.
@@ -55,7 +54,6 @@ class ReferenceConsumer:
         config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
         zone = config.time_zone
         own_catalog = catalog_from_sql(catalog, time_zone=zone) if isinstance(catalog, str) else copy.deepcopy(catalog)
-        TableRoutes.of(config).rename(own_catalog)
         store = ClaimStore.of(config.codec.large_message_handle)
         if claims is None and store is not None:
             claims = store.get

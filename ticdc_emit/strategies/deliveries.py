@@ -50,7 +50,7 @@ class Delivery:
 
     def consumer(self) -> ReferenceConsumer:
         """Return a reference consumer for this changefeed."""
-        catalog = self.history.catalog()
+        catalog = self.history.catalog(config=self.config)
         return ReferenceConsumer(self.config, catalog, partitions=self.partitions, schemas=self.schemas)
 
 

@@ -98,9 +98,15 @@ class History:
         statements = [("", "ddl", query) for _, query in self.ddl[:_MOST_SHOWN]]
         return facts_html(f"History of {counted(len(self.rows), 'row')}", [*facts, *statements], ("table", "op", ""))
 
-    def catalog(self) -> Catalog:
-        """Return the tables before the first row and statement; :class:`~ticdc_emit.errors.DdlError` for bad SQL."""
-        return copy.deepcopy(self._catalog)
+    def catalog(self, *, config: ChangefeedConfig | None = None) -> Catalog:
+        """Return the tables before the first row and statement; :class:`~ticdc_emit.errors.DdlError` for bad SQL.
+
+        ``config``: a changefeed with table routing, for the names that its messages show.
+        """
+        catalog = copy.deepcopy(self._catalog)
+        if config is not None:
+            TableRoutes.of(config).rename(catalog)
+        return catalog
 
     @cached_property
     def _catalog(self) -> Catalog:
@@ -110,9 +116,9 @@ class History:
         """Return the tables after the last row and statement, by (schema, table): rows by handle key.
 
         ``protocol``: give ENUM, SET and binary values as the messages of this protocol show them (docs/consumer.md), in
-        text; ``None``: as canonical text. ``config``: a changefeed that routes tables to other names, which the tables
-        then have. Raises :class:`~ticdc_emit.errors.HistoryError` for a change that does not
-        fit the rows before it (``begins_empty``) and :class:`~ticdc_emit.errors.ConfigError` for an unknown protocol.
+        text; ``None``: as canonical text. ``config``: a changefeed with table routing, for the names that its messages
+        show. Raises :class:`~ticdc_emit.errors.HistoryError` for a change that does not fit the rows before it
+        (``begins_empty``) and :class:`~ticdc_emit.errors.ConfigError` for an unknown protocol.
         Raises :class:`~ticdc_emit.errors.SchemaError` if the history does not determine a statement's effect on rows
         (DEFAULT CURRENT_TIMESTAMP for existing rows, DROP PARTITION, another kind of type).
         """
@@ -120,8 +126,8 @@ class History:
         tables = fold.follow(self._checked_rows(), self.ddl)
         if protocol is not None:
             tables = shown_tables(tables, fold.catalog, protocol)
-        target = (lambda *name: name) if config is None else TableRoutes.of(config).target
-        return {target(*name): rows for name, rows in tables.items()}
+        routes = TableRoutes() if config is None else TableRoutes.of(config)
+        return {routes.target(*name): rows for name, rows in tables.items()}
 
     def _checked_rows(self) -> list[Mapping[str, Any]]:
         """Return the rows with their values in canonical text."""

@@ -84,7 +84,7 @@ def test_messages_and_consumers_know_targets(kind: str, release: str) -> None:
     assert not any("src" in schema for schema in schemas.values())
     assert verify(sent, config, schemas=schemas or None, partitions=2) == []
     topics = {message.topic: 2 for message in sent}
-    consumer = ReferenceConsumer(config, history.catalog(), partitions=topics, schemas=schemas)
+    consumer = ReferenceConsumer(config, history.catalog(config=config), partitions=topics, schemas=schemas)
     consumer.take_all(sent)
     consumer.finish()
     expected = history.tables(config=config)

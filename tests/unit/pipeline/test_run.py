@@ -289,9 +289,9 @@ def test_what_a_batch_does_does_not_grow_with_the_ddl_before_it(
 
     monkeypatch.setattr(Catalog, "apply", apply)
 
-    def checked(codec: Any, info: Any, selectors: Any) -> Any:
+    def checked(codec: Any, info: Any, *rules: Any) -> Any:
         versions.append(info)
-        return usual_checked(codec, info, selectors)
+        return usual_checked(codec, info, *rules)
 
     monkeypatch.setattr(plan, "_checked", checked)
     running = feed(store, tmp_path)

@@ -142,7 +142,7 @@ class Scenario:
 
     @property
     def schema(self) -> str:
-        """SQL of the tables before the first message."""
+        """SQL of the source's tables before the first message."""
         return self.history.schema
 
     def check(self, tables: GivenTables) -> list[Difference]:
@@ -156,13 +156,17 @@ class Scenario:
     def consumer(self) -> ReferenceConsumer:
         """Return a reference consumer for this changefeed."""
         return ReferenceConsumer(
-            self.config, self.history.catalog(), partitions=self.partitions, schemas=self.schemas, lookup=self.lookup
+            self.config,
+            self.history.catalog(config=self.config),
+            partitions=self.partitions,
+            schemas=self.schemas,
+            lookup=self.lookup,
         )
 
     def lookup(self, event: RowEvent) -> Row:
         """Return the row of an event that has only its handle key, as the source has it after the last message."""
         name = event.schema, event.table
-        info = self.history.catalog().table(*name)
+        info = self.history.catalog(config=self.config).table(*name)
         image = event.after if event.after is not None else event.before
         texts = reader_for(self.config, schemas=self.schemas).image(event, image, info) or {}
         return self.expected[name][tuple(texts[column] for column in self.keys[name])]
