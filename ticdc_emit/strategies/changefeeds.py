@@ -172,9 +172,9 @@ def _draw_protocol_options(
         options.sink["send-bootstrap-to-all-partition"] = draw(st.booleans())
         options.sink["send-bootstrap-in-msg-count"] = draw(st.integers(1, 10_000))
         options.sink["send-bootstrap-interval-in-sec"] = draw(st.integers(1, 120))
-    old_values = spec.old_value_table is not None and f"{spec.old_value_table}.output-old-value" not in unknown
-    if old_values and draw(st.booleans()):
-        options.sink[spec.old_value_table] = {"output-old-value": draw(st.booleans())}
+    table = spec.old_value_table
+    if table is not None and f"{table}.output-old-value" not in unknown and draw(st.booleans()):
+        options.sink[table] = {"output-old-value": draw(st.booleans())}
     if spec.packs_rows and (rows := draw(st.sampled_from(_ROWS_PER_MESSAGE))) is not None:
         options.uri["max-batch-size"] = rows
     if spec.handle_key_deletes and "force-replicate" not in options.top and _HANDLE_KEY_DELETES not in unknown:
