@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticdc_emit.config.binding import declare, read_options
-from ticdc_emit.config.document import Section, refused
+from ticdc_emit.config.document import Section, refused, warn_of_option
 from ticdc_emit.config.switches import FilterSwitches
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.sql.actions import ACTIONS
 
@@ -62,11 +63,27 @@ def read_filter(root: Section, switches: FilterSwitches) -> FilterConfig:
     table = root.table("filter")
     if table is None:
         return FilterConfig()
+    rules = table.texts("rules") or ()
+    _check_mysql_rules(table, rules)
     return FilterConfig(
-        rules=table.texts("rules") or (),
+        rules=rules,
         ignore_txn_start_ts=table.integers("ignore-txn-start-ts") or (),
         event_filters=tuple(_read_event_filter(entry, switches) for entry in table.tables("event-filters")),
     )
+
+
+def _check_mysql_rules(table: Section, rules: tuple[str, ...]) -> None:
+    """Read the rules that 7.1 and 7.5 also take, in MySQL's form, where there are no others."""
+    given = [name for name in ("do-dbs", "ignore-dbs") if table.texts(name)]
+    given += [name for name in ("do-tables", "ignore-tables") if table.tables(name)]
+    if given and rules:
+        warn_of_option(f"{', '.join(given)} have no effect beside filter.rules")
+    elif given:
+        raise ConfigError(
+            f"{given[0]} is not read by this version",
+            remedy="Write it as filter.rules",
+            option=f"filter.{given[0]}",
+        )
 
 
 def _read_event_filter(entry: Section, switches: FilterSwitches) -> EventFilter:

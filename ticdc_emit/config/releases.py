@@ -90,6 +90,10 @@ class Release:
         return meant[0]
 
 
+_MYSQL_RULES = frozenset({"filter.do-dbs", "filter.do-tables", "filter.ignore-dbs", "filter.ignore-tables"})
+_OLD_OPTIONS = _MYSQL_RULES | {"enable-old-value"}
+"""Options that no newer release knows."""
+
 CLASSIC = Release("classic")
 
 CLASSIC_8_5_7 = CLASSIC.but(
@@ -170,7 +174,7 @@ CLASSIC_8_1_2 = CLASSIC_8_5_0.but(
 CLASSIC_7_5_7 = CLASSIC_8_1_2.but(
     "classic-7.5.7",
     options=dict(
-        unknown=CLASSIC_8_1_2.options.unknown | {"debezium-disable-schema", "debezium.output-old-value"},
+        unknown=CLASSIC_8_1_2.options.unknown - _MYSQL_RULES | {"debezium-disable-schema", "debezium.output-old-value"},
         unknown_protocols=CLASSIC.options.unknown_protocols | {"debezium"},
     ),
     avro=dict(null_default="null-first", null_text_default=None),  # T#12006
@@ -190,7 +194,7 @@ CLASSIC_7_5_7 = CLASSIC_8_1_2.but(
 CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
     "classic-7.1.6",
     options=dict(
-        unknown=CLASSIC_7_5_7.options.unknown - {"enable-old-value"}
+        unknown=CLASSIC_7_5_7.options.unknown - _OLD_OPTIONS
         | {
             "claim-check-storage-uri",
             "delete-only-output-handle-key-columns",
@@ -235,7 +239,7 @@ _MASTER_OPTIONS = frozenset(
 NEXT = CLASSIC.but(
     "next",
     options=dict(
-        unknown=_MASTER_OPTIONS | {"enable-old-value"},
+        unknown=_MASTER_OPTIONS | _OLD_OPTIONS,
         unknown_protocols=frozenset({"canal", "maxwell", "craft", "csv"}),
         other_large_message_options="refused",
         forced_large_messages="accepted",

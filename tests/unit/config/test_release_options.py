@@ -112,12 +112,29 @@ def test_what_classic_does_not_know_is_read_by_master() -> None:
         load(uri, changefeed, "master")
     rule |= {"target-schema": "{schema}", "target-table": "{table}"}
     changefeed["enable-old-value"] = True
+    changefeed["filter"] |= MYSQL_RULES
     (text,) = warned_of(uri, changefeed, "classic")
     names, known = ignored(text)
     assert {name.rpartition(".")[2] for name in names} == {name.rpartition(".")[2] for name in CLASSIC.options.unknown}
     assert known["sink.dispatchers[0].target-schema"] == "next-8.5.7, next to master"
     assert known["output-row-key"] == "next-8.5.4-release.1 to master"
     assert known["enable-old-value"] == "classic-7.1.6"
+    assert known["filter.do-dbs"] == "classic-7.1.6 to classic-7.5.7"
+
+
+MYSQL_RULES: dict[str, Any] = {"do-dbs": ["a"], "do-tables": [{"db-name": "a", "tbl-name": "b"}]}
+MYSQL_RULES |= {"ignore-dbs": ["c"], "ignore-tables": [{"db-name": "a", "tbl-name": "d"}]}
+
+
+@pytest.mark.parametrize("release", ["classic-7.1.6", "classic-7.5.7"])
+def test_rules_in_the_form_of_mysql(release: str) -> None:
+    for name, rules in MYSQL_RULES.items():
+        assert refusal("canal-json", {"filter": {name: rules}}, release) == f"{name} is not read by this version"
+    assert (
+        "no effect beside filter.rules"
+        in warned_of("canal-json", {"filter": {"rules": ["a.b"], **MYSQL_RULES}}, release)[0]
+    )
+    assert len(warned_of("canal-json", {"filter": MYSQL_RULES}, "classic-8.1.2")) == 1
 
 
 def warned_of(uri: str, changefeed: Any, release: str) -> list[str]:
