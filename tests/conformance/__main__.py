@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +17,7 @@ from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, result_console
 from ticdc_emit.cli.options import PROTOCOLS, AsJson, Command, examples
-from ticdc_emit.errors import TicdcEmitError, TicdcEmitWarning
+from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.hints import counted
 
 from .report import Report, Tally
@@ -60,19 +58,15 @@ def conformance(
         Path | None, typer.Option(metavar="FILE", help="Write every produced message as JSON Lines.", dir_okay=False)
     ] = None,
     show: Annotated[int, typer.Option(help="How many mismatches to print.", min=0)] = 5,
+    jobs: Annotated[int, typer.Option(help="How many processes run the files.", min=1)] = 1,
 ) -> None:
     """Run golden vectors and compare byte for byte. Exit 1 on any mismatch."""
-    # vectors contain configurations that the library warns about; here the warnings are expected
-    with ExitStack() as stack:
-        stack.enter_context(_only_errors("ticdc_emit"))
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore", TicdcEmitWarning)
-        stream = stack.enter_context(dump.open("w", encoding="utf-8")) if dump else None
+    with dump.open("w", encoding="utf-8") if dump else nullcontext() as stream:
         stderr = Console(stderr=True)
         shown = partial(
             track, description="conformance", console=stderr, transient=True, disable=not stderr.is_terminal
         )
-        report = run_conformance(paths, protocol=protocol, release=release, dump=stream, progress=shown)
+        report = run_conformance(paths, protocol=protocol, release=release, dump=stream, progress=shown, jobs=jobs)
     if as_json:
         print_json(report.summary())
     else:
@@ -82,17 +76,6 @@ def conformance(
         _print_mismatches(console, report, show)
         _print_verdict(console, report)
     raise typer.Exit(0 if report.ok else 1)
-
-
-@contextmanager
-def _only_errors(name: str) -> Iterator[None]:
-    logger = logging.getLogger(name)
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 def _sum(tallies: dict[str, Tally]) -> Tally:

@@ -35,6 +35,10 @@ class Tally:
         self.matched += matched
         self.total += 1
 
+    def add(self, other: Tally) -> None:
+        self.matched += other.matched
+        self.total += other.total
+
     def as_dict(self) -> dict[str, int]:
         return {"matched": self.matched, "total": self.total}
 
@@ -109,6 +113,17 @@ class Report:
         for (protocol, variant), tally in sorted(self.variants.items()):
             grouped.setdefault(protocol, {})[variant] = tally
         return grouped
+
+    def add(self, other: Report) -> None:
+        """Count what another report counts, too."""
+        self.files += other.files
+        for name in ("catalog", "registrations", "routes", "verdicts", "texts"):
+            getattr(self, name).add(getattr(other, name))
+        for place, tally in other.variants.items():
+            self.variants.setdefault(place, Tally()).add(tally)
+        for what, left in other.left_out.items():
+            self.leave_out(what, variants=left.variants, events=left.events)
+        self.mismatches += other.mismatches
 
     def check(self, protocol: str, variant: str, mismatch: Mismatch | None) -> None:
         """Count one check."""

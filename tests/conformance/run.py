@@ -6,15 +6,22 @@ crashes is a mismatch of the event, variant or case that it belongs to, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Sequence as Many
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from io import StringIO
 from itertools import zip_longest
+from multiprocessing import get_context
 from pathlib import Path
 from typing import IO, Any
 
 from ticdc_emit.config import CLASSIC, NEXT, Protocol, Release
 from ticdc_emit.config.protocols import parse_protocol_name
-from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.errors import TicdcEmitError, TicdcEmitWarning
 from ticdc_emit.pipeline.ddl import restore_ddl
 from ticdc_emit.registry.base import SchemaPost
 
@@ -30,7 +37,7 @@ from .compare import (
 from .history import CaseHistory
 from .produce import CaseChanges, RouteDispatcher, VariantEncoder, load_variant, refusal
 from .report import Dump, Mismatch, Report
-from .sequences import Sequence, is_sequence, read_sequence, run_sequence
+from .sequences import is_sequence, read_sequence, run_sequence
 from .vectors import (
     DML_KINDS,
     Case,
@@ -63,32 +70,58 @@ def run_conformance(
     release: str | Release | None = None,
     dump: IO[str] | None = None,
     progress: Callable[[list[Path]], Iterable[Path]] = iter,
+    jobs: int = 1,
 ) -> Report:
     """Run all vectors under ``paths``.
 
     ``protocol``: only variants of this one. ``release``: the lineage of the files (see :func:`read_case`). ``dump``: a
-    text stream for the messages. ``progress``: shows how many of the files are done, and yields them. Raises
-    :class:`VectorError` for a path without vectors, :class:`ConfigError` for a protocol that is not written and for a
-    release that is none.
+    text stream for the messages. ``progress``: shows how many of the files are done, and yields them. ``jobs``: the
+    number of processes. Raises :class:`VectorError` for a path without vectors, :class:`ConfigError` for a protocol
+    that is not written and for a release that is none.
     """
     lineage = None if release is None else Release.parse(release)
     only = None if protocol is None else parse_protocol_name(protocol)
     files = find_vectors(Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
-    report = Report(files=len(files))
-    run = _Run(report, only, None if dump is None else Dump(dump))
-    for file in progress(files):
+    check = partial(_checked, only, lineage, dump is not None)
+    report = Report()
+    with ExitStack() as stack:
+        results: Iterable[tuple[Report, str]] = map(check, files)
+        if jobs > 1:
+            pool = stack.enter_context(ProcessPoolExecutor(jobs, get_context("spawn")))
+            results = pool.map(check, files)
+        for _, (part, lines) in zip(progress(files), results, strict=True):
+            report.add(part)
+            if dump is not None:
+                dump.write(lines)
+    return report
+
+
+def _checked(
+    only: tuple[Protocol, str | None] | None, release: Release | None, dumps: bool, file: Path
+) -> tuple[Report, str]:
+    """Run one file; return its report and the lines of its dump."""
+    report, stream = Report(files=1), StringIO()
+    run = _Run(report, only, Dump(stream) if dumps else None)
+    with _only_errors("ticdc_emit"):
         try:
-            if holds_texts(file):
-                run.texts(file, lineage)
-                continue
-            document = read_document(file)
-            if is_sequence(document):
-                run.sequence(read_sequence(file, lineage))
-            else:
-                run.case(read_case(file, lineage))
+            run.file(file, release)
         except Exception as fault:  # nothing that a file holds may end the run
             report.mismatches.append(Mismatch(vector_name(file), "", "", None, "", _text(fault)))
-    return report
+    return report, stream.getvalue()
+
+
+@contextmanager
+def _only_errors(name: str) -> Iterator[None]:
+    """Silence warnings: vectors contain configurations that the library warns about."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TicdcEmitWarning)
+            yield
+    finally:
+        logger.setLevel(before)
 
 
 def _text(fault: Exception) -> str:
@@ -101,12 +134,17 @@ class _Run:
         self._only = only
         self._dump = dump
 
-    def texts(self, file: Path, release: Release | None) -> None:
-        """Run a file of DDL texts, which belong to no protocol."""
-        if self._only is None:
-            check_texts(file, release, self._report, self._dump)
+    def file(self, file: Path, release: Release | None) -> None:
+        """Run a file of DDL texts, which belong to no protocol, a sequence, or a case."""
+        if holds_texts(file):
+            if self._only is None:
+                check_texts(file, release, self._report, self._dump)
+        elif is_sequence(read_document(file)):
+            run_sequence(read_sequence(file, release), self._report, self._dump, self._asked)
+        else:
+            self._case(read_case(file, release))
 
-    def case(self, case: Case) -> None:
+    def _case(self, case: Case) -> None:
         history = CaseHistory(case)
         for index in history.ddl:
             difference = history.differences.get(index)
@@ -122,9 +160,6 @@ class _Run:
             self._variant(changes, variant, _UNKNOWN if protocol is None else protocol.value)
         for route in filter(self._asked, case.routes):
             self._route(changes, route)
-
-    def sequence(self, sequence: Sequence) -> None:
-        run_sequence(sequence, self._report, self._dump, self._asked)
 
     def _asked(self, sink: SinkConfig) -> bool:
         if self._only is None:

@@ -87,6 +87,16 @@ def test_every_ddl_text_matches_in_both_releases() -> None:
     }
 
 
+def test_several_processes_give_the_same_report_and_dump() -> None:
+    files = [vector_path(name) for name in ("rename_tables", "registry_refuses", "watermarks")]
+    alone, together = io.StringIO(), io.StringIO()
+    one = run_conformance(files, protocol="avro", dump=alone)
+    assert run_conformance(files, protocol="avro", dump=together, jobs=2) == one
+    assert together.getvalue() == alone.getvalue()
+    assert one.files == 3
+    assert one.left_out
+
+
 def test_a_ddl_text_that_differs_is_shown(tmp_path: Path) -> None:
     file = tmp_path / "texts.jsonl"
     wrong = {"query": "drop table t", "restored": "DROP TABLE t"}
