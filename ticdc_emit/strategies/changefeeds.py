@@ -150,7 +150,8 @@ def _changefeeds(
         dispatcher["topic"] = topic
     options.sink["dispatchers"] = [dispatcher]
     unknown = release.options.unknown
-    _draw_protocol_options(draw, options, protocol.spec, unknown)
+    without_effect = {"enable-tidb-extension"} if protocol.value in release.options.rows_only else frozenset()
+    _draw_protocol_options(draw, options, protocol.spec, unknown | without_effect)
     if compression and protocol.spec.large_messages is not Availability.NEVER and _COMPRESSION not in unknown:
         _draw_compression(draw, options)
     top = options.top | {"sink": options.sink}

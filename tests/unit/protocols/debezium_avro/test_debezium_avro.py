@@ -143,7 +143,7 @@ def test_configuration() -> None:
     uri = "memory://topic/?protocol=debezium-avro"
     with pytest.raises(ConfigError, match="unknown 'debezium-avro' message protocol") as refused:
         load_changefeed(uri, schema_registry="http://r")
-    assert refused.value.remedy == "Only the release next has it: set release=next"
+    assert refused.value.remedy == "Only some releases have it (next-26.3.3 to master): set release=next"
     with pytest.raises(ConfigError, match="Debezium Avro protocol requires parameter"):
         load_changefeed(uri, release="next")
 
