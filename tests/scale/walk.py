@@ -59,7 +59,7 @@ def walk(protocol: str) -> Walk:
         feed = Changefeed(config, MemorySink("walk"), _SCHEMA)
         feed.run(_batch(_TS), 0, final=False)
         found, batch = Walk(Counter(), Counter()), _batch(_TS + 10)
-        before, importing = sys.getrelease(), 0
+        before, importing = sys.getprofile(), 0
 
         def seen(frame: FrameType, event: str, argument: Any) -> None:
             nonlocal importing
@@ -74,11 +74,11 @@ def walk(protocol: str) -> Walk:
                 if caller is not None and caller.f_globals["__name__"] != module:
                     found.steps[caller.f_globals["__name__"], module] += 1
 
-        sys.setrelease(seen)
+        sys.setprofile(seen)
         try:
             feed.run(batch, 1, final=False)
         finally:
-            sys.setrelease(before)
+            sys.setprofile(before)
     return found
 
 
