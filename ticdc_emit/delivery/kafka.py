@@ -353,10 +353,10 @@ class KafkaAdmin:
             return limit
         resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
         limits: dict[str, int] = {}
-        for resource, future in self._client.describe_configs(resources, request_timeout=self._timeout).items():
-            entry = self._ask(future.result).get("max.message.bytes")
+        for name, entries in self._ask(self._configs, resources).items():
+            entry = entries.get("max.message.bytes")
             if entry is not None and entry.value is not None:
-                limits[resource.name] = int(entry.value)
+                limits[name] = int(entry.value)
         if self._sink.limited_by_topics:
             return min(limits.get(resource.name, limit) for resource in resources)
         for topic, size in limits.items():
@@ -364,6 +364,22 @@ class KafkaAdmin:
                 limit = size - _TOPIC_OVERHEAD_BYTES
                 self._log_lowered(limit, topic)
         return limit
+
+    def _configs(self, resources: list[Any]) -> dict[str, Any]:
+        """Return the settings of topics. The broker that answers may not know a topic yet that another one has just
+        created; it is asked again.
+        """
+        from confluent_kafka import KafkaError, KafkaException
+
+        deadline = time.monotonic() + self._timeout
+        while True:
+            futures = self._client.describe_configs(resources, request_timeout=self._timeout)
+            try:
+                return {resource.name: future.result() for resource, future in futures.items()}
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.05)
 
     def _makes_topics_itself(self, metadata: ClusterMetadata) -> bool:
         """Return whether the broker makes topics when it is asked for them, and cannot be asked for anything else.
