@@ -56,7 +56,9 @@ __all__ = [
 ]
 
 
-_LONGEST_MESSAGE, _LONGEST_TEXT, _LONGEST_VALUE = 2000, 300, 60
+_LONGEST_MESSAGE = 2000
+_LONGEST_TEXT = 300
+_LONGEST_VALUE = 60
 
 
 class TicdcEmitError(Exception):

@@ -4,7 +4,7 @@ Sphinx roles (``:class:`~a.b.C```) become links; a name without a page stays a n
 argument after the other (````rows``: how many. ``seed``: ...``) becomes a list.
 
 What a package exports is shown as such where a module has the same name: ``strategies.columns`` is the function. A
-private constant that is a default is shown by its value.
+private constant that is a default is shown by its value, and an option (``declare``) by its default.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ class Docstrings(griffe.Extension):
             part.docstring.value = _ROLE.sub(lambda role: _link(part, *role.groups()), text)
         if isinstance(part, griffe.Function):
             _tell_defaults(part)
+        if isinstance(part, griffe.Attribute):
+            part.value = _default(part.value)
         for member in part.members.values():
             if isinstance(member, griffe.Object):
                 self._rewrite(member)
@@ -65,8 +67,15 @@ def _redirect(package: griffe.Module, exported: dict[str, griffe.Object]) -> Non
             member.target = exported.get(member.final_target.path, member.final_target)
 
 
+def _default(value: Any) -> Any:
+    """Return the default of an option: the first argument of ``declare``."""
+    is_option = isinstance(value, griffe.ExprCall) and str(value.function) in ("declare", "_declare_timeout")
+    return value.arguments[0] if is_option else value
+
+
 def _tell_defaults(function: griffe.Function) -> None:
     for parameter in function.parameters:
+        parameter.default = _default(parameter.default)
         constant = function.module.members.get(str(parameter.default))
         if str(parameter.default).startswith("_") and isinstance(constant, griffe.Attribute) and constant.value:
             parameter.default = constant.value
