@@ -114,19 +114,18 @@ def checksums_of(changes: Changes) -> Checksums:
     computed = {"current": _crc(changes.after, changes), "previous": _crc(changes.before, changes)}
     corrupted = _corrupted(changes)
     given = changes.given_checksum
-    version = _versions(changes)
     if corrupted.any():
         for name, numbers in computed.items():
             if name in given:
                 taken = np.asarray(given[name].fill_null(0)).astype(np.uint32)
                 computed[name] = np.where(corrupted, taken, numbers)
     current, previous = computed["current"], computed["previous"]
-    present = ((current | previous) != 0) & _known(version, changes)
+    present = ((current | previous) != 0) & _known(changes)
     halves = changes.attributes.get(SPLIT)
     if halves is not None:  # TiCDC's halves share one record, in which each clears the other's number
         whole = ~np.asarray(halves.to_numpy(zero_copy_only=False), np.bool_)
         current, previous = current * whole, previous * whole
-    return Checksums(current, previous, corrupted, version, present)
+    return Checksums(current, previous, corrupted, _versions(changes), present)
 
 
 def check_given(changes: Changes, *, refuse_corrupted: bool) -> None:
@@ -150,7 +149,7 @@ def check_given(changes: Changes, *, refuse_corrupted: bool) -> None:
             ),
         )
     images = {"current": changes.after, "previous": changes.before}
-    compared = ~corrupted & _known(_versions(changes), changes)
+    compared = ~corrupted & _known(changes)
     for name in given.keys() & images.keys():
         stated = np.asarray(given[name].is_valid()) & compared
         if images[name] is None or not stated.any():
@@ -178,7 +177,7 @@ def _corrupted(changes: Changes) -> Mask:
     if marks is None:
         return np.zeros(len(changes), np.bool_)
     marked = np.asarray(marks.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
-    return marked & _known(_versions(changes), changes)
+    return marked & _known(changes)
 
 
 def _versions(changes: Changes) -> npt.NDArray[np.int32]:
@@ -189,9 +188,9 @@ def _versions(changes: Changes) -> npt.NDArray[np.int32]:
     return np.asarray(given.fill_null(version)).astype(np.int32)
 
 
-def _known(versions: npt.NDArray[np.int32], changes: Changes) -> Mask:
-    """Return which rows have a checksum that the release knows."""
-    return versions == FIRST_VERSION if _knows_first_only(changes) else np.ones(len(versions), np.bool_)
+def _known(changes: Changes) -> Mask | np.bool_:
+    """Return which rows have a checksum that the release knows: most releases know all."""
+    return _versions(changes) == FIRST_VERSION if _knows_first_only(changes) else np.True_
 
 
 def _knows_first_only(changes: Changes) -> bool:
