@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from ticdc_emit.errors import DdlError, SchemaError, shown
-from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.model import NOW, Column, TableInfo
 from ticdc_emit.sql.charsets import collation_key, python_codec
 from ticdc_emit.sql.nodes.base import STORED, Node, every_node
 from ticdc_emit.sql.nodes.expressions import ColumnName, DefaultExpression, Literal
@@ -371,9 +371,6 @@ _LAST_TIMESTAMP = dt.datetime(2038, 1, 19, 3, 14, 7, 999999)
 _MAX_YEAR, _MIN_YEAR = 2155, 1901
 _YEAR = re.compile(r"\s*[+-]?0*\d{1,4}\s*", re.ASCII)
 _LABEL_NUMBER = re.compile(r"0|[1-9]\d{0,9}|0[xX][\da-fA-F]{1,9}|0[bB][01]{1,32}|0[oO][0-7]{1,11}", re.ASCII)
-
-
-NOW = "CURRENT_TIMESTAMP"
 
 
 def stored_default(default: Literal | DefaultExpression, column: Column, zone: dt.tzinfo) -> str | bytes | None:

@@ -31,6 +31,8 @@ from ticdc_emit.sql.types import (
 # compared as numbers: an IntFlag makes a new flag of every "&"
 _NOT_NULL, _UNSIGNED = int(ColumnFlag.NOT_NULL), int(ColumnFlag.UNSIGNED)
 _MOST_NAMED = 8
+NOW = "CURRENT_TIMESTAMP"
+"""The stored default of a column that takes the time of the change."""
 NO_LIMIT = -1
 """The maximum length of a text column that has none."""
 

@@ -32,7 +32,7 @@ from ticdc_emit.columnar.values import plain_text, text_content
 from ticdc_emit.config.switches import DebeziumSwitches
 from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings, is_numeric_text
 from ticdc_emit.schema.defaults import normalise_duration, parse_moment
-from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.model import NOW, Column
 from ticdc_emit.sql.types import (
     DATE_TYPES,
     INTEGER_TYPES,
@@ -75,7 +75,6 @@ def _filled(column: Column, numbers: pa.Array) -> pa.Array:
     return numbers if column.nullable else numbers.fill_null(0)
 
 
-NOW = "CURRENT_TIMESTAMP"
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TURN, _CENTURY = 70, 100  # a YEAR below 70 is of 2000, one below 100 of 1900
