@@ -15,6 +15,7 @@ FLOORS = (
     ("java", "pictures", "regexp", "temporary", "tso"),
     ("sql",),
     ("schema",),
+    ("source_schemas",),
     ("config",),
     ("delivery",),
     ("columnar",),

@@ -1,0 +1,295 @@
+"""A table of another system as TiDB's ``CREATE TABLE``: its columns, its key, and what the translation assumed.
+
+In: columns whose types are TiDB's type texts (``spark_types``, ``arrow_types`` and ``dialects`` choose them), and the
+columns of the key. Out: a :class:`SourceTable` that TiDB accepts, its statement, and a sentence for each choice that
+the source did not make. Rule source: pingcap/tidb ``pkg/ddl/index.go`` (``getIndexColumnLength``, 3072 bytes of a key),
+``pkg/meta/model/table.go`` (comments), and what :mod:`ticdc_emit.schema` refuses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, NoReturn
+
+from ticdc_emit.errors import DdlError, MissingColumnError, SchemaError
+from ticdc_emit.hints import did_you_mean, names
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.columns import build_type
+from ticdc_emit.sql.charsets import max_bytes_per_char
+from ticdc_emit.sql.nodes.statements import CreateTable
+from ticdc_emit.sql.script import parse_ddl
+from ticdc_emit.sql.types import STRING_TYPES, MySQLType
+from ticdc_emit.sql.words import quoted, to_lower
+
+LONGEST_NAME = 64
+"""Characters of the name of a database, a table or a column."""
+
+MAX_KEY_BYTES = 3072
+"""TiDB's default of ``max-index-length``: all columns of a key together, a character as its longest form."""
+
+_MAX_COLUMN_COMMENT, _MAX_TABLE_COMMENT = 1024, 2048
+_CHARSET = "utf8mb4", "utf8mb4_bin"
+_LONG_TEXT = re.compile(r"^(TINY|MEDIUM|LONG)?TEXT\b(\(\d+\))?", re.IGNORECASE)
+_LONG_BYTES = re.compile(r"^(TINY|MEDIUM|LONG)?BLOB\b(\(\d+\))?", re.IGNORECASE)
+_FIXED_BYTES = {
+    MySQLType.TINY: 1,
+    MySQLType.SHORT: 2,
+    MySQLType.INT24: 3,
+    MySQLType.LONG: 4,
+    MySQLType.LONGLONG: 8,
+    MySQLType.FLOAT: 4,
+    MySQLType.DOUBLE: 8,
+    MySQLType.YEAR: 1,
+    MySQLType.DATE: 3,
+    MySQLType.DURATION: 3,
+    MySQLType.DATETIME: 8,
+    MySQLType.TIMESTAMP: 4,
+    MySQLType.BIT: 8,
+}
+"""What a value takes in a key, in bytes."""
+
+
+class TypeChoice(NamedTuple):
+    """TiDB's type for one of another system. ``text``: as in DDL. ``assumption``: the end of a sentence about the
+    column, "" where the type holds exactly the same values.
+    """
+
+    text: str
+    assumption: str = ""
+
+
+@dataclass(frozen=True)
+class SourceColumn:
+    """A column. ``type``: TiDB's type text, such as ``DECIMAL(10,2)``. ``default``: its text in TiDB's SQL, without
+    the word; ``None`` for none. ``assumption``: as in :class:`TypeChoice`.
+    """
+
+    name: str
+    type: str
+    nullable: bool = True
+    default: str | None = None
+    comment: str = ""
+    auto_increment: bool = False
+    assumption: str = ""
+
+    def definition(self) -> str:
+        """Return the column as in CREATE TABLE and in ADD COLUMN."""
+        parts = [quoted(self.name), self.type]
+        if not self.nullable:
+            parts.append("NOT NULL")
+        if self.auto_increment:
+            parts.append("AUTO_INCREMENT")
+        elif self.default is not None:
+            parts.append(f"DEFAULT {self.default}")
+        if self.comment:
+            parts.append(f"COMMENT {string_literal(self.comment[:_MAX_COLUMN_COMMENT])}")
+        return " ".join(parts)
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """A table that TiDB accepts; make it with :meth:`of`. ``keys``: the columns of the primary key, () for none.
+    ``unique``: further unique keys. ``partitioning``: the PARTITION BY clause, or "". ``assumptions``: sentences, those
+    of the columns first.
+    """
+
+    schema: str
+    name: str
+    columns: tuple[SourceColumn, ...]
+    keys: tuple[str, ...] = ()
+    unique: tuple[tuple[str, ...], ...] = ()
+    comment: str = ""
+    partitioning: str = ""
+    assumptions: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        schema: str,
+        name: str,
+        columns: Iterable[SourceColumn],
+        keys: str | Iterable[str] = (),
+        *,
+        unique: Iterable[Sequence[str]] = (),
+        comment: str = "",
+        partitioning: str = "",
+        assumptions: Iterable[str] = (),
+    ) -> SourceTable:
+        """Return the table with its key: the key's columns are NOT NULL, its text VARCHAR, its bytes VARBINARY.
+
+        Raises :class:`SchemaError`, with the column, for what TiDB refuses: names, equal names, types that a key cannot
+        have, a key that is too long. :class:`MissingColumnError` for a key that is not a column.
+        """
+        table = cls(schema, name, tuple(columns), names(keys), tuple(map(tuple, unique)), comment, partitioning)
+        table._check_names()
+        own = {to_lower(column.name): column.name for column in table.columns}
+        table = replace(
+            table,
+            keys=tuple(table._key_column(own, key) for key in table.keys),
+            unique=tuple(tuple(table._key_column(own, key) for key in each) for each in table.unique),
+        )
+        notes: list[str] = []
+        if table.keys:
+            table = table._with_key(table.keys, notes, is_primary=True)
+        for group in table.unique:
+            table = table._with_key(group, notes, is_primary=False)
+        table = table._with_one_auto_increment(notes)
+        of_columns = [f"{quoted(column.name)} {column.assumption}" for column in table.columns if column.assumption]
+        table = replace(table, assumptions=(*of_columns, *notes, *table._shortened_comments(), *assumptions))
+        table._check_statement()
+        return table
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+    def create_table(self) -> str:
+        """Return the CREATE TABLE, a column per line, without a semicolon."""
+        lines = [column.definition() for column in self.columns]
+        if self.keys:
+            lines.append(f"PRIMARY KEY ({', '.join(map(quoted, self.keys))})")
+        lines += [f"UNIQUE KEY ({', '.join(map(quoted, each))})" for each in self.unique]
+        comment = f" COMMENT={string_literal(self.comment[:_MAX_TABLE_COMMENT])}" if self.comment else ""
+        partitioning = f" {self.partitioning}" if self.partitioning else ""
+        body = ",\n  ".join(lines)
+        return f"CREATE TABLE {quoted(self.schema, self.name)} (\n  {body}\n){comment}{partitioning}"
+
+    def _refuse(self, message: str, remedy: str, column: str | None = None) -> NoReturn:
+        raise SchemaError(message, remedy=remedy, table=self.full_name, column=column)
+
+    def _check_names(self) -> None:
+        for name, what in ((self.schema, "database"), (self.name, "table")):
+            if not name or len(name) > LONGEST_NAME or name.endswith(" "):
+                self._refuse(
+                    f"{name!r} is not a name of a {what} in TiDB",
+                    f"Give schema.name, each of 1 to {LONGEST_NAME} characters without a space at its end",
+                )
+        if not self.columns:
+            self._refuse("a table needs at least one column", "Give a schema with columns")
+        seen: dict[str, str] = {}
+        for column in self.columns:
+            name = column.name
+            if not name or len(name) > LONGEST_NAME or name.endswith(" "):
+                self._refuse(
+                    f"TiDB refuses the column name {name!r}",
+                    f"Rename it: a name has 1 to {LONGEST_NAME} characters and no space at its end",
+                    name,
+                )
+            if to_lower(name) == "_tidb_rowid":
+                self._refuse(f"TiDB reserves the column name {name!r}", "Rename the column", name)
+            other = seen.setdefault(to_lower(name), name)
+            if other != name or [each.name for each in self.columns].count(name) > 1:
+                self._refuse(
+                    f"the columns {other!r} and {name!r} have one name in TiDB, which ignores case",
+                    "Rename one of them",
+                    name,
+                )
+
+    def _key_column(self, own: dict[str, str], key: str) -> str:
+        if to_lower(key) not in own:
+            raise MissingColumnError(
+                "the key is not a column of the table",
+                remedy=f"{did_you_mean(key, own.values())}It has: {', '.join(own.values())}",
+                table=self.full_name,
+                column=key,
+            )
+        return own[to_lower(key)]
+
+    def _with_key(self, key: tuple[str, ...], notes: list[str], *, is_primary: bool) -> SourceTable:
+        """Return the table whose columns fit into a key; add to ``notes`` what changed."""
+        if len(set(key)) < len(key):
+            self._refuse("the key has a column twice", "Name each column of the key once", key[0])
+        members = {column.name: column for column in self.columns if column.name in key}
+        open_length = [name for name, column in members.items() if _has_open_length(column.type)]
+        fixed = sum(self._key_bytes(members[name]) for name in key if name not in open_length)
+        share = (MAX_KEY_BYTES - fixed) // len(open_length) if open_length else 0
+        if fixed > MAX_KEY_BYTES or (open_length and share < max_bytes_per_char(_CHARSET[0])):
+            self._refuse(
+                f"the key ({', '.join(key)}) takes more than {MAX_KEY_BYTES:,} bytes",
+                "Choose fewer or shorter key columns; a character takes 4 bytes",
+                key[0],
+            )
+        changed = {}
+        for name, column in members.items():
+            if name in open_length:
+                text = _of_length(column.type, share)
+                unit = "characters" if text.upper().startswith("VARCHAR") else "bytes"
+                length = re.search(r"\d+", text)
+                notes.append(
+                    f"{quoted(name)} is {text}, because a key has a length: values of more than "
+                    f"{length[0] if length else 0} {unit} are refused."
+                )
+                column = replace(column, type=text)
+            if is_primary and column.nullable:
+                notes.append(f"{quoted(name)} is NOT NULL, because it is in the key.")
+                column = replace(column, nullable=False, default=None if column.default == "NULL" else column.default)
+            changed[name] = column
+        return replace(self, columns=tuple(changed.get(each.name, each) for each in self.columns))
+
+    def _with_one_auto_increment(self, notes: list[str]) -> SourceTable:
+        """Return the table with AUTO_INCREMENT on one column, which begins a key, as TiDB wants it."""
+        first = {key[0] for key in (self.keys, *self.unique) if key}
+        columns, is_taken = [], False
+        for column in self.columns:
+            if column.auto_increment and (is_taken or column.name not in first):
+                reason = "a table has one such column" if is_taken else "no key begins with it"
+                notes.append(f"{quoted(column.name)} is not AUTO_INCREMENT, because {reason}.")
+                column = replace(column, auto_increment=False)
+            is_taken |= column.auto_increment
+            columns.append(column)
+        return replace(self, columns=tuple(columns))
+
+    def _key_bytes(self, column: SourceColumn) -> int:
+        """Return what a column takes in a key. Raises :class:`SchemaError` for a type that no key has."""
+        try:
+            statement = parse_ddl(f"CREATE TABLE t (c {column.type})")
+            assert isinstance(statement, CreateTable)
+            kind = build_type(column.name, statement.columns[0].type, "", _CHARSET)
+        except DdlError as error:
+            self._refuse(f"{column.type} is not a type of TiDB: {error.message}", error.remedy, column.name)
+        if kind.type in (MySQLType.JSON, MySQLType.VECTOR_FLOAT32):
+            self._refuse(
+                f"column `{column.name}` is {column.type} in TiDB, which cannot be in a key",
+                "Choose other keys, or cast the column to a number or text first",
+                column.name,
+            )
+        if kind.type in STRING_TYPES:
+            return kind.flen * max_bytes_per_char(kind.charset)
+        if kind.type is MySQLType.NEWDECIMAL:
+            return kind.flen // 9 * 4 + (kind.flen % 9 + 1) // 2
+        return _FIXED_BYTES.get(kind.type, 8)
+
+    def _shortened_comments(self) -> list[str]:
+        longer = [each.name for each in self.columns if len(each.comment) > _MAX_COLUMN_COMMENT]
+        notes = [f"The comment of {quoted(name)} is cut to {_MAX_COLUMN_COMMENT:,} characters." for name in longer]
+        if len(self.comment) > _MAX_TABLE_COMMENT:
+            notes.append(f"The table's comment is cut to {_MAX_TABLE_COMMENT:,} characters.")
+        return notes
+
+    def _check_statement(self) -> None:
+        """Raise :class:`SchemaError` unless the schema catalog creates the table."""
+        catalog = Catalog()
+        catalog.ensure_database(self.schema)
+        try:
+            catalog.apply(self.create_table())
+        except DdlError as error:
+            column = error.context.get("column")
+            raise SchemaError(error.message, remedy=error.remedy, table=self.full_name, column=column) from None
+
+
+def string_literal(text: str) -> str:
+    """Return text as a string of TiDB's SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _has_open_length(kind: str) -> bool:
+    return bool(_LONG_TEXT.match(kind) or _LONG_BYTES.match(kind))
+
+
+def _of_length(kind: str, most_bytes: int) -> str:
+    """Return TEXT or BLOB as VARCHAR or VARBINARY of at most so many bytes; what follows the type stays."""
+    if _LONG_BYTES.match(kind):
+        return _LONG_BYTES.sub(f"VARBINARY({most_bytes})", kind)
+    return _LONG_TEXT.sub(f"VARCHAR({most_bytes // max_bytes_per_char(_CHARSET[0])})", kind)

@@ -1,0 +1,294 @@
+"""Spark's types and tables as TiDB's: a StructType, or a table of Spark's catalog, as a :class:`SourceTable`.
+
+In: Spark's data types (of any session, Spark Connect too), metadata of fields (comments, the lengths of CHAR and
+VARCHAR, defaults, identities), and what ``DESCRIBE TABLE EXTENDED`` and ``SHOW TBLPROPERTIES`` know of a table. Out:
+the type of TiDB that holds all values of each, in a form that the encoder accepts as it is (docs/types.md has the
+table), or :class:`~ticdc_emit.errors.UnsupportedTypeError` with the column. Nothing here imports Spark before it is
+used, and nothing reads a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ticdc_emit.errors import ConfigError, UnsupportedTypeError
+from ticdc_emit.hints import names
+from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable, TypeChoice, string_literal
+from ticdc_emit.sql.words import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import DataType, StructField, StructType
+
+CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
+"""The metadata of a field that Spark reads as string, with its type in the table: ``varchar(20)``."""
+
+MOST_DECIMALS = 30
+"""Digits after the point that a DECIMAL of TiDB has at most."""
+
+WALL_CLOCK = (
+    "is DATETIME(6): an instant is written as the wall clock of the changefeed's time zone. "
+    "TIMESTAMP(6) would hold only the years 1970 to 2038."
+)
+ONLY_NULLS = "has no type, only NULLs, so it is LONGTEXT."
+SHORT_TIME = "is TIME(6), which holds at most 838:59:59.999999; longer values are refused."
+MICROSECONDS = "has no more than six fraction digits in TiDB; values with more are refused."
+JSON_TEXT = "is JSON, in which decimals, times and bytes are text."
+
+_PLAIN = {
+    "BooleanType": TypeChoice("TINYINT(1)"),
+    "ByteType": TypeChoice("TINYINT"),
+    "ShortType": TypeChoice("SMALLINT"),
+    "IntegerType": TypeChoice("INT"),
+    "LongType": TypeChoice("BIGINT"),
+    "FloatType": TypeChoice("FLOAT"),
+    "DoubleType": TypeChoice("DOUBLE"),
+    "StringType": TypeChoice("LONGTEXT"),
+    "BinaryType": TypeChoice("LONGBLOB"),
+    "DateType": TypeChoice("DATE"),
+    "TimestampType": TypeChoice("DATETIME(6)", WALL_CLOCK),
+    "TimestampNTZType": TypeChoice("DATETIME(6)"),
+    "DayTimeIntervalType": TypeChoice("TIME(6)", SHORT_TIME),
+    "NullType": TypeChoice("LONGTEXT", ONLY_NULLS),
+    "VariantType": TypeChoice("JSON"),
+}
+"""Spark's types by the names of their classes, those of one TiDB type."""
+
+_REMEDIES = {
+    "YearMonthIntervalType": "Cast it to a number of months first: cast(column as int), or to string",
+    "CalendarIntervalType": "Cast it to string first",
+    "GeometryType": "Convert it first: st_asbinary(column)",
+    "GeographyType": "Convert it first: st_asbinary(column)",
+}
+_LENGTH = re.compile(r"(?:var)?char\((\d+)\)", re.IGNORECASE)
+_LONGEST_VARCHAR = 65_535 // 4
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
+_TEXT = re.compile(r"'((?:[^'\\]|'')*)'")
+_NO_DEFAULT = ("LONGTEXT", "LONGBLOB", "JSON")
+
+
+def spark_type(kind: DataType, *, column: str, table: str | None = None) -> TypeChoice:
+    """Return TiDB's type for one of Spark's; ``column`` and ``table`` are for errors.
+
+    Raises :class:`~ticdc_emit.errors.UnsupportedTypeError` for a type whose values no column of TiDB holds.
+    """
+    name = type(kind).__name__
+    if name == "StringType" and getattr(kind, "collation", "UTF8_BINARY") != "UTF8_BINARY":
+        return TypeChoice("LONGTEXT", f"has TiDB's collation utf8mb4_bin instead of {kind.collation}.")
+    if name in _NESTED:
+        inside = set(_leaves(kind, column, table))
+        return TypeChoice("JSON", JSON_TEXT if inside & _TEXT_IN_JSON else "")
+    if name in _PLAIN:
+        return _PLAIN[name]
+    if name == "DecimalType":
+        if kind.scale <= MOST_DECIMALS:
+            return TypeChoice(f"DECIMAL({kind.precision},{kind.scale})")
+        remedy = f"Cast it to decimal({kind.precision},{MOST_DECIMALS}) or to string first"
+        cause = f"a DECIMAL of TiDB has at most {MOST_DECIMALS} decimals"
+        raise unsupported(kind.simpleString(), cause, remedy, column, table)
+    if name in ("CharType", "VarcharType"):
+        return text_of_length(kind.length, is_char=name == "CharType")
+    if name == "TimeType":
+        digits = min(kind.precision, 6)
+        return TypeChoice(f"TIME({digits})" if digits else "TIME", MICROSECONDS if kind.precision > 6 else "")
+    if hasattr(kind, "sqlType"):  # of a user-defined type
+        return spark_type(kind.sqlType(), column=column, table=table)
+    remedy = _REMEDIES.get(name, "Cast it to string first")
+    raise unsupported(kind.simpleString(), "TiDB has no such type", remedy, column, table)
+
+
+def text_of_length(length: int, *, is_char: bool) -> TypeChoice:
+    """Return the type of text that has at most so many characters. ``is_char``: padded with spaces."""
+    if length > _LONGEST_VARCHAR:
+        return TypeChoice("LONGTEXT")
+    padding = "keeps the spaces of CHAR as a VARCHAR; TiDB removes them from a CHAR." if is_char else ""
+    return TypeChoice(f"VARCHAR({length})", padding)
+
+
+def unsupported(kind: str, cause: str, remedy: str, column: str, table: str | None) -> UnsupportedTypeError:
+    """Return the error for a type whose values no column of TiDB holds."""
+    message = f"column `{column}` is {kind}, but {cause}"
+    return UnsupportedTypeError(message, remedy=f"{remedy}, or leave the column out", table=table, column=column)
+
+
+_NESTED = ("ArrayType", "MapType", "StructType")
+_TEXT_IN_JSON = frozenset(
+    f"{name}Type" for name in ("Decimal", "Binary", "Date", "Timestamp", "TimestampNTZ", "DayTimeInterval", "Time")
+)
+
+
+def _leaves(kind: DataType, column: str, table: str | None) -> Iterator[str]:
+    """Yield the names of the types inside a nested one; raise the error of one that JSON cannot hold."""
+    parts = [getattr(kind, name) for name in ("elementType", "keyType", "valueType") if hasattr(kind, name)]
+    for inner in (*parts, *(each.dataType for each in getattr(kind, "fields", ()))):
+        name = type(inner).__name__
+        if name in _NESTED:
+            yield from _leaves(inner, column, table)
+        else:
+            if name != "DecimalType":
+                spark_type(inner, column=column, table=table)
+            yield name
+
+
+def spark_column(of: StructField, *, table: str | None = None, type: str | None = None) -> SourceColumn:
+    """Return a field of a schema as a column, for CREATE TABLE and for ALTER TABLE ADD COLUMN.
+
+    Reads the field's comment, CHAR and VARCHAR lengths, default and identity from its metadata. ``type``: TiDB's type
+    text, instead of the one that follows from Spark's.
+    """
+    metadata: Mapping[str, Any] = of.metadata or {}
+    length = _LENGTH.fullmatch(str(metadata.get(CHAR_VARCHAR, "")))
+    if type is not None:
+        choice = TypeChoice(type)
+    elif length is not None:
+        choice = text_of_length(int(length[1]), is_char=length[0].lower().startswith("char"))
+    else:
+        choice = spark_type(of.dataType, column=of.name, table=table)
+    default, note = _default(metadata.get("CURRENT_DEFAULT"), choice.text)
+    return SourceColumn(
+        of.name,
+        choice.text,
+        nullable=of.nullable,
+        default=default,
+        comment=str(metadata.get("comment", "")),
+        auto_increment=_is_identity(metadata),
+        assumption=" ".join(filter(None, (choice.assumption, note))),
+    )
+
+
+def _default(text: str | None, kind: str) -> tuple[str | None, str]:
+    """Return a default of Spark's SQL in TiDB's, and what to say if it is left out."""
+    if text is None or text.strip().upper() == "NULL":
+        return None, ""
+    given = text.strip()
+    if kind not in _NO_DEFAULT:
+        if given.upper() in ("TRUE", "FALSE"):
+            return str(int(given.upper() == "TRUE")), ""
+        if _NUMBER.fullmatch(given):
+            return given, ""
+        if quotation := _TEXT.fullmatch(given):
+            return string_literal(quotation[1].replace("''", "'")), ""
+        if given.upper() in ("CURRENT_TIMESTAMP", "CURRENT_TIMESTAMP()", "NOW()") and kind == "DATETIME(6)":
+            return "CURRENT_TIMESTAMP(6)", ""
+    return None, f"has no default in TiDB, instead of {given[:60]}."
+
+
+def _is_identity(metadata: Mapping[str, Any]) -> bool:
+    """Return whether values count up by one: Delta's identity columns, and those of Spark's own DDL."""
+    steps = [metadata[name] for name in ("delta.identity.step", "identity.step") if name in metadata]
+    return steps[:1] == [1] or steps[:1] == ["1"]
+
+
+def spark_table(
+    schema: StructType,
+    name: tuple[str, str],
+    keys: str | Iterable[str] = (),
+    *,
+    types: Mapping[str, str] | None = None,
+    facts: TableFacts | None = None,
+) -> SourceTable:
+    """Return a schema as the table ``name`` (schema, table). ``keys``: its key, instead of the one in ``facts``.
+    ``types``: TiDB's types of some columns, by name. ``facts``: what the catalog knows of the table.
+
+    Raises the family of :class:`~ticdc_emit.errors.SchemaError`.
+    """
+    facts = facts or TableFacts()
+    full_name = ".".join(name)
+    own_types = types or {}
+    columns = [spark_column(each, table=full_name, type=own_types.get(each.name)) for each in schema.fields]
+    key = names(keys) or facts.keys
+    partitioning, notes = _partitioning(facts.partitioning, key)
+    if facts.keys and not names(keys):
+        notes = [f"The key is {facts.keys_from}: {', '.join(facts.keys)}.", *notes]
+    return SourceTable.of(*name, columns, key, comment=facts.comment, partitioning=partitioning, assumptions=notes)
+
+
+_BUCKETS = re.compile(r"bucket\((\d+), *`?([^,()`]+)`?\)")
+
+
+def _partitioning(transforms: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, list[str]]:
+    """Return the PARTITION BY clause of buckets over a key's column; other partitions are left out."""
+    if not transforms:
+        return "", []
+    buckets = _BUCKETS.fullmatch(transforms[0]) if len(transforms) == 1 else None
+    if buckets is not None and buckets[2] in keys:
+        return f"PARTITION BY KEY ({quoted(buckets[2])}) PARTITIONS {buckets[1]}", []
+    shown = ", ".join(transforms)
+    return "", [
+        f"The partitioning by {shown} is left out, because TiDB's partitions need bounds and the key's columns."
+    ]
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """What a catalog knows of a table beside its columns. ``keys_from``: where the keys come from, for people.
+    ``partitioning``: Spark's transforms, such as ``days(at)``; the name of a column is one.
+    """
+
+    comment: str = ""
+    keys: tuple[str, ...] = ()
+    keys_from: str = ""
+    partitioning: tuple[str, ...] = field(default_factory=tuple)
+
+
+_PRIMARY_KEY = re.compile(r"PRIMARY KEY *\(([^)]*)\)", re.IGNORECASE)
+
+
+def table_facts(spark: SparkSession, table: str) -> TableFacts:
+    """Return what Spark's catalog knows of a table or view, by ``DESCRIBE TABLE EXTENDED`` and ``SHOW TBLPROPERTIES``.
+
+    Keys are those of a PRIMARY KEY constraint (Spark 4.1, Databricks), else Iceberg's identifier fields. Raises
+    :class:`ConfigError` for an unknown table.
+    """
+    from pyspark.errors import PySparkException
+
+    name = ".".join(quoted(part) for part in name_parts(table))
+    try:
+        rows = [
+            (str(row[0] or ""), str(row[1] or "")) for row in spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+        ]
+    except PySparkException as error:
+        raise ConfigError(
+            f"Spark's catalog does not describe the table: {str(error).splitlines()[0]}",
+            remedy="Check its name: table, schema.table or catalog.schema.table",
+            option="table",
+            source=table,
+        ) from None
+    comment, partitioning, keys, keys_from = "", [], (), ""
+    section = ""
+    for title, value in rows:
+        if title.startswith("# ") and title != "# col_name":
+            section = title[2:]
+        elif section == "Detailed Table Information" and title == "Comment":
+            comment = value
+        elif section == "Partitioning" and title.startswith("Part "):
+            partitioning.append(value)
+        elif section == "Partition Information" and title and title != "# col_name":
+            partitioning.append(title)
+        elif section == "Constraints" and (found := _PRIMARY_KEY.search(value)):
+            keys, keys_from = tuple(part.strip(" `") for part in found[1].split(",")), "the table's PRIMARY KEY"
+    if not keys and (identifier := _properties(spark, name).get("identifier-fields", "").strip("[]")):
+        keys, keys_from = tuple(part.strip() for part in identifier.split(",")), "Iceberg's identifier fields"
+    return TableFacts(comment, keys, keys_from, tuple(partitioning))
+
+
+def _properties(spark: SparkSession, name: str) -> dict[str, str]:
+    from pyspark.errors import PySparkException
+
+    try:
+        return {row[0]: row[1] for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
+    except PySparkException:  # a temporary view has none
+        return {}
+
+
+_NAME_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
+
+
+def name_parts(table: str) -> tuple[str, ...]:
+    """Return the parts of a table's name in Spark, of which some may be in backquotes."""
+    return tuple(
+        (found[1] or found[2]).replace("``", "`") if found[1] else found[2] for found in _NAME_PART.finditer(table)
+    )
