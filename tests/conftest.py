@@ -21,6 +21,7 @@ _TOGETHER = {
     "tests/cluster": "servers",
     "tests/faults": "servers",
     "tests/integration": "servers",
+    "tests/lakes": "lakes",
     "tests/scale": "spark",
     "tests/spark": "spark",
     "tests/unit/cli": "commands",

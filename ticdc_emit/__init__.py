@@ -7,7 +7,7 @@ used, so you need pyspark, confluent_kafka and hypothesis only for the names tha
   :func:`restore_ddl`.
 * From Spark: :class:`TicdcSink`, :func:`local_session`, :class:`RunReport`.
 * Traffic: :func:`generate`, :func:`generate_stream`, :func:`replay`, :func:`from_snapshots`, :func:`from_validity`,
-  :func:`from_operations`, :class:`History`, :func:`scenario`, :func:`scenarios`.
+  :func:`from_operations`, :func:`from_changes`, :class:`History`, :func:`scenario`, :func:`scenarios`.
 * Messages: :class:`Message`, :func:`to_messages`, :func:`messages`; :func:`reader_for`, :class:`ReferenceConsumer`,
   :func:`verify`.
 * Tests: :func:`histories` and :func:`changefeeds` (hypothesis), :class:`EmbeddedKafka`, :class:`EmbeddedRegistry`,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ticdc_emit.testing import EmbeddedKafka, EmbeddedRegistry, MemoryTopics
     from ticdc_emit.traffic import History
     from ticdc_emit.traffic.generate import generate, generate_stream
-    from ticdc_emit.traffic.replay import from_operations, from_snapshots, from_validity, replay
+    from ticdc_emit.traffic.replay import from_changes, from_operations, from_snapshots, from_validity, replay
     from ticdc_emit.traffic.scenarios import scenario, scenarios
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "TicdcSink",
     "catalog_from_sql",
     "changefeeds",
+    "from_changes",
     "from_operations",
     "from_snapshots",
     "from_validity",
@@ -93,6 +94,7 @@ _HOMES = {
     "TicdcSink": "spark",
     "catalog_from_sql": "schema.catalog",
     "changefeeds": "strategies",
+    "from_changes": "traffic.replay",
     "from_operations": "traffic.replay",
     "from_snapshots": "traffic.replay",
     "from_validity": "traffic.replay",

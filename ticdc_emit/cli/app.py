@@ -337,7 +337,7 @@ def replay(
     mode: Annotated[
         str,
         typer.Option(
-            help="Kind of the sources: snapshot, snapshots, diff, validity or operations.",
+            help="Kind of the sources: snapshot, snapshots, diff, validity, operations or changes.",
             autocompletion=_complete_mode,
         ),
     ] = "operations",

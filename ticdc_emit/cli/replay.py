@@ -33,6 +33,7 @@ from ticdc_emit.traffic.replay import (
     snapshot_diff,
     snapshot_inserts,
 )
+from ticdc_emit.traffic.replay.change_feed import changes_of_table
 from ticdc_emit.traffic.replay.ddl_history import Versions, parse_moment
 from ticdc_emit.traffic.replay.rows import Moment, TimeUnit
 from ticdc_emit.tso import compose
@@ -231,14 +232,14 @@ def _text(path: Path) -> str:
         ) from None
 
 
-MODES = ("snapshot", "snapshots", "diff", "validity", "operations")
+MODES = ("snapshot", "snapshots", "diff", "validity", "operations", "changes")
 BASED = ("diff", "operations")
 """The modes that take rows from before the history."""
 
 _MODES_OF = {
     "time_column": ("snapshot", "snapshots", "diff", "operations"),
     "at": ("snapshot", "diff"),
-    "keys": ("snapshots", "diff", "validity", "operations"),
+    "keys": ("snapshots", "diff", "validity", "operations", "changes"),
     **dict.fromkeys(("op", "order_by", "transaction"), ("operations",)),
     **dict.fromkeys(("valid_from", "valid_to"), ("validity",)),
 }
@@ -327,11 +328,13 @@ def history_of(
     ``versions``: those of the table. Raises :class:`ConfigError` for options that the mode lacks, and the errors of
     ``traffic.replay``.
     """
+    df = read(source, columns.format)
+    columns.check(df.columns, table)
+    if columns.mode == "changes":
+        return changes_of_table(df, [info for _, info in versions], columns.keys)
     keys = list(columns.keys) or [column.name for column in versions[0][1].whole_handle_key]
     if not keys and columns.mode != "snapshot":
         raise ConfigError("the table has no key", remedy="Name columns with --keys", option="keys", table=table)
-    df = read(source, columns.format)
-    columns.check(df.columns, table)
     names = _columns(df, versions, table)
     if columns.mode == "snapshot":
         return snapshot_inserts(df, columns.moment, columns=names, unit=columns.time_unit)

@@ -1,12 +1,14 @@
 """Replay history: snapshots, slowly changing tables and change tables as the stream that TiCDC would have sent.
 
 In: DataFrames, files or tables that Spark reads, event times, DDL. Out: row changes in the public form
-(``snapshot_inserts``, ``snapshot_diff``, ``from_snapshots``, ``from_validity``, ``from_operations``), and
-:func:`replay`, which sends them at the history's own pace or a multiple of it. Importing this does not import Spark.
+(``snapshot_inserts``, ``snapshot_diff``, ``from_snapshots``, ``from_validity``, ``from_operations``, ``from_changes``),
+and :func:`replay`, which sends them at the history's own pace or a multiple of it. Importing this does not import
+Spark.
 """
 
 from __future__ import annotations
 
+from ticdc_emit.traffic.replay.change_feed import from_changes
 from ticdc_emit.traffic.replay.ddl_history import backfilled, read_ddl, versions_of
 from ticdc_emit.traffic.replay.history_forms import (
     from_operations,
@@ -26,6 +28,7 @@ __all__ = [
     "SliceReport",
     "backfilled",
     "commit_ts_of",
+    "from_changes",
     "from_operations",
     "from_snapshots",
     "from_validity",

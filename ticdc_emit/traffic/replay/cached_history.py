@@ -183,7 +183,7 @@ class CachedHistory:
         frames = {name or table or "": df for name, df in named_frames.items()}
         for name, df in frames.items():
             if not is_generic(df.columns) and "query" not in df.columns:  # DDL rows may change the table
-                _require_columns(df, _versions(plan, name or None))
+                _require_columns(df, table_versions(plan, name or None))
                 check_changes(df.schema, typed_table(df.columns, name or None, plan), plan)
         stamped = {name: df.withColumn("commit_ts", commit_ts_column(df)) for name, df in frames.items()}
         self._frames = keep_transactions({name: df.drop("commit_time") for name, df in stamped.items()})
@@ -351,7 +351,8 @@ def _hashed(value: Column, kind: DataType) -> Iterator[Column]:
         yield comparable(value, kind)
 
 
-def _versions(plan: Plan, table: str | None) -> list[TableInfo]:
+def table_versions(plan: Plan, table: str | None) -> list[TableInfo]:
+    """Return the versions of a table; ``None``: of the only one."""
     known = [key for key, planned in plan.tables.items() if any(planned.encoders)]
     return [encoder.table for encoder in plan.table(*schema_and_name(table, known)).encoders if encoder is not None]
 

@@ -30,6 +30,7 @@ from ticdc_emit.traffic.replay.rows import (
     image_type,
     refusing_rows,
     require_columns,
+    required_keys,
 )
 from ticdc_emit.tso import tso_of
 
@@ -70,7 +71,7 @@ def snapshot_diff(
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    keys = _required_keys(keys, "a difference needs keys")
+    keys = required_keys(keys, "a difference needs keys")
     require_columns(before, keys)
     require_columns(after, keys)
     about = [at] if isinstance(at, str) and at not in before.columns else []
@@ -125,7 +126,7 @@ def from_snapshots(
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    keys = _required_keys(keys, "snapshots need keys")
+    keys = required_keys(keys, "snapshots need keys")
     if isinstance(snapshots, Mapping):
         whole, stamp, known = _frames_by_time(snapshots, keys, at)
     else:
@@ -159,13 +160,6 @@ def from_snapshots(
         F.when(~goes_on | differs(earlier, current, kind), change_struct(op, "_ts", F.when(goes_on, earlier), current)),
         F.when(ends, change_struct(F.lit("d"), "_later_ts", current, F.lit(None).cast(kind))),
     )
-
-
-def _required_keys(keys: str | Iterable[str], refusal: str) -> tuple[str, ...]:
-    names = names_of(keys)
-    if not names:
-        raise ConfigError(refusal, remedy="Name the columns that identify a row", option="keys")
-    return names
 
 
 def _one_frame(
@@ -252,7 +246,7 @@ def from_validity(
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    keys = _required_keys(keys, "versions need keys")
+    keys = required_keys(keys, "versions need keys")
     require_columns(df, [*keys, valid_from, valid_to])
     versions = df.select(
         *(column_named(key).alias(f"_key{nth}") for nth, key in enumerate(keys)),
@@ -278,12 +272,12 @@ def from_validity(
     return explode_changes(seen, F.when(changed, begin), F.when(ends, end))
 
 
-_PUT, _DELETE, _BEFORE = "put", "delete", "before"
+PUT, DELETE, BEFORE = "put", "delete", "before"
 OPERATIONS: Mapping[str, str] = {
-    **dict.fromkeys(("i", "insert", "inserted", "c", "create", "r", "read", "snapshot", "load", "+i"), _PUT),
-    **dict.fromkeys(("u", "update", "updated", "upsert", "pk", "+u", "update_after", "update_postimage"), _PUT),
-    **dict.fromkeys(("d", "del", "delete", "deleted", "remove", "-d"), _DELETE),
-    **dict.fromkeys(("-u", "update_before", "update_preimage"), _BEFORE),
+    **dict.fromkeys(("i", "insert", "inserted", "c", "create", "r", "read", "snapshot", "load", "+i"), PUT),
+    **dict.fromkeys(("u", "update", "updated", "upsert", "pk", "+u", "update_after", "update_postimage"), PUT),
+    **dict.fromkeys(("d", "del", "delete", "deleted", "remove", "-d"), DELETE),
+    **dict.fromkeys(("-u", "update_before", "update_preimage"), BEFORE),
 }
 """The meaning of each word, in lower case: the row exists afterwards (``put``), is gone (``delete``), or is the old row
 of an update (``before``).
@@ -334,7 +328,7 @@ def from_operations(
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    keys, order_by = _required_keys(keys, "changes need keys"), names_of(order_by)
+    keys, order_by = required_keys(keys, "changes need keys"), names_of(order_by)
     require_columns(df, [*keys, op, *([transaction] if transaction is not None else [])])
     times = [*order_by, *([at] if isinstance(at, str) else [])]
     about = [op, transaction, *(name for name in times if base is None or name not in base.columns)]
@@ -353,17 +347,17 @@ def from_operations(
     if base is not None:
         rows = rows.unionByName(_base_rows(base, keys, names, rows), allowMissingColumns=True)
     by_key = Window.partitionBy(*(f"_key{nth}" for nth in range(len(keys)))).orderBy(
-        F.col("_base").desc(), "commit_ts", *order, F.when(F.col("_op") == _BEFORE, 0).otherwise(1)
+        F.col("_base").desc(), "commit_ts", *order, F.when(F.col("_op") == BEFORE, 0).otherwise(1)
     )
     seen = rows.select(
         "*", F.lag("_op").over(by_key).alias("_earlier"), F.lag("_image").over(by_key).alias("_earlier_image")
     )
     earlier, current = F.col("_earlier_image"), F.col("_image")
-    is_there = F.col("_earlier").isNotNull() & (F.col("_earlier") != _DELETE)
-    stays = F.col("_op") != _DELETE
+    is_there = F.col("_earlier").isNotNull() & (F.col("_earlier") != DELETE)
+    stays = F.col("_op") != DELETE
     change = F.when(is_there & stays & differs(earlier, current, kind), "u")
     change = change.when(~is_there & stays, "c").when(~stays & (is_there | F.col("_earlier").isNull()), "d")
-    changes = seen.filter(~F.col("_base") & (F.col("_op") != _BEFORE)).select(
+    changes = seen.filter(~F.col("_base") & (F.col("_op") != BEFORE)).select(
         change.alias("op"),
         "commit_ts",
         *([_seq(rows, order).alias("seq")] if order else []),
@@ -388,7 +382,7 @@ def _operations(df: DataFrame, op: str, more: Mapping[str, str] | None) -> Colum
             column=op,
         )
     meaning = F.lit(None).cast("string")
-    for what in (_PUT, _DELETE, _BEFORE):
+    for what in (PUT, DELETE, BEFORE):
         meant = [word for word in words if operation_of(word, more) == what]
         meaning = F.when(text.isin(meant), what).otherwise(meaning) if meant else meaning
     return meaning
@@ -430,7 +424,7 @@ def _base_rows(base: DataFrame, keys: Sequence[str], names: Sequence[str], rows:
             column_named(key).cast(rows.schema[f"_key{nth}"].dataType).alias(f"_key{nth}")
             for nth, key in enumerate(keys)
         ),
-        F.lit(_PUT).alias("_op"),
+        F.lit(PUT).alias("_op"),
         F.struct(*values).alias("_image"),
         F.lit(True).alias("_base"),
     )

@@ -14,6 +14,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ticdc_emit.errors import (
+    ConfigError,
     DuplicateChangeError,
     InvalidValueError,
     MissingColumnError,
@@ -27,6 +28,14 @@ from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
+
+
+def required_keys(keys: str | Iterable[str], refusal: str) -> tuple[str, ...]:
+    """Return the names of the key's columns; :class:`ConfigError` with ``refusal`` if there are none."""
+    names = names_of(keys)
+    if not names:
+        raise ConfigError(refusal, remedy="Name the columns that identify a row", option="keys")
+    return names
 
 
 def image_columns(df: DataFrame, columns: str | Iterable[str] | None, but: Collection[str | None]) -> list[str]:

@@ -19,12 +19,14 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.observe import report_line
 from ticdc_emit.pictures.shown import facts_html
+from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.report import RunReport, RunTotal, report_facts, shown_watermark
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.session import warm_up
 from ticdc_emit.spark.sink import ReplayOptions, TicdcSink
-from ticdc_emit.traffic.replay.cached_history import CachedHistory
+from ticdc_emit.traffic.replay.cached_history import CachedHistory, table_versions
+from ticdc_emit.traffic.replay.change_feed import changes_of_table, form_of
 from ticdc_emit.traffic.replay.record import ReplayRecord, tables_hash
 from ticdc_emit.traffic.replay.rows import refusing_rows
 from ticdc_emit.traffic.replay.slices import Pace, Slice, Slices, slice_ms
@@ -149,7 +151,8 @@ def replay(
     ``sink``: a :class:`TicdcSink`; or a sink URI or configuration, with the ``schema`` (DDL text, or a catalog, of the
     tables before the first row) and more ``options`` of :class:`TicdcSink` (``ddl``, ``state_uri``, ``changefeed``
     ...). ``source``: row changes, in one DataFrame, or typed ones by ``schema.name`` of their table; a text is read
-    with :func:`read_source`.
+    with :func:`read_source`. A change feed (:func:`from_changes`) is recognised by its columns, and paired by the
+    table's handle key.
 
     ``speed``: seconds of event time per second of wall time (1440: a day in a minute); ``None``: full speed. ``slice``:
     event time of a batch, as timedelta or seconds; default: two seconds of wall time at ``speed``, without one the
@@ -170,7 +173,7 @@ def replay(
     emitter = _emitter(sink, schema, tables, options)
     feed = emitter.changefeed
     plan, continues = feed.outline, feed.options.state_uri is not None
-    history = CachedHistory(tables, plan, emitter.table)
+    history = CachedHistory(_with_feeds_as_changes(tables, plan, emitter.table), plan, emitter.table)
     slice_callbacks = (on_slice,) if callable(on_slice) else tuple(on_slice)
     try:
         with refusing_rows():
@@ -229,6 +232,21 @@ def _read(
     if not source:
         raise ConfigError("a history needs a source", remedy="Give changes by schema.name", option="source")
     return {name: read(one) for name, one in source.items()}
+
+
+def _with_feeds_as_changes(
+    source: DataFrame | Mapping[str, DataFrame], plan: Plan, table: str | None
+) -> DataFrame | dict[str, DataFrame]:
+    """Return the source with the row changes of its change feeds."""
+
+    def changes(name: str | None, df: DataFrame) -> DataFrame:
+        if form_of(df.columns) is None:
+            return df
+        return changes_of_table(df, table_versions(plan, name))
+
+    if isinstance(source, Mapping):
+        return {name: changes(name or table, df) for name, df in source.items()}
+    return changes(table, source)
 
 
 def _emitter(

@@ -1,0 +1,369 @@
+"""The change feeds that table formats keep, as row changes: Delta's, Iceberg's, and those of Spark's ``changes``.
+
+In: a DataFrame with the columns of one of :data:`FORMS` besides those of the table: a row for each old and each new
+image of a row. Out: row changes in the typed form. A commit is one transaction, the numbers of commits are the order,
+and commit_ts only rises. Rule sources: Delta's protocol ("Change Data Files", "Add CDC File"), Iceberg's
+``create_changelog_view``, Spark's ``Changelog`` (4.2).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from itertools import groupby
+from operator import attrgetter, or_
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from ticdc_emit.config.secrets import foreign_text
+from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, UnsupportedTypeError
+from ticdc_emit.traffic.replay.history_forms import PUT, operation_of
+from ticdc_emit.traffic.replay.rows import (
+    column_named,
+    commit_ts_of,
+    differs,
+    duplicate_key,
+    image,
+    image_columns,
+    image_type,
+    refusing_rows,
+    require_columns,
+    required_keys,
+)
+from ticdc_emit.tso import LOGICAL_PER_MICROSECOND, tso_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from ticdc_emit.schema.model import TableInfo
+
+
+class FeedForm(NamedTuple):
+    """A row of :data:`FORMS`: the columns with the operation, the id of the commit, the order of commits, their time.
+
+    ``skips_files``: whether a filter on the commits reads only their files.
+    """
+
+    operation: str
+    commit: str
+    order: str
+    time: str
+    skips_files: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.operation, self.commit, self.order, self.time)))
+
+    def is_form_of(self, columns: Sequence[str]) -> bool:
+        """Return whether these are columns of such a feed; the time may be missing."""
+        return {self.operation, self.commit, self.order} <= set(columns)
+
+
+FORMS = {
+    "Delta's change data feed or Spark's changes": FeedForm(
+        "_change_type", "_commit_version", "_commit_version", "_commit_timestamp", skips_files=True
+    ),
+    "Iceberg's changelog view": FeedForm(
+        "_change_type", "_commit_snapshot_id", "_change_ordinal", "_commit_timestamp", skips_files=False
+    ),
+}
+"""The known forms by what people call them."""
+
+CommitTimes: TypeAlias = "DataFrame | Mapping[int, dt.datetime | int]"
+"""The times of commits: aware datetimes or TSO by commit, or a DataFrame in which a format lists its commits: the rows
+of Iceberg's table ``snapshots``, or of Delta's ``DESCRIBE HISTORY``."""
+
+_LISTS = (("snapshot_id", "committed_at"), ("version", "timestamp"))
+_MOST_COMMITS = 1_000_000
+_MOST_RANGES = 100  # of commits in a filter
+
+
+def form_of(columns: Sequence[str]) -> FeedForm | None:
+    """Return the form of a change feed with these columns; ``None`` if they are not those of a change feed."""
+    return next((form for form in FORMS.values() if form.is_form_of(columns)), None)
+
+
+def rising(stamps: Iterable[int], above: int = 0) -> list[int]:
+    """Return a TSO for each commit, in the order of the commits: its own, or, if that is not above the one before it,
+    the TSO a microsecond after that. ``above``: the TSO below the first one.
+
+    The result stays as it is if it is given again. Two TSO are never so close that the DDL of a commit does not fit
+    between them, because times are whole microseconds (:data:`~ticdc_emit.tso.LOGICAL_PER_MICROSECOND`).
+    """
+    result: list[int] = []
+    for stamp in stamps:
+        above = stamp if stamp > above else above + LOGICAL_PER_MICROSECOND
+        result.append(above)
+    return result
+
+
+def from_changes(
+    df: DataFrame,
+    keys: str | Iterable[str],
+    *,
+    columns: str | Iterable[str] | None = None,
+    times: CommitTimes | None = None,
+    above: int = 0,
+) -> DataFrame:
+    """Return the changes of a change feed: Delta's (``readChangeFeed``), Iceberg's (``create_changelog_view``), or that
+    of Spark's ``read.changes``. Its columns tell the form (:data:`FORMS`).
+
+    ``keys``: the columns that identify a row. ``columns``: the table's; default: all but those of the form. ``times``:
+    the times of the commits (:data:`CommitTimes`), for a feed that has none, as Iceberg's; they also replace those of
+    the feed. ``above``: a TSO below that of the first commit, such as the last one of an earlier part of the feed.
+
+    A commit is one transaction, and its time is the commit_ts. A commit whose time is not after the one before it comes
+    a microsecond after that. The old and the new image of a key in a commit are an update, or nothing if they are
+    equal (NULL equals NULL, -0.0 does not equal 0.0). So a row that a commit only wrote again gives no change, and an
+    update of the key is a delete and an insert.
+
+    Reads the feed once for its commits. Raises :class:`ConfigError` without keys or times,
+    :class:`~ticdc_emit.errors.MissingColumnError` for columns that are not those of a change feed,
+    :class:`~ticdc_emit.errors.UnsupportedTypeError` for commits that are not whole numbers, :class:`InvalidValueError`
+    for an unknown operation and a commit without a time, and in ``replay``
+    :class:`~ticdc_emit.errors.DuplicateChangeError` for a key that has two old or two new images in one commit.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    form = _required_form(df)
+    keys = required_keys(keys, "changes need keys")
+    require_columns(df, keys)
+    names = image_columns(df, columns, form.columns)
+    commits, new_words = _commits_of(df, form, times)
+    stamps = zip((commit.id for commit in commits), rising((commit.stamp for commit in commits), above), strict=True)
+    images = df.select(
+        *(column_named(key).alias(f"_key{nth}") for nth, key in enumerate(keys)),
+        column_named(form.commit).cast("long").alias("_commit"),
+        column_named(form.operation).isin(new_words).alias("_is_new"),
+        image(names).alias("_image"),
+    )
+    stamped = images.join(
+        F.broadcast(df.sparkSession.createDataFrame(list(stamps), "_commit long, _ts long")), "_commit"
+    )
+    by_key = [*(f"_key{nth}" for nth in range(len(keys))), "_commit"]
+    if not any(commit.is_mixed for commit in commits):
+        return _single_images(stamped)
+    ranges = _mixed_ranges(commits)
+    if not form.skips_files or len(ranges) > _MOST_RANGES:
+        return _paired_images(stamped, by_key)
+    is_mixed = reduce(or_, (F.col("_commit").between(first, last) for first, last in ranges))
+    return _single_images(stamped.filter(~is_mixed)).union(_paired_images(stamped.filter(is_mixed), by_key))
+
+
+def changes_of_table(df: DataFrame, versions: Sequence[TableInfo], keys: Iterable[str] = ()) -> DataFrame:
+    """Return the changes of the change feed of a table with these versions.
+
+    ``keys``: default: the handle key, by its names in all versions that the feed has. Columns that no version has are
+    left out. Raises the errors of :func:`from_changes`.
+    """
+    handle_keys = dict.fromkeys(column.name for info in versions for column in info.whole_handle_key)
+    known = {column.name for info in versions for column in info.columns}
+    if not any(name in known for name in df.columns):
+        raise MissingColumnError(
+            "the change feed has no column of the table",
+            remedy=f"It has: {', '.join(df.columns)}",
+            table=versions[-1].full_name,
+        )
+    return from_changes(
+        df,
+        tuple(keys) or [name for name in handle_keys if name in df.columns],
+        columns=[name for name in df.columns if name in known],
+    )
+
+
+_UNRECORDED = re.compile(r"DELTA_MISSING_CHANGE_DATA|DELTA_CHANGE_TABLE_FEED_DISABLED|change data was not recorded")
+_OTHER_COLUMNS = re.compile(r"DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_\w+")
+_LOST = re.compile(
+    r"FILE_NOT_EXIST|FILE_NOT_FOUND|FileNotFoundException|VERSION_NOT_FOUND|VersionNotFound|TRUNCATED_TRANSACTION_LOG"
+    r"|Cannot time travel|Cannot find (a )?(starting |ending )?snapshot|NotFoundException",
+)
+_ELSE = "use from_versions, which needs no feed"
+
+
+@contextmanager
+def feed_refused() -> Iterator[None]:
+    """Turn the errors of formats for a feed that they cannot read into :class:`ConfigError`, with the format's first
+    line and a remedy.
+    """
+    try:
+        yield
+    except Exception as error:  # Spark's exception type depends on where the feed was read
+        text = str(error)
+        for pattern, cause, remedy in (
+            (
+                _UNRECORDED,
+                "the table kept no change feed for these versions",
+                f"Begin at a version that has one (startingVersion, or start= of read_changes), or {_ELSE}. "
+                "ALTER TABLE <table> SET TBLPROPERTIES (delta.enableChangeDataFeed = true) keeps it from now on",
+            ),
+            (
+                _OTHER_COLUMNS,
+                "the columns of the table changed between these versions",
+                "Read the feed with read_changes, which reads it in parts",
+            ),
+            (
+                _LOST,
+                "the table no longer has these versions, or files of them",
+                f"Begin at a later version (startingVersion, or start= of read_changes), or {_ELSE}. VACUUM and "
+                "expire_snapshots remove old versions: let them keep the history that you replay",
+            ),
+        ):
+            line = next((line.strip() for line in text.splitlines() if pattern.search(line)), None)
+            if line is not None:
+                raise ConfigError(f"{cause}: {foreign_text(line)}", remedy=remedy, option="df") from None
+        raise
+
+
+def _required_form(df: DataFrame) -> FeedForm:
+    form = form_of(df.columns)
+    if form is None:
+        known = "; ".join(f"{name} has {', '.join(form.columns)}" for name, form in FORMS.items())
+        raise MissingColumnError(
+            f"the input is not a change feed. {known}",
+            remedy="Read the table's changes: spark.read.option('readChangeFeed', True)"
+            f".option('startingVersion', 0).table(name). The input has: {', '.join(df.columns)}",
+        )
+    return form
+
+
+class _Commit(NamedTuple):
+    """A commit of a feed. ``stamp``: its own TSO. ``is_mixed``: whether it has both old and new images."""
+
+    id: int
+    stamp: int
+    is_mixed: bool
+
+
+def _commits_of(df: DataFrame, form: FeedForm, times: CommitTimes | None) -> tuple[list[_Commit], list[str]]:
+    """Return the commits of a feed in their order, and the words of new images, by one pass over the form's columns."""
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import IntegralType
+
+    for name in dict.fromkeys((form.commit, form.order)):
+        if not isinstance(kind := df.schema[name].dataType, IntegralType):
+            raise UnsupportedTypeError(
+                f"{kind.simpleString()} is not a number of a commit", remedy="Cast it to bigint", column=name
+            )
+    stamps = None if times is None else _stamps_of(times)
+    if stamps is None and form.time not in df.columns:
+        raise ConfigError(
+            "the feed does not hold the times of its commits",
+            remedy="Give times=, such as spark.table('<catalog>.<schema>.<table>.snapshots') for an Iceberg table",
+            option="times",
+        )
+    stamp = commit_ts_of(df, form.time) if stamps is None else F.lit(None).cast("long")
+    names = [column_named(name).alias(f"_{nth}") for nth, name in enumerate((form.commit, form.order, form.operation))]
+    with feed_refused(), refusing_rows():
+        found = (
+            df.select(*names, stamp.alias("_ts"))
+            .groupBy("_0", "_1", "_2")
+            .agg(F.max("_ts"))
+            .limit(_MOST_COMMITS + 1)
+            .collect()
+        )
+    if len(found) > _MOST_COMMITS:
+        raise ConfigError(
+            f"the feed has more than {_MOST_COMMITS:,} commits", remedy="Replay it in parts, with above=", option="df"
+        )
+    operations: dict[tuple[int, int], set[str | None]] = {}
+    own_stamps: dict[int, int] = {}
+    for commit, order, word, own in found:
+        if commit is None or order is None:
+            raise InvalidValueError(
+                "a row of the feed has no commit",
+                remedy="Give the rows as the format's reader returns them",
+                column=form.commit if commit is None else form.order,
+            )
+        if operation_of(word) is None:
+            raise InvalidValueError(
+                f"{word!r} is not an operation",
+                remedy="Give the rows as the format's reader returns them, or use from_operations(operations=...)",
+                column=form.operation,
+            )
+        operations.setdefault((order, commit), set()).add(operation_of(word))
+        if stamps is None and own is not None:
+            own_stamps[commit] = max(own, own_stamps.get(commit, 0))
+    stamps = own_stamps if stamps is None else stamps
+    for _, commit in operations:
+        if commit not in stamps:
+            raise InvalidValueError(
+                f"the commit {commit} has no time",
+                remedy="Give the time of every commit: times={commit: time}, or all rows of the format's list",
+                column=form.time,
+            )
+    commits = [
+        _Commit(commit, stamps[commit], PUT in roles and len(roles) > 1)
+        for (_, commit), roles in sorted(operations.items())
+    ]
+    return commits, sorted({word for _, _, word, _ in found if operation_of(word) == PUT})
+
+
+def _stamps_of(times: CommitTimes) -> dict[int, int]:
+    """Return the TSO of commits."""
+    if isinstance(times, Mapping):
+        return {commit: tso_of(moment) for commit, moment in times.items()}
+    listed = next((pair for pair in _LISTS if set(pair) <= set(times.columns)), None)
+    if listed is None:
+        wanted = " or ".join(" and ".join(pair) for pair in _LISTS)
+        raise MissingColumnError(
+            f"the times of commits need the columns {wanted}",
+            remedy=f"It has: {', '.join(times.columns)}",
+            option="times",
+        )
+    commit, moment = listed
+    with refusing_rows():
+        found = times.select(column_named(commit), commit_ts_of(times, moment)).collect()
+    return {commit: ts for commit, ts in found if ts is not None}
+
+
+def _mixed_ranges(commits: Sequence[_Commit]) -> list[tuple[int, int]]:
+    """Return the first and last id of each run of commits that have both old and new images."""
+    runs = (list(run) for is_mixed, run in groupby(commits, attrgetter("is_mixed")) if is_mixed)
+    return [(run[0].id, run[-1].id) for run in runs]
+
+
+def _single_images(rows: DataFrame) -> DataFrame:
+    """Return the images of commits that have only old or only new ones: deletes, or inserts."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    is_new = F.col("_is_new")
+    return rows.select(
+        F.when(is_new, "c").otherwise("d").alias("op"),
+        F.col("_ts").alias("commit_ts"),
+        F.when(~is_new, F.col("_image")).alias("before"),
+        F.when(is_new, F.col("_image")).alias("after"),
+    )
+
+
+def _paired_images(rows: DataFrame, by_key: Sequence[str]) -> DataFrame:
+    """Return the changes that the old and new images of each key and commit make."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kind = image_type(rows, "_image")
+    in_order = Window.partitionBy(*by_key).orderBy("_is_new")
+    seen = rows.select(
+        "_ts",
+        "_is_new",
+        "_image",
+        *by_key,
+        F.lag("_is_new").over(in_order).alias("_earlier"),
+        F.lag("_image").over(in_order).alias("_old"),
+        F.lead("_is_new").over(in_order).alias("_later"),
+    )
+    is_new, current, old = F.col("_is_new"), F.col("_image"), F.col("_old")
+    twice = F.col("_earlier") == is_new
+    op = (
+        F.when(twice, duplicate_key([F.col(key) for key in by_key[:-1]], F.col("_ts")))
+        .when(is_new & F.col("_earlier").isNull(), "c")
+        .when(is_new & differs(old, current, kind), "u")
+        .when(~is_new & F.col("_later").isNull(), "d")
+    )
+    return seen.select(
+        op.alias("op"),
+        F.col("_ts").alias("commit_ts"),
+        F.when(is_new, old).otherwise(current).alias("before"),
+        F.when(is_new, current).alias("after"),
+    ).filter(F.col("op").isNotNull())
