@@ -21,6 +21,7 @@ from ticdc_emit.changes.commit_ts import missing_commit_ts
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.buffers import compact, null_mask, order_of_codes, text_buffers
 from ticdc_emit.columnar.escape import first_invalid_utf8
+from ticdc_emit.columnar.nested_json import is_list, plain_layout
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, SchemaError, UnsupportedTypeError
 
 DDL_OP = "ddl"
@@ -160,6 +161,8 @@ def normal_form(batch: pa.RecordBatch, table: str, first_row: int = 0) -> pa.Rec
         if field.name not in CHANGE_COLUMNS:
             continue
         column = _normal(batch.column(place), table, field.name)
+        if is_list(column.type):
+            raise _refused_type(column.type, table, field.name)
         if field.name in _NAMES:
             column = _name(column, field.name, table, first_row)
         fields.append(field if column.type == field.type else pa.field(field.name, column.type))
@@ -174,11 +177,7 @@ def _is_normal(kind: pa.DataType) -> bool:
         return all(_is_normal(field.type) for field in kind)
     if pa.types.is_map(kind):
         return pa.types.is_string(kind.key_type) and _is_normal(kind.item_type)
-    return _is_list(kind) and kind.value_type.id in _LEAVES
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return any(test(kind) for test in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list))
+    return is_list(kind) and _is_normal(kind.value_type)
 
 
 def _normal(array: pa.Array, table: str, column: str) -> pa.Array:
@@ -208,9 +207,18 @@ def _normal(array: pa.Array, table: str, column: str) -> pa.Array:
         return array.cast(pa.float32())
     if pa.types.is_decimal(kind):
         return array.cast(pa.decimal128(kind.precision, kind.scale))
-    if _is_list(kind) and pa.types.is_float16(kind.value_type):
-        return array.cast(pa.large_list(pa.float32()))
-    raise UnsupportedTypeError(
+    if is_list(kind):
+        try:
+            return array.cast(plain_layout(kind))
+        except (pa.ArrowException, TypeError):
+            raise _refused_type(kind, table, column) from None
+    if isinstance(kind, pa.BaseExtensionType):
+        return _normal(array.storage, table, column)
+    raise _refused_type(kind, table, column)
+
+
+def _refused_type(kind: pa.DataType, table: str, column: str) -> UnsupportedTypeError:
+    return UnsupportedTypeError(
         f"`{column}` is {kind}, which no column accepts",
         remedy="Cast it to a type of the table in docs/types.md, or to canonical text",
         table=table,

@@ -29,6 +29,7 @@ from ticdc_emit.columnar.escape import JsonWriter, escape_bytes, escape_text, fi
 from ticdc_emit.columnar.floats import accept_float, fixed_text
 from ticdc_emit.columnar.integers import accept_bit, accept_integer, accept_year, integer_text
 from ticdc_emit.columnar.json_text import canonical_json
+from ticdc_emit.columnar.nested_json import is_nested, nested_json
 from ticdc_emit.columnar.strings import accept_binary, accept_labels, accept_text, accept_vector
 from ticdc_emit.columnar.times import accept_date, accept_datetime, accept_time
 from ticdc_emit.columnar.value_errors import ValueRefused, refuse_any
@@ -117,7 +118,7 @@ def _accepted(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
 
 
 def _accepted_json(array: pa.Array, how: Rendering) -> pa.Array:
-    text = compact(as_text(array))
+    text = nested_json(array) if is_nested(array.type) else compact(as_text(array))
     parts = text_buffers(text)
     bad = first_invalid_utf8(parts.offsets, parts.data)
     if bad is not None:

@@ -1,7 +1,7 @@
 """Changes as Python mappings, read as a batch in change form (:func:`rows_to_batch`).
 
 In: mappings with ``op``, ``commit_ts`` or ``commit_time``, and images, whose values are int, float, Decimal, str,
-bytes, bool, datetime, date, time, timedelta, list of numbers or None, mixed at will. Out: an Arrow array for each
+bytes, bool, datetime, date, time, timedelta, list, dict or None, mixed at will. Out: an Arrow array for each
 column of an image: the values themselves where one Arrow type holds them all, numbers for ENUM and SET, else the
 canonical text that ``columnar.values.accept`` reads for every column type (docs/types.md).
 """
@@ -22,6 +22,7 @@ from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.commit_ts import commit_ts_of
 from ticdc_emit.changes.images import refused_value
 from ticdc_emit.columnar.floats import floats_to_decimal_text, floats_to_integers
+from ticdc_emit.columnar.nested_json import document
 from ticdc_emit.columnar.strings import label_number, label_text
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError, shown
@@ -270,6 +271,8 @@ def one_kind_array(column: Column, values: Sequence[Any], zone: str) -> pa.Array
     zoned = any(hasattr(each, "tzinfo") for each in kinds) and any(getattr(v, "tzinfo", None) for v in values)
     if len(kinds) > 1 and kinds <= _TEXTS and kind in STRING_TYPES and not column.is_binary:
         return pa.array(_each(values, lambda value: value.encode() if isinstance(value, str) else bytes(value)))
+    if kind == MySQLType.JSON and not kinds <= _TEXTS:
+        return canonical_text([column] * len(values), values, zone)
     if len(kinds) == 1 and not zoned and (kind != MySQLType.NEWDECIMAL or kinds == {float}):
         return _plain_array(values)
     return canonical_text([column] * len(values), values, zone)
@@ -361,7 +364,9 @@ def _printer(column: Column) -> _Print:
         return _label
     if kind == MySQLType.VECTOR_FLOAT32:
         return _vector
-    return _characters if kind in STRING_TYPES or kind == MySQLType.JSON else _only_text
+    if kind == MySQLType.JSON:
+        return _document
+    return _characters if kind in STRING_TYPES else _only_text
 
 
 def _only_text(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
@@ -373,6 +378,12 @@ def _characters(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
         raw = bytes(value)
         return base64.b64encode(raw).decode() if column.is_binary else raw.decode("utf-8")
     return value if isinstance(value, str) else None
+
+
+def _document(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
+    if isinstance(value, Mapping | list | tuple):
+        return document(dict(value) if isinstance(value, Mapping) else value)
+    return _characters(column, value, zone)
 
 
 def _whole(column: Column, value: Any, zone: dt.tzinfo) -> str | None:

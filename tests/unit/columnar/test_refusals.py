@@ -299,7 +299,8 @@ def test_the_empty_vector_is_what_a_not_null_column_holds_that_an_insert_left_ou
         ("VECTOR", pa.array([[[1.0], [2.0]]])),
         ("VECTOR", pa.array([b"[1,2]"])),
         ("VARCHAR", pa.array([1])),
-        ("JSON", pa.array([{"a": 1}])),
+        ("JSON", pa.array([1])),
+        ("JSON", pa.array([[1]], pa.list_(pa.duration("s")))),
         ("INT", pa.RunEndEncodedArray.from_arrays([2], pa.array([1]))),
     ],
 )
