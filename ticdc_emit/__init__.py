@@ -7,7 +7,8 @@ used, so you need pyspark, confluent_kafka and hypothesis only for the names tha
   :func:`restore_ddl`.
 * From Spark: :class:`TicdcSink`, :func:`local_session`, :class:`RunReport`.
 * Traffic: :func:`generate`, :func:`generate_stream`, :func:`replay`, :func:`from_snapshots`, :func:`from_validity`,
-  :func:`from_operations`, :func:`from_changes`, :class:`History`, :func:`scenario`, :func:`scenarios`.
+  :func:`from_operations`, :func:`from_changes`, :func:`from_versions`, :func:`table_ddl`, :class:`History`,
+  :func:`scenario`, :func:`scenarios`.
 * Messages: :class:`Message`, :func:`to_messages`, :func:`messages`; :func:`reader_for`, :class:`ReferenceConsumer`,
   :func:`verify`.
 * Tests: :func:`histories` and :func:`changefeeds` (hypothesis), :class:`EmbeddedKafka`, :class:`EmbeddedRegistry`,
@@ -41,7 +42,15 @@ if TYPE_CHECKING:
     from ticdc_emit.testing import EmbeddedKafka, EmbeddedRegistry, MemoryTopics
     from ticdc_emit.traffic import History
     from ticdc_emit.traffic.generate import generate, generate_stream
-    from ticdc_emit.traffic.replay import from_changes, from_operations, from_snapshots, from_validity, replay
+    from ticdc_emit.traffic.replay import (
+        from_changes,
+        from_operations,
+        from_snapshots,
+        from_validity,
+        from_versions,
+        replay,
+        table_ddl,
+    )
     from ticdc_emit.traffic.scenarios import scenario, scenarios
 
 __all__ = [
@@ -63,6 +72,7 @@ __all__ = [
     "from_operations",
     "from_snapshots",
     "from_validity",
+    "from_versions",
     "generate",
     "generate_stream",
     "histories",
@@ -74,6 +84,7 @@ __all__ = [
     "restore_ddl",
     "scenario",
     "scenarios",
+    "table_ddl",
     "to_messages",
     "verify",
 ]
@@ -98,6 +109,7 @@ _HOMES = {
     "from_operations": "traffic.replay",
     "from_snapshots": "traffic.replay",
     "from_validity": "traffic.replay",
+    "from_versions": "traffic.replay",
     "generate": "traffic.generate",
     "generate_stream": "traffic.generate",
     "histories": "strategies",
@@ -109,6 +121,7 @@ _HOMES = {
     "restore_ddl": "pipeline.ddl",
     "scenario": "traffic.scenarios",
     "scenarios": "traffic.scenarios",
+    "table_ddl": "traffic.replay",
     "to_messages": "delivery",
     "verify": "consume",
 }

@@ -1,9 +1,9 @@
 """Replay history: snapshots, slowly changing tables and change tables as the stream that TiCDC would have sent.
 
 In: DataFrames, files or tables that Spark reads, event times, DDL. Out: row changes in the public form
-(``snapshot_inserts``, ``snapshot_diff``, ``from_snapshots``, ``from_validity``, ``from_operations``, ``from_changes``),
-and :func:`replay`, which sends them at the history's own pace or a multiple of it. Importing this does not import
-Spark.
+(``snapshot_inserts``, ``snapshot_diff``, ``from_snapshots``, ``from_validity``, ``from_operations``, ``from_changes``,
+``from_versions``), a table's DDL (``table_ddl``), and :func:`replay`, which sends them at the history's own pace or a
+multiple of it. Importing this does not import Spark.
 """
 
 from __future__ import annotations
@@ -21,22 +21,26 @@ from ticdc_emit.traffic.replay.rows import commit_ts_of, keep_transactions
 from ticdc_emit.traffic.replay.run import ReplayReport, SliceReport, replay
 from ticdc_emit.traffic.replay.slices import Pace
 from ticdc_emit.traffic.replay.sources import read_source
+from ticdc_emit.traffic.replay.table_history import TableDdl, from_versions, table_ddl
 
 __all__ = [
     "Pace",
     "ReplayReport",
     "SliceReport",
+    "TableDdl",
     "backfilled",
     "commit_ts_of",
     "from_changes",
     "from_operations",
     "from_snapshots",
     "from_validity",
+    "from_versions",
     "keep_transactions",
     "read_ddl",
     "read_source",
     "replay",
     "snapshot_diff",
     "snapshot_inserts",
+    "table_ddl",
     "versions_of",
 ]

@@ -104,6 +104,41 @@ def comparable(value: Column, kind: DataType) -> Column:
     return F.to_json(value) if isinstance(kind, VariantType) else value
 
 
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+_MOST_DIGITS = 38
+
+
+def common_type(kinds: Iterable[DataType]) -> DataType:
+    """Return a type that holds the values of all: a wider number, else text (of nested values: JSON)."""
+    from pyspark.sql.types import DecimalType, DoubleType, StringType
+
+    by_name = {kind.simpleString(): kind for kind in kinds}
+    if len(by_name) == 1:
+        return next(iter(by_name.values()))
+    if by_name.keys() <= set(_INTEGERS):
+        return by_name[max(by_name, key=_INTEGERS.index)]
+    if by_name.keys() <= {"tinyint", "smallint", "int", "float", "double"}:
+        return DoubleType()
+    decimals = [kind for kind in by_name.values() if isinstance(kind, DecimalType)]
+    if len(decimals) + len(by_name.keys() & set(_INTEGERS)) == len(by_name):
+        scale = max(kind.scale for kind in decimals)
+        whole = [kind.precision - kind.scale for kind in decimals] + [_DIGITS.get(name, 0) for name in by_name]
+        if max(whole) + scale <= _MOST_DIGITS:
+            return DecimalType(max(whole) + scale, scale)
+    return StringType()
+
+
+def converted(value: Column, own: DataType, kind: DataType) -> Column:
+    """Return a value of one type in a :func:`common_type`."""
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import ArrayType, MapType, StringType, StructType, VariantType
+
+    if isinstance(kind, StringType) and isinstance(own, ArrayType | MapType | StructType | VariantType):
+        return F.to_json(value)
+    return value if own == kind else value.cast(kind)
+
+
 TRANSACTION = "transaction"
 
 

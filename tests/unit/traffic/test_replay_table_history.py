@@ -1,0 +1,134 @@
+"""The lives of data files, the versions in which they are read, and the DDL between two sets of columns."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
+from ticdc_emit.traffic.replay.table_history import (
+    FileLife,
+    TrackedTable,
+    alterations,
+    file_lives,
+    reading_numbers,
+)
+from ticdc_emit.traffic.replay.table_versions import FileChange
+
+
+def test_a_file_lives_from_its_addition_to_its_removal() -> None:
+    changes = [
+        FileChange(0, "a", "add"),
+        FileChange(1, "b", "add"),
+        FileChange(1, "a", "remove"),
+        FileChange(3, "b", "remove"),
+        FileChange(3, "c", "add"),
+    ]
+    assert file_lives(changes, range(5)) == [
+        FileLife("a", 0, 1),
+        FileLife("b", 0, 1),  # as if it had been there before; no row of version 0 is in it
+        FileLife("b", 1, 3),
+        FileLife("c", 0, 3),
+        FileLife("c", 3, None),
+    ]
+
+
+def test_a_file_whose_addition_is_no_longer_known() -> None:
+    assert file_lives([FileChange(4, "a", "remove")], [2, 4]) == [FileLife("a", 0, 1)]
+    assert file_lives([FileChange(-2, "a", "add"), FileChange(-1, "a", "remove")], [0, 1]) == []
+
+
+def test_a_file_with_a_new_deletion_vector_lives_again() -> None:
+    changes = [FileChange(2, "a", "add"), FileChange(2, "a", "remove"), FileChange(1, "a", "add")]
+    assert file_lives(changes, range(3))[1:] == [FileLife("a", 1, 2), FileLife("a", 2, None)]
+
+
+def test_all_files_may_have_other_rows() -> None:
+    changes = [FileChange(0, "a", "add"), FileChange(1, "b", "add"), FileChange(2, None, "touch")]
+    assert set(file_lives(changes, range(3))) >= {
+        FileLife("a", 0, 2),
+        FileLife("a", 2, None),
+        FileLife("b", 1, 2),
+        FileLife("b", 2, None),
+    }
+
+
+def test_versions_that_are_left_out() -> None:
+    changes = [FileChange(1, "a", "add"), FileChange(2, "a", "remove"), FileChange(2, "b", "add")]
+    lives = file_lives(changes, [0, 5])
+    assert [life for life in lives if life.first] == [FileLife("b", 1, None)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_file_is_read_in_a_version_in_which_it_lives(seed: int) -> None:
+    draw = random.Random(seed)
+    count = 12
+    lives = []
+    for nth in range(30):
+        first = draw.randrange(count)
+        end = draw.choice([None, *range(first + 1, count)])
+        lives.append(FileLife(str(nth), first, end))
+    ends = [count] * count
+    for number in reversed(range(count - 1)):
+        ends[number] = number + 1 if draw.random() < 0.2 else ends[number + 1]
+    for life, number in zip(lives, reading_numbers(lives, ends), strict=True):
+        assert life.first <= number < min(ends[life.first], count if life.end is None else life.end)
+
+
+def test_a_table_that_only_grows_is_read_twice() -> None:
+    lives = [FileLife(str(nth), nth, None) for nth in range(200)]
+    assert set(reading_numbers(lives, [200] * 200)) == {0, 199}
+
+
+def tracked(**columns: str) -> TrackedTable:
+    """A table of columns by their identities: ``c1="name type"``."""
+    parts = {identity: text.partition(" ") for identity, text in columns.items()}
+    own = [SourceColumn(name, kind, nullable=identity != "c0") for identity, (name, _, kind) in parts.items()]
+    table = SourceTable.of("shop", "orders", own, [own[0].name])
+    return TrackedTable(table, dict(zip(columns, table.columns, strict=True)))
+
+
+CHANGES = {
+    "added at the end": (tracked(c0="id INT"), tracked(c0="id INT", c1="a INT")),
+    "added in the middle": (tracked(c0="id INT", c1="a INT"), tracked(c0="id INT", c2="b JSON", c1="a INT")),
+    "dropped": (tracked(c0="id INT", c1="a INT"), tracked(c0="id INT")),
+    "dropped and added again": (tracked(c0="id INT", c1="a INT"), tracked(c0="id INT", c2="a LONGTEXT")),
+    "widened": (tracked(c0="id INT", c1="a INT"), tracked(c0="id BIGINT", c1="a BIGINT")),
+    "renamed with its key": (tracked(c0="id INT", c1="a INT"), tracked(c0="key INT", c1="b INT")),
+    "renamed and widened": (tracked(c0="id INT", c1="a FLOAT"), tracked(c0="id INT", c1="b DOUBLE")),
+    "exchanged": (tracked(c0="id INT", c1="a INT", c2="b INT"), tracked(c0="id INT", c1="b INT", c2="a INT")),
+    "in a chain": (tracked(c0="id INT", c1="a INT", c2="b INT"), tracked(c0="id INT", c1="b INT", c2="c INT")),
+    "in a ring": (
+        tracked(c0="id INT", c1="a INT", c2="b INT", c3="renamed_0 INT"),
+        tracked(c0="id INT", c1="b INT", c2="renamed_0 INT", c3="a INT"),
+    ),
+    "in another case": (tracked(c0="id INT", c1="a INT"), tracked(c0="id INT", c1="A INT")),
+    "a name freed": (tracked(c0="id INT", c1="a INT", c2="b INT"), tracked(c0="id INT", c2="a INT")),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_ddl_makes_the_columns_of_the_next_version(kind: str) -> None:
+    before, after = CHANGES[kind]
+    catalog = Catalog()
+    catalog.ensure_database("shop")
+    catalog.apply(before.table.create_table())
+    statements = list(alterations(before, after, "`shop`.`orders`"))
+    assert statements
+    for statement in statements:
+        catalog.apply(statement)
+    expected = Catalog()
+    expected.ensure_database("shop")
+    expected.apply(after.table.create_table())
+
+    def columns(of: Catalog) -> list[tuple[object, ...]]:
+        return [(each.name, each.type, each.flen, each.nullable) for each in of.table("shop", "orders").row_columns]
+
+    assert columns(catalog) == columns(expected)
+
+
+def test_columns_that_stay_need_no_ddl() -> None:
+    table = tracked(c0="id INT", c1="a INT")
+    assert list(alterations(table, table, "t")) == []

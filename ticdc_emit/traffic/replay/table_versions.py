@@ -1,0 +1,391 @@
+"""The versions that a Delta or Iceberg table keeps: their commit times and columns, and the life of each data file.
+
+In: the name or path of a table that Spark reads. Out: its :class:`TableVersion` s in order; the rows of a version with
+the file of each row; which files each version added and removed. The formats' logs are read as data, so this also works
+over Spark Connect. Rule sources: Delta's protocol ("Delta Log Entries", "Column Mapping", "Change Metadata"), Iceberg's
+specification ("Table Metadata", "Manifests", "Row-level Deletes").
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+
+from ticdc_emit.config.secrets import foreign_text, mask_text
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.sql.words import quoted
+from ticdc_emit.traffic.replay.change_feed import rising
+from ticdc_emit.traffic.replay.sources import format_of, read_source, unknown_format
+from ticdc_emit.tso import tso_from_micros
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructField, StructType
+
+
+FILE = "_ticdc_file"
+"""The column with the data file of a row, in :meth:`VersionedTable.rows`."""
+
+
+class TableColumn(NamedTuple):
+    """A column of a version. ``identity``: it stays when the column is renamed, and no other column ever has it."""
+
+    identity: str
+    field: StructField
+
+
+class TableVersion(NamedTuple):
+    """A version. ``id``: Delta's version or Iceberg's snapshot id; ``None`` for columns that changed after the last
+    one. ``commit_ts``: the TSO of its rows; it only rises, even if the clock of the table's writers went back.
+    """
+
+    id: int | None
+    commit_ts: int
+    columns: tuple[TableColumn, ...]
+
+
+_What = Literal["remove", "touch", "add"]
+
+
+class FileChange(NamedTuple):
+    """What a version did with a data file. ``version``: its position among the table's versions; negative for one that
+    the table no longer keeps. ``path``: as in :data:`FILE`; ``None`` for all files. ``touch``: its rows differ from
+    then on.
+    """
+
+    version: int
+    path: str | None
+    what: _What
+
+
+class VersionedTable(Protocol):
+    """A table that keeps its versions. ``format``: ``delta`` or ``iceberg``."""
+
+    @property
+    def name(self) -> str:
+        """Its name or path, as it was given."""
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def versions(self) -> Sequence[TableVersion]:
+        """All versions that the table keeps, in order."""
+
+    def rows(self, version: int) -> DataFrame:
+        """Return the rows of the version with this id, and :data:`FILE`."""
+
+    def file_changes(self) -> list[FileChange]:
+        """Return what the versions did with data files, in any order."""
+
+
+def versioned_table(spark: SparkSession, table: str, format: str | None = None) -> VersionedTable:
+    """Return a table by its name in a catalog of Spark, or by its path.
+
+    ``format``: ``delta`` or ``iceberg``; default: by the catalog, or by the files of a folder on this machine. Raises
+    :class:`ConfigError` for another format and a table that cannot be read, and
+    :class:`~ticdc_emit.errors.MissingDependencyError` where Spark lacks the format's package.
+    """
+    found = format or format_of(table) or _format_in_catalog(spark, table)
+    if found not in _FORMATS:
+        raise ConfigError(
+            f"a table of the format {found} keeps no versions",
+            remedy="Give a Delta or an Iceberg table, or its copies to from_snapshots",
+            option="table",
+            table=mask_text(table),
+        )
+    read_source(spark, table, format=found if is_path(table) else None)  # its errors name missing packages
+    return _FORMATS[found](spark, table)
+
+
+def is_path(table: str) -> bool:
+    """Return whether a table is given by its path, not by its name in a catalog."""
+    return "/" in table and "`" not in table
+
+
+def _format_in_catalog(spark: SparkSession, table: str) -> str:
+    if is_path(table):
+        raise unknown_format(table)
+    with versions_refused(table):
+        rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").where("col_name = 'Provider'").collect()
+    return str(rows[0]["data_type"]).lower() if rows else "view"
+
+
+_LOST = re.compile(
+    r"FILE_NOT_EXIST|FILE_NOT_FOUND|FileNotFoundException|VERSION_NOT_FOUND|VersionNotFound|TRUNCATED_TRANSACTION_LOG"
+    r"|Cannot time travel|Cannot find (a )?snapshot|NotFoundException|expired|VACUUM",
+    re.IGNORECASE,
+)
+
+
+@contextmanager
+def versions_refused(table: str) -> Iterator[None]:
+    """Turn Spark's and the formats' errors into :class:`ConfigError` with their first line and a remedy."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except Exception as error:  # errors of the JVM have py4j's own type
+        text = str(error)
+        if not isinstance(error, PySparkException) and "java" not in text.lower():
+            raise
+        raise refusal_of_version(text, table) from None
+
+
+def refusal_of_version(text: str, table: str) -> ConfigError:
+    """Return the error for what a format says about a version that cannot be read."""
+    line = next((line for line in text.strip().splitlines() if _LOST.search(line)), text.strip().splitlines()[0])
+    if _LOST.search(text):
+        return ConfigError(
+            f"the table no longer has a version, or a file of it: {foreign_text(line.strip())}",
+            remedy="Begin at a later version (versions=). VACUUM and expire_snapshots remove old ones: let them keep "
+            "the history that you replay",
+            option="versions",
+            table=mask_text(table),
+        )
+    return ConfigError(
+        f"the versions of the table cannot be read: {foreign_text(line.strip())}",
+        remedy="Check the table's name, and whether Spark may read its log",
+        option="table",
+        table=mask_text(table),
+    )
+
+
+def _tracked(versions: Iterable[Sequence[TableColumn]], *, by_name: bool) -> list[tuple[TableColumn, ...]]:
+    """Return the columns of each version with identities ``c0``, ``c1`` ... that hold for all versions.
+
+    ``by_name``: whether a column whose identity is new continues the one with its name that is gone: a table that was
+    replaced has new identities for the same columns.
+    """
+    result: list[tuple[TableColumn, ...]] = []
+    tokens: dict[str, str] = {}
+    count = 0
+    for columns in versions:
+        known = {column.identity: tokens[column.identity] for column in columns if column.identity in tokens}
+        gone = {
+            column.field.name: column.identity
+            for column in (result[-1] if result else ())
+            if column.identity not in known.values()
+        }
+        for column in columns:
+            if column.identity in known:
+                continue
+            token = gone.pop(column.field.name, None) if by_name else None
+            if token is None:
+                token, count = f"c{count}", count + 1
+            known[column.identity] = token
+        tokens = {**tokens, **known}
+        result.append(tuple(TableColumn(known[column.identity], column.field) for column in columns))
+    return result
+
+
+@dataclass(frozen=True)
+class _DeltaTable:
+    spark: SparkSession
+    name: str
+    format: ClassVar[str] = "delta"
+
+    @property
+    def _target(self) -> str:
+        return f"delta.{quoted(self.name)}" if is_path(self.name) else self.name
+
+    @cached_property
+    def _folder(self) -> str:
+        with versions_refused(self.name):
+            row = self.spark.sql(f"DESCRIBE DETAIL {self._target}").select("location").first()
+        assert row is not None
+        return f"{row[0]}/_delta_log"
+
+    def _log(self, schema: str) -> DataFrame:
+        """Return the actions of the commits, and the version of each."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        files = self.spark.read.schema(schema).option("pathGlobFilter", f"{'[0-9]' * 20}.json")
+        version = F.substring("_metadata.file_name", 1, 20).cast("long")
+        return files.json(self._folder).select("*", version.alias("version"))
+
+    @cached_property
+    def _commits(self) -> list[tuple[int, int]]:
+        """(version, microseconds) in order."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        with versions_refused(self.name):
+            history = self.spark.sql(f"DESCRIBE HISTORY {self._target}")
+            rows = history.select("version", F.unix_micros("timestamp").alias("at")).collect()
+        return sorted((row["version"], row["at"]) for row in rows)
+
+    @cached_property
+    def versions(self) -> list[TableVersion]:
+        ids = [version for version, _ in self._commits]
+        schemas = self._schemas()
+        first = ids[0]
+        if min(schemas) > first:
+            schemas |= self._checkpointed(first)
+        since = sorted(schemas)
+        current = [max((each for each in since if each <= version), default=None) for version in ids]
+        if current[0] is None:
+            raise ConfigError(
+                f"the log of the table no longer tells the columns of version {first}",
+                remedy=f"Begin at version {since[0]}: versions=range({since[0]}, {ids[-1] + 1})",
+                option="versions",
+                table=mask_text(self.name),
+            )
+        columns = _tracked((schemas[each] for each in since), by_name=True)
+        of_schema = dict(zip(since, columns, strict=True))
+        stamps = rising(tso_from_micros(at) for _, at in self._commits)
+        return [
+            TableVersion(version, stamp, of_schema[each])
+            for version, stamp, each in zip(ids, stamps, current, strict=True)
+            if each is not None
+        ]
+
+    def _schemas(self) -> dict[int, list[TableColumn]]:
+        with versions_refused(self.name):
+            log = self._log("metaData struct<schemaString string>").where("metaData is not null")
+            rows = log.select("version", "metaData.schemaString").collect()
+        return {version: _delta_columns(text) for version, text in rows}
+
+    def _checkpointed(self, last: int) -> dict[int, list[TableColumn]]:
+        """Return the columns of the last checkpoint at or before a version; of the first one if all are later."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        files = self.spark.read.schema("metaData struct<schemaString string>")
+        with versions_refused(self.name):
+            rows = (
+                files.option("pathGlobFilter", "*.checkpoint*.parquet")
+                .parquet(self._folder)
+                .where("metaData is not null")
+                .select(F.substring("_metadata.file_name", 1, 20).cast("long"), "metaData.schemaString")
+                .collect()
+            )
+        earlier = [(version, text) for version, text in rows if version <= last]
+        return {version: _delta_columns(text) for version, text in sorted(earlier)[-1:]}
+
+    def rows(self, version: int) -> DataFrame:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        reader = self.spark.read.format("delta").option("versionAsOf", version)
+        with versions_refused(self.name):
+            frame = reader.load(self.name) if is_path(self.name) else reader.table(self.name)
+            return frame.select("*", F.substring_index("_metadata.file_path", "/", -1).alias(FILE))
+
+    def file_changes(self) -> list[FileChange]:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        log = self._log("add struct<path string>, remove struct<path string>").where(
+            "add is not null or remove is not null"
+        )
+        path = F.substring_index(F.coalesce("add.path", "remove.path"), "/", -1)
+        with versions_refused(self.name):
+            rows = log.select("version", path, F.col("add").isNotNull()).collect()
+        positions = {version.id: position for position, version in enumerate(self.versions)}
+        return [
+            FileChange(positions[version], name, "add" if is_added else "remove")
+            for version, name, is_added in rows
+            if version in positions
+        ]
+
+
+def _delta_columns(schema: str) -> list[TableColumn]:
+    from pyspark.sql.types import StructType
+
+    fields = StructType.fromJson(json.loads(schema)).fields
+    return [TableColumn(field.metadata.get("delta.columnMapping.physicalName", field.name), field) for field in fields]
+
+
+@dataclass(frozen=True)
+class _IcebergTable:
+    spark: SparkSession
+    name: str
+    format: ClassVar[str] = "iceberg"
+
+    def _metadata_table(self, table: str) -> DataFrame:
+        mark = "#" if is_path(self.name) else "."
+        return self.spark.read.format("iceberg").load(f"{self.name}{mark}{table}")
+
+    @cached_property
+    def _metadata(self) -> dict[str, Any]:
+        with versions_refused(self.name):
+            file = self._metadata_table("metadata_log_entries").select("file").collect()[-1][0]
+            row = self.spark.read.format("binaryFile").load(file).select("content").first()
+        assert row is not None
+        content = bytes(row[0])
+        result = json.loads(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
+        assert isinstance(result, dict)
+        return result
+
+    @cached_property
+    def _snapshots(self) -> list[dict[str, Any]]:
+        """The snapshots that led to the current one, in order. A table that was rolled back has others, too."""
+        by_id = {each["snapshot-id"]: each for each in self._metadata.get("snapshots", ())}
+        result: list[dict[str, Any]] = []
+        current = by_id.get(self._metadata.get("current-snapshot-id"))
+        while current is not None:
+            result.append(current)
+            current = by_id.get(current.get("parent-snapshot-id"))
+        return result[::-1]
+
+    @cached_property
+    def versions(self) -> list[TableVersion]:
+        last = self._metadata["current-schema-id"]
+        ids = [each.get("schema-id", last) for each in self._snapshots]
+        of_schema: dict[int, list[TableColumn]] = {}
+        for each, schema in zip(self._snapshots, ids, strict=True):
+            if schema not in of_schema:
+                of_schema[schema] = self._columns(schema, self._frame(each["snapshot-id"]).schema)
+        stamps = [tso_from_micros(each["timestamp-ms"] * 1000) for each in self._snapshots]
+        versions: list[int | None] = [each["snapshot-id"] for each in self._snapshots]
+        if not ids or ids[-1] != last:
+            of_schema[last] = self._columns(last, self._frame(None).schema)
+            ids.append(last)
+            stamps.append(tso_from_micros(self._metadata["last-updated-ms"] * 1000))
+            versions.append(None)
+        columns = _tracked((of_schema[each] for each in ids), by_name=False)
+        return list(map(TableVersion, versions, rising(stamps), columns))
+
+    def _columns(self, schema: int, kind: StructType) -> list[TableColumn]:
+        fields = next(each["fields"] for each in self._metadata["schemas"] if each["schema-id"] == schema)
+        return [TableColumn(str(one["id"]), field) for one, field in zip(fields, kind.fields, strict=True)]
+
+    def _frame(self, snapshot: int | None) -> DataFrame:
+        reader = self.spark.read.format("iceberg")
+        with versions_refused(self.name):
+            frame = (reader if snapshot is None else reader.option("versionAsOf", snapshot)).load(self.name)
+            frame.schema  # noqa: B018 - Spark Connect looks at a source no earlier
+        return frame
+
+    def rows(self, version: int) -> DataFrame:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        return self._frame(version).select("*", F.col("_file").alias(FILE))
+
+    def file_changes(self) -> list[FileChange]:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        entries = self._metadata_table("all_entries")
+        names = entries.select("data_file.*").columns
+        target = F.col("data_file.referenced_data_file") if "referenced_data_file" in names else F.lit(None)
+        is_data = F.col("data_file.content") == 0
+        path = F.when(is_data, F.col("data_file.file_path")).otherwise(target)
+        with versions_refused(self.name):
+            rows = entries.select("status", "snapshot_id", is_data, path).distinct().collect()
+        positions = {version.id: position for position, version in enumerate(self.versions)}
+        known = {each["snapshot-id"] for each in self._metadata["snapshots"]}
+        changes = []
+        for status, snapshot, is_data_file, file in rows:
+            what: _What = "touch" if not is_data_file else "remove" if status == _DELETED else "add"
+            if snapshot in positions:
+                changes.append(FileChange(positions[snapshot], file, what))
+            elif snapshot not in known:  # expired; all others were rolled back
+                changes.append(FileChange(-2 if what == "add" else -1, file, what))
+        return changes
+
+
+_DELETED = 2  # the status of an entry of a manifest
+_FORMATS: Mapping[str, Callable[[SparkSession, str], VersionedTable]] = {"delta": _DeltaTable, "iceberg": _IcebergTable}
