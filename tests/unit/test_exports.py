@@ -104,6 +104,7 @@ _NOT_BY_USERS = {
     "Page.add_table": "texts of the head of a table, not names",
     "panels": "as above",
     "facts_html": "as above",
+    "SourceTable.of": "assumptions are sentences",
 }
 """What takes several texts and is not called with names by users, each with the reason."""
 

@@ -9,11 +9,11 @@ the source did not make. Rule source: pingcap/tidb ``pkg/ddl/index.go`` (``getIn
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, NoReturn
 
-from ticdc_emit.errors import DdlError, MissingColumnError, SchemaError
+from ticdc_emit.errors import DdlError, MissingColumnError, SchemaError, UnsupportedTypeError
 from ticdc_emit.hints import did_you_mean, names
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.columns import build_type
@@ -58,6 +58,51 @@ class TypeChoice(NamedTuple):
 
     text: str
     assumption: str = ""
+
+
+MOST_DECIMALS = 30
+"""Digits after the point that a DECIMAL of TiDB has at most."""
+
+ONLY_NULLS = "has no type, only NULLs, so it is LONGTEXT."
+MICROSECONDS = "has no more than six fraction digits in TiDB; values with more are refused."
+JSON_TEXT = "is JSON, in which decimals, times and bytes are text."
+
+
+def moment_type(digits: int, *, is_instant: bool) -> TypeChoice:
+    """Return the type of a timestamp with so many fraction digits. ``is_instant``: its values have a time zone."""
+    precision = f"({digits})" if digits else ""
+    if not is_instant:
+        return TypeChoice(f"DATETIME{precision}")
+    return TypeChoice(
+        f"DATETIME{precision}",
+        f"is DATETIME{precision}: an instant is written as the wall clock of the changefeed's time zone. "
+        f"TIMESTAMP{precision} would hold only the years 1970 to 2038.",
+    )
+
+
+def time_span_type(digits: int) -> TypeChoice:
+    """Return the type of a span of time, such as a day-time interval, with so many fraction digits."""
+    kind = f"TIME({digits})" if digits else "TIME"
+    return TypeChoice(kind, f"is {kind}, which holds at most 838:59:59; longer values are refused.")
+
+
+def unsupported(kind: str, cause: str, remedy: str, column: str, table: str | None) -> UnsupportedTypeError:
+    """Return the error for a type whose values no column of TiDB holds."""
+    message = f"column `{column}` is {kind}, but {cause}"
+    return UnsupportedTypeError(message, remedy=f"{remedy}, or leave the column out", table=table, column=column)
+
+
+def own_types(types: Mapping[str, str] | None, columns: Sequence[str], table: str) -> Mapping[str, str]:
+    """Return TiDB's types that the caller chose, by column; :class:`MissingColumnError` for one that is not there."""
+    for column in types or {}:
+        if column not in columns:
+            raise MissingColumnError(
+                "types= names a column that the table does not have",
+                remedy=f"{did_you_mean(column, columns)}It has: {', '.join(columns)}",
+                table=table,
+                column=column,
+            )
+    return types or {}
 
 
 @dataclass(frozen=True)
@@ -112,7 +157,7 @@ class SourceTable:
         columns: Iterable[SourceColumn],
         keys: str | Iterable[str] = (),
         *,
-        unique: Iterable[Sequence[str]] = (),
+        unique: Iterable[str | Iterable[str]] = (),
         comment: str = "",
         partitioning: str = "",
         assumptions: Iterable[str] = (),
@@ -122,7 +167,7 @@ class SourceTable:
         Raises :class:`SchemaError`, with the column, for what TiDB refuses: names, equal names, types that a key cannot
         have, a key that is too long. :class:`MissingColumnError` for a key that is not a column.
         """
-        table = cls(schema, name, tuple(columns), names(keys), tuple(map(tuple, unique)), comment, partitioning)
+        table = cls(schema, name, tuple(columns), names(keys), tuple(map(names, unique)), comment, partitioning)
         table._check_names()
         own = {to_lower(column.name): column.name for column in table.columns}
         table = replace(
@@ -155,6 +200,11 @@ class SourceTable:
         partitioning = f" {self.partitioning}" if self.partitioning else ""
         body = ",\n  ".join(lines)
         return f"CREATE TABLE {quoted(self.schema, self.name)} (\n  {body}\n){comment}{partitioning}"
+
+    def script(self) -> str:
+        """Return the assumptions as comments, and the statement with a semicolon."""
+        notes = "".join(f"-- {' '.join(note.split())}\n" for note in self.assumptions)
+        return f"{notes}{self.create_table()};"
 
     def _refuse(self, message: str, remedy: str, column: str | None = None) -> NoReturn:
         raise SchemaError(message, remedy=remedy, table=self.full_name, column=column)

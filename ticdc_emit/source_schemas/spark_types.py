@@ -14,9 +14,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.errors import ConfigError, UnsupportedTypeError
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import names
-from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable, TypeChoice, string_literal
+from ticdc_emit.source_schemas.source_table import (
+    JSON_TEXT,
+    MICROSECONDS,
+    MOST_DECIMALS,
+    ONLY_NULLS,
+    SourceColumn,
+    SourceTable,
+    TypeChoice,
+    moment_type,
+    own_types,
+    string_literal,
+    time_span_type,
+    unsupported,
+)
 from ticdc_emit.sql.words import quoted
 
 if TYPE_CHECKING:
@@ -25,18 +38,6 @@ if TYPE_CHECKING:
 
 CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 """The metadata of a field that Spark reads as string, with its type in the table: ``varchar(20)``."""
-
-MOST_DECIMALS = 30
-"""Digits after the point that a DECIMAL of TiDB has at most."""
-
-WALL_CLOCK = (
-    "is DATETIME(6): an instant is written as the wall clock of the changefeed's time zone. "
-    "TIMESTAMP(6) would hold only the years 1970 to 2038."
-)
-ONLY_NULLS = "has no type, only NULLs, so it is LONGTEXT."
-SHORT_TIME = "is TIME(6), which holds at most 838:59:59.999999; longer values are refused."
-MICROSECONDS = "has no more than six fraction digits in TiDB; values with more are refused."
-JSON_TEXT = "is JSON, in which decimals, times and bytes are text."
 
 _PLAIN = {
     "BooleanType": TypeChoice("TINYINT(1)"),
@@ -49,9 +50,9 @@ _PLAIN = {
     "StringType": TypeChoice("LONGTEXT"),
     "BinaryType": TypeChoice("LONGBLOB"),
     "DateType": TypeChoice("DATE"),
-    "TimestampType": TypeChoice("DATETIME(6)", WALL_CLOCK),
-    "TimestampNTZType": TypeChoice("DATETIME(6)"),
-    "DayTimeIntervalType": TypeChoice("TIME(6)", SHORT_TIME),
+    "TimestampType": moment_type(6, is_instant=True),
+    "TimestampNTZType": moment_type(6, is_instant=False),
+    "DayTimeIntervalType": time_span_type(6),
     "NullType": TypeChoice("LONGTEXT", ONLY_NULLS),
     "VariantType": TypeChoice("JSON"),
 }
@@ -108,16 +109,8 @@ def text_of_length(length: int, *, is_char: bool) -> TypeChoice:
     return TypeChoice(f"VARCHAR({length})", padding)
 
 
-def unsupported(kind: str, cause: str, remedy: str, column: str, table: str | None) -> UnsupportedTypeError:
-    """Return the error for a type whose values no column of TiDB holds."""
-    message = f"column `{column}` is {kind}, but {cause}"
-    return UnsupportedTypeError(message, remedy=f"{remedy}, or leave the column out", table=table, column=column)
-
-
 _NESTED = ("ArrayType", "MapType", "StructType")
-_TEXT_IN_JSON = frozenset(
-    f"{name}Type" for name in ("Decimal", "Binary", "Date", "Timestamp", "TimestampNTZ", "DayTimeInterval", "Time")
-)
+_TEXT_IN_JSON = frozenset(f"{name}Type" for name in ("Decimal", "Binary", "Date", "Timestamp", "TimestampNTZ", "Time"))
 
 
 def _leaves(kind: DataType, column: str, table: str | None) -> Iterator[str]:
@@ -127,10 +120,13 @@ def _leaves(kind: DataType, column: str, table: str | None) -> Iterator[str]:
         name = type(inner).__name__
         if name in _NESTED:
             yield from _leaves(inner, column, table)
-        else:
-            if name != "DecimalType":
-                spark_type(inner, column=column, table=table)
-            yield name
+            continue
+        if name in ("DayTimeIntervalType", "VariantType"):
+            remedy = f"Make text of it first: {'to_json(column)' if name == 'VariantType' else 'cast it to string'}"
+            raise unsupported(kind.simpleString(), "JSON has no such type", remedy, column, table)
+        if name != "DecimalType":
+            spark_type(inner, column=column, table=table)
+        yield name
 
 
 def spark_column(of: StructField, *, table: str | None = None, type: str | None = None) -> SourceColumn:
@@ -197,8 +193,8 @@ def spark_table(
     """
     facts = facts or TableFacts()
     full_name = ".".join(name)
-    own_types = types or {}
-    columns = [spark_column(each, table=full_name, type=own_types.get(each.name)) for each in schema.fields]
+    given = own_types(types, schema.names, full_name)
+    columns = [spark_column(each, table=full_name, type=given.get(each.name)) for each in schema.fields]
     key = names(keys) or facts.keys
     partitioning, notes = _partitioning(facts.partitioning, key)
     if facts.keys and not names(keys):
@@ -257,8 +253,9 @@ def table_facts(spark: SparkSession, table: str) -> TableFacts:
             option="table",
             source=table,
         ) from None
-    comment, partitioning, keys, keys_from = "", [], (), ""
-    section = ""
+    comment = keys_from = section = ""
+    keys: tuple[str, ...] = ()
+    partitioning: list[str] = []
     for title, value in rows:
         if title.startswith("# ") and title != "# col_name":
             section = title[2:]

@@ -1,0 +1,164 @@
+"""Arrow's types as TiDB's: the schema of Arrow tables, pandas and polars frames as a :class:`SourceTable`.
+
+In: an Arrow schema. Out: the type of TiDB that holds all values of each column, in a form that the encoder accepts as
+it is (docs/types.md has the table), or :class:`~ticdc_emit.errors.UnsupportedTypeError` with the column. Dictionaries
+and run-end encoded columns have the type of their values, extension types that of their storage, but JSON is JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import pyarrow as pa
+
+from ticdc_emit.source_schemas.source_table import (
+    JSON_TEXT,
+    MICROSECONDS,
+    MOST_DECIMALS,
+    ONLY_NULLS,
+    SourceColumn,
+    SourceTable,
+    TypeChoice,
+    moment_type,
+    own_types,
+    time_span_type,
+    unsupported,
+)
+
+_MOST_DIGITS = 65
+_LONGEST_BINARY, _LONGEST_VARBINARY = 255, 65_535
+_FRACTION_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 6}
+_PLAIN = {
+    pa.bool_(): "TINYINT(1)",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INT",
+    pa.int64(): "BIGINT",
+    pa.uint8(): "TINYINT UNSIGNED",
+    pa.uint16(): "SMALLINT UNSIGNED",
+    pa.uint32(): "INT UNSIGNED",
+    pa.uint64(): "BIGINT UNSIGNED",
+    pa.float16(): "FLOAT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "LONGTEXT",
+    pa.large_string(): "LONGTEXT",
+    pa.string_view(): "LONGTEXT",
+    pa.binary(): "LONGBLOB",
+    pa.large_binary(): "LONGBLOB",
+    pa.binary_view(): "LONGBLOB",
+    pa.date32(): "DATE",
+    pa.date64(): "DATE",
+}
+"""Arrow's types without parameters."""
+
+_EXTENSIONS = {"arrow.json": "JSON", "arrow.bool8": "TINYINT(1)"}
+_EXTENSION_NAME = b"ARROW:extension:name"
+
+
+def arrow_type(kind: pa.DataType, *, column: str, table: str | None = None) -> TypeChoice:
+    """Return TiDB's type for one of Arrow's; ``column`` and ``table`` are for errors.
+
+    Raises :class:`~ticdc_emit.errors.UnsupportedTypeError` for a type whose values no column of TiDB holds.
+    """
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return arrow_type(kind.value_type, column=column, table=table)
+    if isinstance(kind, pa.BaseExtensionType):
+        own = _EXTENSIONS.get(kind.extension_name)
+        return TypeChoice(own) if own else arrow_type(kind.storage_type, column=column, table=table)
+    if kind in _PLAIN:
+        return TypeChoice(_PLAIN[kind])
+    if pa.types.is_null(kind):
+        return TypeChoice("LONGTEXT", ONLY_NULLS)
+    if pa.types.is_decimal(kind):
+        return _decimal(kind, column, table)
+    if pa.types.is_fixed_size_binary(kind):
+        return _bytes(kind.byte_width)
+    if pa.types.is_timestamp(kind):
+        choice = moment_type(_FRACTION_DIGITS[kind.unit], is_instant=kind.tz is not None)
+        return _with_unit(choice, kind.unit)
+    if pa.types.is_time(kind):
+        return _with_unit(TypeChoice(_time(_FRACTION_DIGITS[kind.unit])), kind.unit)
+    if pa.types.is_duration(kind):
+        return _with_unit(time_span_type(_FRACTION_DIGITS[kind.unit]), kind.unit)
+    if _is_nested(kind):
+        return TypeChoice("JSON", JSON_TEXT if any(list(_text_in_json(kind, column, table))) else "")
+    to = "list" if "list_view" in str(kind) else "string"
+    raise unsupported(str(kind), "TiDB has no such type", f"Cast it to {to} first", column, table)
+
+
+def _decimal(kind: pa.DataType, column: str, table: str | None) -> TypeChoice:
+    scale = max(kind.scale, 0)
+    digits = max(kind.precision - min(kind.scale, 0), scale)
+    if scale > MOST_DECIMALS or digits > _MOST_DIGITS:
+        cause = f"a DECIMAL of TiDB has at most {_MOST_DIGITS} digits, {MOST_DECIMALS} of them decimals"
+        raise unsupported(str(kind), cause, "Cast it to a smaller decimal or to string first", column, table)
+    return TypeChoice(f"DECIMAL({digits},{scale})")
+
+
+def _bytes(width: int) -> TypeChoice:
+    if width > _LONGEST_VARBINARY:
+        return TypeChoice("LONGBLOB")
+    return TypeChoice(f"BINARY({width})" if width <= _LONGEST_BINARY else f"VARBINARY({width})")
+
+
+def _time(digits: int) -> str:
+    return f"TIME({digits})" if digits else "TIME"
+
+
+def _with_unit(choice: TypeChoice, unit: str) -> TypeChoice:
+    """Return the choice with what nanoseconds assume."""
+    if unit != "ns":
+        return choice
+    return choice._replace(assumption=f"{choice.assumption} It {MICROSECONDS}" if choice.assumption else MICROSECONDS)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return any(test(kind) for test in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list))
+
+
+def _is_nested(kind: pa.DataType) -> bool:
+    return _is_list(kind) or pa.types.is_struct(kind) or pa.types.is_map(kind)
+
+
+def _text_in_json(kind: pa.DataType, column: str, table: str | None) -> Iterator[bool]:
+    """Yield for each type inside a nested one whether JSON shows it as text; raise the error of one that has none."""
+    if pa.types.is_struct(kind):
+        inside = [field.type for field in kind]
+    elif pa.types.is_map(kind):
+        inside = [kind.key_type, kind.item_type]
+    else:
+        inside = [kind.value_type]
+    for each in inside:
+        if pa.types.is_dictionary(each):
+            each = each.value_type
+        if _is_nested(each):
+            yield from _text_in_json(each, column, table)
+            continue
+        if pa.types.is_duration(each) or pa.types.is_interval(each):
+            cause = "JSON has no such type"
+            raise unsupported(str(kind), cause, "Cast it to string first", column, table)
+        if not pa.types.is_decimal(each):
+            arrow_type(each, column=column, table=table)
+        yield pa.types.is_decimal(each) or pa.types.is_temporal(each) or "BLOB" in _PLAIN.get(each, "")
+
+
+def arrow_table(
+    schema: pa.Schema, name: tuple[str, str], keys: str | Iterable[str] = (), *, types: Mapping[str, str] | None = None
+) -> SourceTable:
+    """Return a schema as the table ``name`` (schema, table). ``keys``: its key. ``types``: TiDB's types of some
+    columns, by name. A field's metadata ``comment`` is the comment of its column.
+
+    Raises the family of :class:`~ticdc_emit.errors.SchemaError`.
+    """
+    full_name = ".".join(name)
+    given = own_types(types, schema.names, full_name)
+    return SourceTable.of(*name, [_column(field, full_name, given.get(field.name)) for field in schema], keys)
+
+
+def _column(field: pa.Field, table: str, type: str | None) -> SourceColumn:
+    metadata = field.metadata or {}
+    own = type or _EXTENSIONS.get(metadata.get(_EXTENSION_NAME, b"").decode())
+    choice = TypeChoice(own) if own else arrow_type(field.type, column=field.name, table=table)
+    comment = metadata.get(b"comment", b"").decode(errors="replace")
+    return SourceColumn(field.name, choice.text, field.nullable, comment=comment, assumption=choice.assumption)
