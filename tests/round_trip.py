@@ -107,13 +107,14 @@ class RoundTrip:
 
     def check(self, figures: Counter[str] | None = None) -> None:
         """Compare the tables; where the release has a defect, and the library says so, there is nothing to compare."""
+        expected = self.expected()  # first: it gives up a history whose messages show two keys as one
         try:
             received = self.received(figures)
         except ReleaseDefectError:
             if figures is not None:
                 figures["defects"] += 1
             reject()
-        assert received == self.expected()
+        assert received == expected
 
     def received(self, figures: Counter[str] | None = None) -> Tables:
         """Return the tables of the reference consumer after the last message; the messages keep all invariants."""
