@@ -101,6 +101,13 @@ def test_the_generic_form_gives_the_same_messages(spark: Any, changes: Callable[
     assert [m.value for m in read_files(tmp_path / "a")] == [m.value for m in read_files(tmp_path / "b")]
 
 
+def test_typed_rows_may_have_maps_as_images(spark: Any, tmp_path: Path) -> None:
+    df = spark.sql(f"select 'c' op, {tso(0)}L commit_ts, map('id', '1', 'n', '2') after")
+    TicdcSink(f"file://{tmp_path}?{URI}", "create table test.t (id int primary key, n int)").write(df)
+    sent = [json.loads(message.value or b"") for message in read_files(tmp_path)]
+    assert [{"id": "1", "n": "2"}] in [message["data"] for message in sent]
+
+
 def test_many_tables_in_one_frame(spark: Any, tmp_path: Path) -> None:
     schema = "".join(f"create table test.t{n} (id int primary key, v varchar(9));" for n in range(7))
     rows = [

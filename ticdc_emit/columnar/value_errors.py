@@ -147,8 +147,8 @@ def user_type(column: Column) -> str:
     return f"{name} UNSIGNED" if column.unsigned and column.type not in (MySQLType.YEAR, MySQLType.BIT) else name
 
 
-def mismatch(column: Column, kind: pa.DataType) -> str:
-    """Return the error message for an Arrow type that cannot hold the column's values."""
+def mismatch(column: Column, kind: object) -> str:
+    """Return the error message for a type that cannot hold the column's values."""
     return f"Column `{column.name}` is {user_type(column)}, but the input is {kind}"
 
 

@@ -12,7 +12,6 @@ local session the chunks' bytes stay in a file instead (:func:`chunk_folder`).
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,9 +41,10 @@ from ticdc_emit.spark.frames import (
     change_columns,
     refuse_long_rows,
     table_names,
+    variants_checked,
     without_ddl,
 )
-from ticdc_emit.spark.session import conf_is_true, without_size_warnings
+from ticdc_emit.spark.session import conf_is_true, is_local, without_size_warnings
 from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named, tally_folder
 
 if TYPE_CHECKING:
@@ -146,7 +146,6 @@ def _parts(body: pa.Scalar) -> list[memoryview | None]:
     return [content[start : start + SEGMENT_BYTES] for start in range(0, len(content), SEGMENT_BYTES)] or [content]
 
 
-_LOCAL = re.compile(r"local(\[.*\])?")
 _ENCRYPTED = "spark.io.encryption.enabled"
 _SHARE = 4  # what a batch may take of the memory and of the disk, as the divisor
 
@@ -154,12 +153,11 @@ _SHARE = 4  # what a batch may take of the memory and of the disk, as the diviso
 @contextmanager
 def chunk_folder(spark: SparkSession) -> Iterator[ChunkFolder | None]:
     """Give a folder to a job, and remove it after; ``None`` unless tasks run here and may write what they like."""
-    context = getattr(spark, "sparkContext", None)
-    master = "" if context is None else str(context.master)
-    if not _LOCAL.fullmatch(master) or conf_is_true(spark, _ENCRYPTED):
+    context = getattr(spark, "sparkContext", None)  # which a client of Spark Connect does not have
+    if context is None or not is_local(spark) or conf_is_true(spark, _ENCRYPTED):
         yield None
         return
-    from pyspark import SparkFiles  # a client of Spark Connect does not have it
+    from pyspark import SparkFiles
 
     with ExitStack() as stack:
         try:
@@ -168,7 +166,7 @@ def chunk_folder(spark: SparkSession) -> Iterator[ChunkFolder | None]:
             )
             path = stack.enter_context(temporary)
             most = min(_memory(), shutil.disk_usage(path).free) // _SHARE
-            folder = ChunkFolder(path, most, read_once="," not in master)  # local[2,4]: four attempts
+            folder = ChunkFolder(path, most, read_once="," not in context.master)  # local[2,4]: four attempts
         except OSError:  # a full disk, or a cleaner of old temporary folders
             folder = None
         yield folder
@@ -269,7 +267,7 @@ class SparkBatch:
 
         Raises :class:`~ticdc_emit.errors.MissingDependencyError` if an executor's Python lacks a package.
         """
-        with missing_packages_named(), setting_off(self.session, _NUMBERED_CLASSES):
+        with missing_packages_named(self.session), setting_off(self.session, _NUMBERED_CLASSES):
             if self._are_short(encode.plan):
                 return self._lengths.run(self.session, partial(self._run, encode, deliver))
             return self._run(encode, deliver, False)
@@ -331,13 +329,13 @@ class SparkBatch:
 
 def check_changes(schema: StructType, table: tuple[str, str] | None, plan: Plan) -> None:
     """Raise an error if a DataFrame of this schema cannot be row changes: of ``table``, if it is typed."""
-    check_columns(schema.names, "the changefeed" if table is None else ".".join(table))
-    if table is None:
-        return
-    images = [field for field in schema if field.name in ("before", "after")]
-    rows = _no_rows(type(schema)(images))
-    if rows is not None:
-        check_images(rows, plan.table(*table), plan.rendering)
+    where = "the changefeed" if table is None else ".".join(table)
+    check_columns(schema.names, where)
+    planned = None if table is None else plan.table(*table)
+    images = variants_checked(schema, () if planned is None else planned.versions, where)
+    rows = None if planned is None else _no_rows(images)
+    if planned is not None and rows is not None:
+        check_images(rows, planned, plan.rendering)
 
 
 def _no_rows(schema: StructType) -> pa.RecordBatch | None:

@@ -16,9 +16,10 @@ import hashlib
 import json
 import shutil
 import socket
+import sys
 import tempfile
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -32,7 +33,14 @@ from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed, mask_ur
 from ticdc_emit.config.load import LoadOptions
 from ticdc_emit.config.secrets import foreign_text, hide, hides_arguments, uri_secrets
 from ticdc_emit.delivery.sinks import sink_for
-from ticdc_emit.errors import ConfigError, DeliveryError, MissingDependencyError, StateError, TicdcEmitError
+from ticdc_emit.errors import (
+    ConfigError,
+    DeliveryError,
+    MissingDependencyError,
+    StateError,
+    TicdcEmitError,
+    UnsupportedTypeError,
+)
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.batch import ArrowBatch, Batch, EncodedBatch, Encoding, typed_table
 from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA
@@ -42,6 +50,7 @@ from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.spark.batch import check_changes
+from ticdc_emit.spark.frames import variants
 from ticdc_emit.temporary import OpenFile, own_folder
 
 if TYPE_CHECKING:
@@ -340,8 +349,28 @@ _BATCH_ID = "streaming.sql.batchId"  # a property of Spark's tasks in every rele
 _Encodings = dict[int | None, Encoding | None]
 
 
+def _forget_empty_profiles() -> None:
+    """Let this process of Spark's send no profiles if it is not profiled.
+
+    Spark 4.2 and 4.3.0 send empty ones. A client of Spark Connect fails at them if it follows a stream of events, such
+    as ``spark-pipelines`` and listeners (SPARK-59135).
+    """
+    from pyspark import accumulators
+
+    monitoring = getattr(sys, "monitoring", None)
+    tool = None if monitoring is None else monitoring.get_tool(monitoring.PROFILER_ID)
+    if tool is None and sys.getprofile() is None and sys.gettrace() is None:
+        registry = getattr(accumulators, "_accumulatorRegistry", {})
+        for name in ("SQL_UDF_PROFIER", "SQL_UDF_PROFIER_V2"):
+            registry.pop(getattr(accumulators.SpecialAccumulatorIds, name, None), None)
+
+
 class TicdcDataSource(DataSource):
     """Writes row changes as TiCDC would; docs/datasource.md lists the options."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        _forget_empty_profiles()
 
     @classmethod
     def name(cls) -> str:
@@ -437,6 +466,7 @@ class _Writer:
 
     def _send(self, messages: list[WriterCommitMessage | None], batch_id: int | None) -> RunReport:
         """Send the staged files named by the messages, without an id as the last of all batches; remove them."""
+        _forget_empty_profiles()
         assert self._options is not None
         try:
             options = SourceOptions.read(self._options.reveal())
@@ -509,6 +539,13 @@ def _checked_options(options: Mapping[str, str], schema: StructType, overwrite: 
         )
     checked = SourceOptions.read(options)
     check_columns(schema.names, checked.table or "the changefeed")
+    for image, name in variants(schema):  # only the DataFrame's owner can have Spark convert them
+        raise UnsupportedTypeError(
+            'the column is VARIANT, which format("ticdc") does not take, as TicdcSink does',
+            remedy=f"Convert it first: df.withColumn('{image}', F.col('{image}').withField('{name}', "
+            f"F.to_json('{image}.{name}')))",
+            column=name,
+        )
     return checked
 
 

@@ -1,9 +1,9 @@
 """DataFrames of row changes as the columns that an encoding task reads, and what a batch finds out before its jobs.
 
 In: DataFrames in two public forms (``changes.arrow_input``): **typed**, one DataFrame of one table, and **generic**,
-one for many. Out: DataFrames with the columns of row changes, which nothing here shuffles, collects or caches; whether
-their rows are short, so that Spark need not measure them (:class:`RowLengths`); their DDL and the names of their
-tables, by one small job (:class:`Prescan`).
+one for many. Out: DataFrames with the columns of row changes, which nothing here shuffles, collects or caches, with
+JSON text for VARIANT (:func:`variants_as_json`); whether their rows are short, so that Spark need not measure them
+(:class:`RowLengths`); their DDL and the names of their tables, by one small job (:class:`Prescan`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.arrow_input import DDL_OP, GENERIC_NAMES, check_columns, is_generic
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.commit_ts import missing_commit_ts
+from ticdc_emit.columnar.value_errors import cast_remedy, mismatch
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.pipeline.batch import null_in_ddl
 from ticdc_emit.pipeline.ddl import DdlStatement
@@ -30,10 +31,11 @@ from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.types import StructField
+    from pyspark.sql.types import StructField, StructType
 
 
 _Part = TypeVar("_Part")
+_IMAGES = ("before", "after")
 
 
 def without_ddl(df: DataFrame) -> DataFrame:
@@ -51,6 +53,7 @@ def change_columns(df: DataFrame, where: str) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
     check_columns(df.columns, where)
+    df = variants_as_json(df)
     names = [*(GENERIC_NAMES if is_generic(df.columns) else ()), *ATTRIBUTES, "before", "after"]
     others = [name for name in names if name in df.columns]
     longs = [name for name in ("commit_ts", "seq") if (name, "bigint") in df.dtypes]
@@ -58,6 +61,60 @@ def change_columns(df: DataFrame, where: str) -> DataFrame:
         return df  # Spark analyses and compiles each projection anew, for each table
     seq = [F.col("seq").cast("long").alias("seq")] if "seq" in df.columns else []
     return df.select("op", commit_ts_column(df).alias("commit_ts"), *seq, *others)
+
+
+def variants_as_json(df: DataFrame) -> DataFrame:
+    """Return row changes with the JSON text of each VARIANT column of a table, as :func:`variants_checked` accepts it.
+
+    A worker would get a VARIANT as two binary values. A VARIANT ``null`` is JSON's, NULL stays NULL.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    images: dict[str, Column] = {}
+    for image, name in variants(df.schema):
+        text = F.to_json(F.col(image)[name])
+        images[image] = images.get(image, F.col(image)).withField(quoted(name), text)
+    return df.withColumns(images) if images else df
+
+
+def variants(schema: StructType) -> Iterator[tuple[str, str]]:
+    """Yield the VARIANT columns of images, each with the name of its image first."""
+    return ((image, field.name) for image, field in _image_fields(schema) if _is_variant(field))
+
+
+def variants_checked(schema: StructType, versions: Iterable[TableInfo], where: str) -> StructType:
+    """Return the images of a schema as :func:`variants_as_json` makes them.
+
+    ``versions``: of their table, none in the generic form; ``where``: the table for errors. Raises
+    :class:`UnsupportedTypeError` for a VARIANT that is not the value of a JSON column.
+    """
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    tables = list(versions)
+    images: list[StructField] = []
+    for image in (each for each in schema if each.name in _IMAGES):
+        kind = image.dataType
+        if isinstance(kind, StructType):
+            _refuse_variants((field.name for field in kind if _is_variant(field)), tables, where)
+            texts = (StructField(each.name, StringType()) if _is_variant(each) else each for each in kind)
+            kind = StructType(list(texts))
+        elif "variant" in kind.simpleString():
+            raise UnsupportedTypeError(
+                f"the image {image.name!r} is {kind.simpleString()}, not a struct of the table's columns",
+                remedy=f"Make a struct of it first: F.variant_get({image.name!r}, '$', 'struct<id: bigint, ...>')",
+                table=where,
+                column=image.name,
+            )
+        images.append(StructField(image.name, kind))
+    return StructType(images)
+
+
+def _refuse_variants(names: Iterable[str], versions: Sequence[TableInfo], where: str) -> None:
+    for name in names:
+        for column in (column for table in versions for column in table):
+            if column.name == name and column.type != MySQLType.JSON:
+                cause = mismatch(column, "VARIANT")
+                raise UnsupportedTypeError(cause, remedy=cast_remedy(column), table=where, column=name)
 
 
 def balanced_reduce(join: Callable[[_Part, _Part], _Part], parts: Sequence[_Part]) -> _Part:
@@ -139,9 +196,10 @@ def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:
     moves it below the projection that makes the images: each text in it becomes a copy of its image with all its
     fields.
     """
-    fields = [field for _, field in _image_fields(df)]
+    fields = [field for _, field in _image_fields(df.schema)]
     return (
-        len(fields) <= _MOST_FIELDS
+        all(each.dataType.typeName() == "struct" for each in df.schema if each.name in _IMAGES)
+        and len(fields) <= _MOST_FIELDS
         and not any(column.type in _LONG_TYPES for table in versions for column in table)
         and all(
             type(field.dataType).__name__ not in ("ArrayType", "MapType", "StructType", "VariantType")
@@ -154,7 +212,7 @@ def refuse_long_rows(df: DataFrame) -> DataFrame:
     """Return the rows of a typed DataFrame; a job that meets one of more than :data:`LONGEST_ROW_BYTES` bytes fails."""
     lengths = [
         f"coalesce(octet_length({quoted(image, field.name)}), 0)"
-        for image, field in _image_fields(df)
+        for image, field in _image_fields(df.schema)
         if field.dataType.typeName() in ("string", "binary")
     ]
     if not lengths:
@@ -164,9 +222,17 @@ def refuse_long_rows(df: DataFrame) -> DataFrame:
     return df.filter(f"if({length} > {LONGEST_ROW_BYTES}, cast(raise_error('{_MARK}') as boolean), true)")
 
 
-def _image_fields(df: DataFrame) -> Iterator[tuple[str, StructField]]:
-    """Yield the fields of the images, each with the name of its image."""
-    return ((name, field) for name in ("before", "after") if name in df.columns for field in df.schema[name].dataType)
+def _image_fields(schema: StructType) -> Iterator[tuple[str, StructField]]:
+    """Yield the fields of the images that are structs, each with the name of its image."""
+    from pyspark.sql.types import StructType
+
+    for image in schema:
+        if image.name in _IMAGES and isinstance(image.dataType, StructType):
+            yield from ((image.name, field) for field in image.dataType)
+
+
+def _is_variant(field: StructField) -> bool:
+    return field.dataType.typeName() == "variant"
 
 
 def _can_lift_limit(session: SparkSession) -> bool:

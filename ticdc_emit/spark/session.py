@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -117,6 +118,11 @@ def require_pyspark() -> None:
 def conf_is_true(spark: SparkSession, setting: str) -> bool:
     """Return whether a setting of Spark's that is off by default is on; as Spark does, read it whatever its case."""
     return str(spark.conf.get(setting, "false")).strip().lower() == "true"
+
+
+def is_local(spark: SparkSession) -> bool:
+    """Return whether the tasks of a session run on the driver's machine, in its JVM."""
+    return re.fullmatch(r"local(\[.*\])?", spark.conf.get("spark.master", "") or "") is not None
 
 
 def register(spark: SparkSession) -> None:

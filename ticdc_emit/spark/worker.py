@@ -13,6 +13,7 @@ import ctypes
 import gc
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.spark.session import is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,30 +61,43 @@ _OTHER_VERSION = re.compile(
 """The package exists, but lacks a part that the driver's version has."""
 
 
+_OTHER_PYTHON = re.compile(r"\[PYTHON_VERSION_MISMATCH\][^:]*: (\S+) than that in driver: (\S+),")
+
+
 @contextmanager
-def missing_packages_named() -> Iterator[None]:
-    """Raise :class:`~ticdc_emit.errors.MissingDependencyError` for a job of the block whose workers lack a package."""
+def missing_packages_named(spark: SparkSession) -> Iterator[None]:
+    """Raise :class:`~ticdc_emit.errors.MissingDependencyError` for a job of the block whose workers lack a package, or
+    run another Python than the driver.
+    """
     from pyspark.errors import PySparkException
 
     try:
         yield
     except PySparkException as error:
-        if other := _OTHER_VERSION.search(str(error)):
-            lacks = other[1] or other[2] or other[3]
-            raise MissingDependencyError(
-                f"the Python of Spark's executors has another version of ticdc_emit than the driver (it lacks {lacks})",
-                remedy="Ship the driver's environment with spark.archives, or install that version (docs/cluster.md)",
-                package="ticdc_emit",
-            ) from error
-        missing = _MISSING.search(str(error))
-        if missing is None:
+        found = _missing(str(error))
+        if found is None:
             raise
+        cause, install, package = found
+        place = "the Python of Spark's executors"
+        remedy = f"Ship the driver's environment with spark.archives, or {install} (docs/cluster.md)"
+        if is_local(spark):
+            place = "the Python that Spark runs here"
+            remedy = f"Activate the environment of {sys.executable} before Spark starts, or set PYSPARK_PYTHON to it"
+        raise MissingDependencyError(f"{place} {cause}", remedy=remedy, package=package) from error
+
+
+def _missing(message: str) -> tuple[str, str, str] | None:
+    """Return what a worker lacks, how to install it there, and the package; ``None`` for another error."""
+    if other := _OTHER_VERSION.search(message):
+        lacks = other[1] or other[2] or other[3]
+        cause = f"has another version of ticdc_emit than the driver (it lacks {lacks})"
+        return cause, "install that version there", "ticdc_emit"
+    if missing := _MISSING.search(message):
         package = (missing[1] or missing[2]).lower()
-        raise MissingDependencyError(
-            f"the Python of Spark's executors cannot import {package}",
-            remedy="Ship this environment to them with spark.archives, or install ticdc-emit there (docs/cluster.md)",
-            package=package,
-        ) from error
+        return f"cannot import {package}", "install ticdc-emit there", package
+    if other := _OTHER_PYTHON.search(message):
+        return f"is {other[1]}, but the driver's is {other[2]}", "install that version there", "python"
+    return None
 
 
 Step: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]

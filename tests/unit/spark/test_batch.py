@@ -55,7 +55,10 @@ def test_as_many_as_cores_can_balance(targets: int, cores: int | None, settings:
 
 def session(master: str | None, **settings: str) -> Any:
     conf = {name.replace("_", "."): value for name, value in settings.items()}
-    context = {} if master is None else {"sparkContext": SimpleNamespace(master=master)}
+    context = {}
+    if master is not None:
+        conf["spark.master"] = master
+        context["sparkContext"] = SimpleNamespace(master=master)
     return SimpleNamespace(conf=conf, **context)
 
 

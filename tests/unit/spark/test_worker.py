@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -74,31 +77,55 @@ Traceback (most recent call last):
 ModuleNotFoundError: No module named 'ticdc_emit'
 """
 _LACKS_PYARROW = "[PACKAGE_NOT_INSTALLED] PyArrow >= 18.0.0 must be installed; however, it was not found."
+_OTHER_PYTHON = (
+    "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.13 than that in driver: 3.11, "
+    "PySpark cannot run with different minor versions."
+)
+CLUSTER, HERE = "yarn", "local[2]"
 
 
-@pytest.mark.parametrize(("text", "package"), [(_LACKS_THE_PACKAGE, "ticdc_emit"), (_LACKS_PYARROW, "pyarrow")])
-def test_the_package_is_named(text: str, package: str) -> None:
-    named = f"cannot import {package} "
-    with pytest.raises(MissingDependencyError, match=named) as error, missing_packages_named():
-        raise PythonException(text)
-    assert error.value.package == package
-    assert "spark.archives" in error.value.remedy
+def session(master: str) -> Any:
+    return SimpleNamespace(conf={"spark.master": master})
 
 
 @pytest.mark.parametrize(
-    ("text", "lacks"),
+    ("text", "cause", "package"),
     [
-        ("ModuleNotFoundError: No module named 'ticdc_emit.pipeline.bad_rows'", "ticdc_emit.pipeline.bad_rows"),
-        ("AttributeError: Can't get attribute 'Sift' on <module 'ticdc_emit.pipeline' from '/x.py'>", "Sift"),
-        ("ImportError: cannot import name 'sift' from 'ticdc_emit.pipeline' (/x.py)", "sift"),
+        (_LACKS_THE_PACKAGE, "cannot import ticdc_emit", "ticdc_emit"),
+        (_LACKS_PYARROW, "cannot import pyarrow", "pyarrow"),
+        (_OTHER_PYTHON, "is 3.13, but the driver's is 3.11", "python"),
+        (
+            "ModuleNotFoundError: No module named 'ticdc_emit.pipeline.bad_rows'",
+            "has another version of ticdc_emit than the driver (it lacks ticdc_emit.pipeline.bad_rows)",
+            "ticdc_emit",
+        ),
+        (
+            "AttributeError: Can't get attribute 'Sift' on <module 'ticdc_emit.pipeline' from '/x.py'>",
+            "has another version of ticdc_emit than the driver (it lacks Sift)",
+            "ticdc_emit",
+        ),
+        (
+            "ImportError: cannot import name 'sift' from 'ticdc_emit.pipeline' (/x.py)",
+            "has another version of ticdc_emit than the driver (it lacks sift)",
+            "ticdc_emit",
+        ),
     ],
 )
-def test_another_version_of_this_package_is_told_from_none(text: str, lacks: str) -> None:
-    named = rf"another version of ticdc_emit than the driver \(it lacks {lacks}\)"
-    with pytest.raises(MissingDependencyError, match=named), missing_packages_named():
+@pytest.mark.parametrize(
+    ("master", "place", "remedy"),
+    [
+        (CLUSTER, "the Python of Spark's executors", r"spark\.archives"),
+        (HERE, "the Python that Spark runs here", "^Activate the environment of .* or set PYSPARK_PYTHON"),
+    ],
+)
+def test_what_workers_lack_is_named(text: str, cause: str, package: str, master: str, place: str, remedy: str) -> None:
+    with pytest.raises(MissingDependencyError) as error, missing_packages_named(session(master)):
         raise PythonException(text)
+    assert error.value.message == f"{place} {cause}"
+    assert error.value.package == package
+    assert re.search(remedy, error.value.remedy)
 
 
 def test_other_errors_stay() -> None:
-    with pytest.raises(PythonException, match="ValueError"), missing_packages_named():
+    with pytest.raises(PythonException, match="ValueError"), missing_packages_named(session(HERE)):
         raise PythonException("ValueError: no module of mine")

@@ -33,8 +33,8 @@ from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.schema.model import TableInfo, schema_and_name
 from ticdc_emit.spark.batch import ADAPTIVE_EXECUTION, SparkBatch, check_changes, setting_off, spark_columns
-from ticdc_emit.spark.frames import change_columns, commit_ts_column
-from ticdc_emit.spark.worker import Step, in_worker
+from ticdc_emit.spark.frames import change_columns, commit_ts_column, variants_as_json
+from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.replay.rows import column_named, comparable, keep_transactions
 from ticdc_emit.traffic.replay.slices import Slice
@@ -210,7 +210,8 @@ class CachedHistory:
         self._width_ms = width_ms
         sums = [F.sum(name).alias(name) for name in ("rows", "untimed", "hash")]
         times = [F.min("first_ts").alias("first_ts"), F.max("last_ts").alias("last_ts")]
-        groups = self._packs.groupBy("slice", "source", "tables").agg(*times, *sums).toArrow()
+        with missing_packages_named(session):
+            groups = self._packs.groupBy("slice", "source", "tables").agg(*times, *sums).toArrow()
         self._groups = groups.append_column("number", groups.column("slice").cast(pa.int64())).sort_by("number")
         self._bounds = _bounds(self._groups, fingerprint=fingerprint)
         return self._bounds
@@ -301,6 +302,7 @@ class _CachedBatch(SparkBatch):
 
 
 def _packs(df: DataFrame, task: PackTask, *, fingerprint: bool) -> DataFrame:
+    df = variants_as_json(df)
     rows = change_columns(df, task.source or "the changefeed")
     if "query" in df.columns:
         rows = rows.withColumn("query", df["query"])
