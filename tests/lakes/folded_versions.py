@@ -1,0 +1,71 @@
+"""What a consumer has at each version of a table, and what the table has there: both as rows of text by key.
+
+In: the messages of a replayed table (Canal-JSON with TiDB extension, one partition), the commit_ts of its versions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
+from ticdc_emit.delivery.base import Message
+from ticdc_emit.schema.catalog import catalog_from_sql
+
+Rows = dict[tuple[str | None, ...], dict[str, str | None]]
+
+
+def uri(store: str) -> str:
+    """Return the sink URI of a store in memory."""
+    return f"memory://{store}?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
+
+
+def consumed_versions(
+    messages: Sequence[Message], schema: str, table: tuple[str, str], stamps: Iterable[int]
+) -> Iterator[Rows]:
+    """Yield the rows that a consumer has at each of the TSO, which rise: those of commits until then."""
+    found = [(_commit_ts(message), message) for message in messages]
+    watermark = next(message for message in messages if _value(message)["type"] == "TIDB_WATERMARK")
+    waiting = sorted((each for each in found if each[0] is not None), key=lambda each: each[0] or 0)
+    consumer = ReferenceConsumer(load_changefeed(uri("read")), catalog_from_sql(schema))
+    place = 0
+    for stamp in stamps:
+        while place < len(waiting) and (waiting[place][0] or 0) <= stamp:
+            consumer.take(waiting[place][1])
+            place += 1
+        text = _value(watermark) | {"es": stamp >> 18, "ts": stamp >> 18, "_tidb": {"watermarkTs": stamp}}
+        consumer.take(watermark._replace(value=json.dumps(text).encode()))
+        yield {key: dict(row) for key, row in consumer.tables.get(table, {}).items()}
+    assert place == len(waiting), "changes after the last version"
+
+
+def _value(message: Message) -> dict[str, Any]:
+    value = json.loads(message.value or b"{}")
+    assert isinstance(value, dict)
+    return value
+
+
+def _commit_ts(message: Message) -> int | None:
+    """Return the commit_ts of a row or DDL; ``None`` of a watermark."""
+    value = _value(message)
+    return None if value["type"] == "TIDB_WATERMARK" else int(value["_tidb"]["commitTs"])
+
+
+def held_rows(df: Any, keys: Sequence[str]) -> Rows:
+    """Return the rows of a DataFrame, each value as the reference consumer prints it."""
+    texts = df.selectExpr(*(f"{_text(field)} as `{field.name}`" for field in df.schema)).collect()
+    rows = [row.asDict() for row in texts]
+    by_key = {tuple(row[key] for key in keys): row for row in rows}
+    assert len(by_key) == len(rows), "a key is twice in a version"
+    return by_key
+
+
+def _text(field: Any) -> str:
+    name, kind = f"`{field.name}`", field.dataType.typeName()
+    if kind in ("double", "float"):
+        return f"regexp_replace(cast({name} as string), '\\\\.0$', '')"
+    if kind.startswith("timestamp"):
+        return f"date_format({name}, 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
+    return f"cast({name} as string)"
