@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,12 +19,14 @@ from ticdc_emit.config.load import LoadOptions, config_of, refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.base import Sink
 from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal, report_figure
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.source_schemas.frames import Keys, schema_of_changes
 from ticdc_emit.spark.batch import SparkBatch, in_micro_batch
 from ticdc_emit.spark.frames import RowLengths
 from ticdc_emit.spark.session import without_size_warnings
@@ -61,6 +64,7 @@ class ReplayOptions(_RunOptions, total=False):
     """The arguments that ``replay`` passes to its sink."""
 
     table: str | None
+    keys: Keys
     ddl: Iterable[tuple[int, str] | tuple[int, str, str]]
 
 
@@ -72,24 +76,27 @@ class TicdcSink:
     """A ``foreachBatch`` callable that emits row changes as TiCDC would.
 
     ``sink_uri``, ``changefeed``: TiCDC's two inputs. ``schema``: the tables before the first row, as SQL text (read in
-    the changefeed's time zone) or a :class:`Catalog`. ``table``: ``schema.name`` of a typed DataFrame, needed if there
-    are several tables. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts, statement, schema), sent in its
-    place; without a schema it runs in the database of the table or tables. ``clock``: ``commit`` (messages carry the
-    commit time), ``wall`` (the time at which the batch was first seen), or fixed ms. ``watermark_interval``: seconds of
-    commit time between watermarks inside a batch, 0 for one at its end only. Default: 1 for a replay with the Simple
-    protocol (more if a batch would have over 100,000), else 0. ``allowed_lateness``: seconds by which the watermark
-    stays back. ``late``: what happens to a row at or below a sent watermark. No message of a batch is sent before all
-    its rows are encoded. ``validate``: ``batch`` also encodes them in an extra pass, so that a refused batch leaves no
-    topic and no subject. With ``state_uri``, that pass also refuses a batch that was begun before and has other rows
-    now. ``bad_rows``: ``refuse`` a batch with a bad row, or ``skip`` such rows; ``bad_rows_path``: a folder (any fsspec
-    URI) for a file of JSON lines per batch that lists them. ``state_uri``: where per-batch state is kept (any fsspec
-    URI), for one writer at a time; without it, the state lasts as long as the object. ``heartbeat``: seconds between
-    watermarks while no batch runs. They are ``allowed_lateness`` before the clock, which must be ``wall``. It ends with
-    :meth:`finish`, :meth:`close` or the ``with`` block. ``librdkafka``: further client settings. ``sink``: receives the
-    messages instead of the sink URI's target. ``registry``: registers Avro schemas, on the driver, instead of the
-    configured schema registry. ``on_report``: one or several functions, called with the :class:`RunReport` of each
-    batch (``observe.log_report``, ``observe.ChangefeedMetrics``); an exception is logged, and the stream continues.
-    ``release`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has these, and
+    the changefeed's time zone) or a :class:`Catalog`. Without it, the columns of the first typed DataFrames make the
+    tables, as :func:`~ticdc_emit.table_sql` does, with ``keys``: the columns of the primary key, or those of each table
+    by its name (default: the keys that ``traffic.replay`` was given). A warning shows what was assumed. ``table``:
+    ``schema.name`` of a typed DataFrame, needed if there are several tables, or no schema. ``ddl``: later DDL as
+    (commit_ts, statement) or (commit_ts, statement, schema), sent in its place; without a schema it runs in the
+    database of the table or tables. ``clock``: ``commit`` (messages carry the commit time), ``wall`` (the time at which
+    the batch was first seen), or fixed ms. ``watermark_interval``: seconds of commit time between watermarks inside a
+    batch, 0 for one at its end only. Default: 1 for a replay with the Simple protocol (more if a batch would have over
+    100,000), else 0. ``allowed_lateness``: seconds by which the watermark stays back. ``late``: what happens to a row
+    at or below a sent watermark. No message of a batch is sent before all its rows are encoded. ``validate``: ``batch``
+    also encodes them in an extra pass, so that a refused batch leaves no topic and no subject. With ``state_uri``, that
+    pass also refuses a batch that was begun before and has other rows now. ``bad_rows``: ``refuse`` a batch with a bad
+    row, or ``skip`` such rows; ``bad_rows_path``: a folder (any fsspec URI) for a file of JSON lines per batch that
+    lists them. ``state_uri``: where per-batch state is kept (any fsspec URI), for one writer at a time; without it, the
+    state lasts as long as the object. ``heartbeat``: seconds between watermarks while no batch runs. They are
+    ``allowed_lateness`` before the clock, which must be ``wall``. It ends with :meth:`finish`, :meth:`close` or the
+    ``with`` block. ``librdkafka``: further client settings. ``sink``: receives the messages instead of the sink URI's
+    target. ``registry``: registers Avro schemas, on the driver, instead of the configured schema registry.
+    ``on_report``: one or several functions, called with the :class:`RunReport` of each batch (``observe.log_report``,
+    ``observe.ChangefeedMetrics``); an exception is logged, and the stream continues. ``release`` to
+    ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has these, and
     ``changefeed``, already. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
 
@@ -97,9 +104,10 @@ class TicdcSink:
     def __init__(
         self,
         sink_uri: str | ChangefeedConfig,
-        schema: str | Catalog,
+        schema: str | Catalog | None = None,
         *,
         table: str | None = None,
+        keys: Keys = (),
         changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
         ddl: Iterable[tuple[int, str] | tuple[int, str, str]] = (),
         clock: Literal["commit", "wall"] | int = "commit",
@@ -128,22 +136,40 @@ class TicdcSink:
         self.sink: Sink = sink or sink_for(self.config, librdkafka)
         self._table = table
         self._lengths = RowLengths()
-        self._changefeed = Changefeed(
+        if schema is not None and keys:
+            raise ConfigError("keys= is for tables without a schema", remedy="Leave it out", option="keys")
+        self._keys = keys
+        self._with_schema = partial(
+            Changefeed,
             self.config,
             self.sink,
-            schema,
             table=table,
             ddl=ddl,
             options=RunOptions.of(arguments),
             registry=registry,
             on_report=(on_report,) if callable(on_report) else on_report,
         )
+        self._changefeed = None if schema is None else self._with_schema(schema)
 
     @property
     def changefeed(self) -> Changefeed:
         """The changefeed that runs the batches (``SparkBatch``), for callers that need more control than this object
-        offers.
+        offers. Raises :class:`~ticdc_emit.errors.ConfigError` for a sink without a schema before its first rows.
         """
+        if self._changefeed is None:
+            raise ConfigError(
+                "the tables are unknown before the first rows", remedy="Give schema=, their DDL", option="schema"
+            )
+        return self._changefeed
+
+    def changefeed_of(self, changes: Any) -> Changefeed:
+        """Return the changefeed; the first call for a sink without a schema makes its tables of these changes, given as
+        to :meth:`write`.
+        """
+        if self._changefeed is None:
+            by_table = changes if isinstance(changes, Mapping) else {self._table: changes}
+            schema = schema_of_changes(by_table, self._keys, keyless=self.config.force_replicate)
+            self._changefeed = self._with_schema(schema)
         return self._changefeed
 
     @property
@@ -154,12 +180,12 @@ class TicdcSink:
     @property
     def reports(self) -> list[RunReport]:
         """The reports of the last thousand batches that this object has sent, in order."""
-        return list(self._changefeed.reports)
+        return [] if self._changefeed is None else list(self._changefeed.reports)
 
     @property
     def total(self) -> RunTotal:
         """The sum over all batches that this object has sent."""
-        return self._changefeed.total
+        return RunTotal.of([]) if self._changefeed is None else self._changefeed.total
 
     def plot(self) -> Figure:
         """Return a plotly figure of :attr:`reports`: messages by topic-partition, rate, lag and sizes, batch by batch.
@@ -173,7 +199,7 @@ class TicdcSink:
         """Send one micro-batch; a batch_id that was begun before is replayed with its own state."""
         batch = SparkBatch(df, self._table, self._lengths)
         with in_micro_batch(batch.session):
-            self._changefeed.run(batch, batch_id, final=False)
+            self.changefeed_of(df).run(batch, batch_id, final=False)
 
     def write(self, df: DataFrame | Mapping[str, Any] | Any, *, batch_id: int | None = None) -> RunReport:
         """Send complete DataFrames, and the watermark after their last row.
@@ -184,14 +210,15 @@ class TicdcSink:
         ``batch_id`` defaults to the one after the last batch in the state store; a batch that was begun and not
         finished begins again, with the DDL that it had and that of ``df``.
         """
-        number = self._changefeed.next_batch_id() if batch_id is None else batch_id
+        feed = self.changefeed_of(df)
+        number = feed.next_batch_id() if batch_id is None else batch_id
         frames = df.values() if isinstance(df, Mapping) else [df]
         if frames and not any(hasattr(each, "sparkSession") for each in frames):
             rows = df if isinstance(df, Mapping) else changes_table(df)
-            return self._changefeed.run(ArrowBatch(rows, self._table), number, final=True)
+            return feed.run(ArrowBatch(rows, self._table), number, final=True)
         batch = SparkBatch(df, self._table, self._lengths)
         with without_size_warnings(batch.session):
-            return self._changefeed.run(batch, number, final=True)
+            return feed.run(batch, number, final=True)
 
     def messages(self, df: DataFrame | Mapping[str, DataFrame]) -> DataFrame:
         """Return the messages of a DataFrame's rows instead of sending them (see :func:`encode`).
@@ -199,21 +226,22 @@ class TicdcSink:
         Does not use the per-batch state, so no row is late; bad rows are refused.
         """
         batch = SparkBatch(df, self._table, self._lengths)
-        return batch.messages(*self._changefeed.message_tasks(batch))
+        return batch.messages(*self.changefeed_of(df).message_tasks(batch))
 
     def finish(self) -> RunReport | None:
         """Send DDL after the last row, and the last watermark. Returns ``None`` if nothing was sent.
 
         The report has the id of the last batch. More batches may follow.
         """
-        return self._changefeed.finish()
+        return None if self._changefeed is None else self._changefeed.finish()
 
     def close(self) -> None:
         """Release ``state_uri`` for another process, and end the heartbeat.
 
         The end of this process does the same. Another batch starts both again.
         """
-        self._changefeed.close()
+        if self._changefeed is not None:
+            self._changefeed.close()
 
     def __enter__(self) -> TicdcSink:
         return self
@@ -226,7 +254,10 @@ class TicdcSink:
 
 @hides_arguments
 def encode(
-    df: DataFrame, sink_uri: str | ChangefeedConfig, schema: str | Catalog, **options: Unpack[SinkOptions]
+    df: DataFrame,
+    sink_uri: str | ChangefeedConfig,
+    schema: str | Catalog | None = None,
+    **options: Unpack[SinkOptions],
 ) -> DataFrame:
     """Return the messages of a DataFrame of row changes as a DataFrame: topic, partition, key, value, commit_ts.
 

@@ -31,6 +31,7 @@ from ticdc_emit.traffic.replay.rows import (
     refusing_rows,
     require_columns,
     required_keys,
+    with_keys,
 )
 from ticdc_emit.tso import LOGICAL_PER_MICROSECOND, tso_of
 
@@ -144,12 +145,13 @@ def from_changes(
     )
     by_key = [*(f"_key{nth}" for nth in range(len(keys))), "_commit"]
     if not any(commit.is_mixed for commit in commits):
-        return _single_images(stamped)
+        return with_keys(_single_images(stamped), keys)
     ranges = _mixed_ranges(commits)
     if not form.skips_files or len(ranges) > _MOST_RANGES:
-        return _paired_images(stamped, by_key)
+        return with_keys(_paired_images(stamped, by_key), keys)
     is_mixed = reduce(or_, (F.col("_commit").between(first, last) for first, last in ranges))
-    return _single_images(stamped.filter(~is_mixed)).union(_paired_images(stamped.filter(is_mixed), by_key))
+    changes = _single_images(stamped.filter(~is_mixed)).union(_paired_images(stamped.filter(is_mixed), by_key))
+    return with_keys(changes, keys)
 
 
 def changes_of_table(df: DataFrame, versions: Sequence[TableInfo], keys: Iterable[str] = ()) -> DataFrame:

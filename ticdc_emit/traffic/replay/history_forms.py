@@ -31,6 +31,7 @@ from ticdc_emit.traffic.replay.rows import (
     refusing_rows,
     require_columns,
     required_keys,
+    with_keys,
 )
 from ticdc_emit.tso import tso_of
 
@@ -95,9 +96,10 @@ def snapshot_diff(
         .when(F.col("after").isNull(), "d")
         .when(differs(F.col("before"), F.col("after"), kind), "u")
     )
-    return joined.select(
+    changes = joined.select(
         op.alias("op"), _diff_commit_ts(before, after, at, stamp).alias("commit_ts"), F.col("before"), F.col("after")
-    ).filter(F.col("op").isNotNull())
+    )
+    return with_keys(changes.filter(F.col("op").isNotNull()), keys)
 
 
 def from_snapshots(
@@ -155,11 +157,12 @@ def from_snapshots(
     goes_on = F.col("_earlier").isNotNull() & (F.col("_earlier") == number - 1)
     op = F.when(F.col("_earlier") == number, duplicate_key(key_columns, F.col("_ts"))).when(goes_on, "u").otherwise("c")
     ends = F.col("_later_ts").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > number + 1))
-    return explode_changes(
+    changes = explode_changes(
         seen,
         F.when(~goes_on | differs(earlier, current, kind), change_struct(op, "_ts", F.when(goes_on, earlier), current)),
         F.when(ends, change_struct(F.lit("d"), "_later_ts", current, F.lit(None).cast(kind))),
     )
+    return with_keys(changes, keys)
 
 
 def _one_frame(
@@ -269,7 +272,7 @@ def from_validity(
     ends = F.col("_to").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > F.col("_to")))
     begin = change_struct(F.when(goes_on, "u").otherwise("c"), "_from", F.when(goes_on, earlier), current)
     end = change_struct(F.lit("d"), "_to", current, F.lit(None).cast(kind))
-    return explode_changes(seen, F.when(changed, begin), F.when(ends, end))
+    return with_keys(explode_changes(seen, F.when(changed, begin), F.when(ends, end)), keys)
 
 
 PUT, DELETE, BEFORE = "put", "delete", "before"
@@ -365,7 +368,7 @@ def from_operations(
         F.when(is_there, earlier).when(~stays, current).alias("before"),
         F.when(stays, current).alias("after"),
     )
-    return changes.filter(F.col("op").isNotNull())
+    return with_keys(changes.filter(F.col("op").isNotNull()), keys)
 
 
 def _operations(df: DataFrame, op: str, more: Mapping[str, str] | None) -> Column:

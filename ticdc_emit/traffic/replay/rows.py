@@ -22,6 +22,7 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.hints import names as names_of
+from ticdc_emit.source_schemas.frames import KEYS
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, tso_of
 
@@ -137,6 +138,11 @@ def converted(value: Column, own: DataType, kind: DataType) -> Column:
     if isinstance(kind, StringType) and isinstance(own, ArrayType | MapType | StructType | VariantType):
         return F.to_json(value)
     return value if own == kind else value.cast(kind)
+
+
+def with_keys(changes: DataFrame, keys: Iterable[str]) -> DataFrame:
+    """Return row changes whose columns know their table's key, for a sink without a schema."""
+    return changes.withMetadata("after", {KEYS: list(keys)})
 
 
 TRANSACTION = "transaction"

@@ -149,10 +149,10 @@ def replay(
     """Send a history, and end the changefeed after its last row.
 
     ``sink``: a :class:`TicdcSink`; or a sink URI or configuration, with the ``schema`` (DDL text, or a catalog, of the
-    tables before the first row) and more ``options`` of :class:`TicdcSink` (``ddl``, ``state_uri``, ``changefeed``
-    ...). ``source``: row changes, in one DataFrame, or typed ones by ``schema.name`` of their table; a text is read
-    with :func:`read_source`. A change feed (:func:`from_changes`) is recognised by its columns, and paired by the
-    table's handle key.
+    tables before the first row; by default made from the columns of the changes, with ``keys``) and more ``options`` of
+    :class:`TicdcSink` (``ddl``, ``state_uri``, ``changefeed`` ...). ``source``: row changes, in one DataFrame, or typed
+    ones by ``schema.name`` of their table; a text is read with :func:`read_source`. A change feed
+    (:func:`from_changes`) is recognised by its columns, and paired by the table's handle key.
 
     ``speed``: seconds of event time per second of wall time (1440: a day in a minute); ``None``: full speed. ``slice``:
     event time of a batch, as timedelta or seconds; default: two seconds of wall time at ``speed``, without one the
@@ -171,7 +171,7 @@ def replay(
     pace = pace or Pace(speed)
     tables = _read(spark, source)
     emitter = _emitter(sink, schema, tables, options)
-    feed = emitter.changefeed
+    feed = emitter.changefeed_of(_images_of(tables))
     plan, continues = feed.outline, feed.options.state_uri is not None
     history = CachedHistory(_with_feeds_as_changes(tables, plan, emitter.table), plan, emitter.table)
     slice_callbacks = (on_slice,) if callable(on_slice) else tuple(on_slice)
@@ -234,6 +234,20 @@ def _read(
     return {name: read(one) for name, one in source.items()}
 
 
+def _images_of(source: DataFrame | Mapping[str, DataFrame]) -> Any:
+    """Return the source with schemas instead of change feeds: those of the row changes that they will be."""
+    from pyspark.sql.types import StructField, StructType
+
+    def images(df: DataFrame) -> DataFrame | StructType:
+        form = form_of(df.columns)
+        if form is None:
+            return df
+        columns = [field for field in df.schema.fields if field.name not in form.columns]
+        return StructType([StructField("after", StructType(columns))])
+
+    return {name: images(df) for name, df in source.items()} if isinstance(source, Mapping) else images(source)
+
+
 def _with_feeds_as_changes(
     source: DataFrame | Mapping[str, DataFrame], plan: Plan, table: str | None
 ) -> DataFrame | dict[str, DataFrame]:
@@ -260,8 +274,6 @@ def _emitter(
                 option=next(iter(options), "schema"),
             )
         return sink
-    if schema is None:
-        raise ConfigError("the tables are unknown", remedy="Give schema=, their DDL", option="schema")
     if isinstance(tables, Mapping) and len(tables) == 1:
         options = ReplayOptions(table=next(iter(tables))) | options
     return TicdcSink(sink, schema, **options)

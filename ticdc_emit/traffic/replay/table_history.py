@@ -31,6 +31,7 @@ from ticdc_emit.traffic.replay.rows import (
     converted,
     duplicate_key,
     required_keys,
+    with_keys,
 )
 from ticdc_emit.traffic.replay.table_versions import (
     FILE,
@@ -244,7 +245,7 @@ class _History:
         )
         change = F.explode(F.filter(F.array(begins, ends), lambda one: one.isNotNull()))
         number = F.col("number")
-        return (
+        changes = (
             seen.select(change.alias("_change"))
             .select("_change.*")
             .select(
@@ -254,6 +255,7 @@ class _History:
                 self._named("after", number).alias("after"),
             )
         )
+        return with_keys(changes, self.keys)
 
     def _stamp(self, number: Column) -> Column:
         """Return the commit_ts of versions."""
