@@ -45,6 +45,9 @@ AT_NIGHT = {
 }
 """Pages whose Python blocks need real servers, each with the module of nightly tests that runs the blocks."""
 
+FILES = {"from pyspark import pipelines as dp": "tests/spark/test_pipelines.py"}
+"""Python blocks that another program reads from files, by a line of them, each with the nightly test that runs it."""
+
 _SMALLER = ((r"--rows \d+", "--rows 200"), (r" --speed \d+", ""))
 """Commands run with fewer rows, and a replay does not wait."""
 
@@ -91,9 +94,14 @@ def pages_with(*languages: str, spark: bool) -> Iterator[tuple[str, list[Block]]
     """Yield the pages that have blocks of these languages, and need Spark for them or not."""
     for page in PAGES:
         known = [each for each in languages if each != "python" or page not in AT_NIGHT]
-        blocks = [block for block in blocks_of(page) if block.language in known]
+        blocks = [block for block in blocks_of(page) if block.language in known and test_of_file(block) is None]
         if blocks and needs_spark(blocks) is spark:
             yield page, blocks
+
+
+def test_of_file(block: Block) -> str | None:
+    """Return the test that runs a block of :data:`FILES`."""
+    return next((test for line, test in FILES.items() if line in block.code.splitlines()), None)
 
 
 def commands_of(block: Block) -> list[str]:
@@ -190,9 +198,10 @@ def table_of_tests() -> Iterator[tuple[str, str, str]]:
 
     ``PYTHONPATH=tests python tests/documented.py`` prints them as a table.
     """
-    for page, test in AT_NIGHT.items():
+    for page in PAGES:
         for block in blocks_of(page):
-            if block.language == "python":
+            test = test_of_file(block) or AT_NIGHT.get(page)
+            if block.language == "python" and test is not None:
                 yield block.place, block.code.splitlines()[0], f"{test} (nightly)"
     for kind, languages in (("snippets", ("python",)), ("commands", SHELLS)):
         for spark in (False, True):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,11 +32,6 @@ create table test.a (id int primary key, code varchar(9), n int, unique key (cod
 create table test.b (x varchar(9), y int, n int, primary key (x, y));
 create table test.c (a varchar(9), n int);
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _registered(spark: Any) -> None:
-    register(spark)
 
 
 def written(df: Any, **options: str) -> None:
@@ -158,9 +155,25 @@ def test_what_is_wrong_is_told_in_words(spark: Any, changes: Callable[..., Any],
     for read in (spark.read, spark.readStream):
         with pytest.raises(Exception, match="is write-only"):
             read.format("ticdc").load().schema  # noqa: B018 - Spark Connect looks at a source no earlier
+        register(spark)  # a session that has found the format takes it again
     changes(1).write.parquet(str(tmp_path / "in"))
     with pytest.raises(Exception, match="a stream needs a stateUri"):
         stream(spark, tmp_path, {"sinkUri": uri, "schema": SCHEMA})
+
+
+def test_spark_refuses_real_time_mode(spark: Any, tmp_path: Path) -> None:
+    """docs/spark.md shows the message; a release that lets the mode through would need a refusal of ours."""
+    rows = spark.readStream.format("rate").load()
+    rows = rows.selectExpr("'c' op", "timestamp commit_time", "named_struct('id', value) after")
+    uri, schema = f"file://{tmp_path}/out?{CANAL}", "create table test.t (id bigint primary key)"
+    if "realTime" not in inspect.signature(rows.writeStream.trigger).parameters:
+        pytest.skip("only Scala has the trigger in this release")
+    by_sink = rows.writeStream.foreachBatch(TicdcSink(uri, schema))
+    by_source = rows.writeStream.format("ticdc").options(sinkUri=uri, schema=schema, stateUri=str(tmp_path / "state"))
+    for writer in (by_sink, by_source):
+        started = writer.outputMode("update").trigger(realTime="5 seconds")
+        with pytest.raises(Exception, match=r"STREAMING_REAL_TIME_MODE\.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST"):
+            started.option("checkpointLocation", str(tmp_path / "checks")).start()
 
 
 @pytest.mark.filterwarnings("ignore:options unknown")  # a file sink has no use for a password
@@ -176,6 +189,19 @@ def test_executors_get_no_options(tmp_path: Path, kind: str) -> None:
     assert b"canary" not in pickle.dumps(writer)
     assert (b"canary" in pickle.dumps(writer)) == (kind == "writer")
     assert "canary" not in f"{writer!r} {source!r} {vars(writer)}"
+
+
+@pytest.mark.parametrize("profiled", [False, True])
+def test_a_process_that_is_not_profiled_sends_no_profile(profiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyspark import accumulators
+
+    kept = {7: "a user's"}
+    empty = {accumulators.SpecialAccumulatorIds.SQL_UDF_PROFIER: "empty"}
+    monkeypatch.setattr(accumulators, "_accumulatorRegistry", kept | empty)
+    if profiled:
+        monkeypatch.setattr(sys, "getprofile", lambda: print)
+    TicdcDataSource({})
+    assert accumulators._accumulatorRegistry == (kept | empty if profiled else kept)
 
 
 @pytest.mark.parametrize(

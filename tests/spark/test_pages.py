@@ -26,6 +26,7 @@ pytestmark = pytest.mark.spark
 README = [block for block in blocks_of("README.md") if block.language == "python"]
 SLOW = (
     "docs/datasource.md",
+    "docs/spark.md",
 )  # a Python process for each step of Spark's data source; test_datasource.py runs the same
 TITLES = ["Generate traffic", "Replay history", "Property tests", "Without Spark", "From Spark"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from ticdc_emit import from_operations, messages, replay
 from ticdc_emit.errors import UnsupportedTypeError
-from ticdc_emit.spark import TicdcSink, encode, register
+from ticdc_emit.spark import TicdcSink, encode
 from ticdc_emit.spark.frames import change_columns
 
 pytestmark = pytest.mark.spark
@@ -114,8 +114,7 @@ def test_what_no_json_column_takes_is_refused(changes: Any, image: str, table: s
     assert messages(topic) == []
 
 
-def test_the_data_source_says_how_to_convert(spark: Any, changes: Any, tmp_path: Any) -> None:
-    register(spark)
+def test_the_data_source_says_how_to_convert(changes: Any, tmp_path: Any) -> None:
     options = {"sinkUri": f"file://{tmp_path}/out?{URI}", "schema": SCHEMA}
     with pytest.raises(Exception, match=r"UnsupportedTypeError: the column is VARIANT.*F\.to_json\('before\.doc'\)"):
         changes.write.format("ticdc").mode("append").options(**options).save()
