@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from random_history import DeltaHistory, IcebergHistory, RandomHistory
 
 from ticdc_emit import from_versions, messages, replay, table_ddl
 from ticdc_emit.delivery.memory import clear
+from ticdc_emit.errors import ConfigError, DuplicateChangeError, MissingColumnError
 from ticdc_emit.traffic.replay.table_versions import versioned_table
 
 pytestmark = pytest.mark.spark
@@ -45,3 +48,112 @@ def test_every_version_of_a_random_history(spark: Any, store: str, format: str, 
         held = held_rows(spark.sql(f"SELECT * FROM {table} VERSION AS OF {version.id}"), ["id"])
         assert consumed == held, f"version {version.id} of {commits}"
     spark.sql(f"DROP TABLE {table}")
+
+
+def test_columns_keep_their_identity(spark: Any, store: str) -> None:
+    table = "ice.db.columns"
+    spark.sql(f"CREATE TABLE {table} (id int, a int, b string) USING iceberg TBLPROPERTIES ('format-version' = '3')")
+    spark.sql(f"INSERT INTO {table} VALUES (1, 1, 'x'), (2, 2, 'y')")
+    for change in ("RENAME COLUMN id TO no", "RENAME COLUMN a TO c", "RENAME COLUMN b TO a", "RENAME COLUMN c TO b"):
+        spark.sql(f"ALTER TABLE {table} {change}")
+    spark.sql(f"UPDATE {table} SET b = 9 WHERE no = 1")
+    spark.sql(f"ALTER TABLE {table} DROP COLUMN a")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN a decimal(8,2) FIRST")
+    schema, ddl = table_ddl(spark, table, "lake.goods", "no")
+    assert "`id` INT NOT NULL" in schema
+    assert [statement.removeprefix("ALTER TABLE `lake`.`goods` ") for _, statement in ddl] == [
+        "RENAME COLUMN `id` TO `no`",
+        "RENAME COLUMN `a` TO `renamed_0`",
+        "RENAME COLUMN `b` TO `a`",
+        "RENAME COLUMN `renamed_0` TO `b`",
+        "DROP COLUMN `a`",
+        "ADD COLUMN `a` DECIMAL(8,2) FIRST",
+    ]
+    found = sorted(from_versions(spark, table, "no").collect(), key=lambda row: (row.commit_ts, row.after[0]))
+    assert [(row.op, row.before and row.before.b, row.after.b) for row in found[-1:]] == [
+        ("u", "1", "9")  # text, because `b` was text in the first version
+    ]
+    stamps = sorted({row.commit_ts for row in found})
+    assert stamps[0] < ddl[0][0] < ddl[3][0] < stamps[1] < ddl[4][0] < ddl[5][0], "DDL comes before its version's rows"
+    replay(spark, uri(store), {"lake.goods": from_versions(spark, table, "no")}, schema, ddl=ddl)
+    (last,) = consumed_versions(messages(store), schema, ("lake", "goods"), [ddl[-1][0]])
+    assert last == {("1",): {"a": None, "no": "1", "b": "9"}, ("2",): {"a": None, "no": "2", "b": "2"}}
+
+
+def test_chosen_versions(spark: Any, tmp_path: Path) -> None:
+    table = f"{tmp_path}/chosen"
+    spark.sql(f"CREATE TABLE delta.`{table}` (id int, n int) USING delta")
+    for number in range(1, 5):
+        spark.sql(f"INSERT INTO delta.`{table}` VALUES ({number}, {number})")
+    spark.sql(f"UPDATE delta.`{table}` SET n = 0 WHERE id = 1")
+    stamps = {version.id: version.commit_ts for version in versioned_table(spark, table).versions}
+
+    def changes(**options: Any) -> list[tuple[str, int, int]]:
+        rows = from_versions(spark, table, "id", **options).collect()
+        versions = {stamp: version for version, stamp in stamps.items()}
+        return sorted((row.op, versions[row.commit_ts], row.after.id) for row in rows)
+
+    assert changes(versions=[5, 2]) == [("c", 2, 1), ("c", 2, 2), ("c", 5, 3), ("c", 5, 4), ("u", 5, 1)]
+    assert changes(versions=range(4, 99)) == [*(("c", 4, each) for each in range(1, 5)), ("u", 5, 1)]
+    assert changes(timestamps=[stamps[3] + 1, stamps[4] - 1]) == [("c", 3, each) for each in (1, 2, 3)]
+    with pytest.raises(ConfigError, match=r"no version 9 .*Choose among 0, 1, 2, 3, 4, 5"):
+        changes(versions=[9])
+    with pytest.raises(ConfigError, match="no version of that time"):
+        changes(timestamps=[stamps[0] - 1])
+    with pytest.raises(MissingColumnError, match="not a column of the last version"):
+        from_versions(spark, table, "key")
+    spark.sql(f"INSERT INTO delta.`{table}` VALUES (4, 5)")
+    doubled = from_versions(spark, table, "id", versions=[4, 6])
+    with pytest.raises(DuplicateChangeError, match="two rows of one version have the key '4'"):
+        replay(spark, uri("lake"), {"lake.t": doubled}, "create table lake.t (id int primary key, n int)")
+
+
+def test_versions_that_are_gone(spark: Any, tmp_path: Path) -> None:
+    table = f"{tmp_path}/worn"
+    spark.sql(
+        f"CREATE TABLE delta.`{table}` (id int, n int) USING delta "
+        "TBLPROPERTIES ('delta.checkpointInterval' = '3', 'delta.columnMapping.mode' = 'name')"
+    )
+    spark.sql(f"INSERT INTO delta.`{table}` VALUES (1, 1), (2, 2)")
+    spark.sql(f"ALTER TABLE delta.`{table}` RENAME COLUMN n TO m")
+    spark.sql(f"INSERT INTO delta.`{table}` VALUES (3, 3)")
+    spark.sql(f"INSERT OVERWRITE delta.`{table}` VALUES (5, 5)")
+    log = Path(table, "_delta_log")
+    for version in range(3):  # as the log is cleaned up
+        for file in log.glob(f"*{version:020d}.*"):
+            file.unlink()
+    copy = shutil.copytree(table, f"{tmp_path}/copy")  # whose log Spark has not read
+    assert [version.id for version in versioned_table(spark, copy).versions] == [3, 4]
+    assert table_ddl(spark, copy, "lake.t", "id")[0].count("`m` INT") == 1
+    assert from_versions(spark, copy, "id").count() == 7
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    spark.sql(f"VACUUM delta.`{copy}` RETAIN 0 HOURS")
+    schema = "create table lake.t (id int primary key, m int)"
+    with pytest.raises(ConfigError, match=r"no longer has a file of its history: .*FILE_NOT_EXIST.*Begin at a later"):
+        replay(spark, uri("lake"), {"lake.t": from_versions(spark, copy, "id")}, schema)
+    assert from_versions(spark, copy, "id", versions=range(4, 99)).count() == 1
+
+
+def test_expired_snapshots(spark: Any) -> None:
+    table = "ice.db.expired"
+    spark.sql(f"CREATE TABLE {table} (id int, n int) USING iceberg")
+    with pytest.raises(ConfigError, match=r"there is no version to read.*Write rows"):
+        from_versions(spark, table, "id")
+    assert table_ddl(spark, table, "lake.t", "id").ddl == ()
+    for number in range(3):
+        spark.sql(f"INSERT INTO {table} VALUES ({number}, {number})")
+    first = versioned_table(spark, table).versions[0].id
+    spark.sql(f"UPDATE {table} SET n = 9 WHERE id = 1")
+    spark.sql(
+        "CALL ice.system.expire_snapshots(table => 'db.expired', older_than => timestamp'2999-01-01 00:00:00', "
+        "retain_last => 2)"
+    )
+    with pytest.raises(ConfigError, match=f"no version {first} "):
+        from_versions(spark, table, "id", versions=[first])
+    found = from_versions(spark, table, "id").collect()
+    assert sorted((row.op, row.after.id, row.after.n) for row in found) == [
+        ("c", 0, 0),
+        ("c", 1, 1),
+        ("c", 2, 2),
+        ("u", 1, 9),
+    ]

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import (
     ConfigError,
     DuplicateChangeError,
@@ -190,6 +191,9 @@ _SHOWN = 60  # characters of a value in an error
 _NO_MOMENT = "is not a time between 1970 and 3084"
 _AGAIN = "' comes twice in the version of "
 _TWICE = re.compile(rf"the key '(?P<key>[^']*){_AGAIN}(?P<commit_ts>\d+)", re.DOTALL)
+LOST_FILE = re.compile(r"FAILED_READ_FILE\.\w*FILE_NOT_EXIST|iceberg\.exceptions\.NotFoundException")
+"""What Spark's errors show where a file of a table is gone."""
+
 _REFUSED = re.compile(rf"'(?P<value>[^']*)' in column '(?P<column>.*?)' {_NO_MOMENT}", re.DOTALL)
 
 
@@ -217,7 +221,8 @@ def end_ts_of(df: DataFrame, column: str, unit: TimeUnit, step: dt.timedelta) ->
 @contextmanager
 def refusing_rows() -> Iterator[None]:
     """Turn Spark's error for a value that is not a moment into :class:`InvalidValueError` with value and column, and
-    its error for a key twice in a version (:func:`duplicate_key`) into :class:`DuplicateChangeError`.
+    its error for a key twice in a version (:func:`duplicate_key`) into :class:`DuplicateChangeError`. A file that is
+    gone, as after VACUUM, becomes :class:`ConfigError`.
     """
     try:
         yield
@@ -228,6 +233,14 @@ def refusing_rows() -> Iterator[None]:
                 f"two rows of one version have the key {doubled['key']!r}",
                 remedy="Give each row of a version once; keys= are the columns that identify it",
                 commit_ts=int(doubled["commit_ts"]),
+            ) from None
+        lost = next((line for line in str(error).splitlines() if LOST_FILE.search(line)), None)
+        if lost is not None:
+            raise ConfigError(
+                f"the source no longer has a file of its history: {foreign_text(lost.strip())}",
+                remedy="Begin at a later version (versions= of from_versions). VACUUM and expire_snapshots remove old "
+                "ones: let them keep the history that you replay",
+                option="source",
             ) from None
         match = _REFUSED.search(str(error))
         if match is None:

@@ -21,6 +21,7 @@ from ticdc_emit.config.secrets import foreign_text, mask_text
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.replay.change_feed import rising
+from ticdc_emit.traffic.replay.rows import LOST_FILE
 from ticdc_emit.traffic.replay.sources import format_of, read_source, unknown_format
 from ticdc_emit.tso import tso_from_micros
 
@@ -118,15 +119,14 @@ def _format_in_catalog(spark: SparkSession, table: str) -> str:
 
 
 _LOST = re.compile(
-    r"FILE_NOT_EXIST|FILE_NOT_FOUND|FileNotFoundException|VERSION_NOT_FOUND|VersionNotFound|TRUNCATED_TRANSACTION_LOG"
-    r"|Cannot time travel|Cannot find (a )?snapshot|NotFoundException|expired|VACUUM",
-    re.IGNORECASE,
+    rf"{LOST_FILE.pattern}|FILE_NOT_FOUND|VERSION_NOT_FOUND|VersionNotFound|TRUNCATED_TRANSACTION_LOG"
+    r"|Cannot time travel|Cannot find (a )?snapshot"
 )
 
 
 @contextmanager
 def versions_refused(table: str) -> Iterator[None]:
-    """Turn Spark's and the formats' errors into :class:`ConfigError` with their first line and a remedy."""
+    """Turn the errors of Spark and the formats into :class:`ConfigError`, with their first line and a remedy."""
     from pyspark.errors import PySparkException
 
     try:
@@ -135,26 +135,23 @@ def versions_refused(table: str) -> Iterator[None]:
         text = str(error)
         if not isinstance(error, PySparkException) and "java" not in text.lower():
             raise
-        raise refusal_of_version(text, table) from None
-
-
-def refusal_of_version(text: str, table: str) -> ConfigError:
-    """Return the error for what a format says about a version that cannot be read."""
-    line = next((line for line in text.strip().splitlines() if _LOST.search(line)), text.strip().splitlines()[0])
-    if _LOST.search(text):
-        return ConfigError(
-            f"the table no longer has a version, or a file of it: {foreign_text(line.strip())}",
-            remedy="Begin at a later version (versions=). VACUUM and expire_snapshots remove old ones: let them keep "
-            "the history that you replay",
-            option="versions",
+        lines = text.strip().splitlines()
+        lost = next((line for line in lines if _LOST.search(line)), None)
+        if lost is None:
+            cause = "the versions of the table cannot be read"
+            remedy = "Check its name, and whether Spark may read its log"
+        else:
+            cause = "the table no longer has a version, or a file of it"
+            remedy = (
+                "Begin at a later version (versions=). VACUUM and expire_snapshots remove old ones: let them keep the "
+                "history that you replay"
+            )
+        raise ConfigError(
+            f"{cause}: {foreign_text((lost or lines[0]).strip())}",
+            remedy=remedy,
+            option="table" if lost is None else "versions",
             table=mask_text(table),
-        )
-    return ConfigError(
-        f"the versions of the table cannot be read: {foreign_text(line.strip())}",
-        remedy="Check the table's name, and whether Spark may read its log",
-        option="table",
-        table=mask_text(table),
-    )
+        ) from None
 
 
 def _tracked(versions: Iterable[Sequence[TableColumn]], *, by_name: bool) -> list[tuple[TableColumn, ...]]:
@@ -222,23 +219,25 @@ class _DeltaTable:
 
     @cached_property
     def versions(self) -> list[TableVersion]:
-        ids = [version for version, _ in self._commits]
-        schemas = self._schemas()
-        first = ids[0]
-        if min(schemas) > first:
-            schemas |= self._checkpointed(first)
+        schemas, first = self._schemas(), self._commits[0][0]
+        if first > 0:  # a version needs a checkpoint, or all commits before it
+            checkpoints = self._checkpointed_schemas()
+            first = max(first, min(checkpoints, default=0))
+            schemas = checkpoints | schemas
+        commits = [(version, at) for version, at in self._commits if version >= first]
+        ids = [version for version, _ in commits]
         since = sorted(schemas)
         current = [max((each for each in since if each <= version), default=None) for version in ids]
-        if current[0] is None:
+        if not current or current[0] is None:
             raise ConfigError(
-                f"the log of the table no longer tells the columns of version {first}",
-                remedy=f"Begin at version {since[0]}: versions=range({since[0]}, {ids[-1] + 1})",
-                option="versions",
+                "the log of the table does not hold the columns of its first version",
+                remedy="Check that Spark may read the checkpoints in the table's _delta_log",
+                option="table",
                 table=mask_text(self.name),
             )
         columns = _tracked((schemas[each] for each in since), by_name=True)
         of_schema = dict(zip(since, columns, strict=True))
-        stamps = rising(tso_from_micros(at) for _, at in self._commits)
+        stamps = rising(tso_from_micros(at) for _, at in commits)
         return [
             TableVersion(version, stamp, of_schema[each])
             for version, stamp, each in zip(ids, stamps, current, strict=True)
@@ -251,8 +250,7 @@ class _DeltaTable:
             rows = log.select("version", "metaData.schemaString").collect()
         return {version: _delta_columns(text) for version, text in rows}
 
-    def _checkpointed(self, last: int) -> dict[int, list[TableColumn]]:
-        """Return the columns of the last checkpoint at or before a version; of the first one if all are later."""
+    def _checkpointed_schemas(self) -> dict[int, list[TableColumn]]:
         from pyspark.sql import functions as F  # noqa: N812
 
         files = self.spark.read.schema("metaData struct<schemaString string>")
@@ -264,8 +262,7 @@ class _DeltaTable:
                 .select(F.substring("_metadata.file_name", 1, 20).cast("long"), "metaData.schemaString")
                 .collect()
             )
-        earlier = [(version, text) for version, text in rows if version <= last]
-        return {version: _delta_columns(text) for version, text in sorted(earlier)[-1:]}
+        return {version: _delta_columns(text) for version, text in rows}
 
     def rows(self, version: int) -> DataFrame:
         from pyspark.sql import functions as F  # noqa: N812
