@@ -117,8 +117,8 @@ _BROKERS = ("embedded", "kafka")
 @app.command(
     cls=grouped(
         {
-            "Source": "schema input_path table input_format commit_time_column commit_ts ignore_unknown_columns "
-            "bad_rows bad_rows_path",
+            "Source": "schema input_path table keys input_format commit_time_column commit_ts "
+            "ignore_unknown_columns bad_rows bad_rows_path",
             "Sink": _SINK,
             "Spark": _SPARK,
         }
@@ -128,18 +128,26 @@ _BROKERS = ("embedded", "kafka")
         "'kafka://127.0.0.1:9092/t?protocol=canal-json'",
         "ticdc-emit emit --schema tables.sql --table shop.orders --input 'rows/*.csv' --sink-uri "
         "'file:///tmp/out?protocol=canal-json'",
+        "ticdc-emit emit --table shop.orders --keys id --input orders.parquet --sink-uri "
+        "'file:///tmp/out?protocol=canal-json'",
     ),
 )
 def emit(
-    schema: Annotated[Path, typer.Option(metavar="FILE.sql", help="DDL of the tables.", exists=True, dir_okay=False)],
     input_path: Annotated[str, typer.Option("--input", metavar="PATH", help="Parquet, CSV or JSON lines.")],
     sink_uri: SinkUri,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.sql", help="DDL of the tables. Default: the input's columns.", exists=True, dir_okay=False
+        ),
+    ] = None,
     config: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
     ] = None,
     table: Annotated[
-        str | None, typer.Option(help="schema.name; needed if the schema file has several tables.")
+        str | None, typer.Option(help="schema.name; needed if the schema file has several tables, and without it.")
     ] = None,
+    keys: Annotated[str | None, typer.Option(help="Without --schema: the key columns, with commas.")] = None,
     input_format: Annotated[
         str | None,
         typer.Option(
@@ -295,6 +303,46 @@ def generate(
         as_json=as_json,
     )
     raise typer.Exit(code)
+
+
+@app.command(
+    "table-sql",
+    cls=grouped({"Arguments": "source", "Table": "name keys type_ input_format", "Spark": "spark"}),
+    epilog=examples(
+        "ticdc-emit table-sql orders.parquet --name shop.orders --keys id",
+        "ticdc-emit table-sql 'rows/*.csv' --name shop.orders --keys id --type id=bigint --type 'price=decimal(8,2)'",
+        "ticdc-emit table-sql lake.shop.orders --spark spark.jars.packages=…",
+    ),
+)
+def table_sql(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="PATH|TABLE", help="Files that emit or replay reads, or a table of Spark's catalog."),
+    ],
+    name: Annotated[
+        str | None, typer.Option(help="schema.name of the table in TiDB. Default, for a table of a catalog: its own.")
+    ] = None,
+    keys: Annotated[str | None, typer.Option(help="Key columns, with commas.")] = None,
+    type_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type", metavar="COLUMN=TYPE", help="TiDB's type of a column, such as 'price=decimal(8,2)'; repeat it."
+        ),
+    ] = None,
+    input_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="parquet, csv, json, delta, iceberg … Default: from the name.",
+            autocompletion=one_of("parquet", "csv", "json", "orc", "delta", "iceberg", "jdbc"),
+        ),
+    ] = None,
+    spark: SparkSettings = None,
+    as_json: AsJson = False,
+    strict: Strict = False,
+) -> None:
+    """Print the CREATE TABLE for files or a table of Spark, with what it assumes as comments."""
+    _run("table_sql", {**locals(), "type_": type_ or [], "spark": spark_settings(spark)})
 
 
 def _complete_mode(incomplete: str) -> list[str]:

@@ -29,6 +29,7 @@ from ticdc_emit.changes.arrow_input import CHANGE_COLUMNS, GENERIC_NAMES
 from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, warn_of_nothing
 from ticdc_emit.cli.input_files import IMAGES, InputFiles, Piece, check_readable, find_files, json_batch, unified
 from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
+from ticdc_emit.cli.table_sql import assumed_schema
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
 from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.errors import (
@@ -57,11 +58,12 @@ _SHORT_BYTES = 16 * 1024 * 1024
 
 def run(
     *,
-    schema: Path,
+    schema: Path | None,
     input_path: str,
     sink_uri: str,
     config: Path | None,
     table: str | None,
+    keys: str | None,
     input_format: str | None,
     commit_time_column: str | None,
     commit_ts: int | None,
@@ -81,8 +83,8 @@ def run(
 ) -> int:
     """Emit a file or folder of row changes, or of plain rows as inserts; print a summary and return the exit code.
 
-    ``registry_ca`` to ``registry_key``: PEM files. ``on_spark``: even for small files. ``spark``: further settings of
-    Spark.
+    ``schema``: by default made of the input's columns, with ``keys``. ``registry_ca`` to ``registry_key``: PEM files.
+    ``on_spark``: even for small files. ``spark``: further settings of Spark.
     """
     from ticdc_emit.cli.html import Pictures
 
@@ -92,17 +94,26 @@ def run(
     )
     tls = RegistryTls(registry_ca, registry_cert, registry_key)
     registry = None if tls == RegistryTls() else registry_for(changefeed, tls)
-    catalog = _catalog(schema, changefeed)
-    info = _table(catalog, table)
+    if schema is not None and keys is not None:
+        raise ConfigError("the schema file has the keys", remedy="Leave out --keys", option="keys")
+    catalog = None if schema is None else _catalog(schema, changefeed)
+    info = None if catalog is None else _table(catalog, table)
+    file_format = format_of(input_path, input_format)
+    files = find_files(input_path, spark)
+    check_readable(input_path, "input", files)
+    if catalog is None or info is None:
+        text = assumed_schema(
+            files, file_format, table, keys, but=commit_time_column, keyless=changefeed.force_replicate
+        )
+        catalog = catalog_for(changefeed, text)
+        info = _table(catalog, table)
     form = ChangeForm(
         info,
-        format_of(input_path, input_format),
+        file_format,
         commit_time_column,
         compose(time.time_ns() // 1_000_000) if commit_ts is None else commit_ts,
         ignore_unknown_columns,
     )
-    files = find_files(input_path, spark)
-    check_readable(input_path, "input", files)
     from ticdc_emit.spark import TicdcSink
 
     sink = TicdcSink(

@@ -70,7 +70,7 @@ def source_table(
         own = name or ".".join(name_parts(source)[-2:])
         return spark_table(session.table(source).schema, _name(own), keys, types=types, facts=facts)
     if name is None:
-        raise ConfigError("the table has no name", remedy="Give name='schema.name'", option="name")
+        raise ConfigError("the table has no name", remedy="Give name='schema.name' (ticdc-emit: --name)", option="name")
     if _is_spark(source):
         schema = source if type(source).__name__ == "StructType" else source.schema
         return spark_table(schema, _name(name), keys, types=types)
@@ -149,7 +149,8 @@ def schema_of_changes(changes: Mapping[Any, Any], keys: Keys = (), *, keyless: b
     if without is not None and not keyless:
         raise ConfigError(
             f"the key of {without} is not known, because no schema was given",
-            remedy="Give keys=, the columns that identify a row; or force_replicate=True for a table without a key",
+            remedy="Give keys= (ticdc-emit: --keys), the columns that identify a row; without a key, only "
+            "force-replicate sends a table",
             option="keys",
         )
     text = "\n".join(table.script() for table in tables)

@@ -1,0 +1,122 @@
+"""``ticdc-emit table-sql``: the CREATE TABLE of files, or of a table in Spark's catalog; and the schema of an ``emit``
+without one.
+
+In: files of ``cli.input_files``, or a table's name. Out: SQL on stdout, or a schema that was assumed, with a warning.
+CSV and JSON have no types: their columns are text, unless ``--type`` gives others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import pyarrow as pa
+
+from ticdc_emit.changes.arrow_input import CHANGE_COLUMNS
+from ticdc_emit.cli.console import print_json
+from ticdc_emit.cli.input_files import IMAGES, InputFiles, check_readable, find_files, unified
+from ticdc_emit.cli.session import spark_for
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.source_schemas.frames import schema_of_changes, source_table
+
+
+def run(
+    *,
+    source: str,
+    name: str | None,
+    keys: str | None,
+    type_: Sequence[str],
+    input_format: str | None,
+    spark: Mapping[str, str],
+    as_json: bool,
+) -> int:
+    """Print the CREATE TABLE of a source, and what it assumes; return the exit code."""
+    from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, read_source
+
+    given = input_format or format_of(source)
+    options: dict[str, Any] = {"keys": key_names(keys), "types": _types(type_)}
+    with ExitStack() as stack:
+        if given is None and "/" not in source:
+            session = spark_for(stack, "table-sql", short=True, settings=spark, quiet=True)
+            table = source_table(source, name, spark=session, **options)
+        else:
+            files = find_files(source, spark) if given in ("parquet", "csv", "json") else None
+            check_readable(source, "source", files)
+            if files is not None:
+                frame: Any = columns_of_rows(files, str(given))
+            else:
+                check_readable(source, "source", find_files(source, spark) if given in FILE_FORMATS else None)
+                session = spark_for(stack, "table-sql", short=True, settings=spark, quiet=True)
+                frame = read_source(session, source, format=given)
+            table = source_table(frame, name, **options)
+    if as_json:
+        print_json({"table": table.full_name, "sql": table.create_table(), "assumptions": list(table.assumptions)})
+    else:
+        print(table.script())
+    return 0
+
+
+def key_names(keys: str | None) -> tuple[str, ...]:
+    """Return the columns of ``--keys``, which have commas between them."""
+    return tuple(filter(None, (name.strip() for name in (keys or "").split(","))))
+
+
+def _types(given: Sequence[str]) -> dict[str, str]:
+    """Read ``column=type`` arguments."""
+    types: dict[str, str] = {}
+    for entry in given:
+        column, equals, kind = entry.partition("=")
+        if not (equals and column and kind):
+            raise ConfigError(
+                f"--type {entry!r} is not column=type",
+                remedy="Write for instance --type 'price=decimal(8,2)'",
+                option="type",
+            )
+        types[column] = kind
+    return types
+
+
+def columns_of_rows(files: InputFiles, file_format: str) -> pa.Schema:
+    """Return the columns of files; those of JSON lines show only in all of its rows, which are read."""
+    if file_format != "json":
+        return files.layout(file_format)[0]
+    batches = (batch for file in files.files for batch in files.read(file.whole, file_format, nested=True))
+    return unified([batch.schema for batch in batches])
+
+
+def assumed_schema(
+    files: InputFiles | None, file_format: str, table: str | None, keys: str | None, *, but: str | None, keyless: bool
+) -> str:
+    """Return the schema of an input without one: the columns of its rows, or of their images. Warns with its text.
+
+    ``but``: a column that is not the table's. ``keyless``: whether a table without a key is sent. Raises
+    :class:`ConfigError` where the files do not show the columns.
+    """
+    if table is None:
+        raise ConfigError(
+            "no schema is given, and the table has no name",
+            remedy="Add --schema, or --table and --keys",
+            option="schema",
+        )
+    columns = None if files is None else _columns_of_table(columns_of_rows(files, file_format), but)
+    if not columns:
+        raise ConfigError("the input does not show the columns of its table", remedy="Add --schema", option="schema")
+    return schema_of_changes(
+        {table: pa.schema([("after", pa.struct(columns))])}, {table: key_names(keys)}, keyless=keyless
+    )
+
+
+def _columns_of_table(schema: pa.Schema, but: str | None) -> list[pa.Field]:
+    """Return the columns of plain rows, or of the images of changes: structs, or columns ``after.<name>``."""
+    if "op" not in schema.names:
+        return [field for field in schema if field.name != but]
+    columns: dict[str, pa.Field] = {}
+    for image in IMAGES[::-1]:
+        for field in schema:
+            if field.name == image and pa.types.is_struct(field.type):
+                columns = {**{each.name: each for each in field.type}, **columns}
+            elif field.name.startswith(f"{image}.") and field.name not in CHANGE_COLUMNS:
+                own = field.name.removeprefix(f"{image}.")
+                columns.setdefault(own, field.with_name(own))
+    return list(columns.values())
