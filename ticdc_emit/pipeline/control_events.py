@@ -63,6 +63,8 @@ class ControlEvent:
 class ControlSchedule:
     """What may have to be sent: DDL events, and watermarks every ``interval_ms`` of commit time (0: none).
 
+    ``begin``: without an earlier watermark, the TSO after which these begin, that of the batch's first row: the same
+    for all topic-partitions, so that those of a topic have the same watermarks. ``None``: there is no row.
     ``lateness``: how far watermarks stay behind the rows, as a difference of TSO. ``sent_until``: the TSO up to which
     earlier batches have sent DDL; ``watermark``: the last watermark, if any. ``bootstraps``: the batch's own, with
     the TSOs after which they come; those of one TSO in sending order. ``marks``: TSOs of further watermarks, those of
@@ -78,6 +80,7 @@ class ControlSchedule:
     watermark: int | None = None
     bootstraps: tuple[tuple[int, Bootstrap], ...] = ()
     marks: tuple[int, ...] = ()
+    begin: int | None = None
     late_until: int | None = field(init=False, repr=False, compare=False)
     unsent_ddl: tuple[DdlEvent, ...] = field(init=False, repr=False, compare=False)
     _ddl_stamps: list[int] = field(init=False, repr=False, compare=False)
@@ -102,12 +105,11 @@ class ControlSchedule:
         stamps = self._ddl_stamps
         return stamps[bisect_right(stamps, self.sent_until) : bisect_right(stamps, until)]
 
-    def due(self, after: int, until: int, first_row: int, *, ticks_until: int | None = None) -> list[ControlEvent]:
+    def due(self, after: int, until: int, *, ticks_until: int | None = None) -> list[ControlEvent]:
         """Return what comes after the TSOs from ``after`` to ``until``, both included, in order.
 
-        ``first_row`` is the commit_ts of the topic-partition's first row: without an earlier watermark, ticks begin
-        after it. ``ticks_until`` bounds ticks at the end of a batch, where more rows may come; bootstraps
-        are the batch's own, and there are none behind it.
+        ``ticks_until`` bounds ticks at the end of a batch, where more rows may come; bootstraps are the batch's own,
+        and there are none behind it.
         """
         stamps, bootstraps, lateness = self._ddl_stamps, self.bootstraps, self.lateness
         ddls = self.ddls[bisect_left(stamps, max(after, self.sent_until + 1)) : bisect_right(stamps, until)]
@@ -119,21 +121,21 @@ class ControlSchedule:
         last = until if ticks_until is None else ticks_until
         due += [
             ControlEvent(tick + lateness, _WATERMARK_RANK, Watermark(tick))
-            for tick in self._ticks(first_row, after - lateness, last - lateness)
+            for tick in self._ticks(after - lateness, last - lateness)
         ]
         return sorted(due, key=lambda control: (control.after, control.rank))
 
-    def is_tick(self, ts: int, first_row: int) -> bool:
+    def is_tick(self, ts: int) -> bool:
         """Return whether :meth:`due` gives a watermark of exactly ``ts``, in any stretch."""
-        return any(True for _ in self._ticks(first_row, ts, ts))
+        return any(True for _ in self._ticks(ts, ts))
 
-    def _ticks(self, first_row: int, start: int, until: int) -> Iterator[int]:
+    def _ticks(self, start: int, until: int) -> Iterator[int]:
         """Yield the watermarks of ``start`` to ``until``: marks, and the ticks after what is sent or the first row."""
         first, last = bisect_left(self.marks, start), bisect_right(self.marks, until)
-        sent, begin = (-1, first_row) if self.watermark is None else (self.watermark, self.watermark)
+        sent, begin = (-1, self.begin) if self.watermark is None else (self.watermark, self.watermark)
         marks = (mark for mark in self.marks[first:last] if mark > sent)
         ticks: Iterable[int] = ()
-        if step := self.interval_ms:
+        if begin is not None and (step := self.interval_ms):
             number = max(physical_ms(begin) // step + 1, physical_ms(max(start, 0)) // step)
             end = physical_ms(max(until, 0)) // step
             if end - number > _MAX_TICKS:
@@ -268,16 +270,15 @@ class PartitionSchedules:
             self._by_target[target] = known
         return known
 
-    def among(self, target: Target, stamps: npt.NDArray[np.uint64], after: int, first_row: int) -> PlacedControls:
+    def among(self, target: Target, stamps: npt.NDArray[np.uint64], after: int) -> PlacedControls:
         """Return what comes before the last of the next rows of a topic-partition.
 
-        ``stamps``: the rows' commit_ts, in order. ``after``: that of the last row before them, -1 without one;
-        ``first_row``: that of the topic-partition's first row in this batch.
+        ``stamps``: the rows' commit_ts, in order. ``after``: that of the last row before them, -1 without one.
         """
         events: list[Event] = []
         messages: list[ControlMessage] = []
         stamps_before: list[int] = []
-        for control in self.to(target).due(after, int(stamps[-1]) - 1, first_row):
+        for control in self.to(target).due(after, int(stamps[-1]) - 1):
             message = self._control_encoder.message_to(control.event, target)
             if message is not None:
                 events.append(control.event)
@@ -308,43 +309,38 @@ def final_controls(
     plan: Plan,
     control_encoder: ControlEncoder,
     schedule: ControlSchedule,
-    spans: Mapping[Target, tuple[int, int]],
-    top: int,
+    last_rows: Mapping[Target, int],
     limit: int,
 ) -> FinalControls:
     """Return the DDL and watermarks up to the TSO ``limit`` that are still due after a batch's rows.
 
-    ``spans``: the commit_ts of the first and of the last row of each topic-partition that had rows. ``top``: the
-    greatest commit_ts of all. A DDL after ``limit`` waits, for rows of its old schema may still come, unless a worker
-    has sent it already before a later row.
+    ``last_rows``: the commit_ts of the last row of each topic-partition that had rows. A DDL after ``limit`` waits, for
+    rows of its old schema may still come, unless a worker has sent it already before a later row.
     """
     schedules = PartitionSchedules(schedule, control_encoder)
-    until = max([limit, *schedule.sent_ddl(_last_ddl_sent(control_encoder, schedule, spans))])
+    until = max([limit, *schedule.sent_ddl(_last_ddl_sent(control_encoder, schedule, last_rows))])
     last = control_encoder.message(Watermark(limit)) if schedule.rises_to(limit) else None
     reached = plan.watermark_topics(limit)
-    begin = min((first for first, _ in spans.values()), default=top)
     messages: list[tuple[Target, ControlMessage]] = []
     events: list[Event] = []
     for target in plan.targets:
-        first, after = spans.get(target, (begin, -1))
+        after = last_rows.get(target, -1)
         # the limit of ticks is behind the rows by the lateness already
-        for control in schedules.to(target).due(after, until, first, ticks_until=limit + schedule.lateness):
+        for control in schedules.to(target).due(after, until, ticks_until=limit + schedule.lateness):
             message = control_encoder.message_to(control.event, target)
             if message is not None:
                 messages.append((target, message))
                 events.append(control.event)
-        if last is not None and target[0] in reached and not schedule.is_tick(limit, first):
+        if last is not None and target[0] in reached and not schedule.is_tick(limit):
             messages.append((target, last))
             events.append(Watermark(limit))
     return FinalControls(messages, events, schedule.watermark if last is None else limit, until)
 
 
-def _last_ddl_sent(
-    control_encoder: ControlEncoder, schedule: ControlSchedule, spans: Mapping[Target, tuple[int, int]]
-) -> int:
+def _last_ddl_sent(control_encoder: ControlEncoder, schedule: ControlSchedule, last_rows: Mapping[Target, int]) -> int:
     """Return the TSO of the last DDL that any worker of this batch has sent among rows, -1 if none has."""
-    for event in reversed(schedule.unsent_ddl if spans else ()):
-        if any(spans[target][1] > event.commit_ts for target in control_encoder.targets(event) if target in spans):
+    for event in reversed(schedule.unsent_ddl if last_rows else ()):
+        if any(last_rows.get(target, -1) > event.commit_ts for target in control_encoder.targets(event)):
             return event.commit_ts
     return -1
 

@@ -90,7 +90,6 @@ class TaskResult:
     rows: int = 0
     late_rows: int = 0
     max_commit_ts: int = -1
-    first_commit_ts: int = -1
     messages: int = 0
     bytes: int = 0
     claims: int = 0
@@ -104,9 +103,7 @@ class TaskResult:
     def plus(self, other: TaskResult) -> TaskResult:
         """Return what two tasks did for one topic-partition."""
         summed = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
-        firsts = [each.first_commit_ts for each in (self, other) if each.first_commit_ts >= 0]
         summed |= {
-            "first_commit_ts": min(firsts, default=-1),
             "max_commit_ts": max(self.max_commit_ts, other.max_commit_ts),
             "digest": sum_of_digests(self.digest, other.digest),
             "counts": self.counts or other.counts,
@@ -313,9 +310,7 @@ class DeliverTask:
                 if digest is not None:
                     digest.add(rows)
                 if not self.check_only:
-                    if result.rows == 0:
-                        result.first_commit_ts = int(rows.stamps[0])
-                    placed = schedules.among(target, rows.stamps, result.max_commit_ts, result.first_commit_ts)
+                    placed = schedules.among(target, rows.stamps, result.max_commit_ts)
                     rows.due, rows.places = placed.messages, placed.places
                     result.controls += ControlCounts.of(placed.events)
                     result.max_commit_ts = int(rows.stamps[-1])

@@ -138,12 +138,13 @@ class Planner:
     def control_rules(self, state: BatchState) -> ControlRules | None:
         """Return what the batch's schedule depends on beside its rows; ``None`` where it does not depend on rows.
 
-        It does with the Simple protocol. Raises :class:`~ticdc_emit.errors.StateError` for a state of the bootstraps
-        that does not fit the table history.
+        It does with the Simple protocol, and while the first watermarks are to follow the first row. Raises
+        :class:`~ticdc_emit.errors.StateError` for a state of the bootstraps that does not fit the table history.
         """
-        default_ticks = self.config.codec.protocol.spec.default_ticks
-        ticks = default_ticks and self.interval_ms is None and state.build_ts is None
-        if not (self._bootstraps.enabled or ticks):
+        codec = self.config.codec
+        ticks = codec.protocol.spec.default_ticks and self.interval_ms is None and state.build_ts is None
+        begins = bool(self.interval_ms) and codec.has_watermarks and state.watermark is None
+        if not (self._bootstraps.enabled or ticks or begins):
             return None
         rules = ControlRules(self._bootstraps, ticks, state.bootstraps)
         if self._bootstraps.enabled:

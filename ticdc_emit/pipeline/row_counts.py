@@ -198,6 +198,8 @@ class ControlRules:
         ``counts``: of all rows, as :meth:`sum_counts` returns them.
         """
         counted = counted_rows(from_ipc(counts), plan) if counts else []
+        if counted and schedule.watermark is None:
+            schedule = replace(schedule, begin=min(rows.first_ts for rows in counted))
         if self.default_ticks:
             schedule = with_default_ticks(schedule, counted)
         if not self.bootstrap_rules.enabled:

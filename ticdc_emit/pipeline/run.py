@@ -295,8 +295,8 @@ class Changefeed:
         end = FinalControls([], [], state.watermark, state.sent_until)
         if max(top, limit) >= 0:
             encoder = ControlEncoder(plan)
-            spans = {t: (r.first_commit_ts, r.max_commit_ts) for t, r in results.items() if r.rows}
-            end = final_controls(plan, encoder, schedule, spans, top if top >= 0 else limit, limit)
+            last_rows = {t: r.max_commit_ts for t, r in results.items() if r.rows}
+            end = final_controls(plan, encoder, schedule, last_rows, limit)
             delivery += self._deliver(plan, encoder, end.messages)
         sent_until = max(end.sent_until, state.sent_until)
         report = RunReport(

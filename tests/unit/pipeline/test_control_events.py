@@ -22,7 +22,7 @@ from ticdc_emit.tso import compose
 CATALOG = Catalog()
 CREATED = CATALOG.apply("create table test.t (id int primary key)", commit_ts=compose(5_000))
 ALTERED = CATALOG.apply("alter table test.t add column v int", commit_ts=compose(8_000))
-CONTROLS = ControlSchedule((*CREATED, *ALTERED), interval_ms=1_000)
+CONTROLS = ControlSchedule((*CREATED, *ALTERED), interval_ms=1_000, begin=compose(4_500))
 
 
 def plan(extension: str = "true") -> Plan:
@@ -34,7 +34,7 @@ def kinds(schedule: ControlSchedule, target: int, *steps: int) -> list[str]:
     """What is sent before rows at these times (ms), told shortly."""
     announcer, after, told = ControlEncoder(plan()), -1, []
     for step in steps:
-        for control in schedule.due(after, compose(step) - 1, compose(steps[0])):
+        for control in schedule.due(after, compose(step) - 1):
             message = announcer.message(control.event)
             if message is None or ("ticdc", target) not in announcer.targets(control.event):
                 continue
@@ -55,17 +55,17 @@ def test_the_sequence_does_not_depend_on_where_it_is_cut() -> None:
 
 
 def test_a_watermark_stays_behind_by_the_lateness() -> None:
-    late = ControlSchedule((), interval_ms=1_000, lateness=compose(2_000))
+    late = ControlSchedule((), interval_ms=1_000, lateness=compose(2_000), begin=compose(4_500))
     assert kinds(late, 0, 4_500, 9_500) == ["5", "6", "7"]
 
 
 def test_a_control_message_comes_after_the_rows_at_its_place() -> None:
     stamps = np.array([compose(4_500), compose(5_000), compose(5_000) + 1, compose(6_000)], np.uint64)
     schedule = PartitionSchedules(CONTROLS, ControlEncoder(plan()))
-    placed = schedule.among(("ticdc", 0), stamps, -1, compose(4_500))
+    placed = schedule.among(("ticdc", 0), stamps, -1)
     assert [type(event).__name__ for event in placed.events] == ["DdlEvent", "Watermark"]
     assert placed.places.tolist() == [2, 2], "the DDL's own commit_ts has the old schema; a later row the new one"
-    assert schedule.among(("ticdc", 1), stamps[:1], -1, compose(4_500)).messages == []
+    assert schedule.among(("ticdc", 1), stamps[:1], -1).messages == []
 
 
 def test_a_watermark_leaves_room_for_late_rows() -> None:
@@ -109,10 +109,10 @@ class Counted:
 def test_a_stretch_is_found_without_looking_at_all_ddl() -> None:
     events = tuple(cast("DdlEvent", Counted(ts)) for ts in range(1_000))
     schedule = ControlSchedule(events, sent_until=9)
-    assert [control.after for control in schedule.due(5, 12, 0)] == [10, 11, 12]
+    assert [control.after for control in schedule.due(5, 12)] == [10, 11, 12]
     Counted.looks = 0
     for ts in range(10, 1_000):
-        (control,) = schedule.due(ts, ts, 0)
+        (control,) = schedule.due(ts, ts)
         assert control.event is events[ts]
     assert Counted.looks < 10_000
 
@@ -130,7 +130,7 @@ def test_stretches_of_any_events_are_those_of_a_plain_search() -> None:
         for ticks_until in (None, 3):
             plain = [(event.commit_ts, 0, event) for event in unsent if after <= event.commit_ts <= until]
             plain += [(ts, 1, boot) for ts, boot in boots if ts >= after and (ts <= until or ticks_until is not None)]
-            found = schedule.due(after, until, 0, ticks_until=ticks_until)
+            found = schedule.due(after, until, ticks_until=ticks_until)
             expected = sorted(plain, key=lambda each: each[:2])
             assert [(each.after, id(each.event)) for each in found] == [(ts, id(event)) for ts, _, event in expected]
         assert sorted(map(id, schedule.unsent_ddl)) == sorted(map(id, unsent))

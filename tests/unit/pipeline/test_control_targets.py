@@ -67,7 +67,7 @@ def test_an_event_is_routed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     announcer = ControlEncoder(plan)
     addressed = PartitionSchedules(ControlSchedule(events), announcer)
     for target in plan.targets:
-        for control in addressed.to(target).due(0, 100, 0):
+        for control in addressed.to(target).due(0, 100):
             assert announcer.message_to(control.event, target) is not None
     assert len(routed) == len(events)
 

@@ -103,9 +103,9 @@ def test_only_the_rows_that_fail_have_no_partition() -> None:
 
 def test_what_two_tasks_say_of_one_topic_partition_adds_up() -> None:
     said = [
-        TaskResult(rows=3, first_commit_ts=5, max_commit_ts=9, messages=4, skipped={"s.t": 1}),
+        TaskResult(rows=3, max_commit_ts=9, messages=4, skipped={"s.t": 1}),
         TaskResult(late_rows=2, skipped={"s.t": 2, "s.u": 1}),
     ]
     (result,) = read_results(result_batch({("t", 1): each}) for each in said).values()
-    summed = TaskResult(rows=3, late_rows=2, first_commit_ts=5, max_commit_ts=9, messages=4)
+    summed = TaskResult(rows=3, late_rows=2, max_commit_ts=9, messages=4)
     assert result == replace(summed, skipped={"s.t": 3, "s.u": 1})

@@ -313,3 +313,34 @@ def test_what_a_batch_does_does_not_grow_with_the_ddl_before_it(
     resumed = feed(store, tmp_path)
     resumed.run(batch(715), 71, final=False)
     assert len([query for query in applied if "comment" in query]) == 70, "a new process applies each once"
+
+
+@pytest.mark.parametrize("interval", [None, 1])
+def test_all_partitions_of_a_topic_have_the_same_watermarks(interval: float | None) -> None:
+    """Also those whose first row comes after the batch's first watermark, in a topic that the table then leaves."""
+    config = load_changefeed(
+        "memory://ticks/?protocol=simple&partition-num=2",
+        changefeed={"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "table", "topic": "{schema}_{table}"}]}},
+    )
+    start = compose(1_700_000_000_500)
+    rows = pa.table(
+        {
+            "schema": ["test"] * 2,
+            "table": ["a", "b"],
+            "op": ["c"] * 2,
+            "commit_ts": [start, start + compose(600)],
+            "after": pa.array([[("id", "1")]] * 2, pa.map_(pa.string(), pa.string())),
+        }
+    )
+    schema = "create table test.a (id int primary key); create table test.b (id int primary key)"
+    ddl = [(start + compose(700), "rename table test.b to test.c")]
+    clear("ticks")
+    feed = Changefeed(config, MemorySink("ticks"), schema, ddl=ddl, options=RunOptions(watermark_interval=interval))
+    feed.run(ArrowBatch(rows), 0, final=True)
+    watermarks: dict[tuple[str, int], list[int]] = {}
+    for message in messages("ticks"):
+        content = json.loads(message.value or b"")
+        if content["type"] == "WATERMARK":
+            watermarks.setdefault((message.topic, message.partition), []).append(content["commitTs"])
+    clear("ticks")
+    assert watermarks["test_b", 0] == watermarks["test_b", 1] == [compose(1_700_000_001_000)]
