@@ -1,0 +1,284 @@
+"""The columns of another system's table with TiDB's types, defaults and expressions, and what each choice assumed.
+
+In: the definitions of a table's columns, its keys, and the types that the script created. Out: :class:`Columns`, or the
+error of the column that TiDB has nothing for. Rule source: pingcap/tidb ``pkg/ddl`` (which types count up, which may be
+in keys and how long they are).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from ticdc_emit.errors import SchemaError, UnsupportedTypeError
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.source_schemas.definitions import ColumnDefinition, Name, one_line
+from ticdc_emit.source_schemas.source_script import Lexicon, Token, folded
+from ticdc_emit.source_schemas.source_table import MAX_KEY_BYTES, SourceColumn, TypeChoice, string_literal
+from ticdc_emit.source_schemas.source_types import JSON_VALUE, SourceType, tidb_type
+from ticdc_emit.source_schemas.source_values import Generated, default_of, generated_of, parsed
+from ticdc_emit.sql.words import quoted
+
+
+@dataclass(frozen=True)
+class EnumType:
+    """A type of labels that the script created."""
+
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Another name of a type, with the options of ``column``."""
+
+    column: ColumnDefinition
+
+
+@dataclass(frozen=True)
+class TextType:
+    """Any other type that the script created: its values are text, or JSON."""
+
+    is_json: bool = False
+
+
+UserType: TypeAlias = EnumType | Domain | TextType
+_COUNTING = re.compile(r"(?:TINY|SMALL|MEDIUM|BIG)?INT\b")
+_WHOLE = re.compile(r"DECIMAL\(\d+,0\)")
+_LENGTH = re.compile(r"(VARCHAR|CHAR|VARBINARY|BINARY)\((\d+)\)")
+_OPEN = ("LONGTEXT", "LONGBLOB")
+_BYTES_OF_CHARACTER, _OTHER_KEY_BYTES = 4, 16
+_MOST_SHOWN = 60
+
+
+@dataclass
+class Columns:
+    """``unique``: the keys that TiDB can have. ``notes``: sentences."""
+
+    columns: list[SourceColumn] = field(default_factory=list)
+    unique: list[tuple[str, ...]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def resolved_columns(
+    definitions: Sequence[ColumnDefinition],
+    primary: Sequence[str],
+    unique: Iterable[Sequence[str]],
+    types: Mapping[Name, UserType],
+    lexicon: Lexicon,
+    dialect: str,
+) -> Columns | tuple[ColumnDefinition, SchemaError]:
+    """Return the columns in TiDB's SQL; or a column and its error."""
+    result = Columns()
+    resolver = _Resolver(types, lexicon, dialect)
+    choices: dict[str, TypeChoice] = {}
+    for column in definitions:
+        if column.type is not None:
+            try:
+                choices[column.name] = resolver.type(column)
+            except SchemaError as error:
+                return column, error
+    expressions = resolver.expressions(definitions, choices, {folded(each) for key in (primary, *unique) for each in key})
+    for column in definitions:
+        if column.type is None and column.name not in choices:
+            shown = _shown(column.generated or [], column.script)
+            result.notes.append(f"`{column.name}` is left out, because {shown} has no equal in TiDB.")
+    kept = [column for column in definitions if column.name in choices]
+    names = {folded(column.name): column.name for column in kept}
+    keys = [tuple(names.get(folded(each), each) for each in key) for key in (primary, *unique)]
+    shortened = _fitted(keys, choices, result)
+    counting = resolver.counting(kept, keys[0])
+    for column in kept:
+        resolved, notes = resolver.column(
+            column, choices[column.name], expressions.get(column.name), is_counting=column is counting
+        )
+        result.columns.append(resolved)
+        result.notes += [f"`{column.name}` {note}" for note in notes]
+    result.notes += shortened
+    return result
+
+
+def _fitted(keys: list[tuple[str, ...]], choices: dict[str, TypeChoice], result: Columns) -> list[str]:
+    """Choose lengths for text in keys, and the unique keys that TiDB can have; return sentences."""
+    notes, lengths = [], dict[str, int]()
+    for place, key in enumerate(keys):
+        texts = [choices[each].text if each in choices else "" for each in key]
+        if place and (len(set(key)) < len(key) or key in (keys[0], *result.unique)):
+            continue
+        if place and any(text == "JSON" or text.startswith("VECTOR") for text in texts):
+            notes.append(f"The unique key ({', '.join(map(quoted, key))}) is left out: JSON and VECTOR have none in TiDB.")
+            continue
+        if place:
+            result.unique.append(key)
+        sizes = {name: _key_bytes(text) for name, text in zip(key, texts, strict=True)}
+        while sum(size for size in sizes.values() if size is not None) > MAX_KEY_BYTES * 2 // 3 and any(
+            size is not None and size > _OTHER_KEY_BYTES for size in sizes.values()
+        ):
+            if None not in sizes.values() and sum(filter(None, sizes.values())) <= MAX_KEY_BYTES:
+                break
+            sizes[max(sizes, key=lambda name: sizes[name] or 0)] = None
+        open_length = [name for name, size in sizes.items() if size is None]
+        if open_length:
+            share = (MAX_KEY_BYTES - sum(filter(None, sizes.values()))) // len(open_length)
+            for name in open_length:
+                lengths[name] = min(share, lengths.get(name, share))
+    for name, most_bytes in lengths.items():
+        is_bytes = "B" in choices[name].text.partition("(")[0].replace("BINARY", "B").replace("BLOB", "B")
+        length = most_bytes if is_bytes else most_bytes // _BYTES_OF_CHARACTER
+        text = f"{'VARBINARY' if is_bytes else 'VARCHAR'}({length})"
+        choices[name] = choices[name]._replace(text=text)
+        unit = "bytes" if is_bytes else "characters"
+        notes.append(f"`{name}` is {text}, because a key has a length: values of more than {length} {unit} are refused.")
+    return notes
+
+
+def _key_bytes(text: str) -> int | None:
+    """Return what a value takes in a key; ``None`` for text and bytes of any length."""
+    if text in _OPEN:
+        return None
+    length = _LENGTH.fullmatch(text)
+    if length is None:
+        return _OTHER_KEY_BYTES
+    return int(length[2]) * (1 if "BINARY" in length[1] else _BYTES_OF_CHARACTER)
+
+
+@dataclass(frozen=True)
+class _Resolver:
+    types: Mapping[Name, UserType]
+    lexicon: Lexicon
+    dialect: str
+
+    def user_type(self, name: Name) -> UserType | None:
+        """Return a type of the script by its name, with or without its schema."""
+        plain = tuple(map(folded, name))
+        if plain in self.types:
+            return self.types[plain]
+        return next((found for known, found in self.types.items() if known[-1:] == plain[-1:]), None)
+
+    def type(self, column: ColumnDefinition) -> TypeChoice:
+        """Return TiDB's type of a column. Raises :class:`UnsupportedTypeError` with the column."""
+        source = column.type
+        assert source is not None
+        known = self.user_type(column.type_name)
+        if known is not None and source.is_array:
+            return TypeChoice("JSON", JSON_VALUE)
+        match known:
+            case EnumType(labels):
+                return TypeChoice(f"ENUM({', '.join(map(string_literal, labels))})")
+            case TextType(is_json):
+                return tidb_type("postgres", SourceType("HSTORE" if is_json else "POINT")) or TypeChoice("LONGTEXT")
+            case Domain(inner):
+                if inner.nullable is False:
+                    column.nullable = False if column.nullable is None else column.nullable
+                column.default = column.default or inner.default
+                return self.type(replace(inner, name=column.name))
+        try:
+            choice = tidb_type(self.dialect, source)
+        except UnsupportedTypeError as error:
+            message = f"Column `{column.name}`: {error.message}"
+            raise UnsupportedTypeError(
+                message, remedy=f"{error.remedy}, or leave the column out", column=column.name
+            ) from None
+        if choice is None and source.name.startswith("INTERVAL "):
+            choice = tidb_type(self.dialect, source._replace(name="INTERVAL"))
+        if choice is None:
+            raise UnsupportedTypeError(
+                f"Column `{column.name}` has a type that is neither of {self.dialect} nor of the script: {source.shown}",
+                remedy="Put its CREATE TYPE before the table, or write varchar or text for the column",
+                column=column.name,
+            )
+        if self.dialect == "postgres" and source.name.rstrip("248").endswith("SERIAL"):
+            column.counts, column.nullable = True, False
+        return choice
+
+    # -- expressions -----------------------------------------------------------------------------------------------
+
+    def text(self, column: ColumnDefinition, tokens: Sequence[Token]) -> str:
+        return column.script[tokens[0].start : tokens[-1].end]
+
+    def expressions(
+        self, definitions: Sequence[ColumnDefinition], choices: dict[str, TypeChoice], in_keys: set[str]
+    ) -> dict[str, Generated]:
+        """Return the generated columns that TiDB generates too; give those without a type theirs."""
+        plain = {
+            each.name: choices[each.name].text
+            for each in definitions
+            if each.name in choices and each.generated is None and not each.counts
+        }
+        by_name = {folded(name): name for name in plain}
+        found: dict[str, Generated] = {}
+        for column in definitions:
+            if column.generated is None:
+                continue
+            tree = parsed(self.text(column, column.generated), self.lexicon.reader)
+            generated = generated_of(
+                tree,
+                plain,
+                lambda each: by_name.get(folded(self.lexicon.name(each.this, is_quoted=bool(each.quoted))), ""),
+                self.lexicon.reader,
+            )
+            if generated is not None and column.type is None:
+                choices[column.name] = TypeChoice(generated.type)
+            if generated is not None and folded(column.name) not in in_keys:
+                found[column.name] = generated
+        return found
+
+    # -- columns ---------------------------------------------------------------------------------------------------
+
+    def counting(self, columns: Sequence[ColumnDefinition], key: Sequence[str]) -> ColumnDefinition | None:
+        """Return the one column that counts up in TiDB: the first of the key, else the first."""
+        counting = [column for column in columns if self._counts(column)]
+        return next((each for each in counting if each.name in key), counting[0] if counting else None)
+
+    def _counts(self, column: ColumnDefinition) -> bool:
+        if column.counts or column.default is None:
+            return column.counts
+        return default_of(parsed(self.text(column, column.default), self.lexicon.reader), "", reader=self.lexicon.reader).counts
+
+    def column(
+        self, column: ColumnDefinition, choice: TypeChoice, generated: Generated | None, *, is_counting: bool
+    ) -> tuple[SourceColumn, list[str]]:
+        """Return a column in TiDB's SQL, and the ends of sentences about more than its type."""
+        notes = []
+        text = choice.text
+        nullable = column.nullable is not False
+        result = SourceColumn(
+            column.name, text, nullable, comment=column.comment or "", assumption=choice.assumption
+        )
+        if generated is not None:
+            kind = "STORED" if column.is_stored else "VIRTUAL"
+            result = replace(result, generated=f"({generated.text}) {kind}")
+        elif column.generated is not None:
+            shown = _shown(column.generated, column.script)
+            notes.append(f"is a plain column, because {shown} has no equal in TiDB: give its values.")
+        elif is_counting and (_COUNTING.match(text) or _WHOLE.fullmatch(text)):
+            if _WHOLE.fullmatch(text):
+                notes.append(f"counts up, so it is BIGINT instead of {text}.")
+                result = replace(result, type="BIGINT")
+            result = replace(result, auto_increment=True)
+        elif self._counts(column):
+            notes.append("does not count up in TiDB, which has one such column per table, a whole number.")
+        elif column.default is not None:
+            default = default_of(parsed(self.text(column, column.default), self.lexicon.reader), text, reader=self.lexicon.reader)
+            accepted = default.text is None or _is_accepted(replace(result, default=default.text))
+            if default.is_equal and accepted:
+                result = replace(result, default=default.text)
+            else:
+                notes.append(f"has no default in TiDB, instead of {_shown(column.default, column.script)}.")
+        return result, notes
+
+
+def _is_accepted(column: SourceColumn) -> bool:
+    """Return whether TiDB takes a column's default."""
+    catalog = Catalog()
+    try:
+        catalog.apply(f"CREATE TABLE test.t ({column.definition()})")
+    except SchemaError:
+        return False
+    return True
+
+
+def _shown(tokens: Sequence[Token], script: str) -> str:
+    text = one_line(script[tokens[0].start : tokens[-1].end]) if tokens else ""
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
