@@ -18,7 +18,7 @@ from ticdc_emit.source_schemas.definitions import ColumnDefinition, Name, one_li
 from ticdc_emit.source_schemas.source_script import Lexicon, Token, folded
 from ticdc_emit.source_schemas.source_table import MAX_KEY_BYTES, SourceColumn, TypeChoice, string_literal
 from ticdc_emit.source_schemas.source_types import JSON_VALUE, SourceType, tidb_type
-from ticdc_emit.source_schemas.source_values import Generated, default_of, generated_of, parsed
+from ticdc_emit.source_schemas.source_values import Default, Generated, default_of, generated_of, parsed
 from ticdc_emit.sql.words import quoted
 
 
@@ -79,15 +79,18 @@ def resolved_columns(
                 choices[column.name] = resolver.type(column)
             except SchemaError as error:
                 return column, error
-    expressions = resolver.expressions(definitions, choices, {folded(each) for key in (primary, *unique) for each in key})
+    expressions = resolver.expressions(
+        definitions, choices, {folded(each) for key in (primary, *unique) for each in key}
+    )
     for column in definitions:
         if column.type is None and column.name not in choices:
             shown = _shown(column.generated or [], column.script)
             result.notes.append(f"`{column.name}` is left out, because {shown} has no equal in TiDB.")
     kept = [column for column in definitions if column.name in choices]
-    names = {folded(column.name): column.name for column in kept}
+    names = {folded(column.name): column.name for column in definitions}
+    left_out = {column.name for column in definitions} - choices.keys()
     keys = [tuple(names.get(folded(each), each) for each in key) for key in (primary, *unique)]
-    shortened = _fitted(keys, choices, result)
+    shortened = _fitted(keys, choices, left_out, result)
     counting = resolver.counting(kept, keys[0])
     for column in kept:
         resolved, notes = resolver.column(
@@ -99,15 +102,22 @@ def resolved_columns(
     return result
 
 
-def _fitted(keys: list[tuple[str, ...]], choices: dict[str, TypeChoice], result: Columns) -> list[str]:
+def _fitted(
+    keys: list[tuple[str, ...]], choices: dict[str, TypeChoice], left_out: set[str], result: Columns
+) -> list[str]:
     """Choose lengths for text in keys, and the unique keys that TiDB can have; return sentences."""
     notes, lengths = [], dict[str, int]()
     for place, key in enumerate(keys):
         texts = [choices[each].text if each in choices else "" for each in key]
         if place and (len(set(key)) < len(key) or key in (keys[0], *result.unique)):
             continue
+        if place and any(each in left_out for each in key):
+            notes.append(f"The unique key ({', '.join(map(quoted, key))}) is left out with its column.")
+            continue
         if place and any(text == "JSON" or text.startswith("VECTOR") for text in texts):
-            notes.append(f"The unique key ({', '.join(map(quoted, key))}) is left out: JSON and VECTOR have none in TiDB.")
+            notes.append(
+                f"The unique key ({', '.join(map(quoted, key))}) is left out: JSON and VECTOR have none in TiDB."
+            )
             continue
         if place:
             result.unique.append(key)
@@ -129,7 +139,9 @@ def _fitted(keys: list[tuple[str, ...]], choices: dict[str, TypeChoice], result:
         text = f"{'VARBINARY' if is_bytes else 'VARCHAR'}({length})"
         choices[name] = choices[name]._replace(text=text)
         unit = "bytes" if is_bytes else "characters"
-        notes.append(f"`{name}` is {text}, because a key has a length: values of more than {length} {unit} are refused.")
+        notes.append(
+            f"`{name}` is {text}, because a key has a length: values of more than {length} {unit} are refused."
+        )
     return notes
 
 
@@ -184,7 +196,7 @@ class _Resolver:
             choice = tidb_type(self.dialect, source._replace(name="INTERVAL"))
         if choice is None:
             raise UnsupportedTypeError(
-                f"Column `{column.name}` has a type that is neither of {self.dialect} nor of the script: {source.shown}",
+                f"Column `{column.name}` has the type {source.shown}, which neither {self.dialect} nor the script has",
                 remedy="Put its CREATE TYPE before the table, or write varchar or text for the column",
                 column=column.name,
             )
@@ -232,9 +244,11 @@ class _Resolver:
         return next((each for each in counting if each.name in key), counting[0] if counting else None)
 
     def _counts(self, column: ColumnDefinition) -> bool:
-        if column.counts or column.default is None:
-            return column.counts
-        return default_of(parsed(self.text(column, column.default), self.lexicon.reader), "", reader=self.lexicon.reader).counts
+        return column.counts or (column.default is not None and self._default(column, column.default, "").counts)
+
+    def _default(self, column: ColumnDefinition, tokens: Sequence[Token], type_text: str) -> Default:
+        reader = self.lexicon.reader
+        return default_of(parsed(self.text(column, tokens), reader), type_text, reader=reader)
 
     def column(
         self, column: ColumnDefinition, choice: TypeChoice, generated: Generated | None, *, is_counting: bool
@@ -243,9 +257,7 @@ class _Resolver:
         notes = []
         text = choice.text
         nullable = column.nullable is not False
-        result = SourceColumn(
-            column.name, text, nullable, comment=column.comment or "", assumption=choice.assumption
-        )
+        result = SourceColumn(column.name, text, nullable, comment=column.comment or "", assumption=choice.assumption)
         if generated is not None:
             kind = "STORED" if column.is_stored else "VIRTUAL"
             result = replace(result, generated=f"({generated.text}) {kind}")
@@ -260,7 +272,7 @@ class _Resolver:
         elif self._counts(column):
             notes.append("does not count up in TiDB, which has one such column per table, a whole number.")
         elif column.default is not None:
-            default = default_of(parsed(self.text(column, column.default), self.lexicon.reader), text, reader=self.lexicon.reader)
+            default = self._default(column, column.default, text)
             accepted = default.text is None or _is_accepted(replace(result, default=default.text))
             if default.is_equal and accepted:
                 result = replace(result, default=default.text)

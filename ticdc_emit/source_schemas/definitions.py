@@ -77,8 +77,9 @@ class DefaultOf:
 _STOPS = frozenset(
     """
     NULL CONSTRAINT PRIMARY UNIQUE CHECK REFERENCES FOREIGN COLLATE COMMENT GENERATED IDENTITY AUTOINCREMENT
-    AUTO_INCREMENT ENABLE DISABLE ENCODE DISTKEY SORTKEY STORAGE COMPRESSION OPTIONS DEFAULT SPARSE ROWGUIDCOL MASKED TAG
-    MASKING USING DEFERRABLE INITIALLY VISIBLE INVISIBLE ENCRYPT RELY NORELY FOR TABLESPACE HIDDEN
+    AUTO_INCREMENT ENABLE DISABLE ENCODE DISTKEY SORTKEY STORAGE COMPRESSION OPTIONS DEFAULT SPARSE ROWGUIDCOL MASKED
+    TAG MASKING USING PERSISTED STORED VIRTUAL DEFERRABLE INITIALLY VISIBLE INVISIBLE ENCRYPT RELY NORELY FOR TABLESPACE
+    HIDDEN
     """.split()  # noqa: SIM905 (words)
 )
 """Words after which a default ends."""
@@ -90,11 +91,15 @@ _NO_EFFECT = frozenset(
     HIDDEN CLUSTERED NONCLUSTERED DISTKEY SORTKEY ASC DESC PERSISTED VIRTUAL STORED SALT DISTINCT
     """.split()  # noqa: SIM905 (words)
 )
+_NO_EFFECT_WITH_MORE = frozenset(
+    {"WITH", "MASKED", "MASKING", "PROJECTION", "TAG", "POLICY", "ENCRYPT", "ENCRYPTED", "MASK"}
+)
+_AFTER_INDEX = ("CONSTRAINT", "ENABLE", "DISABLE", "NOT", "CHECK", "REFERENCES")
 _NO_EFFECT_WITH_NAME = frozenset({"INITIALLY", "ENCODE", "STORAGE", "COMPRESSION", "TABLESPACE"})
 _OF_SEQUENCES = frozenset(
     """
-    MINVALUE MAXVALUE NOMINVALUE NOMAXVALUE INCREMENT START BY WITH CACHE NOCACHE ORDER NOORDER CYCLE NOCYCLE KEEP NOKEEP
-    SCALE NOSCALE EXTEND NOEXTEND SHARD NOSHARD LIMIT VALUE GLOBAL SESSION
+    MINVALUE MAXVALUE NOMINVALUE NOMAXVALUE INCREMENT START BY WITH CACHE NOCACHE ORDER NOORDER CYCLE NOCYCLE KEEP
+    NOKEEP SCALE NOSCALE EXTEND NOEXTEND SHARD NOSHARD LIMIT VALUE GLOBAL SESSION
     """.split()  # noqa: SIM905 (words)
 )
 _INTERVAL_FIELDS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
@@ -187,7 +192,10 @@ class Definitions:
     def balanced(self) -> list[Token]:
         """Consume a token, with all up to its closing bracket if it opens one."""
         first = self.next()
-        taken, open_brackets = [first], [_BRACKETS[first.text]] if first.kind == "symbol" and first.text in _BRACKETS else []
+        taken, open_brackets = (
+            [first],
+            [_BRACKETS[first.text]] if first.kind == "symbol" and first.text in _BRACKETS else [],
+        )
         while open_brackets:
             token = self.next()
             if token.kind == "end":
@@ -424,7 +432,8 @@ class Definitions:
             column.nullable = True
         elif self.accept("DEFAULT"):
             if self.accept("ON", "NULL") and self.accept("FOR", "INSERT"):
-                self.accept("ONLY") or self.accept("AND", "UPDATE")
+                self.accept_one("ONLY")
+                self.accept("AND", "UPDATE")
             column.default = self.expression()
         elif self.accept("PRIMARY", "KEY"):
             column.is_primary = True
@@ -465,9 +474,18 @@ class Definitions:
         if self.accept_one(*_NO_EFFECT_WITH_NAME):
             self.balanced()
         elif self.accept("USING"):  # INDEX, with all that follows
-            while not self.at_end and self.word() not in ("CONSTRAINT", "ENABLE", "DISABLE", "NOT", "CHECK", "REFERENCES"):
+            while not self.at_end and self.word() not in (
+                "CONSTRAINT",
+                "ENABLE",
+                "DISABLE",
+                "NOT",
+                "CHECK",
+                "REFERENCES",
+            ):
                 self.balanced()
-        elif self.accept_one("WITH", "MASKED", "MASKING", "PROJECTION", "TAG", "POLICY", "ENCRYPT", "ENCRYPTED", "MASK"):
+        elif self.accept_one(
+            "WITH", "MASKED", "MASKING", "PROJECTION", "TAG", "POLICY", "ENCRYPT", "ENCRYPTED", "MASK"
+        ):
             while not self.at_end and self.word() not in _STOPS:
                 self.balanced()
         elif self.accept_one("ON", "INDEX", "HASH"):
@@ -498,9 +516,9 @@ class Definitions:
 
     def _string(self, what: str) -> str:
         self.accept_symbol("=")
-        if self.token.kind == "string" or (self.token.kind == "quoted" and self.lexicon.backslashes):
-            return self.next().text
-        self.fail(what)
+        if self.token.kind != "string":
+            self.fail(what)
+        return self.next().text
 
     def description(self) -> str | None:
         """Consume the OPTIONS of BigQuery and return the description."""
@@ -548,14 +566,16 @@ class Definitions:
         elif self.accept("ROW"):
             self.next()  # START or END
         else:
-            column.generated = self.balanced()
+            column.generated = self.expression()
             column.is_stored = bool(self.accept_one("STORED", "PERSISTED"))
 
     def _sequence(self) -> None:
         """Consume the options of a sequence."""
         if self.at_symbol("("):
             self.balanced()
-        while self.word() in _OF_SEQUENCES or (self.token.kind == "number") or self.at_symbol("-") or self.at_symbol("="):
+        while (
+            self.word() in _OF_SEQUENCES or (self.token.kind == "number") or self.at_symbol("-") or self.at_symbol("=")
+        ):
             self.next()
 
 

@@ -1,5 +1,7 @@
-"""Scripts of other systems as statements and tokens. In: the text of a script, and how its dialect writes names, strings
-and comments. Out: :class:`SourceStatement`, each with its place in the script, and their tokens.
+"""Scripts of other systems as statements and tokens.
+
+In: the text of a script, and how its dialect writes names, strings and comments. Out: :class:`SourceStatement`, each
+with its place in the script, and their tokens.
 
 Statements end where the system's own client ends them: at semicolons, ``GO``, a ``/`` on a line of its own, the cells
 of a notebook. The data of ``COPY``, commands of psql and SQL*Plus and the bodies of routines are no statements.
@@ -14,9 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, NoReturn
 
-from sqlglot.dialects.dialect import Dialect
+from sqlglot import TokenType, tokenize
 from sqlglot.errors import TokenError
-from sqlglot.tokens import TokenType
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.sql.script import place_in
@@ -116,7 +117,7 @@ class SourceStatement:
     def tokens(self, lexicon: Lexicon) -> list[Token]:
         """Return the tokens, the last of which is the end. Raises :class:`DdlError` for text that has none."""
         try:
-            found = Dialect.get_or_raise(lexicon.reader).tokenize(self.text)
+            found = tokenize(self.text, read=lexicon.reader)
         except TokenError:
             self.fail("the statement cannot be read: a string, name or comment is wrong", self.start)
         tokens: list[Token] = []
@@ -185,7 +186,9 @@ def statements(script: str, lexicon: Lexicon) -> Iterator[SourceStatement]:
             yield SourceStatement(script, start, text)
 
 
-_COPY = re.compile(r"COPY\b[^;]*\bFROM\s+stdin\b[^;]*;[^\n]*\n(?:.*?^\\\.[ \t]*$|.*)", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_COPY = re.compile(
+    r"COPY\b[^;]*\bFROM\s+stdin\b[^;]*;[^\n]*\n(?:.*?^\\\.[ \t]*\r?$|.*)", re.DOTALL | re.MULTILINE | re.IGNORECASE
+)
 
 
 def _first(script: str, position: int, lexicon: Lexicon) -> int:

@@ -117,11 +117,14 @@ class SourceColumn:
     default: str | None = None
     comment: str = ""
     auto_increment: bool = False
+    generated: str = ""
     assumption: str = ""
 
     def definition(self) -> str:
         """Return the column as in CREATE TABLE and in ADD COLUMN."""
         parts = [quoted(self.name), self.type]
+        if self.generated:
+            parts.append(f"GENERATED ALWAYS AS {self.generated}")
         if not self.nullable:
             parts.append("NOT NULL")
         if self.auto_increment:

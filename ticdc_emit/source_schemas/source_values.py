@@ -42,7 +42,7 @@ class Default(NamedTuple):
     is_equal: bool = True
 
 
-def parsed(text: str, reader: str) -> exp.Expression | None:
+def parsed(text: str, reader: str) -> exp.Expr | None:
     """Return the tree of an expression; ``None`` if sqlglot does not read it."""
     try:
         return parse_one(text, read=reader)
@@ -55,7 +55,7 @@ def _kind(type_text: str) -> str:
     return found[0] if found is not None else ""
 
 
-def default_of(expression: exp.Expression | None, type_text: str, *, reader: str) -> Default:
+def default_of(expression: exp.Expr | None, type_text: str, *, reader: str) -> Default:
     """Return TiDB's default for a dialect's, in a column of TiDB's type."""
     value = None if expression is None else _bare(expression)
     if isinstance(value, exp.Null):
@@ -68,7 +68,7 @@ def default_of(expression: exp.Expression | None, type_text: str, *, reader: str
     return Default(text, is_equal=text is not None)
 
 
-def _bare(value: exp.Expression) -> exp.Expression:
+def _bare(value: exp.Expr) -> exp.Expr:
     """Return what is inside parentheses and casts."""
     while True:
         if isinstance(value, exp.Paren | exp.Cast):
@@ -79,7 +79,7 @@ def _bare(value: exp.Expression) -> exp.Expression:
             return value
 
 
-def _is_next_value(value: exp.Expression) -> bool:
+def _is_next_value(value: exp.Expr) -> bool:
     if isinstance(value, exp.NextValueFor):
         return True
     if isinstance(value, exp.Column):
@@ -87,7 +87,7 @@ def _is_next_value(value: exp.Expression) -> bool:
     return isinstance(value, exp.Anonymous) and value.name.lower() == "nextval"
 
 
-def _moment_now(value: exp.Expression, type_text: str, reader: str) -> str | None:
+def _moment_now(value: exp.Expr, type_text: str, reader: str) -> str | None:
     """Return the default of a column that gets the time of its row."""
     is_now = isinstance(value, _NOW) and not (reader == "snowflake" and value.args.get("sysdate"))  # that is UTC
     is_now |= isinstance(value, exp.Anonymous) and value.name.lower() in _NOW_NAMES and not value.expressions
@@ -102,13 +102,13 @@ def _moment_now(value: exp.Expression, type_text: str, reader: str) -> str | Non
     return None
 
 
-def _new_uuid(value: exp.Expression, type_text: str) -> str | None:
+def _new_uuid(value: exp.Expr, type_text: str) -> str | None:
     is_uuid = isinstance(value, exp.Uuid) or (isinstance(value, exp.Anonymous) and value.name.lower() in _UUID_NAMES)
     length = re.fullmatch(r"(?:VAR)?CHAR\((\d+)\)", type_text)
     return "(UUID())" if is_uuid and length is not None and int(length[1]) >= _UUID_LENGTH else None
 
 
-def _constant(value: exp.Expression, type_text: str) -> str | None:
+def _constant(value: exp.Expr, type_text: str) -> str | None:
     """Return a constant as TiDB writes it for a type."""
     kind = _kind(type_text)
     text = _text_of(value)
@@ -133,7 +133,7 @@ def _constant(value: exp.Expression, type_text: str) -> str | None:
     return None
 
 
-def _text_of(value: exp.Expression) -> str | None:
+def _text_of(value: exp.Expr) -> str | None:
     """Return the text of a constant: digits of a number, the value of a string."""
     if isinstance(value, exp.Neg):
         inner = _text_of(_bare(value.this))
@@ -148,7 +148,7 @@ def _text_of(value: exp.Expression) -> str | None:
     return str(value.this) if isinstance(value, constants) else None
 
 
-def _formatted(value: exp.Expression) -> str | None:
+def _formatted(value: exp.Expr) -> str | None:
     """Return the moment of ``TO_DATE('31.12.1999', 'DD.MM.YYYY')`` as TiDB writes it."""
     text, form = value.this.name, value.args["format"].name if value.args.get("format") else ""
     if _MOMENT.fullmatch(text) and "%Y-%m-%d" in form:
@@ -171,7 +171,7 @@ class Generated(NamedTuple):
 
 
 def generated_of(
-    expression: exp.Expression | None, types: Mapping[str, str], name_of: Callable[[exp.Identifier], str], reader: str
+    expression: exp.Expr | None, types: Mapping[str, str], name_of: Callable[[exp.Identifier], str], reader: str
 ) -> Generated | None:
     """Return an expression over columns in TiDB's SQL; ``None`` unless it has the same values there.
 
@@ -210,7 +210,7 @@ def _is_text(kind: exp.DataType) -> bool:
     return not kind.expressions and kind.this in (exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR)
 
 
-def _parts(expression: exp.Expression) -> list[exp.Expression]:
+def _parts(expression: exp.Expr) -> list[exp.Expr]:
     if isinstance(expression, exp.Coalesce):
         return [expression.this, *expression.expressions]
     if isinstance(expression, exp.Binary):
@@ -218,7 +218,7 @@ def _parts(expression: exp.Expression) -> list[exp.Expression]:
     return [expression.this] if isinstance(expression, exp.Unary | exp.Lower | exp.Upper | exp.Abs) else []
 
 
-def _of_numbers(expression: exp.Expression, members: list[Generated]) -> Generated | None:
+def _of_numbers(expression: exp.Expr, members: list[Generated]) -> Generated | None:
     texts = [member.text for member in members]
     types = [member.type for member in members]
     match expression:
@@ -241,7 +241,7 @@ def _of_numbers(expression: exp.Expression, members: list[Generated]) -> Generat
     return None
 
 
-def _of_texts(expression: exp.Expression, members: list[Generated], reader: str) -> Generated | None:
+def _of_texts(expression: exp.Expr, members: list[Generated], reader: str) -> Generated | None:
     texts = [member.text for member in members]
     lengths = [re.search(r"\d+", member.type) for member in members]
     total = sum(int(length[0]) if length is not None else LONGEST_VARCHAR + 1 for length in lengths)

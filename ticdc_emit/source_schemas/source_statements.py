@@ -1,0 +1,682 @@
+"""Statements of other systems, and the tables that they leave behind.
+
+In: the statements of a script, one after the other (:class:`Translation`). Out: a
+:class:`~ticdc_emit.source_schemas.source_table.SourceTable` for each table, and sentences about the script as a whole.
+CREATE, ALTER and DROP TABLE, unique indexes, types, comments and the current schema count; other statements are
+skipped. Rule source: the systems' manuals (CREATE TABLE, ALTER TABLE, CREATE TYPE, COMMENT).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.hints import counted, did_you_mean
+from ticdc_emit.source_schemas.column_choices import Domain, EnumType, TextType, UserType, resolved_columns
+from ticdc_emit.source_schemas.definitions import (
+    ColumnDefinition,
+    DefaultOf,
+    Definitions,
+    KeyDefinition,
+    LeftOut,
+    LikeTable,
+    Name,
+)
+from ticdc_emit.source_schemas.source_script import Lexicon, SourceStatement, folded
+from ticdc_emit.source_schemas.source_table import SourceTable
+from ticdc_emit.sql.script import place_in
+
+_MODIFIERS = frozenset(
+    """
+    OR REPLACE GLOBAL LOCAL PRIVATE TEMP TEMPORARY TRANSIENT UNLOGGED EXTERNAL VOLATILE FOREIGN HYBRID DYNAMIC ICEBERG
+    IMMUTABLE SHARDED DUPLICATED BLOCKCHAIN MANAGED SNAPSHOT UNIQUE CLUSTERED NONCLUSTERED BITMAP EDITIONABLE
+    NONEDITIONABLE MATERIALIZED SECURE FORCE COLUMNSTORE FULLTEXT RECURSIVE EVENT IF NOT EXISTS STREAMING LIVE PUBLIC
+    """.split()  # noqa: SIM905 (words)
+)
+_TEMPORARY = frozenset({"TEMP", "TEMPORARY", "VOLATILE", "FOREIGN", "DYNAMIC"})
+_OPTION_WORDS = ("NOT", "NULL", "DEFAULT", "CONSTRAINT", "PRIMARY", "UNIQUE", "GENERATED")
+_OBJECT_WORDS = ("OBJECT", "VARRAY", "VARYING", "TABLE")
+_KEPT_ELSEWHERE = {"FOREIGN": "foreign table", "DYNAMIC": "dynamic table"}
+
+
+@dataclass
+class _Table:
+    """A table while its statements are read. ``columns``: by name as TiDB compares it. ``offset``: in the script."""
+
+    schema: str
+    name: str
+    offset: int
+    columns: dict[str, ColumnDefinition] = field(default_factory=dict)
+    primary: KeyDefinition | None = None
+    unique: list[KeyDefinition] = field(default_factory=list)
+    comment: str = ""
+    left_out: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+
+class Translation:
+    """What the statements of a script have made so far. ``schema``: the database of names without a schema."""
+
+    def __init__(self, dialect: str, lexicon: Lexicon, schema: str) -> None:
+        self.dialect, self.lexicon = dialect, lexicon
+        self._default_schema = self._schema = schema
+        self._tables: dict[tuple[str, str], _Table] = {}
+        self._types: dict[Name, UserType] = {}
+        self._skipped: Counter[str] = Counter()
+        self._without_columns: list[str] = []
+
+    def run(self, statement: SourceStatement) -> None:
+        """Apply a statement, or count it."""
+        words = statement.words
+        made = [word for word in words[1:] if word not in _MODIFIERS][:1] if words[:1] == ("CREATE",) else []
+        match words[:2], made:
+            case _, ["TABLE"]:
+                self._create_table(self._read(statement))
+            case _, ["TYPE" | "DOMAIN"]:
+                self._create_type(self._read(statement))
+            case _, ["INDEX"] if "UNIQUE" in words[:4]:
+                self._unique_index(self._read(statement))
+            case ("CREATE", _), ["SCHEMA"] if self.dialect == "snowflake":
+                self._use(self._read(statement), "SCHEMA")
+            case ("CREATE", "SCHEMA"), _:
+                self._create_schema(statement)
+            case ("DROP", "SCHEMA" | "DATABASE"), _:
+                self._drop_schema(self._read(statement))
+            case ("ALTER", "TABLE"), _:
+                self._alter_table(self._read(statement))
+            case ("ALTER", "TYPE"), _:
+                self._alter_type(self._read(statement))
+            case ("ALTER", "SESSION"), _:
+                self._use(self._read(statement), "CURRENT_SCHEMA")
+            case ("DROP", "TABLE"), _:
+                self._drop_table(self._read(statement))
+            case ("COMMENT", "ON"), _:
+                self._comment(self._read(statement))
+            case ("USE", *_), _ if self.dialect != "tsql":
+                self._use(self._read(statement), "USE")
+            case ("SET", "SEARCH_PATH" | "SCHEMA"), _:
+                self._use(self._read(statement), words[1])
+            case (("EXEC" | "EXECUTE"), *_), _ if self.dialect == "tsql":
+                self._extended_property(self._read(statement))
+            case _:
+                self._skip(_label(words))
+
+    def _read(self, statement: SourceStatement) -> Definitions:
+        return Definitions(statement, self.lexicon, statement.tokens(self.lexicon))
+
+    def _skip(self, what: str) -> None:
+        self._skipped[what] += 1
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    def _full_name(self, name: Name) -> tuple[str, str]:
+        return (name[-2] if len(name) > 1 and name[-2] else self._schema), name[-1]
+
+    def _find(self, name: Name) -> _Table | None:
+        """Return a table by its name, with or without the schema that all names have."""
+        schema, table = self._full_name(name)
+        usual = {self.lexicon.schema, self._default_schema, self._schema}
+        for each in (schema, *(sorted(usual) if schema in usual else ())):
+            if found := self._tables.get((folded(each), folded(table))):
+                return found
+        return None
+
+    def _create_schema(self, statement: SourceStatement) -> None:
+        """Run the statements that are elements of CREATE SCHEMA."""
+        reader = self._read(statement)
+        reader.next()
+        reader.next()
+        reader.accept("IF", "NOT", "EXISTS")
+        reader.accept("AUTHORIZATION")
+        outer, schema = self._schema, reader.qualified_name("a schema")[-1] if reader.at_name else self._schema
+        starts = []
+        while not reader.at_end:
+            if reader.at("CREATE"):
+                starts.append(reader.token.start)
+            reader.balanced()
+        ends = [*starts, reader.token.end][1:]
+        self._schema = schema
+        for start, end in zip(starts, ends, strict=True):
+            self.run(SourceStatement(statement.script, start, statement.script[start:end].rstrip()))
+        self._schema = outer
+        if not starts:
+            self._skip("CREATE SCHEMA")
+
+    def _drop_schema(self, reader: Definitions) -> None:
+        reader.next()
+        reader.next()
+        reader.accept("IF", "EXISTS")
+        for part in reader.parts():
+            if part.at_name:
+                schema = folded(part.qualified_name()[-1])
+                self._tables = {key: table for key, table in self._tables.items() if key[0] != schema}
+
+    def _use(self, reader: Definitions, word: str) -> None:
+        """Change the schema of names that have none."""
+        while not reader.at_end and reader.word() != word:
+            reader.next()
+        reader.next()
+        kind = reader.accept_one("SCHEMA", "DATABASE", "CATALOG", "ROLE", "WAREHOUSE", "SECONDARY", "NAMESPACE")
+        reader.accept("IF", "NOT", "EXISTS")
+        if not reader.accept_symbol("="):
+            reader.accept("TO")
+        if kind in ("ROLE", "WAREHOUSE", "SECONDARY", "CATALOG"):
+            return
+        if reader.token.kind == "string":
+            name: Name = (reader.next().text,)
+        elif reader.at_name:
+            name = reader.qualified_name()
+        else:
+            return
+        if self.dialect == "snowflake" and "SCHEMA" not in (kind, word) and len(name) == 1:  # a database
+            return
+        if name[-1] and folded(name[-1]) not in ("pg_catalog", "$user"):
+            self._schema = name[-1]
+
+    # -- tables ----------------------------------------------------------------------------------------------------
+
+    def _create_table(self, reader: Definitions) -> None:
+        words = []
+        while not reader.at("TABLE"):
+            words.append(reader.next().word)
+        reader.next()
+        if kept := _TEMPORARY.intersection(words):
+            self._skip(_KEPT_ELSEWHERE.get(min(kept), "temporary table"))
+            return
+        if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+        if reader.at_symbol("#"):
+            self._skip("temporary table")
+            return
+        offset = reader.token.start
+        schema, name = self._full_name(reader.table_name())
+        table = _Table(schema, name, offset)
+        reader.table = table.full_name
+        key = folded(schema), folded(name)
+        if key in self._tables and if_not_exists:
+            return
+        if key in self._tables and "REPLACE" not in words:
+            other = self._tables[key].full_name
+            message = f"the table {table.full_name} is created twice"
+            if other != table.full_name:
+                message = f"the tables {other} and {table.full_name} have one name in TiDB, which ignores case"
+            reader.statement.fail(message, offset, table=table.full_name)
+        if reader.accept("PARTITION", "OF"):
+            self._skip("partition")
+            return
+        if reader.accept_one("LIKE", "CLONE", "COPY"):
+            source = reader.table_name()
+            if self._find(source) is not None:
+                self._copy(table, reader, source, with_defaults=True)
+        elif reader.at_symbol("("):
+            for element in reader.members():
+                if element.at("SELECT") or element.at("WITH"):
+                    break
+                self._element(table, element)
+        self._table_options(table, reader)
+        if table.columns:
+            self._tables[key] = table
+        elif reader.statement.words[0] == "CREATE":
+            self._without_columns.append(table.full_name)
+
+    def _table_options(self, table: _Table, reader: Definitions) -> None:
+        """Read what follows the columns."""
+        while not reader.at_end:
+            if reader.accept("COMMENT"):
+                reader.accept_symbol("=")
+                if reader.token.kind == "string" or self.lexicon.backslashes:
+                    table.comment = reader.next().text
+            elif reader.at("OPTIONS") and self.dialect == "bigquery":
+                reader.next()
+                table.comment = reader.description() or table.comment
+            elif reader.accept("PARTITIONED", "BY") and reader.at_symbol("("):
+                self._partition_columns(table, reader)
+            elif reader.accept("INHERITS"):
+                for parent in reader.members():
+                    self._copy(table, parent, parent.qualified_name("a table"), with_defaults=True)
+            elif reader.accept("PARTITION", "BY"):
+                table.left_out["partitioning"] += 1
+            elif reader.accept("AS"):
+                return
+            else:
+                reader.balanced()
+
+    def _partition_columns(self, table: _Table, reader: Definitions) -> None:
+        """Read the columns of partitions, which are the table's last ones in Hive."""
+        table.left_out["partitioning"] += 1
+        for member in reader.members():
+            if member.word(1) or (member.token.kind == "quoted" and not member.at_symbol("(", 1)):
+                first = member.token
+                if member.lexicon.name(first.text, is_quoted=True) and _has_type(member):
+                    self._element(table, member)
+
+    def _copy(self, table: _Table, reader: Definitions, name: Name, *, with_defaults: bool) -> None:
+        source = self._find(name)
+        if source is None:
+            reader.statement.fail(
+                f"{'.'.join(name)} is not a table of the script",
+                reader.token.start,
+                remedy="Put its CREATE TABLE before",
+                table=table.full_name,
+            )
+        for key, column in source.columns.items():
+            own = copy.deepcopy(column)
+            if not with_defaults:
+                own.default, own.counts, own.generated = None, False, None
+            own.is_primary = own.is_unique = False
+            table.columns.setdefault(key, own)
+
+    def _element(self, table: _Table, reader: Definitions, *, replaces: bool = False) -> None:
+        reader.table = table.full_name
+        element = reader.element()
+        match element:
+            case ColumnDefinition():
+                if folded(element.name) in table.columns and not replaces:
+                    reader.statement.fail(
+                        "the table has the column twice", element.offset, table=table.full_name, column=element.name
+                    )
+                table.columns[folded(element.name)] = element
+                self._keys_of_column(table, element)
+            case KeyDefinition():
+                self._add_key(table, element)
+            case LeftOut():
+                table.left_out[element.what] += 1
+            case LikeTable():
+                self._copy(table, reader, element.name, with_defaults=False)
+            case DefaultOf():
+                self._column(table, reader, element.column).default = element.default
+
+    def _keys_of_column(self, table: _Table, column: ColumnDefinition) -> None:
+        if column.is_primary:
+            self._add_key(table, KeyDefinition((column.name,), is_primary=True))
+        if column.is_unique:
+            self._add_key(table, KeyDefinition((column.name,), is_primary=False))
+        column.is_primary = column.is_unique = False
+        table.left_out.update(column.left_out)
+        column.left_out = []
+
+    def _add_key(self, table: _Table, key: KeyDefinition) -> None:
+        if None in key.columns:
+            table.left_out["unique index over an expression"] += 1
+        elif key.is_primary:
+            table.primary = key
+        else:
+            table.unique.append(key)
+
+    def _column(self, table: _Table, reader: Definitions, name: str) -> ColumnDefinition:
+        found = table.columns.get(folded(name))
+        if found is None:
+            shown = [each.name for each in table.columns.values()]
+            reader.statement.fail(
+                f"the table has no column {name}",
+                reader.token.start,
+                remedy=f"{did_you_mean(name, shown)}It has: {', '.join(shown)}",
+                table=table.full_name,
+                column=name,
+            )
+        return found
+
+    def _drop_table(self, reader: Definitions) -> None:
+        reader.next()
+        reader.next()
+        reader.accept("IF", "EXISTS")
+        for part in reader.parts():
+            if part.at_name:
+                self._tables.pop(tuple(map(folded, self._full_name(part.qualified_name()))), None)  # type: ignore[arg-type]
+
+    def _unique_index(self, reader: Definitions) -> None:
+        while not reader.at_end and not reader.at("ON"):
+            reader.next()
+        reader.next()
+        reader.accept("ONLY")
+        table = self._find(reader.qualified_name("a table"))
+        if reader.accept("USING"):
+            reader.next()
+        if table is None or not reader.at_symbol("("):
+            self._skip("CREATE UNIQUE INDEX")
+            return
+        columns = reader.key_columns()
+        while not reader.at_end and not reader.at("WHERE"):
+            reader.balanced()
+        if reader.at("WHERE"):
+            table.left_out["unique index with WHERE"] += 1
+        else:
+            self._add_key(table, KeyDefinition(columns, is_primary=False))
+
+    # -- ALTER TABLE -----------------------------------------------------------------------------------------------
+
+    def _alter_table(self, reader: Definitions) -> None:
+        reader.next()
+        reader.next()
+        reader.accept("IF", "EXISTS")
+        reader.accept("ONLY")
+        name = reader.qualified_name("a table")
+        table = self._find(name)
+        if table is None:
+            self._skip("ALTER TABLE of another table")
+            return
+        reader.table = table.full_name
+        reader.accept_symbol("*")
+        if reader.at("WITH") and reader.word(1) in ("CHECK", "NOCHECK"):
+            reader.next()
+            reader.next()
+        adds = False
+        for action in reader.parts():
+            adds = self._action(table, action, adds=adds)
+
+    def _action(self, table: _Table, action: Definitions, *, adds: bool) -> bool:
+        """Apply one action. ``adds``: it follows ADD, which SQL Server writes once. Return whether it added."""
+        if action.accept("ADD"):
+            adds = True
+        elif adds and action.word() in ("DROP", "ALTER", "RENAME", "OWNER", "SET"):
+            adds = False
+        if adds:
+            return self._add(table, action)
+        if action.accept("ALTER"):
+            action.accept("COLUMN")
+            self._alter_column(table, action)
+        elif action.accept_one("MODIFY", "CHANGE"):
+            action.accept("COLUMN")
+            for member in action.members() if action.at_symbol("(") else [action]:
+                self._modify(table, member)
+        elif action.accept("RENAME"):
+            self._rename(table, action)
+        elif action.accept("DROP"):
+            self._drop(table, action)
+        elif action.accept("ATTACH", "PARTITION"):
+            part = self._find(action.qualified_name("a table"))
+            if part is not None:
+                self._tables.pop((folded(part.schema), folded(part.name)))
+                self._skip("partition")
+        elif action.accept("SET", "SCHEMA"):
+            self._move(table, action.name("a schema"), table.name)
+        elif action.accept("SET", "OPTIONS"):
+            table.comment = action.description() or table.comment
+        else:
+            self._skip("other ALTER TABLE")
+        return False
+
+    def _add(self, table: _Table, action: Definitions) -> bool:
+        if action.accept_one("COLUMN", "COLUMNS"):
+            action.accept("IF", "NOT", "EXISTS")
+        if action.accept_one("PARTITION", "ROW", "CLUSTERING", "SEARCH", "SUPPLEMENTAL", "TBLPROPERTIES"):
+            self._skip("other ALTER TABLE")
+            return False
+        if action.at("PRIMARY", "KEY") and action.word(2) == "USING":
+            self._skip("other ALTER TABLE")
+            return True
+        for member in action.members() if action.at_symbol("(") else [action]:
+            self._element(table, member)
+        return True
+
+    def _alter_column(self, table: _Table, action: Definitions) -> None:
+        column = self._column(table, action, action.name("a column"))
+        if action.accept("SET", "DEFAULT"):
+            column.default = action.expression()
+        elif action.accept("DROP", "DEFAULT"):
+            column.default = None
+        elif action.accept("SET", "NOT", "NULL"):
+            column.nullable = False
+        elif action.accept("DROP", "NOT", "NULL"):
+            column.nullable = True
+        elif action.accept("DROP", "IDENTITY"):
+            column.counts = False
+        elif action.at("ADD", "GENERATED"):
+            action.next()
+            action.options(column)
+        elif action.accept("COMMENT"):
+            column.comment = action.next().text
+        elif action.accept("TYPE") or action.accept("SET", "DATA", "TYPE"):
+            column.type, column.type_name = action.type()
+        elif action.accept_one("SET", "ADD", "DROP", "RESET", "ENCODE"):
+            self._skip("other ALTER TABLE")
+        else:  # of SQL Server
+            column.type, column.type_name = action.type()
+            column.nullable = None
+            action.options(column)
+
+    def _modify(self, table: _Table, member: Definitions) -> None:
+        """Change a column as Oracle does: what is not written stays."""
+        member.table = table.full_name
+        if member.accept_one("CONSTRAINT", "PRIMARY", "UNIQUE", "PARTITION", "DEFAULT", "LOB", "NESTED"):
+            self._skip("other ALTER TABLE")
+            return
+        column = self._column(table, member, member.name("a column"))
+        if not member.at_end and member.word() not in (
+            "NOT",
+            "NULL",
+            "DEFAULT",
+            "CONSTRAINT",
+            "PRIMARY",
+            "UNIQUE",
+            "GENERATED",
+        ):
+            column.type, column.type_name = member.type()
+        member.options(column)
+        self._keys_of_column(table, column)
+
+    def _rename(self, table: _Table, action: Definitions) -> None:
+        if action.accept("TO"):
+            self._move(table, table.schema, action.qualified_name("a table")[-1])
+            return
+        if action.accept("CONSTRAINT"):
+            return
+        action.accept("COLUMN")
+        column = self._column(table, action, action.name("a column"))
+        action.accept("TO")
+        new = action.name("a column")
+        table.columns = {(folded(new) if each is column else key): each for key, each in table.columns.items()}
+        old, column.name = column.name, new
+
+        def renamed(key: KeyDefinition) -> KeyDefinition:
+            names = (new if folded(str(each)) == folded(old) else each for each in key.columns)
+            return replace(key, columns=tuple(names))
+
+        table.primary = None if table.primary is None else renamed(table.primary)
+        table.unique = [renamed(each) for each in table.unique]
+
+    def _drop(self, table: _Table, action: Definitions) -> None:
+        if action.accept("PRIMARY", "KEY"):
+            table.primary = None
+            return
+        if action.accept("CONSTRAINT"):
+            action.accept("IF", "EXISTS")
+            name = folded(action.name())
+            if table.primary is not None and folded(table.primary.name) == name:
+                table.primary = None
+            table.unique = [each for each in table.unique if folded(each.name) != name]
+            return
+        action.accept("COLUMN")
+        action.accept("IF", "EXISTS")
+        for member in action.members() if action.at_symbol("(") else [action]:
+            if member.at_name:
+                table.columns.pop(folded(member.name()), None)
+
+    def _move(self, table: _Table, schema: str, name: str) -> None:
+        self._tables.pop((folded(table.schema), folded(table.name)))
+        table.schema, table.name = schema, name
+        self._tables[folded(schema), folded(name)] = table
+
+    # -- comments --------------------------------------------------------------------------------------------------
+
+    def _comment(self, reader: Definitions) -> None:
+        reader.next()
+        reader.next()
+        kind = reader.accept_one("TABLE", "COLUMN")
+        if not kind:
+            self._skip("COMMENT ON another object")
+            return
+        reader.accept("IF", "EXISTS")
+        name = reader.qualified_name()
+        if not reader.accept("IS"):
+            reader.fail("IS")
+        text = reader.token.text if reader.token.kind == "string" else ""
+        table = self._find(name if kind == "TABLE" else name[:-1])
+        if table is None:
+            self._skip("COMMENT ON another object")
+        elif kind == "TABLE":
+            table.comment = text
+        elif column := table.columns.get(folded(name[-1])):
+            column.comment = text
+
+    def _extended_property(self, reader: Definitions) -> None:
+        """Read the description that SQL Server keeps as a property."""
+        reader.next()
+        procedure = folded(reader.qualified_name()[-1]) if reader.at_name else ""
+        if procedure == "sp_addtype":
+            self._add_type(reader)
+        if procedure != "sp_addextendedproperty":
+            self._skip("EXEC")
+            return
+        order = ("name", "value", "level0type", "level0name", "level1type", "level1name", "level2type", "level2name")
+        given: dict[str, str] = {}
+        for place, part in enumerate(reader.parts()):
+            key = order[min(place, len(order) - 1)]
+            if part.token.text.startswith("@"):
+                key = part.next().text.lstrip("@") or part.next().text
+                part.accept_symbol("=")
+            given[folded(key)] = part.token.text
+        if folded(given.get("name", "")) != "ms_description" or folded(given.get("level1type", "")) != "table":
+            self._skip("EXEC")
+            return
+        table = self._find((given.get("level0name", self._schema), given.get("level1name", "")))
+        if table is None:
+            self._skip("COMMENT ON another object")
+        elif not given.get("level2type"):
+            table.comment = given.get("value", "")
+        elif column := table.columns.get(folded(given.get("level2name", ""))):
+            column.comment = given.get("value", "")
+
+    # -- types -----------------------------------------------------------------------------------------------------
+
+    def _add_type(self, reader: Definitions) -> None:
+        """Read ``sp_addtype name, 'type', 'NOT NULL'``."""
+        parts = reader.parts()
+        if len(parts) < 2 or not parts[0].token.text or parts[1].token.kind != "string":
+            return
+        text = f"{parts[1].token.text} {parts[2].token.text if len(parts) > 2 else ''}"
+        statement = SourceStatement(text, 0, text)
+        self._types[(folded(parts[0].token.text),)] = self._domain(self._read(statement))
+
+    def _create_type(self, reader: Definitions) -> None:
+        while reader.accept_one("CREATE", "OR", "REPLACE", "EDITIONABLE", "NONEDITIONABLE"):
+            pass
+        is_domain = reader.next().word == "DOMAIN"
+        name = tuple(map(folded, reader.qualified_name("a type")))
+        if is_domain:
+            reader.accept("AS")
+            self._types[name] = self._domain(reader)
+        elif reader.accept("FROM"):  # of SQL Server
+            self._types[name] = self._domain(reader)
+        elif reader.accept("AS", "ENUM"):
+            labels = [member.token.text for member in reader.members()]
+            self._types[name] = EnumType(tuple(labels))
+        elif reader.accept("AS", "RANGE") or reader.at_symbol("("):
+            self._types[name] = TextType()
+        elif reader.at("AS", "TABLE"):
+            self._skip("CREATE TYPE")
+        elif reader.at("AS") and (
+            reader.word(1) in ("OBJECT", "VARRAY", "VARYING", "TABLE") or reader.at_symbol("(", 1)
+        ):
+            self._types[name] = TextType(is_json=True)
+        elif reader.accept_one("AS", "IS") and not reader.at_end and not reader.at("OBJECT"):
+            self._types[name] = self._domain(reader)
+        else:
+            self._types[name] = TextType(is_json=True)
+
+    def _domain(self, reader: Definitions) -> Domain:
+        column = ColumnDefinition("", reader.token.start, reader.statement.script)
+        column.type, column.type_name = reader.type()
+        reader.options(column)
+        return Domain(column)
+
+    def _alter_type(self, reader: Definitions) -> None:
+        reader.next()
+        reader.next()
+        name = tuple(map(folded, reader.qualified_name("a type")))
+        known = self._types.get(name)
+        if reader.accept("ADD", "VALUE") and isinstance(known, EnumType):
+            reader.accept("IF", "NOT", "EXISTS")
+            label, labels = reader.next().text, list(known.labels)
+            place = len(labels)
+            if side := reader.accept_one("BEFORE", "AFTER"):
+                place = labels.index(reader.token.text) + (side == "AFTER")
+            if label not in labels:
+                labels.insert(place, label)
+            self._types[name] = EnumType(tuple(labels))
+
+    # -- the result ------------------------------------------------------------------------------------------------
+
+    def tables(self, script: str) -> tuple[SourceTable, ...]:
+        """Return the tables. Raises the family of :class:`SchemaError`, with the place of the table or column."""
+        return tuple(self._built(table, script) for table in self._tables.values())
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Return sentences about the script as a whole."""
+        found = []
+        if self._without_columns:
+            found.append(
+                f"These tables are left out, because their columns have no types in the script: "
+                f"{', '.join(self._without_columns)}."
+            )
+        if not self.lexicon.enforces_keys and any(table.primary or table.unique for table in self._tables.values()):
+            found.append(f"Keys are those of the script; {self.dialect} does not check that they are unique.")
+        if self._skipped:
+            counts = ", ".join(f"{count:,} {what}" for what, count in sorted(self._skipped.items()))
+            found.append(f"Statements that make no table were skipped: {counts}.")
+        return tuple(found)
+
+    def _built(self, table: _Table, script: str) -> SourceTable:
+        def fail(error: SchemaError, offset: int) -> SchemaError:
+            context: dict[str, Any] = {"table": table.full_name, "place": place_in(script, offset)}
+            return type(error)(error.message, remedy=error.remedy, **{**error.context, **context})
+
+        definitions = list(table.columns.values())
+        unique = [tuple(map(str, key.columns)) for key in table.unique]
+        primary = () if table.primary is None else tuple(map(str, table.primary.columns))
+        choices = resolved_columns(definitions, primary, unique, self._types, self.lexicon, self.dialect)
+        if isinstance(choices, tuple):
+            column, error = choices
+            raise fail(error, column.offset)
+        if table.left_out:
+            listed = ", ".join(
+                what if what == "partitioning" else counted(count, what)
+                for what, count in sorted(table.left_out.items())
+            )
+            choices.notes.append(f"Left out: {listed}.")
+        try:
+            return SourceTable.of(
+                table.schema,
+                table.name,
+                choices.columns,
+                primary,
+                unique=choices.unique,
+                comment=table.comment,
+                assumptions=[*choices.notes, *table.notes],
+            )
+        except SchemaError as error:
+            named = table.columns.get(folded(str(error.context.get("column", ""))))
+            raise fail(error, table.offset if named is None else named.offset) from None
+
+
+def _has_type(member: Definitions) -> bool:
+    """Return whether a member of PARTITIONED BY is a column with its type."""
+    reader = member.inside(member.rest())
+    reader.name()
+    return not reader.at_end and not reader.at_symbol("(")
+
+
+def _label(words: tuple[str, ...]) -> str:
+    """Return what a statement is, in a word or two."""
+    if not words:
+        return "other"
+    if words[0] not in ("CREATE", "ALTER", "DROP"):
+        return words[0] if len(words[0]) > 1 else "other"
+    rest = [word for word in words[1:] if word not in _MODIFIERS or word == "UNIQUE"]
+    return " ".join((words[0], *rest[:1]))
