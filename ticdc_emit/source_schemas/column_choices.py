@@ -18,7 +18,7 @@ from ticdc_emit.source_schemas.definitions import ColumnDefinition, Name, one_li
 from ticdc_emit.source_schemas.source_script import Lexicon, Token, folded
 from ticdc_emit.source_schemas.source_table import MAX_KEY_BYTES, SourceColumn, TypeChoice, string_literal
 from ticdc_emit.source_schemas.source_types import JSON_VALUE, SourceType, tidb_type
-from ticdc_emit.source_schemas.source_values import Default, Generated, default_of, generated_of, parsed
+from ticdc_emit.source_schemas.source_values import Default, Generated, default_of, generated_of, parsed, unnested
 from ticdc_emit.sql.words import quoted
 
 
@@ -223,9 +223,8 @@ class _Resolver:
         for column in definitions:
             if column.generated is None:
                 continue
-            tree = parsed(self.text(column, column.generated), self.lexicon.reader)
             generated = generated_of(
-                tree,
+                unnested(parsed(self.text(column, column.generated), self.lexicon.reader)),
                 plain,
                 lambda each: by_name.get(folded(self.lexicon.name(each.this, is_quoted=bool(each.quoted))), ""),
                 self.lexicon.reader,

@@ -51,7 +51,9 @@ class Lexicon:
     def name(self, text: str, *, is_quoted: bool) -> str:
         """Return a name as the system keeps it."""
         case = self.quoted if is_quoted else self.unquoted
-        return {"upper": text.upper, "lower": text.lower, "kept": lambda: text}[case]()
+        if case == "kept":
+            return text
+        return text.upper() if case == "upper" else text.lower()
 
     @cached_property
     def scanner(self) -> re.Pattern[str]:

@@ -150,7 +150,8 @@ def _text_of(value: exp.Expr) -> str | None:
 
 def _formatted(value: exp.Expr) -> str | None:
     """Return the moment of ``TO_DATE('31.12.1999', 'DD.MM.YYYY')`` as TiDB writes it."""
-    text, form = value.this.name, value.args["format"].name if value.args.get("format") else ""
+    text = str(value.this.name)
+    form = str(value.args["format"].name) if value.args.get("format") else ""
     if _MOMENT.fullmatch(text) and "%Y-%m-%d" in form:
         return text
     try:
@@ -158,6 +159,13 @@ def _formatted(value: exp.Expr) -> str | None:
     except ValueError:
         return None
     return moment.isoformat(" ") if moment.time() != dt.time() else moment.date().isoformat()
+
+
+def unnested(expression: exp.Expr | None) -> exp.Expr | None:
+    """Return an expression without the parentheses around it."""
+    while isinstance(expression, exp.Paren):
+        expression = expression.this
+    return expression
 
 
 # -- generated columns -------------------------------------------------------------------------------------------------
@@ -182,7 +190,9 @@ def generated_of(
     match expression:
         case exp.Paren():
             inner = generated_of(expression.this, types, name_of, reader)
-            return None if inner is None else Generated(f"({inner.text})", inner.type)
+            if inner is None or not isinstance(expression.this, exp.Binary):
+                return inner
+            return inner._replace(text=f"({inner.text})")
         case exp.Column() if not expression.table and isinstance(expression.this, exp.Identifier):
             name = name_of(expression.this)
             return Generated(quoted(name), types[name]) if name in types else None
