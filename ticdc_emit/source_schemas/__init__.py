@@ -1,11 +1,32 @@
 """Schemas of other systems as ``CREATE TABLE`` of TiDB: Spark's and Arrow's types, and other databases' DDL.
 
-:func:`table_sql` gives the statement, :func:`source_table` the same as data, with the list of what was assumed.
+:func:`table_sql` gives the statement of a frame or schema, :func:`schema_sql` those of another database's script.
+:func:`source_table` and :func:`source_schema` give the same as data, with the lists of what was assumed.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from ticdc_emit.exports import lazy
 from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, source_table, table_sql
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
 
-__all__ = ["AssumedSchemaWarning", "SourceColumn", "SourceTable", "source_table", "table_sql"]
+if TYPE_CHECKING:
+    from ticdc_emit.source_schemas.dialects import DIALECTS, SourceSchema, schema_sql, source_schema
+
+__all__ = [
+    "DIALECTS",
+    "AssumedSchemaWarning",
+    "SourceColumn",
+    "SourceSchema",
+    "SourceTable",
+    "schema_sql",
+    "source_schema",
+    "source_table",
+    "table_sql",
+]
+
+__getattr__, __dir__ = lazy(  # sqlglot is imported with the first script of another database
+    __name__, dict.fromkeys(("DIALECTS", "SourceSchema", "schema_sql", "source_schema"), "dialects")
+)

@@ -45,7 +45,7 @@ class TextType:
 
 UserType: TypeAlias = EnumType | Domain | TextType
 _COUNTING = re.compile(r"(?:TINY|SMALL|MEDIUM|BIG)?INT\b")
-_WHOLE = re.compile(r"DECIMAL\(\d+,0\)")
+_WHOLE = re.compile(r"DECIMAL\((?:\d+,0|65,30)\)")
 _LENGTH = re.compile(r"(VARCHAR|CHAR|VARBINARY|BINARY)\((\d+)\)")
 _OPEN = ("LONGTEXT", "LONGBLOB")
 _BYTES_OF_CHARACTER, _OTHER_KEY_BYTES = 4, 16
@@ -96,6 +96,8 @@ def resolved_columns(
         resolved, notes = resolver.column(
             column, choices[column.name], expressions.get(column.name), is_counting=column is counting
         )
+        if column.name in keys[0]:
+            resolved = replace(resolved, nullable=False)
         result.columns.append(resolved)
         result.notes += [f"`{column.name}` {note}" for note in notes]
     result.notes += shortened
@@ -196,7 +198,8 @@ class _Resolver:
             choice = tidb_type(self.dialect, source._replace(name="INTERVAL"))
         if choice is None:
             raise UnsupportedTypeError(
-                f"Column `{column.name}` has the type {source.shown}, which neither {self.dialect} nor the script has",
+                f"Column `{column.name}` has an unknown type: neither {self.lexicon.title} nor the script has "
+                f"{source.shown}",
                 remedy="Put its CREATE TYPE before the table, or write varchar or text for the column",
                 column=column.name,
             )
@@ -265,8 +268,8 @@ class _Resolver:
             notes.append(f"is a plain column, because {shown} has no equal in TiDB: give its values.")
         elif is_counting and (_COUNTING.match(text) or _WHOLE.fullmatch(text)):
             if _WHOLE.fullmatch(text):
-                notes.append(f"counts up, so it is BIGINT instead of {text}.")
-                result = replace(result, type="BIGINT")
+                shown = "" if column.type is None else column.type.shown
+                result = replace(result, type="BIGINT", assumption=f"counts up, so it is BIGINT instead of {shown}.")
             result = replace(result, auto_increment=True)
         elif self._counts(column):
             notes.append("does not count up in TiDB, which has one such column per table, a whole number.")

@@ -24,7 +24,7 @@ class ColumnDefinition:
     """A column. ``type``: ``None`` for a generated column of SQL Server, whose type is that of its expression.
     ``type_name``: the parts of the type's name, for types that the script creates. ``nullable``: ``None`` if it is not
     written. ``default``, ``generated``: the tokens of an expression. ``counts``: values count up. ``offset``: of its
-    name in ``script``.
+    name in ``script``. ``after``: the column before it, "" for none, ``None`` if it comes last.
     """
 
     name: str
@@ -40,6 +40,7 @@ class ColumnDefinition:
     comment: str | None = None
     is_primary: bool = False
     is_unique: bool = False
+    after: str | None = None
     left_out: list[str] = field(default_factory=list)
 
 
@@ -61,9 +62,11 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class LikeTable:
-    """The columns of another table."""
+    """The columns of another table, with their defaults and its keys or without."""
 
     name: Name
+    with_defaults: bool = False
+    with_keys: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,11 @@ class Definitions:
     @property
     def token(self) -> Token:
         return self._tokens[self._index]
+
+    @property
+    def last(self) -> Token:
+        """The token that was consumed last."""
+        return self._tokens[max(self._index - 1, 0)]
 
     @property
     def at_end(self) -> bool:
@@ -262,11 +270,13 @@ class Definitions:
         return tuple("".join(texts).split("."))
 
     def table_name(self) -> Name:
-        """Consume the name of a table, which Snowflake may write as ``IDENTIFIER('name')``."""
+        """Consume the name of a table. Snowflake has ``IDENTIFIER('name')``, Hive one pair of quotes for all parts."""
         if self.at("IDENTIFIER") and self.at_symbol("(", 1):
             self.next()
-            return tuple(self.balanced()[1].text.split("."))
-        return self.qualified_name("a table")
+            return tuple(self.lexicon.name(part, is_quoted=False) for part in self.balanced()[1].text.split("."))
+        is_quoted = self.token.kind == "quoted"
+        name = self.qualified_name("a table")
+        return tuple(name[0].split(".")) if is_quoted and len(name) == 1 and self.lexicon.reader == "hive" else name
 
     # -- types -------------------------------------------------------------------------------------------------------
 
@@ -277,7 +287,7 @@ class Definitions:
         if token.kind == "string":
             self.fail("a column type")
         parts = self.qualified_name("a column type")
-        last = self._tokens[self._index - 1]
+        last = self.last
         name = last.text.upper()
         if token.kind == "quoted" and self.lexicon.reader in ("postgres", "redshift") and token.text == "char":
             name = '"CHAR"'
@@ -357,7 +367,9 @@ class Definitions:
         if self.accept("EXCLUDE"):
             return LeftOut(_EXCLUSION)
         if self.accept("LIKE"):
-            return LikeTable(self.qualified_name("a table"))
+            return self._like()
+        if constraint and self.accept("EXPECT"):
+            return LeftOut("expectation")
         if constraint and self.accept("NOT", "NULL"):  # PostgreSQL 18 names it
             return None
         if self.accept("DEFAULT"):
@@ -370,6 +382,14 @@ class Definitions:
         if constraint:
             self.fail("PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK")
         return self.column()
+
+    def _like(self) -> LikeTable:
+        name, included = self.qualified_name("a table"), set()
+        while not self.at_end:
+            if self.accept("INCLUDING"):
+                included.add(self.word())
+            self.next()
+        return LikeTable(name, bool(included & {"ALL", "DEFAULTS"}), bool(included & {"ALL", "INDEXES"}))
 
     def _at_index(self) -> bool:
         return self.lexicon.reader == "tsql" and self.at("INDEX")
@@ -488,6 +508,10 @@ class Definitions:
         ):
             while not self.at_end and self.word() not in _STOPS:
                 self.balanced()
+        elif self.accept("AFTER"):
+            column.after = self.name("a column")
+        elif self.accept("FIRST"):
+            column.after = ""
         elif self.accept_one("ON", "INDEX", "HASH"):
             if not self.at("WITH"):
                 self.balanced()

@@ -10,7 +10,7 @@ structure).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ticdc_emit.errors import ConfigError, DdlError
@@ -45,9 +45,16 @@ _BATCHES = (
 )
 DIALECTS: Mapping[str, Lexicon] = {
     "postgres": Lexicon(
-        "postgres", "lower", schema="public", pieces=(_ESCAPED_STRING, DOLLARS), client=r"\\", nests_comments=True
+        "PostgreSQL",
+        "postgres",
+        "lower",
+        schema="public",
+        pieces=(_ESCAPED_STRING, DOLLARS),
+        client=r"\\",
+        nests_comments=True,
     ),
     "oracle": Lexicon(
+        "Oracle",
         "oracle",
         "upper",
         pieces=(r"\bN?Q'(?:\[.*?\]|\{.*?\}|\(.*?\)|<.*?>|(?P<q>[^\s\[{(<]).*?(?P=q))'",),
@@ -58,6 +65,7 @@ DIALECTS: Mapping[str, Lexicon] = {
         routine_end=r"^[ \t]*/[ \t]*\r?$",
     ),
     "tsql": Lexicon(
+        "SQL Server",
         "tsql",
         schema="dbo",
         pieces=(r"\[(?:\]\]|[^\]])*\]",),
@@ -68,6 +76,7 @@ DIALECTS: Mapping[str, Lexicon] = {
         nests_comments=True,
     ),
     "snowflake": Lexicon(
+        "Snowflake",
         "snowflake",
         "upper",
         schema="PUBLIC",
@@ -77,6 +86,7 @@ DIALECTS: Mapping[str, Lexicon] = {
         enforces_keys=False,
     ),
     "bigquery": Lexicon(
+        "BigQuery",
         "bigquery",
         pieces=(*_LONG_STRINGS, BACKQUOTES, HASH_COMMENT),
         backslashes=True,
@@ -84,8 +94,11 @@ DIALECTS: Mapping[str, Lexicon] = {
         routine_end=r"^[ \t]*END[ \t]*;",
         enforces_keys=False,
     ),
-    "redshift": Lexicon("redshift", "lower", "lower", schema="public", pieces=(DOLLARS,), enforces_keys=False),
+    "redshift": Lexicon(
+        "Redshift", "redshift", "lower", "lower", schema="public", pieces=(DOLLARS,), enforces_keys=False
+    ),
     "spark": Lexicon(
+        "Spark",
         "databricks",
         pieces=(BACKQUOTES,),
         backslashes=True,
@@ -94,7 +107,7 @@ DIALECTS: Mapping[str, Lexicon] = {
         enforces_keys=False,
     ),
     "hive": Lexicon(
-        "hive", "lower", "lower", schema="default", pieces=(BACKQUOTES,), backslashes=True, enforces_keys=False
+        "Hive", "hive", "lower", "lower", schema="default", pieces=(BACKQUOTES,), backslashes=True, enforces_keys=False
     ),
 }
 """How each dialect writes its scripts."""
@@ -132,32 +145,9 @@ class SourceSchema:
 
     def sql(self) -> str:
         """Return the script in TiDB's SQL, with what was assumed as comments before each table."""
-        lines = [f"-- The tables of a schema of {self.dialect} in TiDB."]
+        lines = [f"-- A schema of {DIALECTS[self.dialect].title} in TiDB's SQL."]
         lines += [f"-- {one_line(each)}" for each in self.assumptions]
-        for table in self.tables:
-            lines += ["", *(f"-- {one_line(each)}" for each in together(table.assumptions)), f"{table.create_table()};"]
-        return "\n".join(lines) + "\n"
-
-
-def together(assumptions: Iterable[str]) -> list[str]:
-    """Return sentences about columns, one for all columns of which the same is said."""
-    columns: dict[str, list[str]] = {}
-    for sentence in assumptions:
-        name, end = "", sentence
-        if sentence.startswith("`") and (close := sentence.find("` ")) > 0:
-            name, end = sentence[: close + 1], sentence[close + 2 :]
-        columns.setdefault(end, []).append(name)
-    return [_sentence([name for name in names if name], end) for end, names in columns.items()]
-
-
-_PLURALS = {"is": "are", "has": "have", "keeps": "keep", "counts": "count", "does": "do"}
-
-
-def _sentence(names: list[str], end: str) -> str:
-    verb, _, rest = end.partition(" ")
-    if len(names) > 1:
-        return f"{', '.join(names)} {_PLURALS.get(verb, verb)} {rest}"
-    return f"{names[0]} {end}" if names else end
+        return "\n\n".join(("\n".join(lines), *(table.script() for table in self.tables))) + "\n"
 
 
 def source_schema(text: str, dialect: str, *, schema: str = "test") -> SourceSchema:

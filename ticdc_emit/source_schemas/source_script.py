@@ -28,13 +28,16 @@ Case = Literal["upper", "lower", "kept"]
 
 @dataclass(frozen=True)
 class Lexicon:
-    """How a dialect writes its text. ``reader``: sqlglot's name of the dialect. ``unquoted``, ``quoted``: the case that
-    names get. ``schema``: the schema of names without one, which scripts also write out. ``pieces``: expressions for
-    strings, names and comments beyond SQL's own. ``ends``: where statements end beside semicolons. ``client``: lines
-    that only the system's client reads. ``routine``: the start of a statement with a body, which has semicolons.
-    ``enforces_keys``: whether the system refuses a second row with the same key.
+    """How a dialect writes its text.
+
+    ``title``: the name of the system. ``reader``: sqlglot's name of the dialect. ``unquoted``, ``quoted``: the case
+    that names get. ``schema``: the schema of names without one, which scripts also write out. ``pieces``: expressions
+    for strings, names and comments beyond SQL's own. ``ends``: where statements end beside semicolons. ``client``:
+    lines that only the system's client reads. ``routine``: the start of a statement with a body, which has
+    semicolons. ``enforces_keys``: whether the system refuses a second row with the same key.
     """
 
+    title: str
     reader: str
     unquoted: Case = "kept"
     quoted: Case = "kept"

@@ -34,10 +34,12 @@ _MODIFIERS = frozenset(
     OR REPLACE GLOBAL LOCAL PRIVATE TEMP TEMPORARY TRANSIENT UNLOGGED EXTERNAL VOLATILE FOREIGN HYBRID DYNAMIC ICEBERG
     IMMUTABLE SHARDED DUPLICATED BLOCKCHAIN MANAGED SNAPSHOT UNIQUE CLUSTERED NONCLUSTERED BITMAP EDITIONABLE
     NONEDITIONABLE MATERIALIZED SECURE FORCE COLUMNSTORE FULLTEXT RECURSIVE EVENT IF NOT EXISTS STREAMING LIVE PUBLIC
+    TRANSACTIONAL REFRESH
     """.split()  # noqa: SIM905 (words)
 )
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY", "VOLATILE", "FOREIGN", "DYNAMIC"})
 _OPTION_WORDS = ("NOT", "NULL", "DEFAULT", "CONSTRAINT", "PRIMARY", "UNIQUE", "GENERATED")
+_NOT_COLUMNS = ("CONSTRAINT", "DISTKEY", "SORTKEY", "DISTSTYLE", "COMPOUND", "INDEX", "ENCODE")
 _OBJECT_WORDS = ("OBJECT", "VARRAY", "VARYING", "TABLE")
 _KEPT_ELSEWHERE = {"FOREIGN": "foreign table", "DYNAMIC": "dynamic table"}
 
@@ -191,7 +193,7 @@ class Translation:
             self._skip(_KEPT_ELSEWHERE.get(min(kept), "temporary table"))
             return
         if_not_exists = reader.accept("IF", "NOT", "EXISTS")
-        if reader.at_symbol("#"):
+        if reader.token.text.startswith("#"):
             self._skip("temporary table")
             return
         offset = reader.token.start
@@ -213,7 +215,7 @@ class Translation:
         if reader.accept_one("LIKE", "CLONE", "COPY"):
             source = reader.table_name()
             if self._find(source) is not None:
-                self._copy(table, reader, source, with_defaults=True)
+                self._copy(table, reader, LikeTable(source, with_defaults=True, with_keys=True))
         elif reader.at_symbol("("):
             for element in reader.members():
                 if element.at("SELECT") or element.at("WITH"):
@@ -238,12 +240,15 @@ class Translation:
             elif reader.accept("PARTITIONED", "BY") and reader.at_symbol("("):
                 self._partition_columns(table, reader)
             elif reader.accept("INHERITS"):
+                own, table.columns = table.columns, {}
                 for parent in reader.members():
-                    self._copy(table, parent, parent.qualified_name("a table"), with_defaults=True)
+                    self._copy(table, parent, LikeTable(parent.qualified_name("a table"), with_defaults=True))
+                table.columns |= own
             elif reader.accept("PARTITION", "BY"):
                 table.left_out["partitioning"] += 1
             elif reader.accept("AS"):
-                return
+                if reader.at("SELECT") or reader.at("WITH") or reader.at_symbol("("):
+                    return
             else:
                 reader.balanced()
 
@@ -256,21 +261,23 @@ class Translation:
                 if member.lexicon.name(first.text, is_quoted=True) and _has_type(member):
                     self._element(table, member)
 
-    def _copy(self, table: _Table, reader: Definitions, name: Name, *, with_defaults: bool) -> None:
-        source = self._find(name)
+    def _copy(self, table: _Table, reader: Definitions, like: LikeTable) -> None:
+        source = self._find(like.name)
         if source is None:
             reader.statement.fail(
-                f"{'.'.join(name)} is not a table of the script",
-                reader.token.start,
+                f"{'.'.join(like.name)} is not a table of the script",
+                reader.last.start,
                 remedy="Put its CREATE TABLE before",
                 table=table.full_name,
             )
         for key, column in source.columns.items():
             own = copy.deepcopy(column)
-            if not with_defaults:
+            if not like.with_defaults:
                 own.default, own.counts, own.generated = None, False, None
-            own.is_primary = own.is_unique = False
             table.columns.setdefault(key, own)
+        if like.with_keys:
+            table.primary = table.primary or source.primary
+            table.unique += source.unique
 
     def _element(self, table: _Table, reader: Definitions, *, replaces: bool = False) -> None:
         reader.table = table.full_name
@@ -283,14 +290,22 @@ class Translation:
                     )
                 table.columns[folded(element.name)] = element
                 self._keys_of_column(table, element)
+                if element.after is not None:
+                    self._place(table, element, element.after)
             case KeyDefinition():
                 self._add_key(table, element)
             case LeftOut():
                 table.left_out[element.what] += 1
             case LikeTable():
-                self._copy(table, reader, element.name, with_defaults=False)
+                self._copy(table, reader, element)
             case DefaultOf():
                 self._column(table, reader, element.column).default = element.default
+
+    def _place(self, table: _Table, column: ColumnDefinition, after: str) -> None:
+        """Put a column after another one, or first after none."""
+        others = [(key, each) for key, each in table.columns.items() if each is not column]
+        place = 1 + [key for key, _ in others].index(folded(after)) if folded(after) in table.columns else 0
+        table.columns = dict([*others[:place], (folded(column.name), column), *others[place:]])
 
     def _keys_of_column(self, table: _Table, column: ColumnDefinition) -> None:
         if column.is_primary:
@@ -315,7 +330,7 @@ class Translation:
             shown = [each.name for each in table.columns.values()]
             reader.statement.fail(
                 f"the table has no column {name}",
-                reader.token.start,
+                reader.last.start,
                 remedy=f"{did_you_mean(name, shown)}It has: {', '.join(shown)}",
                 table=table.full_name,
                 column=name,
@@ -371,16 +386,18 @@ class Translation:
             adds = self._action(table, action, adds=adds)
 
     def _action(self, table: _Table, action: Definitions, *, adds: bool) -> bool:
-        """Apply one action. ``adds``: it follows ADD, which SQL Server writes once. Return whether it added."""
+        """Apply one action. ``adds``: it follows an ADD, which some write once for all. Return whether it added."""
         if action.accept("ADD"):
             adds = True
-        elif adds and action.word() in ("DROP", "ALTER", "RENAME", "OWNER", "SET"):
+        elif self.dialect not in ("tsql", "snowflake"):
             adds = False
         if adds:
             return self._add(table, action)
         if action.accept("ALTER"):
-            action.accept("COLUMN")
-            self._alter_column(table, action)
+            if not action.accept("COLUMN") and action.word() in _NOT_COLUMNS:
+                self._skip("other ALTER TABLE")
+            else:
+                self._alter_column(table, action)
         elif action.accept_one("MODIFY", "CHANGE"):
             action.accept("COLUMN")
             for member in action.members() if action.at_symbol("(") else [action]:
@@ -626,11 +643,16 @@ class Translation:
                 f"{', '.join(self._without_columns)}."
             )
         if not self.lexicon.enforces_keys and any(table.primary or table.unique for table in self._tables.values()):
-            found.append(f"Keys are those of the script; {self.dialect} does not check that they are unique.")
+            found.append(f"Keys are those of the script; {self.lexicon.title} does not check that they are unique.")
         if self._skipped:
-            counts = ", ".join(f"{count:,} {what}" for what, count in sorted(self._skipped.items()))
-            found.append(f"Statements that make no table were skipped: {counts}.")
+            found.append(f"Statements that make no table were skipped: {', '.join(self._skipped_counts())}.")
         return tuple(found)
+
+    def _skipped_counts(self) -> list[str]:
+        return [
+            counted(count, what) if what.islower() else f"{count:,} {what}"
+            for what, count in sorted(self._skipped.items())
+        ]
 
     def _built(self, table: _Table, script: str) -> SourceTable:
         def fail(error: SchemaError, offset: int) -> SchemaError:
@@ -638,6 +660,17 @@ class Translation:
             return type(error)(error.message, remedy=error.remedy, **{**error.context, **context})
 
         definitions = list(table.columns.values())
+        for name in (str(each) for key in (table.primary, *table.unique) if key is not None for each in key.columns):
+            if folded(name) not in table.columns:
+                shown = [each.name for each in definitions]
+                raise fail(
+                    SchemaError(
+                        f"the table has no column {name}, which is in a key",
+                        remedy=f"{did_you_mean(name, shown)}It has: {', '.join(shown)}",
+                        column=name,
+                    ),
+                    table.offset,
+                )
         unique = [tuple(map(str, key.columns)) for key in table.unique]
         primary = () if table.primary is None else tuple(map(str, table.primary.columns))
         choices = resolved_columns(definitions, primary, unique, self._types, self.lexicon, self.dialect)

@@ -108,7 +108,8 @@ def own_types(types: Mapping[str, str] | None, columns: Sequence[str], table: st
 @dataclass(frozen=True)
 class SourceColumn:
     """A column. ``type``: TiDB's type text, such as ``DECIMAL(10,2)``. ``default``: its text in TiDB's SQL, without
-    the word; ``None`` for none. ``assumption``: as in :class:`TypeChoice`.
+    the word; ``None`` for none. ``generated``: an expression in parentheses, and VIRTUAL or STORED. ``assumption``: as
+    in :class:`TypeChoice`.
     """
 
     name: str
@@ -206,7 +207,7 @@ class SourceTable:
 
     def script(self) -> str:
         """Return the assumptions as comments, and the statement with a semicolon."""
-        notes = "".join(f"-- {' '.join(note.split())}\n" for note in self.assumptions)
+        notes = "".join(f"-- {' '.join(note.split())}\n" for note in together(self.assumptions))
         return f"{notes}{self.create_table()};"
 
     def _refuse(self, message: str, remedy: str, column: str | None = None) -> NoReturn:
@@ -330,6 +331,27 @@ class SourceTable:
         except DdlError as error:
             column = error.context.get("column")
             raise SchemaError(error.message, remedy=error.remedy, table=self.full_name, column=column) from None
+
+
+def together(assumptions: Iterable[str]) -> list[str]:
+    """Return sentences about columns, one for all columns of which the same is said."""
+    columns: dict[str, list[str]] = {}
+    for sentence in assumptions:
+        name, end = "", sentence
+        if sentence.startswith("`") and (close := sentence.find("` ")) > 0:
+            name, end = sentence[: close + 1], sentence[close + 2 :]
+        columns.setdefault(end, []).append(name)
+    return [_sentence([name for name in names if name], end) for end, names in columns.items()]
+
+
+_PLURALS = {"is": "are", "has": "have", "keeps": "keep", "counts": "count", "does": "do"}
+
+
+def _sentence(names: list[str], end: str) -> str:
+    verb, _, rest = end.partition(" ")
+    if len(names) > 1:
+        return f"{', '.join(names)} {_PLURALS.get(verb, verb)} {rest}"
+    return f"{names[0]} {end}" if names else end
 
 
 def string_literal(text: str) -> str:

@@ -12,21 +12,27 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, NoReturn, TypeAlias
 
 from ticdc_emit.errors import UnsupportedTypeError
-from ticdc_emit.source_schemas.source_table import TypeChoice
+from ticdc_emit.source_schemas.source_table import (
+    MICROSECONDS,
+    MOST_DECIMALS,
+    ONLY_NULLS,
+    TypeChoice,
+    moment_type,
+    time_span_type,
+)
+from ticdc_emit.source_schemas.spark_types import text_of_length
 
 LONGEST_VARCHAR = 65_535 // 4
 """Characters of a VARCHAR of utf8mb4."""
 
 _LONGEST_BYTES, _LONGEST_BINARY = 65_535, 255
-MOST_DIGITS, MOST_DECIMALS, MOST_FRACTION = 65, 30, 6
+MOST_DIGITS, _MOST_FRACTION = 65, 6
 _MOST_BITS, _MOST_DIMENSIONS = 64, 16_383
 
-PADDING = "keeps the spaces of CHAR as a VARCHAR; TiDB removes them from a CHAR."
-MICROSECONDS = "has six fraction digits in TiDB; values with more are refused."
-WALL_CLOCK = "is DATETIME(6): an instant is written as the wall clock of the changefeed's time zone."
-NO_OFFSET = "keeps the instant, not the offset that it was written with."
-ANY_NUMBER = "has no precision, so it is DECIMAL(65,30): 35 digits before the point, 30 after it."
-JSON_VALUE = "is JSON."
+NO_OFFSET = "The offset that a value was written with is not kept."
+MORE_DIGITS = "Values with more than six fraction digits are refused."
+ANY_NUMBER = "has any precision: DECIMAL(65,30) holds 35 digits before the point and 30 after it."
+JSON_VALUE = "is JSON, which accepts lists, maps and structs."
 AS_TEXT = "is text, as the system writes its values."
 BITS = "is text of 0 and 1."
 
@@ -66,11 +72,15 @@ def text_of(length: int | None, assumption: str = "") -> TypeChoice:
 
 
 def _text(default: int | None = None, assumption: str = "") -> TypeRule:
-    return lambda source: text_of(source.number(0) or default, assumption)
+    return lambda source: text_of(source.number(0) if source.arguments else default, assumption)
 
 
 def _char(default: int | None = 1) -> TypeRule:
-    return lambda source: text_of(source.number(0) or default, PADDING)
+    def choose(source: SourceType) -> TypeChoice:
+        length = source.number(0) or default
+        return TypeChoice("LONGTEXT") if length is None else text_of_length(length, is_char=True)
+
+    return choose
 
 
 def _bytes(default: int | None = None) -> TypeRule:
@@ -118,25 +128,33 @@ def _float(single: int = 24, default: int = 53) -> TypeRule:
     return lambda source: TypeChoice("FLOAT" if (source.number(0) or default) <= single else "DOUBLE")
 
 
-def _moment(name: str = "DATETIME", default: int = 6, assumption: str = "") -> TypeRule:
+def _moment(default: int = 6, *, is_instant: bool = False, assumption: str = "") -> TypeRule:
+    """A date and time; ``default``: its fraction digits if none are given."""
+
     def choose(source: SourceType) -> TypeChoice:
         given = source.number(0)
         digits = default if given is None else given
-        notes = [assumption, MICROSECONDS if digits > MOST_FRACTION else ""]
-        length = min(digits, MOST_FRACTION)
-        return TypeChoice(f"{name}({length})" if length else name, " ".join(filter(None, notes)))
+        choice = moment_type(min(digits, _MOST_FRACTION), is_instant=is_instant)
+        more = MORE_DIGITS if is_instant else MICROSECONDS
+        notes = (choice.assumption, assumption, more if digits > _MOST_FRACTION else "")
+        return TypeChoice(choice.text, " ".join(filter(None, notes)))
 
     return choose
 
 
 def _instant(default: int = 6, *, offset: bool = False) -> TypeRule:
     """An instant: ``offset`` if its values also have an offset of their own."""
-    plain = _moment(default=default)
+    return _moment(default, is_instant=True, assumption=NO_OFFSET if offset else "")
+
+
+def _time(default: int = 6) -> TypeRule:
+    """A time of day."""
 
     def choose(source: SourceType) -> TypeChoice:
-        text, assumption = plain(source)
-        of_clock = WALL_CLOCK.replace("DATETIME(6)", text)
-        return TypeChoice(text, " ".join(filter(None, (of_clock, NO_OFFSET if offset else "", assumption))))
+        given = source.number(0)
+        digits = default if given is None else given
+        length = min(digits, _MOST_FRACTION)
+        return TypeChoice(f"TIME({length})" if length else "TIME", MICROSECONDS if digits > _MOST_FRACTION else "")
 
     return choose
 
@@ -195,7 +213,7 @@ _POSTGRES = {
         ("DATE", _is("DATE")),
         ("TIMESTAMP, TIMESTAMP WITHOUT TIME ZONE", _moment()),
         ("TIMESTAMPTZ, TIMESTAMP WITH TIME ZONE", _instant()),
-        ("TIME, TIME WITHOUT TIME ZONE", _moment("TIME")),
+        ("TIME, TIME WITHOUT TIME ZONE", _time()),
         ("TIMETZ, TIME WITH TIME ZONE", _is("VARCHAR(24)", AS_TEXT)),
         ("INTERVAL", _is("VARCHAR(128)", AS_TEXT)),
         ("JSON, JSONB", _JSON),
@@ -286,9 +304,9 @@ _TSQL = {
         ("DATE", _is("DATE")),
         ("DATETIME", _is("DATETIME(3)")),
         ("SMALLDATETIME", _is("DATETIME")),
-        ("DATETIME2", _moment(default=7)),
+        ("DATETIME2", _moment(7)),
         ("DATETIMEOFFSET", _instant(7, offset=True)),
-        ("TIME", _moment("TIME", 7)),
+        ("TIME", _time(7)),
         ("UNIQUEIDENTIFIER", _UUID),
         ("ROWVERSION, TIMESTAMP", _is("BINARY(8)")),
         ("SYSNAME", _is("VARCHAR(128)")),
@@ -321,10 +339,10 @@ _SNOWFLAKE = {
         ("BINARY, VARBINARY", _bytes()),
         ("BOOLEAN", _BOOLEAN),
         ("DATE", _is("DATE")),
-        ("TIMESTAMP, TIMESTAMP_NTZ, TIMESTAMPNTZ, DATETIME, TIMESTAMP WITHOUT TIME ZONE", _moment(default=9)),
+        ("TIMESTAMP, TIMESTAMP_NTZ, TIMESTAMPNTZ, DATETIME, TIMESTAMP WITHOUT TIME ZONE", _moment(9)),
         ("TIMESTAMP_LTZ, TIMESTAMPLTZ, TIMESTAMP WITH LOCAL TIME ZONE", _instant(9)),
         ("TIMESTAMP_TZ, TIMESTAMPTZ, TIMESTAMP WITH TIME ZONE", _instant(9, offset=True)),
-        ("TIME", _moment("TIME", 9)),
+        ("TIME", _time(9)),
         ("VARIANT, OBJECT, ARRAY, MAP", _AS_JSON),
         ("GEOGRAPHY, GEOMETRY", _AS_TEXT),
         ("VECTOR", _vector(1)),
@@ -363,23 +381,23 @@ _HIVE = _rows(
     ("BINARY", _is("LONGBLOB")),
     ("BOOLEAN", _BOOLEAN),
     ("DATE", _is("DATE")),
-    ("TIMESTAMP", _moment(default=9)),
+    ("TIMESTAMP", _moment(9)),
     ("TIMESTAMP WITH LOCAL TIME ZONE, TIMESTAMPLOCALTZ", _instant(9)),
     ("ARRAY, MAP, STRUCT, UNIONTYPE", _AS_JSON),
     ("INTERVAL DAY TO SECOND", _is("VARCHAR(30)", AS_TEXT)),
     ("INTERVAL YEAR TO MONTH", _is("VARCHAR(13)", AS_TEXT)),
-    ("VOID", _is("LONGTEXT", "has no type, only NULLs, so it is LONGTEXT.")),
+    ("VOID", _is("LONGTEXT", ONLY_NULLS)),
 )
 _SPARK = {
     **_HIVE,
     **_rows(
         ("TIMESTAMP, TIMESTAMP_LTZ, TIMESTAMP WITH LOCAL TIME ZONE", _instant()),
         ("TIMESTAMP_NTZ, TIMESTAMP WITHOUT TIME ZONE", _moment()),
-        ("TIME", _moment("TIME")),
+        ("TIME", _time()),
         ("VARIANT", _JSON),
         (
             "INTERVAL DAY TO SECOND",
-            _is("TIME(6)", "is TIME(6), which holds at most 838:59:59.999999; longer values are refused."),
+            lambda source: time_span_type(6),
         ),
         (
             "INTERVAL, INTERVAL YEAR TO MONTH",

@@ -203,6 +203,8 @@ def generated_of(
         case exp.Literal() if re.fullmatch(r"\d+(\.\d+)?", expression.name):
             whole, _, decimals = expression.name.partition(".")
             return Generated(expression.name, f"DECIMAL({len(whole) + len(decimals)},{len(decimals)})")
+        case exp.Cast() if isinstance(unnested(expression.this), exp.Literal) and not expression.this.is_string:
+            return generated_of(unnested(expression.this), types, name_of, reader)
         case exp.Cast() if _is_text(expression.to):  # pg_dump writes lower((email)::text)
             inner = generated_of(expression.this, types, name_of, reader)
             return inner if inner is not None and _kind(inner.type) in (*_TEXTS, "LONGTEXT") else None
