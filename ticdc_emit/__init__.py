@@ -3,7 +3,7 @@
 These names are public. Importing this package imports none of their modules: each name is imported when it is first
 used, so you need pyspark, confluent_kafka and hypothesis only for the names that use them.
 
-* Without Spark: :class:`Encoder`, :class:`Catalog`, :func:`catalog_from_sql`, :func:`table_sql`,
+* Without Spark: :class:`Encoder`, :class:`Catalog`, :func:`catalog_from_sql`, :func:`table_sql`, :func:`schema_sql`,
   :func:`load_changefeed`, :func:`restore_ddl`.
 * From Spark: :class:`TicdcSink`, :func:`local_session`, :class:`RunReport`.
 * Traffic: :func:`generate`, :func:`generate_stream`, :func:`replay`, :func:`from_snapshots`, :func:`from_validity`,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ticdc_emit.pipeline.ddl import restore_ddl
     from ticdc_emit.pipeline.report import RunReport
     from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-    from ticdc_emit.source_schemas import table_sql
+    from ticdc_emit.source_schemas import schema_sql, table_sql
     from ticdc_emit.spark import TicdcSink, local_session
     from ticdc_emit.strategies.changefeeds import changefeeds
     from ticdc_emit.strategies.histories import histories
@@ -85,6 +85,7 @@ __all__ = [
     "restore_ddl",
     "scenario",
     "scenarios",
+    "schema_sql",
     "table_ddl",
     "table_sql",
     "to_messages",
@@ -123,6 +124,7 @@ _HOMES = {
     "restore_ddl": "pipeline.ddl",
     "scenario": "traffic.scenarios",
     "scenarios": "traffic.scenarios",
+    "schema_sql": "source_schemas",
     "table_ddl": "traffic.replay",
     "table_sql": "source_schemas",
     "to_messages": "delivery",

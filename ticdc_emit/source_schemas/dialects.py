@@ -147,7 +147,7 @@ class SourceSchema:
         """Return the script in TiDB's SQL, with what was assumed as comments before each table."""
         lines = [f"-- A schema of {DIALECTS[self.dialect].title} in TiDB's SQL."]
         lines += [f"-- {one_line(each)}" for each in self.assumptions]
-        return "\n\n".join(("\n".join(lines), *(table.script() for table in self.tables))) + "\n"
+        return "\n\n".join(("\n".join(lines), *(table.script() for table in self.tables)))
 
 
 def source_schema(text: str, dialect: str, *, schema: str = "test") -> SourceSchema:

@@ -235,8 +235,14 @@ _POSTGRES = {
         ("VECTOR, HALFVEC", _vector()),
     ),
 }
+_LIKE_POSTGRES = (
+    *("SMALLINT", "INT2", "INTEGER", "INT", "INT4", "BIGINT", "INT8", "REAL", "FLOAT4", "FLOAT8", "FLOAT"),
+    *("DOUBLE PRECISION", "BOOLEAN", "BOOL", "CHAR", "CHARACTER", "NCHAR", "DATE", "NAME", "OID"),
+    *("TIMESTAMP", "TIMESTAMP WITHOUT TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"),
+    *("TIME", "TIME WITHOUT TIME ZONE", "TIMETZ", "TIME WITH TIME ZONE", "INTERVAL", "GEOMETRY", "GEOGRAPHY"),
+)
 _REDSHIFT = {
-    **{name: rule for name, rule in _POSTGRES.items() if not name.endswith("SERIAL")},
+    **{name: _POSTGRES[name] for name in _LIKE_POSTGRES},
     **_rows(
         ("NUMERIC, DECIMAL, DEC", _decimal(18, 0)),
         ("VARCHAR, CHARACTER VARYING, NVARCHAR, TEXT", _text(256)),
@@ -296,7 +302,10 @@ _TSQL = {
         ("REAL", _is("FLOAT")),
         ("FLOAT", _float()),
         ("DOUBLE PRECISION", _is("DOUBLE")),
-        ("VARCHAR, NVARCHAR, CHARACTER VARYING", lambda source: text_of(_length_or_max(source))),
+        (
+            "VARCHAR, NVARCHAR, CHARACTER VARYING, CHAR VARYING, NATIONAL CHARACTER VARYING, NATIONAL CHAR VARYING",
+            lambda source: text_of(_length_or_max(source)),
+        ),
         ("TEXT, NTEXT, XML", _LONGTEXT),
         ("VARBINARY, BINARY VARYING", lambda source: _bytes(_length_or_max(source))(source)),
         ("BINARY", _fixed_bytes()),
