@@ -161,10 +161,10 @@ def normal_form(batch: pa.RecordBatch, table: str, first_row: int = 0) -> pa.Rec
         if field.name not in CHANGE_COLUMNS:
             continue
         column = _normal(batch.column(place), table, field.name)
-        if is_list(column.type):
-            raise _refused_type(column.type, table, field.name)
         if field.name in _NAMES:
             column = _name(column, field.name, table, first_row)
+        elif is_list(column.type):
+            raise _refused_type(column.type, table, field.name)
         fields.append(field if column.type == field.type else pa.field(field.name, column.type))
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
