@@ -157,3 +157,25 @@ def test_expired_snapshots(spark: Any) -> None:
         ("c", 2, 2),
         ("u", 1, 9),
     ]
+
+
+def test_a_column_that_comes_back(spark: Any, store: str) -> None:
+    spark.sql(
+        "CREATE TABLE back (id int, n int, s string) USING delta TBLPROPERTIES (delta.columnMapping.mode = 'name')"
+    )
+    spark.sql("INSERT INTO back VALUES (1, 1, 'a'), (2, 2, NULL)")
+    spark.sql("INSERT INTO back VALUES (3, 3, 'c')")
+    spark.sql("ALTER TABLE back DROP COLUMN s")
+    spark.sql("UPDATE back SET n = 9 WHERE id = 3")
+    spark.sql("RESTORE TABLE back TO VERSION AS OF 2")
+    schema, ddl = table_ddl(spark, "back", "lake.goods", "id")
+    changes = from_versions(spark, "back", "id")
+    found = [(row.commit_ts, row.op, row.before, row.after) for row in changes.where("op = 'u'").collect()]
+    assert sorted(tuple(after) for _, _, _, after in found) == [(1, 1, "a"), (3, 3, "c"), (3, 9, None)]
+    assert {before.s for _, _, before, _ in found} == {None}
+    replay(spark, uri(store), {"lake.goods": changes}, schema, ddl=ddl)
+    *_, last = consumed_versions(messages(store), schema, ("lake", "goods"), [max(row[0] for row in found)])
+    assert last == held_rows(spark.table("back"), ["id"])
+    assert table_ddl(spark, "back", "lake.goods", "id", versions=[2, 5]).ddl == ()
+    assert from_versions(spark, "back", "id", versions=[2, 5]).where("op != 'c'").count() == 0
+    spark.sql("DROP TABLE back")

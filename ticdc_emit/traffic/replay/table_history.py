@@ -216,20 +216,21 @@ class _History:
         by_key = Window.partitionBy(*key_columns).orderBy("_first")
         seen = self._intervals().select(
             "*",
-            F.lag("_first").over(by_key).isNotNull().alias("_follows"),
             F.lag("_end").over(by_key).alias("_earlier_end"),
+            F.lag("_first").over(by_key).alias("_earlier_first"),
             F.lag("_image").over(by_key).alias("_earlier"),
             F.lead("_first").over(by_key).alias("_later"),
         )
-        first, end, earlier = F.col("_first"), F.col("_earlier_end"), F.col("_earlier")
-        twice = F.col("_follows") & (end.isNull() | (end > first))
-        goes_on = F.col("_follows") & (end == first)
+        first, since, earlier = F.col("_first"), F.col("_earlier_first"), F.col("_earlier")
+        twice = since.isNotNull() & (F.col("_earlier_end").isNull() | (F.col("_earlier_end") > first))
+        goes_on = since.isNotNull() & (F.col("_earlier_end") == first)
         op = F.when(twice, duplicate_key(key_columns, self._stamp(first))).when(goes_on, "u").otherwise("c")
         begins = F.when(
-            twice | ~goes_on | self._differs(earlier, F.col("_image"), first),
+            twice | ~goes_on | self._differs(earlier, since, F.col("_image"), first),
             F.struct(
                 op.alias("op"),
                 first.alias("number"),
+                since.alias("since"),
                 F.when(goes_on, earlier).alias("before"),
                 F.col("_image").alias("after"),
             ),
@@ -239,6 +240,7 @@ class _History:
             F.struct(
                 F.lit("d").alias("op"),
                 F.col("_end").alias("number"),
+                first.alias("since"),
                 F.col("_image").alias("before"),
                 F.lit(None).alias("after"),
             ),
@@ -251,8 +253,8 @@ class _History:
             .select(
                 "op",
                 self._stamp(number).alias("commit_ts"),
-                self._named("before", number).alias("before"),
-                self._named("after", number).alias("after"),
+                self._named("before", F.col("since"), number).alias("before"),
+                self._named("after", number, number).alias("after"),
             )
         )
         return with_keys(changes, self.keys)
@@ -276,9 +278,25 @@ class _History:
         )
         rows = balanced_reduce(lambda one, other: one.unionByName(other), list(self._reads({0, *reading})))
         joined = rows.join(F.broadcast(bounds), ["_number", FILE], "left")
-        return joined.where("_begin is not null or _number = 0").select(
+        intervals = joined.where("_begin is not null or _number = 0").select(
             F.coalesce("_begin", F.lit(0)).alias("_first"), "_end", "_image"
         )
+        for number in self._numbers_of_return():
+            here, end = F.lit(number), F.col("_end")
+            parts = F.array(
+                F.struct(F.col("_first"), here.alias("_end"), "_image"),
+                F.struct(here.alias("_first"), end, "_image"),
+            )
+            goes_across = (F.col("_first") < here) & (end.isNull() | (end > here))
+            whole = F.array(F.struct("_first", "_end", "_image"))
+            intervals = intervals.select(F.explode(F.when(goes_across, parts).otherwise(whole)).alias("_part")).select(
+                "_part.*"
+            )
+        return intervals
+
+    def _numbers_of_return(self) -> list[int]:
+        """Return the versions in which a column came back."""
+        return sorted({begin for identity in self._kinds for begin, _ in self._numbers_with(identity)[1:]})
 
     def _reads(self, numbers: Iterable[int]) -> Iterator[DataFrame]:
         from pyspark.sql import functions as F  # noqa: N812
@@ -322,19 +340,32 @@ class _History:
             return None
         return reduce(lambda one, other: one | other, (number.between(*run) for run in runs))
 
-    def _differs(self, before: Column, after: Column, number: Column) -> Column:
-        """Return whether two images differ in a column that the version has."""
+    def _value(self, image: Column, identity: str, since: Column, number: Column) -> Column:
+        """Return a value of an image of version ``since`` in a later version: a column that was gone in between, and
+        came back (Delta's RESTORE), is NULL until its value is there again.
+        """
+        from pyspark.sql import functions as F  # noqa: N812
+
+        runs = self._numbers_with(identity)
+        if len(runs) == 1:
+            return image[identity]
+        is_kept = reduce(lambda one, other: one | other, (since.between(*run) & number.between(*run) for run in runs))
+        return F.when(is_kept, image[identity])
+
+    def _differs(self, before: Column, since: Column, after: Column, number: Column) -> Column:
+        """Return whether two images differ in a column that the version has. ``since``: the version of ``before``."""
         from pyspark.sql import functions as F  # noqa: N812
 
         result = F.lit(False)
         for identity, kind in self._kinds.items():
-            unequal = ~comparable(before[identity], kind).eqNullSafe(comparable(after[identity], kind))
+            old = self._value(before, identity, since, number)
+            unequal = ~comparable(old, kind).eqNullSafe(comparable(after[identity], kind))
             inside = self._is_in(number, self._numbers_with(identity))
             result = result | (unequal if inside is None else unequal & inside)
         return result
 
-    def _named(self, images: str, number: Column) -> Column:
-        """Return images with the names that the columns have in a version."""
+    def _named(self, images: str, since: Column, number: Column) -> Column:
+        """Return images of version ``since`` with the columns that a later version has."""
         from pyspark.sql import functions as F  # noqa: N812
 
         names: dict[str, str] = {}
@@ -351,7 +382,7 @@ class _History:
             kind = common_type(self._kinds[identity] for identity in identities)
             value = F.lit(None).cast(kind)
             for identity in identities:
-                own = converted(image[identity], self._kinds[identity], kind)
+                own = converted(self._value(image, identity, since, number), self._kinds[identity], kind)
                 inside = self._is_in(number, self._numbers_with(identity, name))
                 value = own if inside is None else F.when(inside, own).otherwise(value)
             fields.append(value.alias(names[name]))
@@ -402,9 +433,9 @@ def table_ddl(
     """Return the schema history of a Delta or Iceberg table in TiDB's SQL: its first CREATE TABLE, and an ALTER TABLE
     for each column that was dropped, renamed, changed or added since.
 
-    ``name``: schema.name in TiDB. ``keys``, ``versions``, ``timestamps``, ``format``: as in :func:`from_versions`. The
-    DDL has all steps from the first to the last of these versions, and what came after the last snapshot of an Iceberg
-    table if that is among them.
+    ``name``: schema.name in TiDB. ``keys``, ``versions``, ``timestamps``, ``format``: as in :func:`from_versions`;
+    columns are compared between the versions that these choose. What came after the last snapshot of an Iceberg table
+    is part of it if that snapshot is chosen.
 
     A column keeps its identity when it is renamed: Delta's column mapping and Iceberg's field ids. Statements have the
     last TSO before the rows of their version. An added column is nullable and has no default, because older rows are
@@ -416,13 +447,13 @@ def table_ddl(
     names = required_keys(keys, "a table needs keys")
     schema, short_name = schema_and_name(name, [])
     source = versioned_table(spark, table, format)
-    known = [position for position, version in enumerate(source.versions) if version.id is not None]
-    if known or versions is not None or timestamps is not None:
-        positions = _chosen(source, versions, timestamps).positions
-        last = len(source.versions) - 1 if positions[-1] == known[-1] else positions[-1]
-        steps = source.versions[positions[0] : last + 1]
+    latest = source.versions[-1:]
+    if latest and latest[0].id is None and len(source.versions) == 1 and versions is None and timestamps is None:
+        steps: Sequence[TableVersion] = latest  # an Iceberg table without a snapshot
     else:
-        steps = source.versions  # an Iceberg table without a snapshot
+        chosen = _chosen(source, versions, timestamps)
+        is_last = latest[0].id is None and chosen.positions[-1] == len(source.versions) - 2
+        steps = [*chosen.versions, *(latest if is_last else ())]
     identities = key_identities(source, _Chosen(steps, []), names)
     tables = [_table_of(version, (schema, short_name), identities) for version in steps]
     ddl: list[tuple[int, str]] = []
