@@ -22,7 +22,7 @@ from ticdc_emit.columnar.value_errors import read_each
 
 def is_nested(kind: pa.DataType) -> bool:
     """Return whether :func:`nested_json` accepts arrays of the type."""
-    return is_list(kind) or pa.types.is_struct(kind) or pa.types.is_map(kind)
+    return bool(is_list(kind) or pa.types.is_struct(kind) or pa.types.is_map(kind))
 
 
 def is_list(kind: pa.DataType) -> bool:

@@ -39,7 +39,8 @@ _ALL_TYPES = """
       timestamp'2024-05-05 12:34:56.789' as a_timestamp,
       timestamp_ntz'0001-01-01 00:00:00.000001' as a_timestamp_ntz, null as a_null,
       interval '-1 02:03:04.5' day to second as an_interval, array(1, null) as an_array,
-      map('b', 1.10, 'a', null) as a_map, named_struct('x', date'2024-05-05', 'y', array(x'00')) as a_struct
+      map('b', 1.10, 'a', null) as a_map, named_struct('x', date'2024-05-05', 'y', array(x'00')) as a_struct,
+      parse_json('{"b": 1.5, "a": []}') as a_variant
 """
 _EXPECTED = {
     "id": "7",
@@ -60,6 +61,7 @@ _EXPECTED = {
     "an_array": "[1, null]",
     "a_map": '{"a": null, "b": "1.10"}',
     "a_struct": '{"x": "2024-05-05", "y": ["AA=="]}',
+    "a_variant": '{"a": [], "b": 1.5}',
 }
 
 
