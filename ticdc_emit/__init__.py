@@ -7,8 +7,8 @@ used, so you need pyspark, confluent_kafka and hypothesis only for the names tha
   :func:`load_changefeed`, :func:`restore_ddl`.
 * From Spark: :class:`TicdcSink`, :func:`local_session`, :class:`RunReport`.
 * Traffic: :func:`generate`, :func:`generate_stream`, :func:`replay`, :func:`from_snapshots`, :func:`from_validity`,
-  :func:`from_operations`, :func:`from_changes`, :func:`from_versions`, :func:`table_ddl`, :class:`History`,
-  :func:`scenario`, :func:`scenarios`.
+  :func:`from_operations`, :func:`from_changes`, :func:`read_changes`, :func:`from_versions`, :func:`table_ddl`,
+  :class:`History`, :func:`scenario`, :func:`scenarios`.
 * Messages: :class:`Message`, :func:`to_messages`, :func:`messages`; :func:`reader_for`, :class:`ReferenceConsumer`,
   :func:`verify`.
 * Tests: :func:`histories` and :func:`changefeeds` (hypothesis), :class:`EmbeddedKafka`, :class:`EmbeddedRegistry`,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         from_snapshots,
         from_validity,
         from_versions,
+        read_changes,
         replay,
         table_ddl,
     )
@@ -80,6 +81,7 @@ __all__ = [
     "load_changefeed",
     "local_session",
     "messages",
+    "read_changes",
     "reader_for",
     "replay",
     "restore_ddl",
@@ -119,6 +121,7 @@ _HOMES = {
     "load_changefeed": "config",
     "local_session": "spark",
     "messages": "delivery",
+    "read_changes": "traffic.replay",
     "reader_for": "consume",
     "replay": "traffic.replay",
     "restore_ddl": "pipeline.ddl",

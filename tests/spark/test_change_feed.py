@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F  # noqa: N812
 
 from ticdc_emit import from_changes, messages, replay
+from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run
+from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import (
     ConfigError,
@@ -159,14 +163,17 @@ def test_keys_of_several_columns_and_chosen_columns(spark: Any) -> None:
     assert not any(stamp == ts(2) and (before or after)[0] in (1, 9) for stamp, _, before, after in found)
 
 
-def test_a_replay_sends_a_commit_as_a_transaction(spark: Any) -> None:
+@pytest.mark.parametrize("source", ["changes", "feed", "feed of the only table"])
+def test_a_replay_sends_a_commit_as_a_transaction(spark: Any, source: str) -> None:
     clear("feed")
-    replay(
-        spark,
-        "memory://feed?protocol=canal-json&enable-tidb-extension=true&partition-num=1",
-        {"shop.stock": from_changes(delta(spark), "id")},
-        TABLE,
-    )
+    feed = delta(spark).withColumn("internal", F.lit(1))  # a column that the table does not have
+    sources = {
+        "changes": {"shop.stock": from_changes(delta(spark), "id")},
+        "feed": {"shop.stock": feed},
+        "feed of the only table": feed,
+    }
+    uri = "memory://feed?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
+    replay(spark, uri, sources[source], TABLE)
     found = [json.loads(message.value or b"") for message in messages("feed")]
     clear("feed")
     assert [
@@ -231,3 +238,20 @@ def test_commits_without_a_time_are_refused(spark: Any) -> None:
             .selectExpr("* except (_commit_timestamp)", "cast(null as timestamp) as _commit_timestamp"),
             "id",
         )
+
+
+def test_the_command_replays_files_that_hold_a_feed(spark: Any, tmp_path: Path) -> None:
+    delta(spark).write.parquet(str(tmp_path / "feed.parquet"))
+    (tmp_path / "schema.sql").write_text(TABLE)
+    options = CommandOptions(
+        schema=tmp_path / "schema.sql",
+        tables=[f"shop.stock={tmp_path / 'feed.parquet'}"],
+        before=[],
+        sink_uri=f"file://{tmp_path / 'out'}?protocol=canal-json&partition-num=1",
+        columns=ColumnOptions("changes"),
+    )
+    assert run(options) == 0
+    types = [json.loads(message.value or b"")["type"] for message in read_files(tmp_path / "out")]
+    assert types.count("INSERT") == 5
+    assert types.count("UPDATE") == 2
+    assert types.count("DELETE") == 3

@@ -124,7 +124,7 @@ def run(options: CommandOptions) -> int:
             spark = stack.enter_context(local_spark("replay", settings=options.spark, quiet=options.as_json))
         history = {
             name: history_of(
-                _reader(spark),
+                _reader(spark, options.columns.mode),
                 name,
                 path,
                 befores.get(name),
@@ -201,10 +201,13 @@ def _named_paths(given: Sequence[str], option: str) -> dict[str, str]:
     return paths_by_table
 
 
-def _reader(spark: SparkSession) -> Callable[[str, str | None], Any]:
-    from ticdc_emit.traffic.replay import read_source
+def _reader(spark: SparkSession, mode: str) -> Callable[[str, str | None], Any]:
+    from ticdc_emit.traffic.replay import read_changes, read_source
+    from ticdc_emit.traffic.replay.sources import format_of
 
     def read(source: str, given: str | None) -> Any:
+        if mode == "changes" and (given or format_of(source)) in (None, "delta", "iceberg"):
+            return read_changes(spark, source, format=given)
         url, hash_, table = source.partition("#") if source.startswith("jdbc:") else (source, "", "")
         return read_source(spark, url, format=given, options={"dbtable": table} if hash_ else None)
 

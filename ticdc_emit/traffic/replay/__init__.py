@@ -2,14 +2,15 @@
 
 In: DataFrames, files or tables that Spark reads, event times, DDL. Out: row changes in the public form
 (``snapshot_inserts``, ``snapshot_diff``, ``from_snapshots``, ``from_validity``, ``from_operations``, ``from_changes``,
-``from_versions``), a table's DDL (``table_ddl``), and :func:`replay`, which sends them at the history's own pace or a
-multiple of it. Importing this does not import Spark.
+``from_versions``), the change feed of a table (``read_changes``) and its DDL (``table_ddl``), and :func:`replay`, which
+sends them at the history's own pace or a multiple of it. Importing this does not import Spark.
 """
 
 from __future__ import annotations
 
 from ticdc_emit.traffic.replay.change_feed import from_changes
 from ticdc_emit.traffic.replay.ddl_history import backfilled, read_ddl, versions_of
+from ticdc_emit.traffic.replay.feed_reader import read_changes
 from ticdc_emit.traffic.replay.history_forms import (
     from_operations,
     from_snapshots,
@@ -36,6 +37,7 @@ __all__ = [
     "from_validity",
     "from_versions",
     "keep_transactions",
+    "read_changes",
     "read_ddl",
     "read_source",
     "replay",

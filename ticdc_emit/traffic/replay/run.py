@@ -27,10 +27,11 @@ from ticdc_emit.spark.session import warm_up
 from ticdc_emit.spark.sink import ReplayOptions, TicdcSink
 from ticdc_emit.traffic.replay.cached_history import CachedHistory, table_versions
 from ticdc_emit.traffic.replay.change_feed import changes_of_table, form_of
+from ticdc_emit.traffic.replay.feed_reader import read_changes
 from ticdc_emit.traffic.replay.record import ReplayRecord, tables_hash
 from ticdc_emit.traffic.replay.rows import refusing_rows
 from ticdc_emit.traffic.replay.slices import Pace, Slice, Slices, slice_ms
-from ticdc_emit.traffic.replay.sources import read_source
+from ticdc_emit.traffic.replay.sources import format_of, read_source
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
@@ -151,8 +152,9 @@ def replay(
     ``sink``: a :class:`TicdcSink`; or a sink URI or configuration, with the ``schema`` (DDL text, or a catalog, of the
     tables before the first row; by default made from the columns of the changes, with ``keys``) and more ``options`` of
     :class:`TicdcSink` (``ddl``, ``state_uri``, ``changefeed`` ...). ``source``: row changes, in one DataFrame, or typed
-    ones by ``schema.name`` of their table; a text is read with :func:`read_source`. A change feed
-    (:func:`from_changes`) is recognised by its columns, and paired by the table's handle key.
+    ones by ``schema.name`` of their table; a text is read with :func:`read_source`, or, if it names a Delta table, with
+    :func:`read_changes`. A change feed is recognised by its columns, and paired by the table's handle key
+    (:func:`from_changes`).
 
     ``speed``: seconds of event time per second of wall time (1440: a day in a minute); ``None``: full speed. ``slice``:
     event time of a batch, as timedelta or seconds; default: two seconds of wall time at ``speed``, without one the
@@ -225,7 +227,11 @@ def _read(
     spark: SparkSession, source: DataFrame | str | Mapping[str, DataFrame | str]
 ) -> DataFrame | dict[str, DataFrame]:
     def read(one: DataFrame | str) -> DataFrame:
-        return read_source(spark, one) if isinstance(one, str) else one
+        if not isinstance(one, str):
+            return one
+        rows = read_source(spark, one)
+        is_lake = format_of(one) in (None, "delta", "iceberg")
+        return read_changes(spark, one) if is_lake and "op" not in rows.columns and not form_of(rows.columns) else rows
 
     if not isinstance(source, Mapping):
         return read(source)

@@ -1,0 +1,179 @@
+"""Change feeds of real Delta tables: a consumer has at each version what ``VERSION AS OF`` has."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documented import blocks_of
+from folded_versions import consumed_versions, held_rows, uri
+from random_history import DeltaHistory
+
+from ticdc_emit import from_changes, messages, read_changes, replay, table_ddl
+from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run
+from ticdc_emit.delivery.files import read_files
+from ticdc_emit.delivery.memory import clear
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.traffic.replay.table_versions import versioned_table
+
+pytestmark = pytest.mark.spark
+
+NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
+SEEDS, COMMITS = (20, 200) if NIGHTLY else (2, 25)
+
+
+class FedHistory(DeltaHistory):
+    """A history that its change feed tells in full: RESTORE does not bring dropped columns back."""
+
+    def go_back(self) -> None:
+        first, *versions = [version.columns for version in versioned_table(self._spark, self.table).versions[-3:]]
+        if all(columns == first for columns in versions):
+            super().go_back()
+
+
+@pytest.fixture
+def store() -> Any:
+    clear("lake")
+    yield "lake"
+    clear("lake")
+
+
+def feed_of(spark: Any, table: str, **options: Any) -> Any:
+    return spark.read.option("readChangeFeed", True).options(**{"startingVersion": 0, **options}).table(table)
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_every_version_of_a_random_history(spark: Any, store: str, seed: int) -> None:
+    table = f"fed_{seed}"
+    history = FedHistory(spark, table, seed)
+    commits = [history.commit() for _ in range(COMMITS)]
+    schema, ddl = table_ddl(spark, table, "lake.goods", "id")
+    replay(spark, uri(store), {"lake.goods": read_changes(spark, table)}, schema, ddl=ddl)
+    versions = versioned_table(spark, table).versions
+    seen = consumed_versions(messages(store), schema, ("lake", "goods"), [version.commit_ts for version in versions])
+    for version, consumed in zip(versions, seen, strict=True):
+        held = held_rows(spark.sql(f"SELECT * FROM {table} VERSION AS OF {version.id}"), ["id"])
+        assert consumed == held, f"version {version.id} of {commits}"
+    spark.sql(f"DROP TABLE {table}")
+
+
+def test_compaction_and_a_rewrite_send_nothing(spark: Any, store: str) -> None:
+    spark.sql(
+        "CREATE TABLE quiet (id bigint, name string) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)"
+    )
+    spark.sql("INSERT INTO quiet VALUES (1, 'a'), (2, NULL)")
+    spark.sql("INSERT INTO quiet VALUES (3, 'c')")
+    spark.sql("OPTIMIZE quiet")
+    spark.table("quiet").coalesce(1).write.format("delta").mode("overwrite").option("dataChange", False).saveAsTable(
+        "quiet"
+    )
+    spark.sql("INSERT OVERWRITE quiet SELECT id, if(id = 3, 'd', name) FROM quiet")
+    changes = from_changes(feed_of(spark, "quiet"), "id").collect()
+    assert sorted(row.op for row in changes) == ["c", "c", "c", "u"]
+    (update,) = [row for row in changes if row.op == "u"]
+    assert (update.before.name, update.after.name) == ("c", "d")
+    spark.sql("DROP TABLE quiet")
+
+
+def test_a_table_without_a_feed_is_refused(spark: Any) -> None:
+    spark.sql("CREATE TABLE mute (id bigint) USING delta")
+    spark.sql("INSERT INTO mute VALUES (1)")
+    with pytest.raises(ConfigError, match=r"kept no change feed.*DELTA_MISSING_CHANGE_DATA") as refused:
+        from_changes(feed_of(spark, "mute"), "id")
+    assert "delta.enableChangeDataFeed" in str(refused.value)
+    assert "from_versions" in str(refused.value)
+    spark.sql("ALTER TABLE mute SET TBLPROPERTIES (delta.enableChangeDataFeed = true)")
+    spark.sql("INSERT INTO mute VALUES (2)")
+    assert [row.after.id for row in from_changes(feed_of(spark, "mute", startingVersion=2), "id").collect()] == [2]
+    spark.sql("DROP TABLE mute")
+
+
+def test_vacuumed_versions_are_refused(spark: Any, tmp_path: Path) -> None:
+    table = f"delta.`{tmp_path}/worn`"
+    spark.sql(f"CREATE TABLE {table} (id bigint, n int) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)")
+    spark.sql(f"INSERT INTO {table} VALUES (1, 1), (2, 2)")
+    spark.sql(f"UPDATE {table} SET n = 3 WHERE id = 1")
+    spark.sql(f"INSERT OVERWRITE {table} VALUES (5, 5)")
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    spark.sql(f"VACUUM {table} RETAIN 0 HOURS")
+    with pytest.raises(ConfigError, match=r"no longer has these versions, or files of them") as refused:
+        from_changes(feed_of(spark, table), "id")
+    assert "from_versions" in str(refused.value)
+    with pytest.raises(ConfigError, match=r"no longer has these versions, or files of them"):
+        from_changes(feed_of(spark, table, startingVersion=1), "id")
+
+
+def test_the_feed_of_a_table_by_its_name(spark: Any, store: str) -> None:
+    spark.sql(
+        "CREATE TABLE named (id bigint, a int, b string) USING delta TBLPROPERTIES "
+        "(delta.enableChangeDataFeed = true, delta.columnMapping.mode = 'name', delta.enableTypeWidening = true)"
+    )
+    spark.sql("INSERT INTO named VALUES (1, 1, 'x'), (2, 2, 'y')")
+    spark.sql("ALTER TABLE named RENAME COLUMN id TO code")
+    spark.sql("UPDATE named SET b = 'z' WHERE code = 2")
+    schema, ddl = table_ddl(spark, "named", "lake.goods", "code")
+    # the handle key has two names in the feed; each version has one of them
+    replay(spark, uri(store), {"lake.goods": "named"}, schema, ddl=ddl)
+    found = [json.loads(message.value or b"") for message in messages(store)]
+    rows = [(each["type"], *each["data"]) for each in found if each["data"] is not None]
+    assert rows == [
+        ("INSERT", {"id": "1", "a": "1", "b": "x"}),
+        ("INSERT", {"id": "2", "a": "2", "b": "y"}),
+        ("UPDATE", {"code": "2", "a": "2", "b": "z"}),
+    ]
+    times = [version.commit_ts for version in versioned_table(spark, "named").versions]
+    at = dt.datetime.fromtimestamp((times[3] >> 18) / 1000, dt.timezone.utc)
+    for bounds in ({"start": 3}, {"start": at}, {"start": 3, "end": 3}):
+        feed = read_changes(spark, "named", **bounds)
+        assert feed.columns[0] == "code"
+        assert feed.count() == 2
+    assert read_changes(spark, "named", end=1).count() == 2
+    with pytest.raises(ConfigError, match="has no version 9"):
+        read_changes(spark, "named", start=9)
+    with pytest.raises(ConfigError, match="no version to read"):
+        read_changes(spark, "named", start=3, end=1)
+    spark.sql("ALTER TABLE named DROP COLUMN a")
+    spark.sql("RESTORE TABLE named TO VERSION AS OF 3")
+    with pytest.raises(ConfigError, match="version 5 brought the column a back") as refused:
+        read_changes(spark, "named")
+    assert "from_versions" in str(refused.value)
+    assert read_changes(spark, "named", start=5).count() == 0
+    spark.sql("DROP TABLE named")
+
+
+def test_the_command(spark: Any, tmp_path: Path) -> None:
+    table = f"{tmp_path}/orders"
+    spark.sql(
+        f"CREATE TABLE delta.`{table}` (id int, n int) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)"
+    )
+    spark.sql(f"INSERT INTO delta.`{table}` VALUES (1, 1), (2, 2)")
+    spark.sql(f"UPDATE delta.`{table}` SET n = 3 WHERE id = 1")
+    (tmp_path / "schema.sql").write_text("create table lake.orders (id int primary key, n int)")
+    out = tmp_path / "out"
+    options = CommandOptions(
+        schema=tmp_path / "schema.sql",
+        tables=[f"lake.orders={table}"],
+        before=[],
+        sink_uri=f"file://{out}?protocol=canal-json&partition-num=1",
+        columns=ColumnOptions("changes"),
+    )
+    assert run(options) == 0
+    found = [json.loads(message.value or b"") for message in read_files(out)]
+    assert [each["type"] for each in found] == ["INSERT", "INSERT", "UPDATE"]
+
+
+def test_the_page(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    clear("orders")
+    shared: dict[str, Any] = {}
+    blocks = [block for block in blocks_of("docs/cookbook/replay-delta.md") if block.language == "python"]
+    for block in blocks:
+        exec(compile(block.code, block.place, "exec"), shared)
+        if block.printed is not None:
+            assert capsys.readouterr().out == block.printed
+    clear("orders")
+    spark.sql("DROP TABLE orders")

@@ -1,0 +1,146 @@
+"""The change feed of a Delta table, read by the format's own reader.
+
+In: the name or path of a table, and the versions to read. Out: a DataFrame in the form of a feed
+(``change_feed.FORMS``). Where the columns of the table changed, the feed is read in parts, because a format gives all
+rows of one read the same columns. Rule sources: Delta's ``CDCReader`` (the schema of a batch read).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from ticdc_emit.config.secrets import hides_arguments, mask_text
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.spark.frames import balanced_reduce
+from ticdc_emit.traffic.replay.change_feed import feed_refused
+from ticdc_emit.traffic.replay.rows import column_named, common_type, converted
+from ticdc_emit.traffic.replay.table_versions import TableVersion, VersionedTable, is_path, versioned_table
+from ticdc_emit.tso import tso_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType
+
+
+@hides_arguments
+def read_changes(
+    spark: SparkSession,
+    table: str,
+    *,
+    start: dt.datetime | int | None = None,
+    end: dt.datetime | int | None = None,
+    format: str | None = None,
+) -> DataFrame:
+    """Return the change feed of a Delta table with ``delta.enableChangeDataFeed``, for :func:`from_changes`.
+
+    ``table``: its name in a catalog of Spark, or its path. ``start``, ``end``: the first and the last version, a number
+    or an aware datetime (the first version from then on, the last version until then). Default: all versions that the
+    table keeps. ``format``: ``delta``, for a path that is not on this machine.
+
+    A column that was renamed is two columns here, each NULL where the table had the other one. A column whose type
+    changed has one that holds the values of both. Raises :class:`ConfigError` for a table that cannot be read, for
+    versions that it does not have, and for a feed that cannot tell the history, because a column came back with its old
+    values (``RESTORE``). :func:`from_changes` raises it where the table kept no feed, or no longer has the files of a
+    version.
+    """
+    source = versioned_table(spark, table, format)
+    if source.format != "delta":
+        raise ConfigError(
+            "only Delta's reader gives the feed of a table by its name",
+            remedy="Give the rows of create_changelog_view to from_changes, with "
+            "times=spark.table('<table>.snapshots'); or use from_versions, which needs no feed",
+            option="table",
+            table=mask_text(table),
+        )
+    versions = _between(source, start, end)
+    _refuse_columns_that_come_back(source, versions)
+    parts = [_delta_feed(spark, source, list(part)) for _, part in groupby(versions, attrgetter("columns"))]
+    return balanced_reduce(lambda one, other: one.unionByName(other), _with_common_columns(parts))
+
+
+def _between(
+    source: VersionedTable, start: dt.datetime | int | None, end: dt.datetime | int | None
+) -> list[TableVersion]:
+    """Return the versions from ``start`` to ``end``."""
+    versions = [version for version in source.versions if version.id is not None]
+    ids = [version.id for version in versions]
+    first, last = 0, len(versions) - 1
+    for option, bound in (("start", start), ("end", end)):
+        if bound is None:
+            continue
+        if isinstance(bound, dt.datetime):
+            ts = tso_of(bound)
+            places = [
+                place
+                for place, version in enumerate(versions)
+                if (version.commit_ts >= ts if option == "start" else version.commit_ts <= ts)
+            ]
+        else:
+            places = [ids.index(bound)] if bound in ids else []
+        if not places:
+            raise ConfigError(
+                f"the table has no version {bound}",
+                remedy=f"Its versions are {ids[0]} to {ids[-1]}" if ids else "Write rows into the table first",
+                option=option,
+                table=mask_text(source.name),
+            )
+        if option == "start":
+            first = places[0]
+        else:
+            last = places[-1]
+    if first > last:
+        raise ConfigError(
+            "there is no version to read",
+            remedy="Give an end= that is not before start=" if ids else "Write rows into the table first",
+            option="end",
+            table=mask_text(source.name),
+        )
+    return versions[first : last + 1]
+
+
+def _refuse_columns_that_come_back(source: VersionedTable, versions: Sequence[TableVersion]) -> None:
+    """Refuse versions in which a column is missing for a while: the feed has no rows for its values that come back."""
+    last_seen: dict[str, int] = {}
+    for place, version in enumerate(versions):
+        for column in version.columns:
+            if last_seen.get(column.identity, place) < place - 1:
+                raise ConfigError(
+                    f"version {version.id} brought the column {column.field.name} back, and its feed does not have the "
+                    "values of old rows",
+                    remedy="Use from_versions, which needs no feed, or begin at this version",
+                    option="table",
+                    table=mask_text(source.name),
+                )
+            last_seen[column.identity] = place
+
+
+def _delta_feed(spark: SparkSession, source: VersionedTable, versions: Sequence[TableVersion]) -> DataFrame:
+    """Return the feed of versions with the same columns, which Delta takes from the last one."""
+    bounds = {"startingVersion": versions[0].id, "endingVersion": versions[-1].id}
+    reader = spark.read.format("delta").option("readChangeFeed", True).options(**bounds)
+    with feed_refused():
+        return reader.load(source.name) if is_path(source.name) else reader.table(source.name)
+
+
+def _with_common_columns(parts: Sequence[DataFrame]) -> list[DataFrame]:
+    """Return DataFrames with the columns of all, NULL where one lacks it, in types that hold the values of all."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if len(parts) == 1:
+        return list(parts)
+    kinds: dict[str, list[DataType]] = {}
+    for part in parts:
+        for field in part.schema:
+            kinds.setdefault(field.name, []).append(field.dataType)
+    types = {name: common_type(own) for name, own in kinds.items()}
+
+    def column(part: DataFrame, name: str, kind: DataType) -> Column:
+        if name not in part.columns:
+            return F.lit(None).cast(kind).alias(name)
+        return converted(column_named(name), part.schema[name].dataType, kind).alias(name)
+
+    return [part.select(*(column(part, name, kind) for name, kind in types.items())) for part in parts]
