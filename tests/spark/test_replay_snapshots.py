@@ -196,7 +196,13 @@ def test_one_name_is_a_list_of_one(spark: Any) -> None:
     assert snapshot_diff(rows, rows.selectExpr("id", "name"), "id", DAY).count() == 0
     assert snapshot_inserts(rows, "at", columns="id").select("after.*").columns == ["id"]
     assert from_snapshots(rows, "id", "at", columns="name").select("after.*").columns == ["name"]
-    for wrong, hint in (("lsm", "Did you mean lsn?"), ("cast(lsm as long)", "It has: op, id, name, at, lsn")):
+    for wrong, hint in (
+        ("lsm", "Did you mean lsn?"),
+        ("cast(lsm as long)", "It has: op, id, name, at, lsn"),
+        ("sum(lsn)", "It has: op, id, name, at, lsn"),
+        ("*", "It has: op, id, name, at, lsn"),
+        ("lsn desc", "order_by='-lsn'"),  # for Spark a column lsn that is called desc
+    ):
         with pytest.raises((MissingColumnError, ConfigError)) as refused:
             from_operations(rows, "id", "op", "at", order_by=wrong)
         assert hint in refused.value.remedy

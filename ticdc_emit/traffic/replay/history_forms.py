@@ -8,6 +8,7 @@ each row's time; a series of snapshots has one commit per version. In the other 
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -391,6 +392,9 @@ def _operations(df: DataFrame, op: str, more: Mapping[str, str] | None) -> Colum
     return meaning
 
 
+_DESCENDING = re.compile(r"\sdesc\s*$", re.IGNORECASE)
+
+
 def _ordering(df: DataFrame, column: str) -> Column:
     """Return a column, or an SQL expression, by which rows are ordered."""
     from pyspark.errors import PySparkException
@@ -400,9 +404,15 @@ def _ordering(df: DataFrame, column: str) -> Column:
         return column_named(column)
     if column.isidentifier():
         require_columns(df, [column])
-    ordering = F.expr(column)
+    if _DESCENDING.search(column):  # which Spark would read as the name of the expression
+        raise ConfigError(
+            f"order_by orders upwards, but {column!r} asks for the other direction",
+            remedy="Negate a number: order_by='-lsn'",
+            option="order_by",
+        )
     try:
-        df.select(ordering).schema  # noqa: B018 - Spark Connect looks at an expression no earlier
+        ordering = F.expr(column)
+        df.select("*", ordering.alias("_order")).schema  # noqa: B018 - Spark Connect looks at it no earlier
     except PySparkException as error:
         raise ConfigError(
             f"{column!r} is neither a column nor an SQL expression over the columns: {str(error).splitlines()[0]}",
