@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ticdc_emit import (
     replay,
     table_sql,
 )
+from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run
 from ticdc_emit.errors import ConfigError, MissingColumnError, TicdcEmitError
 from ticdc_emit.source_schemas import AssumedSchemaWarning, source_table
 from ticdc_emit.spark import encode
@@ -74,6 +76,12 @@ def _rows(name: str, schema: str, table: tuple[str, str] = ("shop", "t")) -> lis
     consumer.take_all(messages(name))
     consumer.finish()
     return list(consumer.tables[table].values())
+
+
+def _images(name: str) -> list[dict[str, str | None]]:
+    """Return the rows of the messages, those of deletes too."""
+    values = [json.loads(message.value or b"") for message in messages(name)]
+    return [value["data"][0] for value in values if value["type"] in ("INSERT", "UPDATE", "DELETE")]
 
 
 def test_every_type_comes_back(spark: Any) -> None:
@@ -215,3 +223,25 @@ def test_a_table_of_the_catalog(spark: Any, tmp_path: Path) -> None:
 def test_a_view_has_the_name_that_it_gets(spark: Any) -> None:
     spark.sql("select 1 as id").createOrReplaceTempView("emit_view")
     assert table_sql("emit_view", "shop.v", keys="id", spark=spark).startswith("CREATE TABLE `shop`.`v`")
+
+
+@pytest.mark.filterwarnings("ignore::ticdc_emit.source_schemas.AssumedSchemaWarning")
+def test_the_command_needs_no_schema_file(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ticdc_emit.cli.replay.local_spark", lambda *_, **__: nullcontext(spark))
+    _log(spark).selectExpr("*", "'a' as tx").write.parquet(f"{tmp_path}/log")
+    spark.sql("select 1 as id, 'a' as name, 1.5 as price").write.parquet(f"{tmp_path}/rows")
+
+    def replayed(name: str, table: str, **columns: Any) -> list[dict[str, str | None]]:
+        options = CommandOptions(
+            None, [f"shop.t={tmp_path}/{table}"], (), _uri(name), ColumnOptions(**columns), as_json=True
+        )
+        assert run(options) == 0
+        return _images(name)
+
+    log = {"mode": "operations", "time_column": "at", "transaction": "tx", "keys": ["id"]}
+    assert replayed("by-log", "log", **log)[-2:] == [{"id": "1", "name": "c"}, {"id": "2", "name": "b"}]
+    assert replayed("by-rows", "rows", mode="snapshot", at="2026-01-05T00:00:00Z", keys=["id"]) == [
+        {"id": "1", "name": "a", "price": "1.5"}
+    ]
+    with pytest.raises(ConfigError, match="no schema is given"):
+        replayed("no", "rows", mode="snapshot", at="2026-01-05T00:00:00Z")

@@ -373,15 +373,20 @@ def _complete_mode(incomplete: str) -> list[str]:
     ),
 )
 def replay(
-    schema: Annotated[
-        Path,
-        typer.Option(metavar="FILE.sql", help="DDL of the tables before the history.", exists=True, dir_okay=False),
-    ],
     table: Annotated[
         list[str],
         typer.Option(metavar="NAME=PATH", help="schema.name and its source; repeat it. jdbc:…#table for a database."),
     ],
     sink_uri: SinkUri,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.sql",
+            help="DDL of the tables before the history. Default: the sources' columns.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
     mode: Annotated[
         str,
         typer.Option(
@@ -409,7 +414,7 @@ def replay(
     at: Annotated[
         str | None, typer.Option(help="ISO time or TSO for all rows when --time-column is not given. Default: now.")
     ] = None,
-    keys: Annotated[str | None, typer.Option(help="Key columns, with commas. Default: each table's key.")] = None,
+    keys: Annotated[str | None, typer.Option(help="Key columns, with commas. Default: the key in --schema.")] = None,
     op: Annotated[str | None, typer.Option(help="operations: column with the kind of change. Default: op.")] = None,
     order_by: Annotated[
         list[str] | None,

@@ -24,6 +24,8 @@ from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import catalog_for, current_database
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.source_schemas.frames import schema_of_changes
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.replay import (
     backfilled,
@@ -33,7 +35,7 @@ from ticdc_emit.traffic.replay import (
     snapshot_diff,
     snapshot_inserts,
 )
-from ticdc_emit.traffic.replay.change_feed import changes_of_table
+from ticdc_emit.traffic.replay.change_feed import changes_of_table, form_of
 from ticdc_emit.traffic.replay.ddl_history import Versions, parse_moment
 from ticdc_emit.traffic.replay.rows import Moment, TimeUnit
 from ticdc_emit.tso import compose
@@ -51,7 +53,7 @@ _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 class CommandOptions:
     """The options of the command. ``columns``: those of the tables' columns. ``spark``: further settings of Spark."""
 
-    schema: Path
+    schema: Path | None
     tables: Sequence[str]
     before: Sequence[str]
     sink_uri: str
@@ -101,13 +103,25 @@ def run(options: CommandOptions) -> int:
         )
     if options.state_uri is not None and options.columns.takes_the_clock:
         raise ConfigError("a replay that can be resumed needs a fixed time", remedy="Add --at", option="at")
-    catalog = catalog_for(changefeed, _text(options.schema))
-    # the database of DDL without one, as in the changefeed of the replay
-    database = current_database(next(iter(sources)) if len(sources) == 1 else None, catalog)
+    if options.schema is not None and options.columns.mode == "snapshot" and options.columns.keys:
+        raise ConfigError(
+            "--keys has no meaning with --mode snapshot and --schema", remedy="Leave it out", option="keys"
+        )
+    if options.schema is None and not options.columns.keys and not changefeed.force_replicate:
+        raise ConfigError(
+            "no schema is given, so the keys are not known", remedy="Add --schema, or --keys", option="keys"
+        )
+    catalog = None if options.schema is None else catalog_for(changefeed, _text(options.schema))
     ddl = () if options.ddl is None else read_ddl(_text(options.ddl))
     width = None if options.slice is None else seconds_of(options.slice)
+
+    def versions_in(catalog: Catalog) -> dict[str, Versions]:
+        # the database of DDL without one, as in the changefeed of the replay
+        database = current_database(next(iter(sources)) if len(sources) == 1 else None, catalog)
+        return {name: versions_of(copy.deepcopy(catalog), ddl, name, database=database) for name in sources}
+
     # what is wrong without looking into the data is said before Spark, which takes seconds to start
-    versions = {name: versions_of(copy.deepcopy(catalog), ddl, name, database=database) for name in sources}
+    versions = {} if catalog is None else versions_in(catalog)
     for option, paths in (("table", sources), ("before", befores)):
         for name, path in paths.items():
             source_format = options.columns.format or format_of(path)
@@ -122,6 +136,10 @@ def run(options: CommandOptions) -> int:
     with ExitStack() as stack:
         with step("starting Spark", quiet=options.as_json):
             spark = stack.enter_context(local_spark("replay", settings=options.spark, quiet=options.as_json))
+        if catalog is None:
+            text = _assumed_schema(_reader(spark), sources, options.columns, keyless=changefeed.force_replicate)
+            catalog = catalog_for(changefeed, text)
+            versions = versions_in(catalog)
         history = {
             name: history_of(
                 _reader(spark, options.columns.mode),
@@ -242,7 +260,7 @@ BASED = ("diff", "operations")
 _MODES_OF = {
     "time_column": ("snapshot", "snapshots", "diff", "operations"),
     "at": ("snapshot", "diff"),
-    "keys": ("snapshots", "diff", "validity", "operations", "changes"),
+    "keys": ("snapshot", "snapshots", "diff", "validity", "operations", "changes"),
     **dict.fromkeys(("op", "order_by", "transaction"), ("operations",)),
     **dict.fromkeys(("valid_from", "valid_to"), ("validity",)),
 }
@@ -297,6 +315,16 @@ class ColumnOptions:
                     column=name,
                 )
 
+    def beside_the_table(self, held: Sequence[str]) -> set[str | None]:
+        """Return which columns of a source are not those of its table, if no schema tells."""
+        about = {self.time_column, self.transaction, *self.order_by}
+        if self.mode == "operations":
+            about.add(self.op or "op")
+        if self.mode == "validity":
+            about |= {self.valid_from or "valid_from", self.valid_to or "valid_to"}
+        form = form_of(held)
+        return about | set(() if form is None else form.columns)
+
     @property
     def takes_the_clock(self) -> bool:
         """Whether rows get the time of the call, because no option gives their time."""
@@ -315,6 +343,22 @@ def _moment(text: str) -> int:
         return parse_moment(text)
     except DdlError as error:
         raise ConfigError(f"--at: {error.message}", remedy=error.remedy, option="at") from None
+
+
+def _assumed_schema(
+    read: Callable[[str, str | None], Any], sources: Mapping[str, str], columns: ColumnOptions, *, keyless: bool
+) -> str:
+    """Return the tables of sources without a schema, with the columns that no option names, and warn of it."""
+    from pyspark.sql.types import StructField, StructType
+
+    images = {}
+    for name, source in sources.items():
+        df = read(source, columns.format)
+        columns.check(df.columns, name)
+        beside = columns.beside_the_table(df.columns)
+        own = StructType([field for field in df.schema.fields if field.name not in beside])
+        images[name] = StructType([StructField("after", own)])
+    return schema_of_changes(images, dict.fromkeys(sources, tuple(columns.keys)), keyless=keyless)
 
 
 def history_of(

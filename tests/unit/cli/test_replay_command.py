@@ -98,9 +98,12 @@ def test_wrong_usage_is_refused_before_spark_starts(
         (["--table", f"shop.orders={tmp_path}/empty"], "does not follow from its name or its files"),
         ([*daily, "--time-column", "day"], "It has: id, total, dt"),
         (["--table", log, "--mode", "snapshot", "--at", "noon"], "--at: 'noon' is not a time"),
+        (["--table", log, "--mode", "snapshot", "--keys", "id"], "--keys has no meaning with --mode snapshot and"),
     ]:
         assert exit_code("replay", *common, *arguments) == 2
         assert words in capsys.readouterr().err.splitlines()[-1]
+    assert exit_code("replay", *common[2:], "--table", log, "--time-column", "at") == 2
+    assert "Add --schema, or --keys" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -111,7 +114,7 @@ def test_wrong_usage_is_refused_before_spark_starts(
         ("validity", "time_column", "at"),
         ("validity", "transaction", "tx"),
         ("diff", "order_by", ["lsn"]),
-        ("snapshot", "keys", ["id"]),
+        ("snapshot", "order_by", ["lsn"]),
     ],
 )
 def test_options_of_another_mode_are_refused(mode: str, option: str, value: Any) -> None:
