@@ -56,9 +56,10 @@ def written(page: str) -> str:
     """Return the page with the tables of now."""
     for dialect, lexicon in DIALECTS.items():
         heading = f"### {lexicon.title}\n"
-        page = re.sub(
-            rf"(?ms)^{re.escape(heading)}.*?(?=^#|\Z)", lambda _, h=heading, d=dialect: f"{h}\n{table(d)}\n", page
-        )
+        before, _, rest = page.partition(heading)
+        following = re.search(r"(?m)^#", rest)
+        after = rest[following.start() :] if following is not None else ""
+        page = f"{before}{heading}\n{table(dialect)}\n{after}"
     return page.rstrip("\n") + "\n"
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
 from ticdc_emit import catalog_from_sql
+from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.source_schemas import DIALECTS, source_schema
 
@@ -113,6 +116,48 @@ def test_a_table_that_sqlglot_writes_comes_back(dialect: str, columns: list[_Col
             assert created.default == source.default
         if dialect in _WITH_COMMENTS:
             assert created.comment == (source.comment or "")
+
+
+_SCRIPTS = [
+    (path.stem, re.split(r"\n--- (?:becomes|is refused)\n", part.partition("\n")[2])[0])
+    for path in sorted((Path(__file__).parents[1] / "unit" / "source_schemas" / "scripts").glob("*.sql"))
+    for part in ("\n" + path.read_text(encoding="utf-8")).split("\n=== ")[1:]
+]
+_PIECES = [
+    "(",
+    ")",
+    ",",
+    ";",
+    "'",
+    '"',
+    "[",
+    "`",
+    "$$",
+    "/*",
+    "--",
+    "NULL",
+    "DEFAULT",
+    "AS",
+    "KEY",
+    "CONSTRAINT",
+    "1",
+    "",
+    "#",
+    ".",
+]
+
+
+@given(st.sampled_from(_SCRIPTS), st.sampled_from(list(DIALECTS)), st.booleans(), st.data())
+def test_a_damaged_script_gives_tables_of_tidb_or_an_error_of_ours(
+    script: tuple[str, str], other: str, of_its_own: bool, data: st.DataObject
+) -> None:
+    dialect, text = script
+    words = re.findall(r"\w+|\s+|.", text, re.DOTALL)
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(words) - 1))
+        words[place] = data.draw(st.sampled_from(_PIECES) | st.sampled_from(words))
+    with suppress(TicdcEmitError):
+        assert source_schema("".join(words), dialect if of_its_own else other).tables
 
 
 def _created(statement: str) -> TableInfo:

@@ -186,9 +186,10 @@ class Translation:
 
     def _create_table(self, reader: Definitions) -> None:
         words = []
-        while not reader.at("TABLE"):
+        while not reader.at("TABLE") and not reader.at_end:
             words.append(reader.next().word)
-        reader.next()
+        if not reader.accept("TABLE"):
+            reader.fail("TABLE")
         if kept := _TEMPORARY.intersection(words):
             self._skip(_KEPT_ELSEWHERE.get(min(kept), "temporary table"))
             return
@@ -533,6 +534,8 @@ class Translation:
         name = reader.qualified_name()
         if not reader.accept("IS"):
             reader.fail("IS")
+        if kind == "COLUMN" and len(name) == 1:
+            reader.statement.fail("a column's name has no table", reader.last.start, remedy="Write table.column")
         text = reader.token.text if reader.token.kind == "string" else ""
         table = self._find(name if kind == "TABLE" else name[:-1])
         if table is None:
@@ -622,7 +625,8 @@ class Translation:
             reader.accept("IF", "NOT", "EXISTS")
             label, labels = reader.next().text, list(known.labels)
             place = len(labels)
-            if side := reader.accept_one("BEFORE", "AFTER"):
+            side = reader.accept_one("BEFORE", "AFTER")
+            if side and reader.token.text in labels:
                 place = labels.index(reader.token.text) + (side == "AFTER")
             if label not in labels:
                 labels.insert(place, label)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from ticdc_emit.source_schemas.source_table import string_literal
-from ticdc_emit.source_schemas.source_types import LONGEST_VARCHAR, MOST_DECIMALS, MOST_DIGITS
+from ticdc_emit.source_schemas.source_table import MOST_DECIMALS, string_literal
+from ticdc_emit.source_schemas.source_types import LONGEST_VARCHAR, MOST_DIGITS
 from ticdc_emit.sql.words import quoted
 
 _INTEGERS = ("TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT")
