@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from ticdc_emit.cli.options import (
+    DIALECTS_HELP,
     PROTOCOL_HELP,
     RELEASE_HELP,
     AsJson,
@@ -25,12 +26,14 @@ from ticdc_emit.cli.options import (
     RegistryOrVariable,
     ReleaseName,
     ReleaseOrClassic,
+    SchemaDialect,
     SinkUri,
     SinkUriOrEmbedded,
     SparkSettings,
     StateUri,
     Strict,
     WatermarkInterval,
+    complete_dialect,
     complete_protocol,
     complete_release,
     complete_schema,
@@ -117,7 +120,7 @@ _BROKERS = ("embedded", "kafka")
 @app.command(
     cls=grouped(
         {
-            "Source": "schema input_path table keys input_format commit_time_column commit_ts "
+            "Source": "schema schema_dialect input_path table keys input_format commit_time_column commit_ts "
             "ignore_unknown_columns bad_rows bad_rows_path",
             "Sink": _SINK,
             "Spark": _SPARK,
@@ -141,6 +144,7 @@ def emit(
             metavar="FILE.sql", help="DDL of the tables. Default: the input's columns.", exists=True, dir_okay=False
         ),
     ] = None,
+    schema_dialect: SchemaDialect = None,
     config: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
     ] = None,
@@ -193,7 +197,8 @@ def emit(
 @app.command(
     cls=grouped(
         {
-            "Traffic": "schema rows table seed columns updates deletes skew transaction_size shared_commits ddl_rate",
+            "Traffic": "schema schema_dialect rows table seed columns updates deletes skew transaction_size "
+            "shared_commits ddl_rate",
             "Time": "start rate live stream endless",
             "Delivery": "redelivery lag",
             "Sink": _SINK,
@@ -217,6 +222,7 @@ def generate(
             autocompletion=complete_schema,
         ),
     ],
+    schema_dialect: SchemaDialect = None,
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
     endless: Annotated[
         bool,
@@ -291,7 +297,7 @@ def generate(
         lag=lag,
     )
     code = run(
-        Wanted(schema, settings, stream, live, start),
+        Wanted(schema, settings, stream, live, start, schema_dialect),
         protocol=protocol,
         sink_uri=sink_uri,
         config=config,
@@ -345,6 +351,26 @@ def table_sql(
     _run("table_sql", {**locals(), "type_": type_ or [], "spark": spark_settings(spark)})
 
 
+@app.command(
+    "schema-sql",
+    cls=grouped({"Arguments": "script"}),
+    epilog=examples(
+        "ticdc-emit schema-sql dump.sql --dialect postgres > tables.sql",
+        "ticdc-emit schema-sql hr.sql --dialect oracle --schema hr --json",
+    ),
+)
+def schema_sql(
+    script: Annotated[
+        Path, typer.Argument(metavar="FILE.sql", help="DDL of another system.", exists=True, dir_okay=False)
+    ],
+    dialect: Annotated[str, typer.Option(metavar="NAME", help=f"{DIALECTS_HELP}.", autocompletion=complete_dialect)],
+    schema: Annotated[str, typer.Option(help="Database of the tables whose name has no schema.")] = "test",
+    as_json: AsJson = False,
+) -> None:
+    """Print the tables of another system's DDL in TiDB's SQL, with what was assumed as comments."""
+    _run("schema_sql", locals())
+
+
 def _complete_mode(incomplete: str) -> list[str]:
     from ticdc_emit.cli.replay import MODES
 
@@ -354,8 +380,8 @@ def _complete_mode(incomplete: str) -> list[str]:
 @app.command(
     cls=grouped(
         {
-            "Source": "schema table mode before input_format keys op order_by transaction valid_from valid_to "
-            "bad_rows bad_rows_path",
+            "Source": "schema schema_dialect table mode before input_format keys op order_by transaction valid_from "
+            "valid_to bad_rows bad_rows_path",
             "Time": "time_column time_unit at ddl speed slice_ state_uri watermark_interval",
             "Sink": "sink_uri config time_zone release schema_registry",
             "Spark": "spark",
@@ -387,6 +413,7 @@ def replay(
             dir_okay=False,
         ),
     ] = None,
+    schema_dialect: SchemaDialect = None,
     mode: Annotated[
         str,
         typer.Option(
@@ -493,6 +520,7 @@ def replay(
         before or (),
         sink_uri,
         columns,
+        schema_dialect=schema_dialect,
         config=config,
         ddl=ddl,
         speed=speed,
@@ -538,6 +566,7 @@ def serve(
             autocompletion=complete_schema,
         ),
     ] = None,
+    schema_dialect: SchemaDialect = None,
     rate: Annotated[float, typer.Option(help="Row changes per second of the traffic.", min=0.001)] = 100.0,
     protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP, autocompletion=complete_protocol)] = "canal-json",
     enable_tidb_extension: Annotated[

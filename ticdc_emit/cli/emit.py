@@ -28,9 +28,10 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.arrow_input import CHANGE_COLUMNS, GENERIC_NAMES
 from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, warn_of_nothing
 from ticdc_emit.cli.input_files import IMAGES, InputFiles, Piece, check_readable, find_files, json_batch, unified
+from ticdc_emit.cli.schema_sql import schema_of_file
 from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.table_sql import assumed_schema
-from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
+from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.errors import (
     ConfigError,
@@ -59,6 +60,7 @@ _SHORT_BYTES = 16 * 1024 * 1024
 def run(
     *,
     schema: Path | None,
+    schema_dialect: str | None,
     input_path: str,
     sink_uri: str,
     config: Path | None,
@@ -96,7 +98,7 @@ def run(
     registry = None if tls == RegistryTls() else registry_for(changefeed, tls)
     if schema is not None and keys is not None:
         raise ConfigError("the schema file has the keys", remedy="Leave out --keys", option="keys")
-    catalog = None if schema is None else _catalog(schema, changefeed)
+    catalog = None if schema is None else catalog_for(changefeed, schema_of_file(schema, schema_dialect))
     info = None if catalog is None else _table(catalog, table)
     file_format = format_of(input_path, input_format)
     files = find_files(input_path, spark)
@@ -147,15 +149,6 @@ def run(
         else:
             print_summary(result_console(), report)
     return 0
-
-
-def _catalog(schema: Path, changefeed: ChangefeedConfig) -> Catalog:
-    try:
-        return catalog_for(changefeed, schema.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SchemaError(
-            f"cannot read the schema file: {error}", remedy="Give a file in UTF-8 that can be read", path=str(schema)
-        ) from None
 
 
 def _table(catalog: Catalog, table: str | None) -> TableInfo:

@@ -26,6 +26,7 @@ from ticdc_emit.cli.messages import (
     sparse_interval,
     target_at,
 )
+from ticdc_emit.cli.schema_sql import in_tidb_sql
 from ticdc_emit.cli.session import MOST_ROWS_HERE, SHORT_ROWS, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
 from ticdc_emit.config import ChangefeedConfig, mask_uri
@@ -60,7 +61,8 @@ _STREAM_ROWS = 1_000_000_000  # rows assumed for a stream without end, for which
 class Wanted:
     """What to generate. ``stream``: as a Structured Streaming query; ``live``: that too, at the rate of the wall clock.
 
-    ``start``: ``now``, ISO time or TSO; ``None``: now, if it is live. It replaces the one of ``settings``.
+    ``start``: ``now``, ISO time or TSO; ``None``: now, if it is live. It replaces the one of ``settings``. ``dialect``:
+    of the schema; ``None``: TiDB's.
     """
 
     schema: str
@@ -68,6 +70,7 @@ class Wanted:
     stream: bool = False
     live: bool = False
     start: str | None = None
+    dialect: str | None = None
 
     @property
     def is_stream(self) -> bool:
@@ -116,7 +119,7 @@ def run(
     Spark.
     """
     pictures, reports = Pictures(html, "ticdc-emit generate"), list[RunReport]()
-    text, rows = schema_text(wanted.schema), wanted.settings.rows
+    text, rows = in_tidb_sql(schema_text(wanted.schema), wanted.dialect), wanted.settings.rows
     if rows is None:
         if not wanted.is_stream:
             raise ConfigError("--endless needs a stream", remedy="Add --live or --stream", option="endless")

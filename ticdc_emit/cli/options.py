@@ -34,6 +34,13 @@ def complete_schema(incomplete: str) -> list[str]:
     return [*one_of(*sample_names())(incomplete), *files]
 
 
+def complete_dialect(incomplete: str) -> list[str]:
+    """Complete the name of a dialect of schema files."""
+    from ticdc_emit.source_schemas import DIALECTS
+
+    return one_of(*DIALECTS)(incomplete)
+
+
 complete_protocol = one_of(*PROTOCOL_NAMES)
 complete_release = one_of(*RELEASES)
 
@@ -51,6 +58,16 @@ ReleaseName = Annotated[
 ]
 ReleaseOrClassic = Annotated[
     str | None, typer.Option("--release", help=f"{RELEASE_HELP} Default: classic.", autocompletion=complete_release)
+]
+DIALECTS_HELP = "postgres, oracle, tsql, snowflake, bigquery, redshift, spark or hive"
+SchemaDialect = Annotated[
+    str | None,
+    typer.Option(
+        "--schema-dialect",
+        metavar="NAME",
+        help=f"System that the schema file is of: {DIALECTS_HELP}. Default: TiDB.",
+        autocompletion=complete_dialect,
+    ),
 ]
 OnSpark = Annotated[bool, typer.Option("--on-spark", help="Use a local Spark even if this process could do it alone.")]
 Html = Annotated[

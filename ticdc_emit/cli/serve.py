@@ -27,6 +27,7 @@ from rich.text import Text
 
 from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import result_console, say, step
+from ticdc_emit.cli.schema_sql import in_tidb_sql
 from ticdc_emit.cli.signals import stopped_by_interrupt
 from ticdc_emit.config import ChangefeedConfig, Protocol, load_changefeed
 from ticdc_emit.config.protocols import protocol_document
@@ -47,6 +48,7 @@ def run(
     registry_port: int,
     broker: str,
     schema: str | None,
+    schema_dialect: str | None,
     rate: float,
     protocol: str,
     enable_tidb_extension: bool,
@@ -68,7 +70,7 @@ def run(
     changefeed = protocol_document(protocol)
     changefeed["sink"]["dispatchers"] = [{"matcher": ["*.*"], "topic": _TOPIC_OF_TABLE}]
     feed = load_changefeed(uri, changefeed, schema_registry=registry.url, release=release)
-    text = None if schema is None else _schema_text(schema)
+    text = None if schema is None else _schema_text(schema, schema_dialect)
     tables = () if text is None else tuple(info for info in catalog_for(feed, text).tables() if not info.is_view)
     require_free_port(port, "--port")
     require_free_port(registry_port, "--registry-port")
@@ -78,8 +80,8 @@ def run(
             _start_kafka(stack, broker, port)
         served = Served(f"127.0.0.1:{port}", registry.url, feed, tables, for_java=broker == "kafka")
         print_settings(result_console(), served)
-        if schema is not None:
-            return _send_traffic(schema, rate, seed, uri, changefeed, registry.url, release)
+        if text is not None:
+            return _send_traffic(text, rate, seed, uri, changefeed, registry.url, release)
         say("Ctrl-C ends it")
         stop = stack.enter_context(stopped_by_interrupt("second", quiet=True))
         while not stop():
@@ -87,10 +89,10 @@ def run(
     return stop.exit_code()
 
 
-def _schema_text(schema: str) -> str:
+def _schema_text(schema: str, dialect: str | None) -> str:
     from ticdc_emit.traffic import schema_text
 
-    return schema_text(schema)
+    return in_tidb_sql(schema_text(schema), dialect)
 
 
 def _start_kafka(stack: ExitStack, broker: str, port: int) -> None:

@@ -1,0 +1,104 @@
+"""``ticdc-emit schema-sql``, and schema files of other systems in the other commands."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from child import exit_code
+
+from ticdc_emit.cli.options import DIALECTS_HELP, complete_dialect
+from ticdc_emit.delivery.files import read_files
+from ticdc_emit.source_schemas import DIALECTS
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    path = tmp_path / "dump.sql"
+    path.write_text(
+        "CREATE TABLE shop.orders (id serial, tags text[]);\n"
+        "ALTER TABLE ONLY shop.orders ADD CONSTRAINT orders_pkey PRIMARY KEY (id);\n"
+    )
+    return path
+
+
+@pytest.fixture
+def uri(tmp_path: Path) -> str:
+    return f"file://{tmp_path}/out?protocol=canal-json&partition-num=1"
+
+
+_SQL = "CREATE TABLE `shop`.`orders` (\n  `id` INT NOT NULL AUTO_INCREMENT,\n  `tags` JSON,\n  PRIMARY KEY (`id`)\n)"
+
+
+def test_the_tables_of_a_script_are_printed(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("schema-sql", str(dump), "--dialect", "PostgreSQL") == 0
+    assert capsys.readouterr().out == (
+        "-- A schema of PostgreSQL in TiDB's SQL.\n\n"
+        f"-- `tags` is JSON, which accepts lists, maps and structs.\n{_SQL};\n"
+    )
+
+
+def test_the_tables_of_a_script_are_printed_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "t.sql"
+    script.write_text("create table T (Id number(3) primary key);\ncreate index i on T (id);")
+    assert exit_code("schema-sql", str(script), "--dialect", "oracle", "--schema", "hr", "--json") == 0
+    sql = "CREATE TABLE `hr`.`T` (\n  `ID` DECIMAL(3,0) NOT NULL,\n  PRIMARY KEY (`ID`)\n)"
+    assert json.loads(capsys.readouterr().out) == {
+        "dialect": "oracle",
+        "assumptions": ["Statements that make no table were skipped: 1 CREATE INDEX."],
+        "tables": [{"table": "hr.T", "sql": sql, "assumptions": []}],
+    }
+
+
+def test_emit_reads_a_schema_file_of_another_system(
+    dump: Path, tmp_path: Path, uri: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"id": 1, "tags": ["a", "b"]}\n')
+    options = ("--schema", str(dump), "--schema-dialect", "postgres", "--input", str(rows), "--sink-uri", uri)
+    assert exit_code("emit", *options) == 0
+    warning = capsys.readouterr().err
+    assert warning.count("warning: the schema is read as TiDB's, with assumptions:") == 1
+    assert "`tags` is JSON" in warning
+    assert "CREATE TABLE `shop`.`orders` (" in warning
+    (message,) = read_files(tmp_path / "out")
+    assert json.loads(message.value or b"")["data"] == [{"id": "1", "tags": '["a", "b"]'}]
+
+
+def test_with_strict_assumptions_are_errors(dump: Path, uri: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--schema", str(dump), "--schema-dialect", "postgres", "--rows", "5", "--sink-uri", uri)
+    assert exit_code("generate", *options, "--strict") == 2
+    assert "(a warning without --strict)" in capsys.readouterr().err
+
+
+def test_generate_makes_rows_of_a_schema_without_assumptions_and_says_nothing(
+    tmp_path: Path, uri: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "t.sql"
+    script.write_text("CREATE TABLE [dbo].[T]([Id] [int] NOT NULL PRIMARY KEY)\nGO\n")
+    options = ("--schema", str(script), "--schema-dialect", "sqlserver", "--rows", "5", "--sink-uri", uri)
+    assert exit_code("generate", *options) == 0
+    assert "warning" not in capsys.readouterr().err
+    assert len(list(read_files(tmp_path / "out"))) >= 5
+
+
+@pytest.mark.parametrize("command", ["schema-sql", "emit", "generate"])
+def test_an_error_names_the_place_in_the_script(
+    command: str, tmp_path: Path, uri: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "t.sql"
+    script.write_text("CREATE TABLE t (\n  a int,\n  b nope\n);")
+    options = {
+        "schema-sql": (str(script), "--dialect", "postgres"),
+        "emit": ("--schema", str(script), "--schema-dialect", "postgres", "--input", str(script), "--sink-uri", uri),
+        "generate": ("--schema", str(script), "--schema-dialect", "postgres", "--sink-uri", uri),
+    }
+    assert exit_code(command, *options[command]) == 2
+    assert "place='line 3, column 3'" in capsys.readouterr().err
+
+
+def test_help_and_completion_have_all_dialects() -> None:
+    assert re.split(r", | or ", DIALECTS_HELP) == list(DIALECTS)
+    assert complete_dialect("s") == ["snowflake", "spark"]

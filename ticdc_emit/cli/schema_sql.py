@@ -1,0 +1,55 @@
+"""``ticdc-emit schema-sql``: a script of another system in TiDB's SQL; and the schema files of all commands.
+
+In: a file of DDL, and its dialect (``--schema-dialect``, ``None`` for TiDB's own). Out: TiDB's SQL; as a command on
+stdout, else with one warning that says what was assumed and has the text.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ticdc_emit.cli.console import print_json
+from ticdc_emit.errors import SchemaError, warn_caller
+from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
+
+
+def run(*, script: Path, dialect: str, schema: str, as_json: bool) -> int:
+    """Print the tables of a script; return the exit code."""
+    from ticdc_emit.source_schemas import source_schema
+
+    found = source_schema(_text_of(script), dialect, schema=schema)
+    if as_json:
+        tables = [
+            {"table": each.full_name, "sql": each.create_table(), "assumptions": list(each.assumptions)}
+            for each in found.tables
+        ]
+        print_json({"dialect": found.dialect, "assumptions": list(found.assumptions), "tables": tables})
+    else:
+        print(found.sql())
+    return 0
+
+
+def schema_of_file(path: Path, dialect: str | None) -> str:
+    """Return the text of a schema file in TiDB's SQL. Raises :class:`SchemaError` if it cannot be read."""
+    return in_tidb_sql(_text_of(path), dialect)
+
+
+def in_tidb_sql(text: str, dialect: str | None) -> str:
+    """Return DDL in TiDB's SQL. Warns once, with the text, if that needed assumptions."""
+    if dialect is None:
+        return text
+    from ticdc_emit.source_schemas import source_schema
+
+    found = source_schema(text, dialect)
+    if found.assumptions or any(table.assumptions for table in found.tables):
+        warn_caller(f"the schema is read as TiDB's, with assumptions:\n{found.sql()}", AssumedSchemaWarning)
+    return found.sql()
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SchemaError(
+            f"cannot read the schema file: {error}", remedy="Give a file in UTF-8 that can be read", path=str(path)
+        ) from None
