@@ -98,7 +98,8 @@ def run(
     registry = None if tls == RegistryTls() else registry_for(changefeed, tls)
     if schema is not None and keys is not None:
         raise ConfigError("the schema file has the keys", remedy="Leave out --keys", option="keys")
-    catalog = None if schema is None else catalog_for(changefeed, schema_of_file(schema, schema_dialect))
+    ddl = schema_of_file(schema, schema_dialect)
+    catalog = None if ddl is None else catalog_for(changefeed, ddl)
     info = None if catalog is None else _table(catalog, table)
     file_format = format_of(input_path, input_format)
     files = find_files(input_path, spark)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step, warn_of_nothing
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.input_files import check_readable, columns_of, find_files
+from ticdc_emit.cli.schema_sql import schema_of_file
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
 from ticdc_emit.config import load_changefeed, mask_uri
@@ -58,6 +59,7 @@ class CommandOptions:
     before: Sequence[str]
     sink_uri: str
     columns: ColumnOptions
+    schema_dialect: str | None = None
     config: Path | None = None
     ddl: Path | None = None
     speed: float | None = None
@@ -111,7 +113,8 @@ def run(options: CommandOptions) -> int:
         raise ConfigError(
             "no schema is given, so the keys are not known", remedy="Add --schema, or --keys", option="keys"
         )
-    catalog = None if options.schema is None else catalog_for(changefeed, _text(options.schema))
+    schema = schema_of_file(options.schema, options.schema_dialect)
+    catalog = None if schema is None else catalog_for(changefeed, schema)
     ddl = () if options.ddl is None else read_ddl(_text(options.ddl))
     width = None if options.slice is None else seconds_of(options.slice)
 
@@ -137,7 +140,9 @@ def run(options: CommandOptions) -> int:
         with step("starting Spark", quiet=options.as_json):
             spark = stack.enter_context(local_spark("replay", settings=options.spark, quiet=options.as_json))
         if catalog is None:
-            text = _assumed_schema(_reader(spark), sources, options.columns, keyless=changefeed.force_replicate)
+            text = _assumed_schema(
+                _reader(spark, options.columns.mode), sources, options.columns, keyless=changefeed.force_replicate
+            )
             catalog = catalog_for(changefeed, text)
             versions = versions_in(catalog)
         history = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ticdc_emit.cli.console import print_json
-from ticdc_emit.errors import SchemaError, warn_caller
+from ticdc_emit.errors import ConfigError, SchemaError, warn_caller
 from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
 
 
@@ -29,9 +29,16 @@ def run(*, script: Path, dialect: str, schema: str, as_json: bool) -> int:
     return 0
 
 
-def schema_of_file(path: Path, dialect: str | None) -> str:
-    """Return the text of a schema file in TiDB's SQL. Raises :class:`SchemaError` if it cannot be read."""
-    return in_tidb_sql(_text_of(path), dialect)
+def schema_of_file(path: Path | None, dialect: str | None) -> str | None:
+    """Return the text of a schema file in TiDB's SQL, ``None`` for none.
+
+    Raises :class:`SchemaError` if it cannot be read, :class:`ConfigError` for a dialect without a file.
+    """
+    if path is not None:
+        return in_tidb_sql(_text_of(path), dialect)
+    if dialect is not None:
+        raise ConfigError("--schema-dialect has no schema file", remedy="Add --schema", option="schema-dialect")
+    return None
 
 
 def in_tidb_sql(text: str, dialect: str | None) -> str:

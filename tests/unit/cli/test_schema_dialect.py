@@ -99,6 +99,12 @@ def test_an_error_names_the_place_in_the_script(
     assert "place='line 3, column 3'" in capsys.readouterr().err
 
 
+def test_a_dialect_needs_a_schema_file(dump: Path, uri: str, capsys: pytest.CaptureFixture[str]) -> None:
+    source = ("--input", str(dump), "--format", "csv", "--table", "shop.orders", "--keys", "id")
+    assert exit_code("emit", *source, "--schema-dialect", "postgres", "--sink-uri", uri) == 2
+    assert "--schema-dialect has no schema file" in capsys.readouterr().err
+
+
 def test_help_and_completion_have_all_dialects() -> None:
     assert re.split(r", | or ", DIALECTS_HELP) == list(DIALECTS)
     assert complete_dialect("s") == ["snowflake", "spark"]
