@@ -226,10 +226,12 @@ def test_emit_and_replay_ask_before_spark_starts(rows: Path) -> None:
     with pytest.raises(ConfigError, match="no file or folder"):
         emit.run(
             schema=Path("t.sql"),
+            schema_dialect=None,
             input_path="none.csv",
             sink_uri=uri,
             config=None,
             table=None,
+            keys=None,
             input_format=None,
             commit_time_column=None,
             commit_ts=None,
