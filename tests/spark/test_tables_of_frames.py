@@ -245,3 +245,16 @@ def test_the_command_needs_no_schema_file(spark: Any, tmp_path: Path, monkeypatc
     ]
     with pytest.raises(ConfigError, match="no schema is given"):
         replayed("no", "rows", mode="snapshot", at="2026-01-05T00:00:00Z")
+
+
+@pytest.mark.filterwarnings("ignore::ticdc_emit.source_schemas.AssumedSchemaWarning")
+def test_a_stream_makes_its_tables_of_its_first_batch(spark: Any, tmp_path: Path) -> None:
+    changes = snapshot_inserts(spark.range(6).selectExpr("id", "cast(id as string) as name"), AT)
+    changes.repartition(3).write.parquet(f"{tmp_path}/changes")
+    stream = spark.readStream.schema(changes.schema).option("maxFilesPerTrigger", 1).parquet(f"{tmp_path}/changes")
+    sink = TicdcSink(_uri("stream"), table="shop.t", keys="id", late="emit", state_uri=f"file://{tmp_path}/state")
+    query = stream.writeStream.foreachBatch(sink).option("checkpointLocation", f"{tmp_path}/check")
+    query.trigger(availableNow=True).start().awaitTermination()
+    schema = table_sql(changes.select("after.*"), "shop.t", keys="id")
+    assert {row["name"] for row in _images("stream")} == set("012345")
+    assert len(_rows("stream", schema)) == 6

@@ -18,6 +18,7 @@ from ticdc_emit.cli.console import print_json
 from ticdc_emit.cli.input_files import IMAGES, InputFiles, check_readable, find_files, unified
 from ticdc_emit.cli.session import spark_for
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.source_schemas.arrow_types import with_sparks_metadata
 from ticdc_emit.source_schemas.frames import schema_of_changes, source_table
 
 
@@ -80,7 +81,7 @@ def _types(given: Sequence[str]) -> dict[str, str]:
 def columns_of_rows(files: InputFiles, file_format: str) -> pa.Schema:
     """Return the columns of files; those of JSON lines show only in all of its rows, which are read."""
     if file_format != "json":
-        return files.layout(file_format)[0]
+        return with_sparks_metadata(files.layout(file_format)[0])
     batches = (batch for file in files.files for batch in files.read(file.whole, file_format, nested=True))
     return unified([batch.schema for batch in batches])
 

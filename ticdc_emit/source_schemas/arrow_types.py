@@ -7,11 +7,13 @@ and run-end encoded columns have the type of their values, extension types that 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
 from ticdc_emit.source_schemas.source_table import (
+    CHAR_VARCHAR,
     JSON_TEXT,
     MICROSECONDS,
     MOST_DECIMALS,
@@ -19,6 +21,7 @@ from ticdc_emit.source_schemas.source_table import (
     SourceColumn,
     SourceTable,
     TypeChoice,
+    char_or_varchar,
     moment_type,
     own_types,
     time_span_type,
@@ -53,7 +56,8 @@ _PLAIN = {
 """Arrow's types without parameters."""
 
 _EXTENSIONS = {"arrow.json": "JSON", "arrow.bool8": "TINYINT(1)"}
-_EXTENSION_NAME = b"ARROW:extension:name"
+_EXTENSION_NAME = "ARROW:extension:name"
+_SPARKS_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 
 
 def arrow_type(kind: pa.DataType, *, column: str, table: str | None = None) -> TypeChoice:
@@ -153,12 +157,28 @@ def arrow_table(
     """
     full_name = ".".join(name)
     given = own_types(types, schema.names, full_name)
-    return SourceTable.of(*name, [_column(field, full_name, given.get(field.name)) for field in schema], keys)
+    columns = [_column(field, full_name, given.get(field.name)) for field in with_sparks_metadata(schema)]
+    return SourceTable.of(*name, columns, keys)
+
+
+def with_sparks_metadata(schema: pa.Schema) -> pa.Schema:
+    """Return a schema of Parquet with what Spark, if it wrote the file, knew of each column: comments, and the lengths
+    of CHAR and VARCHAR.
+    """
+    try:
+        fields = json.loads((schema.metadata or {})[_SPARKS_SCHEMA])["fields"]
+        known = {each["name"]: {name: str(value) for name, value in each["metadata"].items()} for each in fields}
+    except (KeyError, TypeError, ValueError):  # another writer
+        return schema
+    return pa.schema(
+        [field.with_metadata({**known.get(field.name, {}), **(field.metadata or {})}) for field in schema],
+    )
 
 
 def _column(field: pa.Field, table: str, type: str | None) -> SourceColumn:
-    metadata = field.metadata or {}
-    own = type or _EXTENSIONS.get(metadata.get(_EXTENSION_NAME, b"").decode())
-    choice = TypeChoice(own) if own else arrow_type(field.type, column=field.name, table=table)
-    comment = metadata.get(b"comment", b"").decode(errors="replace")
+    metadata = {name.decode(): value.decode(errors="replace") for name, value in (field.metadata or {}).items()}
+    own = type or _EXTENSIONS.get(metadata.get(_EXTENSION_NAME, ""))
+    choice = TypeChoice(own) if own else char_or_varchar(metadata.get(CHAR_VARCHAR, ""))
+    choice = choice or arrow_type(field.type, column=field.name, table=table)
+    comment = metadata.get("comment", "")
     return SourceColumn(field.name, choice.text, field.nullable, comment=comment, assumption=choice.assumption)

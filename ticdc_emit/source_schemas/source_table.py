@@ -68,6 +68,27 @@ MICROSECONDS = "has no more than six fraction digits in TiDB; values with more a
 JSON_TEXT = "is JSON, in which decimals, times and bytes are text."
 
 
+CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
+"""The metadata of a field that Spark reads as string, with its type in the table: ``varchar(20)``."""
+
+_LENGTH = re.compile(r"(?:var)?char\((\d+)\)", re.IGNORECASE)
+_LONGEST_VARCHAR = 65_535 // 4
+
+
+def char_or_varchar(text: str) -> TypeChoice | None:
+    """Return the type of a field with this :data:`CHAR_VARCHAR`; ``None`` for another text."""
+    length = _LENGTH.fullmatch(text)
+    return None if length is None else text_of_length(int(length[1]), is_char=text.lower().startswith("char"))
+
+
+def text_of_length(length: int, *, is_char: bool) -> TypeChoice:
+    """Return the type of text that has at most so many characters. ``is_char``: padded with spaces."""
+    if length > _LONGEST_VARCHAR:
+        return TypeChoice("LONGTEXT")
+    padding = "keeps the spaces of CHAR as a VARCHAR; TiDB removes them from a CHAR." if is_char else ""
+    return TypeChoice(f"VARCHAR({length})", padding)
+
+
 def moment_type(digits: int, *, is_instant: bool) -> TypeChoice:
     """Return the type of a timestamp with so many fraction digits. ``is_instant``: its values have a time zone."""
     precision = f"({digits})" if digits else ""

@@ -18,9 +18,9 @@ from ticdc_emit.source_schemas.source_table import (
     ONLY_NULLS,
     TypeChoice,
     moment_type,
+    text_of_length,
     time_span_type,
 )
-from ticdc_emit.source_schemas.spark_types import text_of_length
 
 LONGEST_VARCHAR = 65_535 // 4
 """Characters of a VARCHAR of utf8mb4."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import names
 from ticdc_emit.source_schemas.source_table import (
+    CHAR_VARCHAR,
     JSON_TEXT,
     MICROSECONDS,
     MOST_DECIMALS,
@@ -24,9 +25,11 @@ from ticdc_emit.source_schemas.source_table import (
     SourceColumn,
     SourceTable,
     TypeChoice,
+    char_or_varchar,
     moment_type,
     own_types,
     string_literal,
+    text_of_length,
     time_span_type,
     unsupported,
 )
@@ -35,9 +38,6 @@ from ticdc_emit.sql.words import quoted
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import DataType, StructField, StructType
-
-CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
-"""The metadata of a field that Spark reads as string, with its type in the table: ``varchar(20)``."""
 
 _PLAIN = {
     "BooleanType": TypeChoice("TINYINT(1)"),
@@ -64,8 +64,6 @@ _REMEDIES = {
     "GeometryType": "Convert it first: st_asbinary(column)",
     "GeographyType": "Convert it first: st_asbinary(column)",
 }
-_LENGTH = re.compile(r"(?:var)?char\((\d+)\)", re.IGNORECASE)
-_LONGEST_VARCHAR = 65_535 // 4
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _TEXT = re.compile(r"'((?:[^'\\]|'')*)'")
 _NO_DEFAULT = ("LONGTEXT", "LONGBLOB", "JSON")
@@ -101,14 +99,6 @@ def spark_type(kind: DataType, *, column: str, table: str | None = None) -> Type
     raise unsupported(kind.simpleString(), "TiDB has no such type", remedy, column, table)
 
 
-def text_of_length(length: int, *, is_char: bool) -> TypeChoice:
-    """Return the type of text that has at most so many characters. ``is_char``: padded with spaces."""
-    if length > _LONGEST_VARCHAR:
-        return TypeChoice("LONGTEXT")
-    padding = "keeps the spaces of CHAR as a VARCHAR; TiDB removes them from a CHAR." if is_char else ""
-    return TypeChoice(f"VARCHAR({length})", padding)
-
-
 _NESTED = ("ArrayType", "MapType", "StructType")
 _TEXT_IN_JSON = frozenset(f"{name}Type" for name in ("Decimal", "Binary", "Date", "Timestamp", "TimestampNTZ", "Time"))
 
@@ -136,13 +126,8 @@ def spark_column(of: StructField, *, table: str | None = None, type: str | None 
     text, instead of the one that follows from Spark's.
     """
     metadata: Mapping[str, Any] = of.metadata or {}
-    length = _LENGTH.fullmatch(str(metadata.get(CHAR_VARCHAR, "")))
-    if type is not None:
-        choice = TypeChoice(type)
-    elif length is not None:
-        choice = text_of_length(int(length[1]), is_char=length[0].lower().startswith("char"))
-    else:
-        choice = spark_type(of.dataType, column=of.name, table=table)
+    choice = TypeChoice(type) if type is not None else char_or_varchar(str(metadata.get(CHAR_VARCHAR, "")))
+    choice = choice or spark_type(of.dataType, column=of.name, table=table)
     default, note = _default(metadata.get("CURRENT_DEFAULT"), choice.text)
     return SourceColumn(
         of.name,
