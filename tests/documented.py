@@ -42,6 +42,7 @@ NOT_RUN = {
 AT_NIGHT = {
     "docs/cookbook/confluent.md": "tests/integration/consumers/test_confluent_cookbook.py",
     "docs/cookbook/replay-delta.md": "tests/lakes/test_delta_feed.py",
+    "docs/cookbook/replay-iceberg.md": "tests/lakes/test_iceberg_page.py",
     "docs/cookbook/spark.md": "tests/integration/consumers/test_spark_cookbook.py",
 }
 """Pages whose Python blocks need real servers, each with the module of nightly tests that runs the blocks."""

@@ -1,0 +1,41 @@
+"""The page about Iceberg, as a reader copies it: docs/cookbook/replay-iceberg.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documented import blocks_of
+
+import ticdc_emit
+from ticdc_emit.delivery.memory import clear
+
+pytestmark = pytest.mark.spark
+
+PAGE = "docs/cookbook/replay-iceberg.md"
+
+
+def test_the_page(spark: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    clear("iceberg")
+    started: dict[str, str] = {}
+
+    def session(**settings: str) -> Any:
+        started.update(settings)
+        return spark
+
+    monkeypatch.setattr(ticdc_emit, "local_session", session, raising=False)
+    names: dict[str, Any] = {}
+    for block in blocks_of(PAGE):
+        capsys.readouterr()
+        exec(block.code.replace("lake.shop", "ice.shop").replace("lake.system", "ice.system"), names)
+        if block.printed is not None:
+            assert capsys.readouterr().out == block.printed
+    settings = {name.replace("_", "."): value.replace("/tmp/lake", "") for name, value in started.items()}
+    package = settings.pop("spark.jars.packages")
+    assert package in Path(__file__).with_name("lakes.lock.toml").read_text(), (
+        "the page's release is not the tested one"
+    )
+    for name, value in settings.items():
+        assert value in spark.conf.get(name.replace("catalog.lake", "catalog.ice")), name
+    spark.sql("DROP TABLE ice.shop.orders")
