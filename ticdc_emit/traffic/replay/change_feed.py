@@ -176,6 +176,7 @@ def changes_of_table(df: DataFrame, versions: Sequence[TableInfo], keys: Iterabl
 
 
 _UNRECORDED = re.compile(r"DELTA_MISSING_CHANGE_DATA|DELTA_CHANGE_TABLE_FEED_DISABLED|change data was not recorded")
+_DELETE_FILES = re.compile(r"Delete files are currently not supported in changelog scans")
 _OTHER_COLUMNS = re.compile(r"DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_\w+")
 _LOST = re.compile(
     r"FILE_NOT_EXIST|FILE_NOT_FOUND|FileNotFoundException|VERSION_NOT_FOUND|VersionNotFound|TRUNCATED_TRANSACTION_LOG"
@@ -199,6 +200,11 @@ def feed_refused() -> Iterator[None]:
                 "the table kept no change feed for these versions",
                 f"Begin at a version that has one (startingVersion, or start= of read_changes), or {_ELSE}. "
                 "ALTER TABLE <table> SET TBLPROPERTIES (delta.enableChangeDataFeed = true) keeps it from now on",
+            ),
+            (
+                _DELETE_FILES,
+                "the table has delete files (merge-on-read), which Iceberg's change feed cannot show",
+                f"{_ELSE[0].upper()}{_ELSE[1:]}",
             ),
             (
                 _OTHER_COLUMNS,

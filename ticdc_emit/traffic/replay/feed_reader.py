@@ -1,8 +1,9 @@
-"""The change feed of a Delta table, read by the format's own reader.
+"""The change feed of a Delta or Iceberg table, read by the format's own reader.
 
 In: the name or path of a table, and the versions to read. Out: a DataFrame in the form of a feed
-(``change_feed.FORMS``). Where the columns of the table changed, the feed is read in parts, because a format gives all
-rows of one read the same columns. Rule sources: Delta's ``CDCReader`` (the schema of a batch read).
+(``change_feed.FORMS``). A format gives all rows of one read the same columns. Where the columns of the table changed,
+Delta's feed is therefore read in parts, and the columns of Iceberg's get the names of each version. Rule sources:
+Delta's ``CDCReader`` (the schema of a batch read), Iceberg's ``SparkChangelogTable`` and ``BaseIncrementalScan``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.spark.frames import balanced_reduce
-from ticdc_emit.traffic.replay.change_feed import feed_refused
+from ticdc_emit.traffic.replay.change_feed import FORMS, feed_refused
 from ticdc_emit.traffic.replay.rows import column_named, common_type, converted
 from ticdc_emit.traffic.replay.table_versions import TableVersion, VersionedTable, is_path, versioned_table
 from ticdc_emit.tso import tso_of
@@ -35,28 +36,33 @@ def read_changes(
     end: dt.datetime | int | None = None,
     format: str | None = None,
 ) -> DataFrame:
-    """Return the change feed of a Delta table with ``delta.enableChangeDataFeed``, for :func:`from_changes`.
+    """Return the change feed of a Delta table with ``delta.enableChangeDataFeed``, or of an Iceberg table with
+    copy-on-write, for :func:`from_changes`.
 
-    ``table``: its name in a catalog of Spark, or its path. ``start``, ``end``: the first and the last version, a number
-    or an aware datetime (the first version from then on, the last version until then). Default: all versions that the
-    table keeps. ``format``: ``delta``, for a path that is not on this machine.
+    ``table``: its name in a catalog of Spark, or its path. ``start``, ``end``: the first and the last version, as
+    Delta's number, Iceberg's snapshot id, or an aware datetime (the first version from then on, the last version until
+    then). Default: all versions. ``format``: ``delta`` or ``iceberg``, for a path that is not on this machine.
 
     A column that was renamed is two columns here, each NULL where the table had the other one. A column whose type
-    changed has one that holds the values of both. Raises :class:`ConfigError` for a table that cannot be read, for
-    versions that it does not have, and for a feed that cannot tell the history, because a column came back with its old
-    values (``RESTORE``). :func:`from_changes` raises it where the table kept no feed, or no longer has the files of a
-    version.
+    changed has one that holds the values of both. Iceberg's rows have the TSO of their commit in ``_commit_timestamp``.
+
+    Raises :class:`ConfigError` for a table that cannot be read, for versions that it does not have, without ``start``
+    for a table that no longer has its first version, and for a feed that cannot tell the history: a column of Delta
+    came back with its old values (``RESTORE``), a column of Iceberg was dropped. :func:`from_changes` raises it where
+    the table kept no feed, has delete files, or no longer has the files of a version.
     """
     source = versioned_table(spark, table, format)
-    if source.format != "delta":
-        raise ConfigError(
-            "only Delta's reader gives the feed of a table by its name",
-            remedy="Give the rows of create_changelog_view to from_changes, with "
-            "times=spark.table('<table>.snapshots'); or use from_versions, which needs no feed",
-            option="table",
-            table=mask_text(table),
-        )
     versions = _between(source, start, end)
+    if start is None and source.before(_id(versions[0])) is not None:
+        raise ConfigError(
+            f"the table no longer has the versions before {versions[0].id}, so its feed lacks their rows",
+            remedy="Use from_versions, which begins with all rows; or send the rows of a version, and begin at the "
+            "next one with start=",
+            option="start",
+            table=mask_text(source.name),
+        )
+    if source.format == "iceberg":
+        return _iceberg_feed(spark, source, versions)
     _refuse_columns_that_come_back(source, versions)
     parts = [_delta_feed(spark, source, list(part)) for _, part in groupby(versions, attrgetter("columns"))]
     return balanced_reduce(lambda one, other: one.unionByName(other), _with_common_columns(parts))
@@ -144,3 +150,59 @@ def _with_common_columns(parts: Sequence[DataFrame]) -> list[DataFrame]:
         return converted(column_named(name), part.schema[name].dataType, kind).alias(name)
 
     return [part.select(*(column(part, name, kind) for name, kind in types.items())) for part in parts]
+
+
+def _id(version: TableVersion) -> int:
+    assert version.id is not None
+    return version.id
+
+
+def _iceberg_feed(spark: SparkSession, source: VersionedTable, versions: Sequence[TableVersion]) -> DataFrame:
+    """Return the feed of snapshots, to which Iceberg gives the columns that the table has today."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    today = {column.identity: column.field.name for column in source.versions[-1].columns}
+    bounds = {"end-snapshot-id": versions[-1].id, "start-snapshot-id": source.before(_id(versions[0]))}
+    reader = spark.read.format("iceberg").options(**{name: id for name, id in bounds.items() if id is not None})
+    with feed_refused():
+        feed = reader.load(f"{source.name}{'#' if is_path(source.name) else '.'}changes")
+        feed.schema  # noqa: B018 - Spark Connect looks at a source no earlier
+    commits_by_name: dict[str, dict[str, list[int]]] = {}
+    for version in versions:
+        for column in version.columns:
+            if column.identity not in today:
+                raise ConfigError(
+                    f"version {version.id} has the column {column.field.name}, which was dropped since, and Iceberg "
+                    "gives its feed the columns of today",
+                    remedy="Use from_versions, which needs no feed, or begin after that version with start=",
+                    option="table",
+                    table=mask_text(source.name),
+                )
+            commits_by_name.setdefault(column.field.name, {}).setdefault(column.identity, []).append(_id(version))
+    form = FORMS["Iceberg's changelog view"]
+
+    def value(name: str, commits: dict[str, list[int]]) -> Column:
+        kinds = {identity: feed.schema[today[identity]].dataType for identity in commits}
+        kind = common_type(kinds.values())
+        result = F.lit(None).cast(kind)
+        for identity, ids in commits.items():
+            own = converted(column_named(today[identity]), kinds[identity], kind)
+            result = own if len(ids) == len(versions) else F.when(F.col(form.commit).isin(ids), own).otherwise(result)
+        return result.alias(name)
+
+    stamps = spark.createDataFrame(
+        [(_id(version), version.commit_ts) for version in versions], f"{form.commit} long, {form.time} long"
+    )
+    # Iceberg 1.11 reads the three columns wrongly unless all are read, and refuses filters on them; one text of all,
+    # which Spark cannot look into, avoids both
+    packed = F.split(F.concat_ws(",", form.operation, form.order, form.commit), ",")
+    own_columns = {
+        form.operation: packed[0],
+        form.order: packed[1].cast("int"),
+        form.commit: F.coalesce(packed[2].cast("long"), F.lit(-1)),
+    }
+    return (
+        feed.withColumns(own_columns)
+        .join(F.broadcast(stamps), form.commit)
+        .select(*(value(name, commits) for name, commits in commits_by_name.items()), *form.columns)
+    )

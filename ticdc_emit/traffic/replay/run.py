@@ -152,8 +152,8 @@ def replay(
     ``sink``: a :class:`TicdcSink`; or a sink URI or configuration, with the ``schema`` (DDL text, or a catalog, of the
     tables before the first row; by default made from the columns of the changes, with ``keys``) and more ``options`` of
     :class:`TicdcSink` (``ddl``, ``state_uri``, ``changefeed`` ...). ``source``: row changes, in one DataFrame, or typed
-    ones by ``schema.name`` of their table; a text is read with :func:`read_source`, or, if it names a Delta table, with
-    :func:`read_changes`. A change feed is recognised by its columns, and paired by the table's handle key
+    ones by ``schema.name`` of their table; a text is read with :func:`read_source`, or, if it names a Delta or Iceberg
+    table, with :func:`read_changes`. A change feed is recognised by its columns, and paired by the table's handle key
     (:func:`from_changes`).
 
     ``speed``: seconds of event time per second of wall time (1440: a day in a minute); ``None``: full speed. ``slice``:

@@ -82,6 +82,9 @@ class VersionedTable(Protocol):
     def rows(self, version: int) -> DataFrame:
         """Return the rows of the version with this id, and :data:`FILE`."""
 
+    def before(self, version: int) -> int | None:
+        """Return the id of the version before, even if the table no longer has it; ``None`` before its first one."""
+
     def file_changes(self) -> list[FileChange]:
         """Return what the versions did with data files, in any order."""
 
@@ -272,6 +275,9 @@ class _DeltaTable:
             frame = reader.load(self.name) if is_path(self.name) else reader.table(self.name)
             return frame.select("*", F.substring_index("_metadata.file_path", "/", -1).alias(FILE))
 
+    def before(self, version: int) -> int | None:
+        return version - 1 if version else None
+
     def file_changes(self) -> list[FileChange]:
         from pyspark.sql import functions as F  # noqa: N812
 
@@ -361,6 +367,11 @@ class _IcebergTable:
         from pyspark.sql import functions as F  # noqa: N812
 
         return self._frame(version).select("*", F.col("_file").alias(FILE))
+
+    def before(self, version: int) -> int | None:
+        parents = {each["snapshot-id"]: each.get("parent-snapshot-id") for each in self._snapshots}
+        parent: int | None = parents[version]
+        return parent
 
     def file_changes(self) -> list[FileChange]:
         from pyspark.sql import functions as F  # noqa: N812
