@@ -687,19 +687,22 @@ class Translation:
                 for what, count in sorted(table.left_out.items())
             )
             choices.notes.append(f"Left out: {listed}.")
-        try:
-            return SourceTable.of(
-                table.schema,
-                table.name,
-                choices.columns,
-                primary,
-                unique=choices.unique,
-                comment=table.comment,
-                assumptions=[*choices.notes, *table.notes],
-            )
-        except SchemaError as error:
-            named = table.columns.get(folded(str(error.context.get("column", ""))))
-            raise fail(error, table.offset if named is None else named.offset) from None
+        while True:
+            try:
+                return SourceTable.of(
+                    table.schema,
+                    table.name,
+                    choices.columns,
+                    primary,
+                    unique=choices.unique,
+                    comment=table.comment,
+                    assumptions=[*choices.notes, *table.notes],
+                )
+            except SchemaError as error:
+                name = str(error.context.get("column", ""))
+                if not choices.drop_default(name):
+                    named = table.columns.get(folded(name))
+                    raise fail(error, table.offset if named is None else named.offset) from None
 
 
 def _has_type(member: Definitions) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from sqlglot import exp, parse_one
@@ -42,8 +43,9 @@ class Default(NamedTuple):
     is_equal: bool = True
 
 
+@lru_cache(maxsize=4096)
 def parsed(text: str, reader: str) -> exp.Expr | None:
-    """Return the tree of an expression; ``None`` if sqlglot does not read it."""
+    """Return the tree of an expression, which nobody changes; ``None`` if sqlglot does not read it."""
     try:
         return parse_one(text, read=reader)
     except (SqlglotError, RecursionError, ValueError):

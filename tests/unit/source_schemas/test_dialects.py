@@ -14,6 +14,7 @@ from ticdc_emit.errors import ConfigError, DdlError, SchemaError, TicdcEmitError
 from ticdc_emit.source_schemas import DIALECTS, SourceSchema, schema_sql, source_schema
 from ticdc_emit.source_schemas.dialects import dialect_of
 from ticdc_emit.source_schemas.source_script import statements
+from ticdc_emit.source_schemas.spark_types import spark_type
 
 SCRIPTS = Path(__file__).parent / "scripts"
 
@@ -106,6 +107,30 @@ def test_an_unknown_dialect_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigError) as refused:
         schema_sql("CREATE TABLE t (a int)", "postgre")
     assert refused.value.remedy.startswith("Did you mean postgres? Choose one: postgres, oracle, tsql,")
+
+
+def test_a_sum_of_thousands_is_no_generated_column() -> None:
+    script = f"CREATE TABLE t (a int, b int GENERATED ALWAYS AS ({'+'.join(['a'] * 5000)}) STORED)"
+    assert source_schema(script, "postgres").tables[0].columns[1].generated == ""
+
+
+_SPARK_TYPES = (
+    "BooleanType ByteType ShortType IntegerType LongType FloatType DoubleType StringType BinaryType DateType "
+    "TimestampType TimestampNTZType DayTimeIntervalType NullType VariantType"
+)
+
+
+def test_the_ddl_of_spark_becomes_what_its_frames_become() -> None:
+    types = pytest.importorskip("pyspark.sql.types")
+    kinds = [getattr(types, name)() for name in _SPARK_TYPES.split()]
+    kinds += [types.DecimalType(20, 3), types.CharType(4), types.VarcharType(9), types.ArrayType(types.LongType())]
+    kinds += [
+        types.StructType([types.StructField("a", types.LongType())]),
+        types.MapType(types.LongType(), types.DateType()),
+    ]
+    for kind in kinds:
+        (table,) = source_schema(f"CREATE TABLE t (c {kind.simpleString()})", "spark").tables
+        assert table.columns[0].type == spark_type(kind, column="c").text, kind
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
