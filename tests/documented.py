@@ -40,10 +40,12 @@ NOT_RUN = {
 """Commands that are not run, by their beginning, each with the reason."""
 
 AT_NIGHT = {
+    "docs/cookbook/auto-cdc.md": "tests/integration/consumers/test_auto_cdc_cookbook.py",
     "docs/cookbook/confluent.md": "tests/integration/consumers/test_confluent_cookbook.py",
     "docs/cookbook/replay-delta.md": "tests/lakes/test_delta_feed.py",
     "docs/cookbook/replay-iceberg.md": "tests/lakes/test_iceberg_page.py",
     "docs/cookbook/spark.md": "tests/integration/consumers/test_spark_cookbook.py",
+    "docs/cookbook/tail-delta.md": "tests/lakes/test_delta_stream.py",
 }
 """Pages whose Python blocks need real servers, each with the module of nightly tests that runs the blocks."""
 
@@ -202,7 +204,7 @@ def table_of_tests() -> Iterator[tuple[str, str, str]]:
     """
     for page in PAGES:
         for block in blocks_of(page):
-            test = test_of_file(block) or AT_NIGHT.get(page)
+            test = AT_NIGHT.get(page) or test_of_file(block)
             if block.language == "python" and test is not None:
                 yield block.place, block.code.splitlines()[0], f"{test} (nightly)"
     for kind, languages in (("snippets", ("python",)), ("commands", SHELLS)):

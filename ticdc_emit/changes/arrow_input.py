@@ -62,7 +62,17 @@ def check_columns(names: Sequence[str], where: str) -> None:
 
 
 def refuse_plain_rows(names: Collection[str], where: str) -> None:
-    """Raise :class:`MissingColumnError` if these are a table's own columns, not those of row changes."""
+    """Raise :class:`MissingColumnError` if these are a table's own columns or a change feed's, not those of row
+    changes.
+    """
+    if "_change_type" in names and "op" not in names:
+        raise MissingColumnError(
+            "a change feed is not row changes yet",
+            remedy="Make them with ticdc_emit.from_changes(df, keys). For a stream, give foreachBatch "
+            "ticdc_emit.traffic.replay.stream_changes(sink)",
+            table=where,
+            column="op",
+        )
     others = [name for name in names if name not in CHANGE_COLUMNS]
     if others and not {"before", "after", "query"} & set(names):
         raise MissingColumnError(

@@ -138,6 +138,12 @@ class Changefeed:
             return 0
         return newest.batch_id + 1 if newest.done else newest.batch_id
 
+    def last_row_before(self, batch_id: int) -> int:
+        """Return the greatest commit_ts of all rows before a batch, -1 without one. A batch that is run again has the
+        same rows before it.
+        """
+        return self._state_of((), batch_id).max_commit_ts
+
     def run(
         self, batch: Batch, batch_id: int, *, final: bool, until: int | None = None, hooks: CommitHooks | None = None
     ) -> RunReport:

@@ -81,6 +81,13 @@ def test_plain_rows_are_refused_with_the_form_that_is_expected() -> None:
     assert encoder.encode(wrapped) == encoder.encode([{"op": "c", "commit_ts": TS, "after": plain}])
 
 
+def test_a_change_feed_is_refused_with_what_makes_changes_of_it() -> None:
+    feed = {"id": 5, "v": "x", "_change_type": "insert", "_commit_version": 1}
+    with pytest.raises(MissingColumnError, match="a change feed is not row changes yet") as caught:
+        Encoder(URI, SCHEMA).encode(pa.Table.from_pylist([feed]))
+    assert "from_changes" in caught.value.remedy
+
+
 @pytest.mark.parametrize("changes", [None, 5])
 def test_changes_that_are_no_collection(changes: Any) -> None:
     with pytest.raises(UnsupportedTypeError, match="not a collection"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from itertools import groupby
@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, UnsupportedTypeError
+from ticdc_emit.hints import names as names_of
+from ticdc_emit.traffic.replay.cached_history import table_versions
 from ticdc_emit.traffic.replay.history_forms import PUT, operation_of
 from ticdc_emit.traffic.replay.rows import (
     column_named,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from ticdc_emit.schema.model import TableInfo
+    from ticdc_emit.spark.sink import TicdcSink
 
 
 class FeedForm(NamedTuple):
@@ -154,11 +157,13 @@ def from_changes(
     return with_keys(changes, keys)
 
 
-def changes_of_table(df: DataFrame, versions: Sequence[TableInfo], keys: Iterable[str] = ()) -> DataFrame:
+def changes_of_table(
+    df: DataFrame, versions: Sequence[TableInfo], keys: Iterable[str] = (), *, above: int = 0
+) -> DataFrame:
     """Return the changes of the change feed of a table with these versions.
 
     ``keys``: default: the handle key, by its names in all versions that the feed has. Columns that no version has are
-    left out. Raises the errors of :func:`from_changes`.
+    left out. ``above``: as in :func:`from_changes`, whose errors it raises.
     """
     handle_keys = dict.fromkeys(column.name for info in versions for column in info.whole_handle_key)
     known = {column.name for info in versions for column in info.columns}
@@ -172,7 +177,28 @@ def changes_of_table(df: DataFrame, versions: Sequence[TableInfo], keys: Iterabl
         df,
         tuple(keys) or [name for name in handle_keys if name in df.columns],
         columns=[name for name in df.columns if name in known],
+        above=above,
     )
+
+
+def stream_changes(sink: TicdcSink, keys: str | Iterable[str] = ()) -> Callable[[DataFrame, int], None]:
+    """Return a function for ``foreachBatch`` that sends the micro-batches of a change feed: of Delta's
+    (``readStream.option("readChangeFeed", True)``) or of Spark's ``readStream.changes``.
+
+    ``sink``: has the schema of the table. ``keys``: default: the handle key of the table. Columns that the table does
+    not have are left out.
+
+    A commit comes after all commits of earlier micro-batches, which the sink's state knows. So a micro-batch that runs
+    again has the same changes. The function raises the errors of :func:`from_changes` and of the sink.
+    """
+    names = names_of(keys)
+    versions = table_versions(sink.changefeed.outline, sink.table)
+
+    def send(df: DataFrame, batch_id: int) -> None:
+        above = max(0, sink.changefeed.last_row_before(batch_id))
+        sink(changes_of_table(df, versions, names, above=above), batch_id)
+
+    return send
 
 
 _UNRECORDED = re.compile(r"DELTA_MISSING_CHANGE_DATA|DELTA_CHANGE_TABLE_FEED_DISABLED|change data was not recorded")
