@@ -62,7 +62,7 @@ def test_every_version_of_a_random_history(spark: Any, store: str, seed: int) ->
     spark.sql(f"DROP TABLE {table}")
 
 
-def test_compaction_and_a_rewrite_send_nothing(spark: Any, store: str) -> None:
+def test_compaction_and_a_rewrite_send_nothing(spark: Any) -> None:
     spark.sql(
         "CREATE TABLE quiet (id bigint, name string) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)"
     )
@@ -91,6 +91,18 @@ def test_a_table_without_a_feed_is_refused(spark: Any) -> None:
     spark.sql("INSERT INTO mute VALUES (2)")
     assert [row.after.id for row in from_changes(feed_of(spark, "mute", startingVersion=2), "id").collect()] == [2]
     spark.sql("DROP TABLE mute")
+
+
+def test_a_changed_type_without_column_mapping_is_refused(spark: Any) -> None:
+    kept = "USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)"
+    spark.sql(f"CREATE TABLE changed (id bigint, n int) {kept}")
+    spark.sql("INSERT INTO changed VALUES (1, 1)")
+    spark.sql(f"CREATE OR REPLACE TABLE changed (id bigint, n string) {kept}")
+    spark.sql("INSERT INTO changed VALUES (1, 'one')")
+    with pytest.raises(ConfigError, match=r"columns of the table changed between these versions.*\w+_\w+") as refused:
+        from_changes(read_changes(spark, "changed"), "id")
+    assert "from_versions" in str(refused.value)
+    spark.sql("DROP TABLE changed")
 
 
 def test_vacuumed_versions_are_refused(spark: Any, tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ def stream_changes(sink: TicdcSink, keys: str | Iterable[str] = ()) -> Callable[
 
 _UNRECORDED = re.compile(r"DELTA_MISSING_CHANGE_DATA|DELTA_CHANGE_TABLE_FEED_DISABLED|change data was not recorded")
 _DELETE_FILES = re.compile(r"Delete files are currently not supported in changelog scans")
-_OTHER_COLUMNS = re.compile(r"DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_\w+")
+_OTHER_COLUMNS = re.compile(r"DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_\w+|PARQUET_COLUMN_DATA_TYPE_MISMATCH")
 _LOST = re.compile(
     r"FILE_NOT_EXIST|FILE_NOT_FOUND|FileNotFoundException|VERSION_NOT_FOUND|VersionNotFound|TRUNCATED_TRANSACTION_LOG"
     r"|Cannot time travel|Cannot find (a )?(starting |ending )?snapshot|NotFoundException",
@@ -235,7 +235,7 @@ def feed_refused() -> Iterator[None]:
             (
                 _OTHER_COLUMNS,
                 "the columns of the table changed between these versions",
-                "Read the feed with read_changes, which reads it in parts",
+                f"Read a table that has column mapping with read_changes, which reads the feed in parts; else {_ELSE}",
             ),
             (
                 _LOST,
