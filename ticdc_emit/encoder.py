@@ -24,6 +24,7 @@ from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import (
     BatchTooLargeError,
+    ConfigError,
     DdlError,
     InvalidValueError,
     RegistryError,
@@ -57,6 +58,10 @@ from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import schema_and_name
+from ticdc_emit.source_schemas.frames import Keys, schema_of_changes
+from ticdc_emit.sql.words import quoted
+
+_BEFORE_ALL = 1  # the TSO of tables that were there at the start
 
 
 class EncoderOptions(LoadOptions, total=False):
@@ -68,6 +73,7 @@ class EncoderOptions(LoadOptions, total=False):
     verbatim_json: bool
     registry: SchemaRegistry | None
     bad_rows: Literal["refuse", "skip"]
+    keys: Keys
 
 
 class Encoder:
@@ -77,8 +83,10 @@ class Encoder:
     ``claim-check-storage-uri`` of ``memory://`` keeps them in this process.
 
     ``sink_uri``: TiCDC's sink URI (or a loaded :class:`ChangefeedConfig`); it is read for options only. ``schema``: a
-    :class:`Catalog`, or SQL text with the tables' DDL. ``changefeed``: TiCDC's TOML. ``partitions``: partition count of
-    each topic, default the URI's ``partition-num``. ``build_ts``: the build time of messages in ms; default: the
+    :class:`Catalog`, or SQL text with the tables' DDL. Without it, the columns of the first frame of each table make
+    the table, as :func:`~ticdc_emit.table_sql` does, with ``keys``, the columns of its primary key, or those of each
+    table by its name; a warning shows what was assumed. ``changefeed``: TiCDC's TOML. ``partitions``: partition count
+    of each topic, default the URI's ``partition-num``. ``build_ts``: the build time of messages in ms; default: the
     physical time of each commit_ts. ``registry``: where Avro schemas are registered instead of the configured schema
     registry. ``release`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has
     these, and ``changefeed``, already. ``bad_rows``: ``refuse`` a batch with a bad row, or ``skip`` the row. Then
@@ -90,8 +98,9 @@ class Encoder:
     def __init__(
         self,
         sink_uri: str | ChangefeedConfig,
-        schema: str | Catalog,
+        schema: str | Catalog | None = None,
         *,
+        keys: Keys = (),
         changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
         partitions: int | None = None,
         build_ts: int | None = None,
@@ -106,7 +115,10 @@ class Encoder:
         bad_rows: Literal["refuse", "skip"] = "refuse",
     ) -> None:
         self.config = config_of(locals())
-        self.catalog = catalog_for(self.config, schema)
+        if schema is not None and keys:
+            raise ConfigError("keys= is for tables without a schema", remedy="Leave it out", option="keys")
+        self._keys = keys if schema is None else None
+        self.catalog = catalog_for(self.config, "" if schema is None else schema)
         self._replication = Replication.of(self.config, self.catalog)
         self._sent_ddl = SentDdl(self.config)
         self._partitions = partitions or self.config.kafka.partition_num or DEFAULT_PARTITION_NUM
@@ -165,6 +177,8 @@ class Encoder:
         :class:`~ticdc_emit.errors.SchemaError` for a table or column that the schema does not have, and the
         :class:`~ticdc_emit.errors.RegistryError` family if schemas cannot be registered.
         """
+        if self._keys is not None and is_tabular(changes):
+            self._declare(changes, table, self._keys)
         planned = self._planned(table)
         self.skipped = []
         if not any(planned.encoders):
@@ -180,6 +194,20 @@ class Encoder:
             return self._encoded(changes, planned)
         except RowError as fault:
             return self._encoded(self._without_bad_rows(changes, planned, fault), planned)
+
+    def _declare(self, changes: Any, table: str | None, keys: Keys) -> None:
+        """Create the table of a frame's columns, unless it exists."""
+        known = self.catalog.histories()
+        if (table is None and known) or (table is not None and schema_and_name(table, []) in known):
+            return
+        own = keys.get(str(table), ()) if isinstance(keys, Mapping) else keys
+        text = schema_of_changes({table: changes}, {table: own}, keyless=self.config.force_replicate)
+        database = schema_and_name(table, [])[0]
+        is_new = database.lower() not in map(str.lower, self.catalog.databases())
+        for statement in ([f"CREATE DATABASE {quoted(database)}"] if is_new else []) + [text]:
+            self._replication.verdicts(self.catalog.apply(statement), _BEFORE_ALL)
+        verify_tables(self.config, self.catalog.tables())
+        self.plan = self._make_plan()
 
     def _encoded(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:
         filtered: Counter[str] = Counter()
