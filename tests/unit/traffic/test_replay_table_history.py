@@ -15,7 +15,7 @@ from ticdc_emit.traffic.replay.table_history import (
     file_lives,
     reading_numbers,
 )
-from ticdc_emit.traffic.replay.table_versions import FileChange
+from ticdc_emit.traffic.replay.table_versions import FileChange, TableColumn, tracked_columns
 
 
 def test_a_file_lives_from_its_addition_to_its_removal() -> None:
@@ -82,7 +82,7 @@ def test_a_table_that_only_grows_is_read_twice() -> None:
     assert set(reading_numbers(lives, [200] * 200)) == {0, 199}
 
 
-def tracked(**columns: str) -> TrackedTable:
+def table_of(**columns: str) -> TrackedTable:
     """A table of columns by their identities: ``c1="name type"``."""
     parts = {identity: text.partition(" ") for identity, text in columns.items()}
     own = [SourceColumn(name, kind, nullable=identity != "c0") for identity, (name, _, kind) in parts.items()]
@@ -91,21 +91,21 @@ def tracked(**columns: str) -> TrackedTable:
 
 
 CHANGES = {
-    "added at the end": (tracked(c0="id INT"), tracked(c0="id INT", c1="a INT")),
-    "added in the middle": (tracked(c0="id INT", c1="a INT"), tracked(c0="id INT", c2="b JSON", c1="a INT")),
-    "dropped": (tracked(c0="id INT", c1="a INT"), tracked(c0="id INT")),
-    "dropped and added again": (tracked(c0="id INT", c1="a INT"), tracked(c0="id INT", c2="a LONGTEXT")),
-    "widened": (tracked(c0="id INT", c1="a INT"), tracked(c0="id BIGINT", c1="a BIGINT")),
-    "renamed with its key": (tracked(c0="id INT", c1="a INT"), tracked(c0="key INT", c1="b INT")),
-    "renamed and widened": (tracked(c0="id INT", c1="a FLOAT"), tracked(c0="id INT", c1="b DOUBLE")),
-    "exchanged": (tracked(c0="id INT", c1="a INT", c2="b INT"), tracked(c0="id INT", c1="b INT", c2="a INT")),
-    "in a chain": (tracked(c0="id INT", c1="a INT", c2="b INT"), tracked(c0="id INT", c1="b INT", c2="c INT")),
+    "added at the end": (table_of(c0="id INT"), table_of(c0="id INT", c1="a INT")),
+    "added in the middle": (table_of(c0="id INT", c1="a INT"), table_of(c0="id INT", c2="b JSON", c1="a INT")),
+    "dropped": (table_of(c0="id INT", c1="a INT"), table_of(c0="id INT")),
+    "dropped and added again": (table_of(c0="id INT", c1="a INT"), table_of(c0="id INT", c2="a LONGTEXT")),
+    "widened": (table_of(c0="id INT", c1="a INT"), table_of(c0="id BIGINT", c1="a BIGINT")),
+    "renamed with its key": (table_of(c0="id INT", c1="a INT"), table_of(c0="key INT", c1="b INT")),
+    "renamed and widened": (table_of(c0="id INT", c1="a FLOAT"), table_of(c0="id INT", c1="b DOUBLE")),
+    "exchanged": (table_of(c0="id INT", c1="a INT", c2="b INT"), table_of(c0="id INT", c1="b INT", c2="a INT")),
+    "in a chain": (table_of(c0="id INT", c1="a INT", c2="b INT"), table_of(c0="id INT", c1="b INT", c2="c INT")),
     "in a ring": (
-        tracked(c0="id INT", c1="a INT", c2="b INT", c3="renamed_0 INT"),
-        tracked(c0="id INT", c1="b INT", c2="renamed_0 INT", c3="a INT"),
+        table_of(c0="id INT", c1="a INT", c2="b INT", c3="renamed_0 INT"),
+        table_of(c0="id INT", c1="b INT", c2="renamed_0 INT", c3="a INT"),
     ),
-    "in another case": (tracked(c0="id INT", c1="a INT"), tracked(c0="id INT", c1="A INT")),
-    "a name freed": (tracked(c0="id INT", c1="a INT", c2="b INT"), tracked(c0="id INT", c2="a INT")),
+    "in another case": (table_of(c0="id INT", c1="a INT"), table_of(c0="id INT", c1="A INT")),
+    "a name freed": (table_of(c0="id INT", c1="a INT", c2="b INT"), table_of(c0="id INT", c2="a INT")),
 }
 
 
@@ -130,5 +130,29 @@ def test_ddl_makes_the_columns_of_the_next_version(kind: str) -> None:
 
 
 def test_columns_that_stay_need_no_ddl() -> None:
-    table = tracked(c0="id INT", c1="a INT")
+    table = table_of(c0="id INT", c1="a INT")
     assert list(alterations(table, table, "t")) == []
+
+
+def test_identities_hold_for_all_versions() -> None:
+    """Columns by format's own identity and name: a renamed one, one that comes back, one that was made again."""
+    from pyspark.sql.types import IntegerType, StructField
+
+    def columns(**names: str) -> list[TableColumn]:
+        return [TableColumn(identity, StructField(name, IntegerType())) for identity, name in names.items()]
+
+    versions = [
+        columns(x="id", y="a"),
+        columns(x="id", y="b"),  # renamed
+        columns(x="id"),
+        columns(x="id", y="b"),  # came back
+        columns(x2="id", y2="b"),  # the table was replaced
+        columns(x2="id", z="b"),  # dropped and added, or replaced
+    ]
+
+    def tokens(*, by_name: bool) -> list[list[str]]:
+        return [[column.identity for column in each] for each in tracked_columns(versions, by_name=by_name)]
+
+    old = [["c0", "c1"], ["c0", "c1"], ["c0"], ["c0", "c1"]]
+    assert tokens(by_name=True) == [*old, ["c0", "c1"], ["c0", "c1"]]
+    assert tokens(by_name=False) == [*old, ["c2", "c3"], ["c2", "c4"]]

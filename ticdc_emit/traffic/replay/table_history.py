@@ -16,7 +16,7 @@ from functools import cached_property, reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.model import schema_and_name
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 
+@hides_arguments
 def from_versions(
     spark: SparkSession,
     table: str,
@@ -420,6 +421,7 @@ class TableDdl(NamedTuple):
     ddl: tuple[tuple[int, str], ...]
 
 
+@hides_arguments
 def table_ddl(
     spark: SparkSession,
     table: str,

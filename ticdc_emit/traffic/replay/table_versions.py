@@ -157,7 +157,7 @@ def versions_refused(table: str) -> Iterator[None]:
         ) from None
 
 
-def _tracked(versions: Iterable[Sequence[TableColumn]], *, by_name: bool) -> list[tuple[TableColumn, ...]]:
+def tracked_columns(versions: Iterable[Sequence[TableColumn]], *, by_name: bool) -> list[tuple[TableColumn, ...]]:
     """Return the columns of each version with identities ``c0``, ``c1`` ... that hold for all versions.
 
     ``by_name``: whether a column whose identity is new continues the one with its name that is gone: a table that was
@@ -238,7 +238,7 @@ class _DeltaTable:
                 option="table",
                 table=mask_text(self.name),
             )
-        columns = _tracked((schemas[each] for each in since), by_name=True)
+        columns = tracked_columns((schemas[each] for each in since), by_name=True)
         of_schema = dict(zip(since, columns, strict=True))
         stamps = rising(tso_from_micros(at) for _, at in commits)
         return [
@@ -349,7 +349,7 @@ class _IcebergTable:
             ids.append(last)
             stamps.append(tso_from_micros(self._metadata["last-updated-ms"] * 1000))
             versions.append(None)
-        columns = _tracked((of_schema[each] for each in ids), by_name=False)
+        columns = tracked_columns((of_schema[each] for each in ids), by_name=False)
         return list(map(TableVersion, versions, rising(stamps), columns))
 
     def _columns(self, schema: int, kind: StructType) -> list[TableColumn]:
