@@ -407,16 +407,21 @@ class Definitions:
 
     def key_columns(self) -> tuple[str | None, ...]:
         """Consume the columns of a key or index."""
-        columns: list[str | None] = []
-        for member in self.members():
-            if member.at_name:
-                name: str | None = member.name()
-                while member.token.kind in ("word", "quoted") or member.at_symbol("."):  # ASC, an operator class
-                    member.next()
-                columns.append(name if member.at_end else None)
-            else:
-                columns.append(None)
-        return tuple(columns)
+        return tuple(member._key_column() for member in self.members())
+
+    def _key_column(self) -> str | None:
+        """Read the whole of a key's column; ``None`` for an expression."""
+        if not self.at_name:
+            return None
+        name = self.name()
+        if self.accept("COLLATE"):
+            self._collation()
+        if self.at_name and self.word() not in ("ASC", "DESC", "NULLS"):
+            self.qualified_name("an operator class")
+        self.accept_one("ASC", "DESC", "TIMESERIES")
+        if self.accept("NULLS"):
+            self.next()
+        return name if self.at_end else None
 
     # -- columns -----------------------------------------------------------------------------------------------------
 

@@ -54,6 +54,7 @@ CREATE TABLE regions
     , region_name    VARCHAR2(25)
     );
 CREATE UNIQUE INDEX reg_id_pk ON regions (region_id);
+CREATE UNIQUE INDEX reg_one ON regions (CASE WHEN region_id > 9 THEN region_name END);
 ALTER TABLE regions
 ADD ( CONSTRAINT reg_id_pk PRIMARY KEY (region_id)
     , CONSTRAINT reg_name_uk UNIQUE (region_name) );
@@ -74,6 +75,7 @@ EXIT
 -- Statements that make no table were skipped: 1 BEGIN, 1 COMMIT, 1 CREATE TRIGGER.
 
 -- `REGION_ID` has any precision: DECIMAL(65,30) holds 35 digits before the point and 30 after it.
+-- Left out: 1 unique index over an expression.
 CREATE TABLE `test`.`REGIONS` (
   `REGION_ID` DECIMAL(65,30) NOT NULL,
   `REGION_NAME` VARCHAR(25),

@@ -29,7 +29,7 @@ COPY library.members (id, full_name, email) FROM stdin;
 SELECT pg_catalog.setval('library.members_id_seq', 2, true);
 ALTER TABLE ONLY library.members
     ADD CONSTRAINT members_pkey PRIMARY KEY (id);
-CREATE UNIQUE INDEX members_email ON library.members USING btree (email);
+CREATE UNIQUE INDEX members_email ON library.members USING btree (email COLLATE "C" text_pattern_ops DESC NULLS LAST);
 CREATE INDEX members_joined ON library.members USING btree (joined DESC);
 GRANT SELECT ON TABLE library.members TO reader;
 --- becomes
