@@ -105,6 +105,7 @@ _OF_SEQUENCES = frozenset(
     NOKEEP SCALE NOSCALE EXTEND NOEXTEND SHARD NOSHARD LIMIT VALUE GLOBAL SESSION
     """.split()  # noqa: SIM905 (words)
 )
+_NOT_NULL_IDENTITY = ("postgres", "redshift", "oracle", "tsql")
 _INTERVAL_FIELDS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 _TWO_WORD_TYPES = {
     "VARYING": ("CHARACTER", "CHAR", "NCHAR", "BINARY", "BIT", "NATIONAL CHARACTER", "NATIONAL CHAR"),
@@ -487,8 +488,7 @@ class Definitions:
         elif self.at("GENERATED") or self.at("AS"):
             self._generated(column)
         elif self.accept_one("IDENTITY", "AUTOINCREMENT", "AUTO_INCREMENT"):
-            column.counts = True
-            self._sequence()
+            self._identity(column)
         else:
             self._other_option(column)
 
@@ -590,16 +590,18 @@ class Definitions:
         if not self.accept("AS"):
             self.fail("AS", column=column.name)
         if self.accept("IDENTITY"):
-            column.counts = True
-            self._sequence()
+            self._identity(column)
         elif self.accept("ROW"):
             self.next()  # START or END
         else:
             column.generated = self.expression()
             column.is_stored = bool(self.accept_one("STORED", "PERSISTED"))
 
-    def _sequence(self) -> None:
-        """Consume the options of a sequence."""
+    def _identity(self, column: ColumnDefinition) -> None:
+        """Consume the options of a column's sequence."""
+        column.counts = True
+        if self.lexicon.reader in _NOT_NULL_IDENTITY and column.nullable is None:
+            column.nullable = False
         if self.at_symbol("("):
             self.balanced()
         while (

@@ -176,7 +176,7 @@ CREATE TABLE `test`.`INVOICES` (
 -- `AT` does not count up in TiDB, which has one such column per table, a whole number.
 CREATE TABLE `test`.`LINES` (
   `LINE_ID` BIGINT NOT NULL AUTO_INCREMENT,
-  `AT` DECIMAL(65,30),
+  `AT` DECIMAL(65,30) NOT NULL,
   PRIMARY KEY (`LINE_ID`)
 );
 

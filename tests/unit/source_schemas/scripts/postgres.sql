@@ -104,7 +104,7 @@ ALTER TABLE ONLY public.events ADD CONSTRAINT events_pkey PRIMARY KEY (event_id)
 -- `kind` does not count up in TiDB, which has one such column per table, a whole number.
 CREATE TABLE `public`.`events` (
   `event_id` BIGINT NOT NULL AUTO_INCREMENT,
-  `kind` SMALLINT,
+  `kind` SMALLINT NOT NULL,
   `note` LONGTEXT,
   PRIMARY KEY (`event_id`)
 );

@@ -109,7 +109,7 @@ create table sales(
 -- Left out: 1 collation.
 CREATE TABLE `test`.`sales` (
   `salesid` INT NOT NULL AUTO_INCREMENT,
-  `listid` BIGINT,
+  `listid` BIGINT NOT NULL,
   `qty` SMALLINT NOT NULL DEFAULT 1,
   `price` DECIMAL(8,2),
   `sold` DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6),
