@@ -201,9 +201,7 @@ CREATE TABLE public.settings (
     nothing character varying(5) DEFAULT NULL::character varying,
     utc timestamp without time zone DEFAULT (now() AT TIME ZONE 'utc'::text),
     month date DEFAULT date_trunc('month', now()),
-    shown character varying(20) DEFAULT (('a'::text || 'b'::text)),
-    short character varying(2) DEFAULT 'abc',
-    no_day date DEFAULT '2024-02-31'::date
+    shown character varying(20) DEFAULT (('a'::text || 'b'::text))
 );
 --- becomes
 -- A schema of PostgreSQL in TiDB's SQL.
@@ -215,8 +213,6 @@ CREATE TABLE public.settings (
 -- `utc` has no default in TiDB, instead of (now() AT TIME ZONE 'utc'::text).
 -- `month` has no default in TiDB, instead of date_trunc('month', now()).
 -- `shown` has no default in TiDB, instead of (('a'::text || 'b'::text)).
--- `short` has no default in TiDB, instead of 'abc'.
--- `no_day` has no default in TiDB, instead of '2024-02-31'.
 CREATE TABLE `public`.`settings` (
   `id` INT NOT NULL,
   `at` DATETIME(3) DEFAULT CURRENT_TIMESTAMP(3),
@@ -233,7 +229,20 @@ CREATE TABLE `public`.`settings` (
   `nothing` VARCHAR(5),
   `utc` DATETIME(6),
   `month` DATE,
-  `shown` VARCHAR(20),
+  `shown` VARCHAR(20)
+);
+
+=== defaults that nothing holds
+CREATE TABLE settings (
+    short character varying(2) DEFAULT 'abc',
+    no_day date DEFAULT '2024-02-31'::date
+);
+--- becomes
+-- A schema of PostgreSQL in TiDB's SQL.
+
+-- `short` has no default in TiDB, instead of 'abc'.
+-- `no_day` has no default in TiDB, instead of '2024-02-31'.
+CREATE TABLE `test`.`settings` (
   `short` VARCHAR(2),
   `no_day` DATE
 );
@@ -420,8 +429,7 @@ CREATE TABLE `Other`.`t` (
 
 === elements of CREATE SCHEMA
 CREATE SCHEMA hr AUTHORIZATION boss
-  CREATE DOMAIN name_of varchar(40)
-  CREATE TABLE staff (id int PRIMARY KEY, who name_of)
+  CREATE TABLE staff (id int PRIMARY KEY, who varchar(40))
   CREATE VIEW names AS SELECT who FROM staff;
 CREATE TABLE other (id int);
 --- becomes
