@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from ticdc_emit import TicdcSink, local_session
-from ticdc_emit.traffic.replay import stream_changes
 
 SCHEMA = "create table lake.goods (id bigint primary key, name varchar(20), price decimal(8,2))"
 URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=1"
@@ -22,10 +21,9 @@ URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=1"
 
 def tail(spark: Any, table: Path, folder: Path, dies_after: int | None = None) -> None:
     with TicdcSink(f"file://{folder}/out?{URI}", SCHEMA, state_uri=str(folder / "state")) as sink:
-        send = stream_changes(sink)
 
         def send_and_die(df: Any, batch_id: int) -> None:
-            send(df, batch_id)
+            sink(df, batch_id)
             if batch_id == dies_after:
                 os._exit(9)
 

@@ -21,8 +21,8 @@ from ticdc_emit.errors import (
     MissingColumnError,
     UnsupportedTypeError,
 )
-from ticdc_emit.traffic.replay import change_feed
-from ticdc_emit.traffic.replay.change_feed import rising
+from ticdc_emit.spark import change_feed
+from ticdc_emit.spark.change_feed import rising
 from ticdc_emit.tso import LOGICAL_PER_MICROSECOND, tso_from_datetime
 
 pytestmark = pytest.mark.spark

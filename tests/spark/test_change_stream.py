@@ -16,7 +16,7 @@ from spark_session import ON_CONNECT
 from ticdc_emit import TicdcSink
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import LateRowError
-from ticdc_emit.traffic.replay import stream_changes
+from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
 from ticdc_emit.tso import LOGICAL_PER_MICROSECOND, compose
 
 pytestmark = pytest.mark.spark
@@ -75,10 +75,9 @@ def run(spark: Any, feed: Path, folder: Path, stops_after: int | None = None) ->
     batch is done.
     """
     with sink_in(folder) as sink:
-        send = stream_changes(sink)
 
         def send_and_stop(df: Any, batch_id: int) -> None:
-            send(df, batch_id)
+            sink(df, batch_id)
             if batch_id == stops_after:
                 raise RuntimeError("stopped")
 
@@ -119,12 +118,22 @@ def test_watermarks_while_the_table_is_idle_and_commits_behind_them(spark: Any, 
         return spark.createDataFrame(commit(version, at, [(version, "new", "insert")]).to_pandas())
 
     with sink_in(tmp_path, clock="wall", heartbeat=3600, allowed_lateness=30) as sink:
-        send = stream_changes(sink)
-        send(batch(0, 100), 0)
+        sink(batch(0, 100), 0)
         assert sink.changefeed.beat() is not None
         watermark = sent(tmp_path)[-1]["_tidb"]["watermarkTs"]
         assert compose(int((time.time() - 60) * 1000)) < watermark < compose(int((time.time() - 30) * 1000))
         with pytest.raises(LateRowError):
-            send(batch(1, 90), 1)
-        send(batch(1, 5), 1)
-        send(batch(2, 200), 2)  # right after the commit before it, so not late
+            sink(batch(1, 90), 1)
+        sink(batch(1, 5), 1)
+        sink(batch(2, 200), 2)  # right after the commit before it, so not late
+
+
+def test_a_feed_is_written_at_once_with_and_without_a_schema(spark: Any, feed: Path, tmp_path: Path) -> None:
+    rows = spark.read.parquet(str(feed))
+    with sink_in(tmp_path / "schema") as sink:
+        assert sink.write(rows).rows == 6
+    known = {"table": "shop.orders", "keys": "id"}
+    assumed = pytest.warns(AssumedSchemaWarning, match=r"`state` LONGTEXT,\n  PRIMARY KEY \(`id`\)\n")
+    with TicdcSink(f"file://{tmp_path}/none/out?{URI}", **known) as sink, assumed:
+        sink.write({"shop.orders": rows})
+    assert rows_of(sent(tmp_path / "none")) == rows_of(sent(tmp_path / "schema"))

@@ -68,8 +68,7 @@ def refuse_plain_rows(names: Collection[str], where: str) -> None:
     if "_change_type" in names and "op" not in names:
         raise MissingColumnError(
             "a change feed is not row changes yet",
-            remedy="Make them with ticdc_emit.from_changes(df, keys). For a stream, give foreachBatch "
-            "ticdc_emit.traffic.replay.stream_changes(sink)",
+            remedy="Make them with ticdc_emit.from_changes(df, keys), or give the change feed to TicdcSink",
             table=where,
             column="op",
         )

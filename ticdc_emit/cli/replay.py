@@ -27,6 +27,8 @@ from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.source_schemas.frames import schema_of_changes
+from ticdc_emit.spark.change_feed import changes_of_table, feed_form
+from ticdc_emit.spark.row_changes import Moment, TimeUnit
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.replay import (
     backfilled,
@@ -36,9 +38,7 @@ from ticdc_emit.traffic.replay import (
     snapshot_diff,
     snapshot_inserts,
 )
-from ticdc_emit.traffic.replay.change_feed import changes_of_table, form_of
 from ticdc_emit.traffic.replay.ddl_history import Versions, parse_moment
-from ticdc_emit.traffic.replay.rows import Moment, TimeUnit
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ class ColumnOptions:
             about.add(self.op or "op")
         if self.mode == "validity":
             about |= {self.valid_from or "valid_from", self.valid_to or "valid_to"}
-        form = form_of(held)
+        form = feed_form(held)
         return about | set(() if form is None else form.columns)
 
     @property

@@ -33,6 +33,7 @@ from ticdc_emit.pipeline.deliver_task import RESULT_SCHEMA, DeliverTask, TaskRes
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.row_reader import check_images
+from ticdc_emit.schema.model import TableInfo, schema_and_name
 from ticdc_emit.spark.frames import (
     Prescan,
     RowLengths,
@@ -325,6 +326,12 @@ class SparkBatch:
         if context is not None and not conf_is_true(self.session, "spark.dynamicAllocation.enabled"):
             most = min(most, _TASKS_PER_CORE * context.defaultParallelism)
         return max(1, min(len(plan.targets), most))
+
+
+def table_versions(plan: Plan, table: str | None) -> list[TableInfo]:
+    """Return the versions of a table; ``None``: of the only one."""
+    known = [key for key, planned in plan.tables.items() if any(planned.encoders)]
+    return [encoder.table for encoder in plan.table(*schema_and_name(table, known)).encoders if encoder is not None]
 
 
 def check_changes(schema: StructType, table: tuple[str, str] | None, plan: Plan) -> None:

@@ -28,6 +28,7 @@ from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.source_schemas.frames import Keys, schema_of_changes
 from ticdc_emit.spark.batch import SparkBatch, in_micro_batch
+from ticdc_emit.spark.change_feed import feeds_as_changes, feeds_as_images, has_feed
 from ticdc_emit.spark.frames import RowLengths
 from ticdc_emit.spark.session import without_size_warnings
 
@@ -167,6 +168,7 @@ class TicdcSink:
         to :meth:`write`.
         """
         if self._changefeed is None:
+            changes = feeds_as_images(changes)
             by_table = changes if isinstance(changes, Mapping) else {self._table: changes}
             schema = schema_of_changes(by_table, self._keys, keyless=self.config.force_replicate)
             self._changefeed = self._with_schema(schema)
@@ -196,17 +198,24 @@ class TicdcSink:
         return report_figure(self.reports)
 
     def __call__(self, df: DataFrame | Mapping[str, DataFrame], batch_id: int) -> None:
-        """Send one micro-batch; a batch_id that was begun before is replayed with its own state."""
-        batch = SparkBatch(df, self._table, self._lengths)
+        """Send one micro-batch; a batch_id that was begun before is replayed with its own state.
+
+        Micro-batches of a change feed (Delta's ``readChangeFeed``, Spark's ``readStream.changes``) become row changes
+        by the key of their table, as in :func:`~ticdc_emit.spark.change_feed.from_changes`. A commit comes after all
+        commits of earlier micro-batches.
+        """
+        feed = self.changefeed_of(df)
+        batch = SparkBatch(self._row_changes(df, feed, batch_id), self._table, self._lengths)
         with in_micro_batch(batch.session):
-            self.changefeed_of(df).run(batch, batch_id, final=False)
+            feed.run(batch, batch_id, final=False)
 
     def write(self, df: DataFrame | Mapping[str, Any] | Any, *, batch_id: int | None = None) -> RunReport:
         """Send complete DataFrames, and the watermark after their last row.
 
-        ``df``: one DataFrame in a public form, or typed ones by the ``schema.name`` of their tables, which are one
-        batch; or an Arrow table, a pandas or polars DataFrame, anything with Arrow's C interface, or several by the
-        names of their tables. These rows are encoded in this process, without Spark (``changefeed.ArrowBatch``).
+        ``df``: one DataFrame in a public form or of a change feed, or several by the ``schema.name`` of their tables,
+        which are one batch; or an Arrow table, a pandas or polars DataFrame, anything with Arrow's C interface, or
+        several by the names of their tables. These rows are encoded in this process, without Spark
+        (``changefeed.ArrowBatch``).
         ``batch_id`` defaults to the one after the last batch in the state store; a batch that was begun and not
         finished begins again, with the DDL that it had and that of ``df``.
         """
@@ -216,9 +225,15 @@ class TicdcSink:
         if frames and not any(hasattr(each, "sparkSession") for each in frames):
             rows = df if isinstance(df, Mapping) else changes_table(df)
             return feed.run(ArrowBatch(rows, self._table), number, final=True)
-        batch = SparkBatch(df, self._table, self._lengths)
+        batch = SparkBatch(self._row_changes(df, feed, number), self._table, self._lengths)
         with without_size_warnings(batch.session):
             return feed.run(batch, number, final=True)
+
+    def _row_changes(self, df: Any, feed: Changefeed, batch_id: int) -> Any:
+        """Return the batch's rows with the row changes of change feeds, after the rows of earlier batches."""
+        if not has_feed(df):
+            return df
+        return feeds_as_changes(df, feed.outline, self._table, above=max(0, feed.last_row_before(batch_id)))
 
     def messages(self, df: DataFrame | Mapping[str, DataFrame]) -> DataFrame:
         """Return the messages of a DataFrame's rows instead of sending them (see :func:`encode`).

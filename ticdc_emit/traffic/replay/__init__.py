@@ -2,14 +2,14 @@
 
 In: DataFrames, files or tables that Spark reads, event times, DDL. Out: row changes in the public form
 (``snapshot_inserts``, ``snapshot_diff``, ``from_snapshots``, ``from_validity``, ``from_operations``, ``from_changes``,
-``from_versions``), a stream of them (``stream_changes``), the change feed of a table (``read_changes``) and its DDL
-(``table_ddl``), and :func:`replay`, which sends them at the history's own pace or a multiple of it.
-Importing this does not import Spark.
+``from_versions``), the change feed of a table (``read_changes``) and its DDL (``table_ddl``), and :func:`replay`, which
+sends them at the history's own pace or a multiple of it. Importing this does not import Spark.
 """
 
 from __future__ import annotations
 
-from ticdc_emit.traffic.replay.change_feed import from_changes, stream_changes
+from ticdc_emit.spark.change_feed import from_changes
+from ticdc_emit.spark.row_changes import commit_ts_of, keep_transactions
 from ticdc_emit.traffic.replay.ddl_history import backfilled, read_ddl, versions_of
 from ticdc_emit.traffic.replay.feed_reader import read_changes
 from ticdc_emit.traffic.replay.history_forms import (
@@ -19,7 +19,6 @@ from ticdc_emit.traffic.replay.history_forms import (
     snapshot_diff,
     snapshot_inserts,
 )
-from ticdc_emit.traffic.replay.rows import commit_ts_of, keep_transactions
 from ticdc_emit.traffic.replay.run import ReplayReport, SliceReport, replay
 from ticdc_emit.traffic.replay.slices import Pace
 from ticdc_emit.traffic.replay.sources import read_source
@@ -44,7 +43,6 @@ __all__ = [
     "replay",
     "snapshot_diff",
     "snapshot_inserts",
-    "stream_changes",
     "table_ddl",
     "versions_of",
 ]

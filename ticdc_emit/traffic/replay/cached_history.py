@@ -31,12 +31,19 @@ from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.schema.model import TableInfo, schema_and_name
-from ticdc_emit.spark.batch import ADAPTIVE_EXECUTION, SparkBatch, check_changes, setting_off, spark_columns
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.spark.batch import (
+    ADAPTIVE_EXECUTION,
+    SparkBatch,
+    check_changes,
+    setting_off,
+    spark_columns,
+    table_versions,
+)
 from ticdc_emit.spark.frames import change_columns, commit_ts_column, variants_as_json
+from ticdc_emit.spark.row_changes import column_named, comparable, keep_transactions
 from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named
 from ticdc_emit.traffic.history import History
-from ticdc_emit.traffic.replay.rows import column_named, comparable, keep_transactions
 from ticdc_emit.traffic.replay.slices import Slice
 from ticdc_emit.tso import LOGICAL_BITS, physical_ms
 
@@ -351,12 +358,6 @@ def _hashed(value: Column, kind: DataType) -> Iterator[Column]:
         yield F.to_json(comparable(value, kind), {"ignoreNullFields": "false"})
     else:
         yield comparable(value, kind)
-
-
-def table_versions(plan: Plan, table: str | None) -> list[TableInfo]:
-    """Return the versions of a table; ``None``: of the only one."""
-    known = [key for key, planned in plan.tables.items() if any(planned.encoders)]
-    return [encoder.table for encoder in plan.table(*schema_and_name(table, known)).encoders if encoder is not None]
 
 
 def _require_columns(df: DataFrame, versions: list[TableInfo]) -> None:

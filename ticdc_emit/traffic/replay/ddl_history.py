@@ -24,9 +24,9 @@ from ticdc_emit.pipeline.ddl import current_database, ddl_statements
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column as TableColumn
 from ticdc_emit.schema.model import TableInfo, schema_and_name
+from ticdc_emit.spark.row_changes import Moment, TimeUnit, column_named, commit_ts_of
 from ticdc_emit.sql.script import split_statements
 from ticdc_emit.traffic.expected_tables import value_of_old_rows
-from ticdc_emit.traffic.replay.rows import Moment, TimeUnit, column_named, commit_ts_of
 from ticdc_emit.tso import MAX_LONG_TSO, tso_from_datetime
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.spark.change_feed import FORMS, feed_refused
 from ticdc_emit.spark.frames import balanced_reduce
-from ticdc_emit.traffic.replay.change_feed import FORMS, feed_refused
-from ticdc_emit.traffic.replay.rows import column_named, common_type, converted
+from ticdc_emit.spark.row_changes import column_named, common_type, converted
 from ticdc_emit.traffic.replay.table_versions import TableVersion, VersionedTable, is_path, versioned_table
 from ticdc_emit.tso import tso_of
 

@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING
 from ticdc_emit.errors import ConfigError, InvalidValueError
 from ticdc_emit.hints import names as names_of
 from ticdc_emit.spark.frames import balanced_reduce
-from ticdc_emit.traffic.replay.rows import (
+from ticdc_emit.spark.row_changes import (
+    BEFORE,
+    DELETE,
+    PUT,
     Moment,
     TimeUnit,
     change_struct,
@@ -29,6 +32,7 @@ from ticdc_emit.traffic.replay.rows import (
     image,
     image_columns,
     image_type,
+    operation_of,
     refusing_rows,
     require_columns,
     required_keys,
@@ -274,33 +278,6 @@ def from_validity(
     begin = change_struct(F.when(goes_on, "u").otherwise("c"), "_from", F.when(goes_on, earlier), current)
     end = change_struct(F.lit("d"), "_to", current, F.lit(None).cast(kind))
     return with_keys(explode_changes(seen, F.when(changed, begin), F.when(ends, end)), keys)
-
-
-PUT, DELETE, BEFORE = "put", "delete", "before"
-OPERATIONS: Mapping[str, str] = {
-    **dict.fromkeys(("i", "insert", "inserted", "c", "create", "r", "read", "snapshot", "load", "+i"), PUT),
-    **dict.fromkeys(("u", "update", "updated", "upsert", "pk", "+u", "update_after", "update_postimage"), PUT),
-    **dict.fromkeys(("d", "del", "delete", "deleted", "remove", "-d"), DELETE),
-    **dict.fromkeys(("-u", "update_before", "update_preimage"), BEFORE),
-}
-"""The meaning of each word, in lower case: the row exists afterwards (``put``), is gone (``delete``), or is the old row
-of an update (``before``).
-"""
-
-
-def operation_of(text: str | None, more: Mapping[str, str] | None = None) -> str | None:
-    """Return ``put``, ``delete`` or ``before``; ``None`` for a word that is neither in :data:`OPERATIONS` nor in
-    ``more``.
-
-    ``more`` maps further words to known ones: ``{"X": "delete"}``.
-    """
-    if text is None:
-        return None
-    word = text.strip().lower()
-    for known, meaning in (more or {}).items():
-        if word == known.strip().lower():
-            return OPERATIONS.get(meaning.strip().lower(), meaning if meaning in OPERATIONS.values() else None)
-    return OPERATIONS.get(word)
 
 
 def from_operations(

@@ -19,17 +19,16 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.observe import report_line
 from ticdc_emit.pictures.shown import facts_html
-from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.report import RunReport, RunTotal, report_facts, shown_watermark
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.batch import SparkBatch
+from ticdc_emit.spark.change_feed import feed_form, feeds_as_changes
+from ticdc_emit.spark.row_changes import refusing_rows
 from ticdc_emit.spark.session import warm_up
 from ticdc_emit.spark.sink import ReplayOptions, TicdcSink
-from ticdc_emit.traffic.replay.cached_history import CachedHistory, table_versions
-from ticdc_emit.traffic.replay.change_feed import changes_of_table, form_of
+from ticdc_emit.traffic.replay.cached_history import CachedHistory
 from ticdc_emit.traffic.replay.feed_reader import read_changes
 from ticdc_emit.traffic.replay.record import ReplayRecord, tables_hash
-from ticdc_emit.traffic.replay.rows import refusing_rows
 from ticdc_emit.traffic.replay.slices import Pace, Slice, Slices, slice_ms
 from ticdc_emit.traffic.replay.sources import format_of, read_source
 from ticdc_emit.tso import compose
@@ -173,9 +172,9 @@ def replay(
     pace = pace or Pace(speed)
     tables = _read(spark, source)
     emitter = _emitter(sink, schema, tables, options)
-    feed = emitter.changefeed_of(_images_of(tables))
+    feed = emitter.changefeed_of(tables)
     plan, continues = feed.outline, feed.options.state_uri is not None
-    history = CachedHistory(_with_feeds_as_changes(tables, plan, emitter.table), plan, emitter.table)
+    history = CachedHistory(feeds_as_changes(tables, plan, emitter.table), plan, emitter.table)
     slice_callbacks = (on_slice,) if callable(on_slice) else tuple(on_slice)
     try:
         with refusing_rows():
@@ -231,42 +230,15 @@ def _read(
             return one
         rows = read_source(spark, one)
         is_lake = format_of(one) in (None, "delta", "iceberg")
-        return read_changes(spark, one) if is_lake and "op" not in rows.columns and not form_of(rows.columns) else rows
+        return (
+            read_changes(spark, one) if is_lake and "op" not in rows.columns and not feed_form(rows.columns) else rows
+        )
 
     if not isinstance(source, Mapping):
         return read(source)
     if not source:
         raise ConfigError("a history needs a source", remedy="Give changes by schema.name", option="source")
     return {name: read(one) for name, one in source.items()}
-
-
-def _images_of(source: DataFrame | Mapping[str, DataFrame]) -> Any:
-    """Return the source with schemas instead of change feeds: those of the row changes that they will be."""
-    from pyspark.sql.types import StructField, StructType
-
-    def images(df: DataFrame) -> DataFrame | StructType:
-        form = form_of(df.columns)
-        if form is None:
-            return df
-        columns = [field for field in df.schema.fields if field.name not in form.columns]
-        return StructType([StructField("after", StructType(columns))])
-
-    return {name: images(df) for name, df in source.items()} if isinstance(source, Mapping) else images(source)
-
-
-def _with_feeds_as_changes(
-    source: DataFrame | Mapping[str, DataFrame], plan: Plan, table: str | None
-) -> DataFrame | dict[str, DataFrame]:
-    """Return the source with the row changes of its change feeds."""
-
-    def changes(name: str | None, df: DataFrame) -> DataFrame:
-        if form_of(df.columns) is None:
-            return df
-        return changes_of_table(df, table_versions(plan, name))
-
-    if isinstance(source, Mapping):
-        return {name: changes(name or table, df) for name, df in source.items()}
-    return changes(table, source)
 
 
 def _emitter(

@@ -23,8 +23,7 @@ from ticdc_emit.schema.model import schema_and_name
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
 from ticdc_emit.source_schemas.spark_types import spark_table
 from ticdc_emit.spark.frames import balanced_reduce
-from ticdc_emit.sql.words import quoted, to_lower
-from ticdc_emit.traffic.replay.rows import (
+from ticdc_emit.spark.row_changes import (
     column_named,
     common_type,
     comparable,
@@ -33,6 +32,7 @@ from ticdc_emit.traffic.replay.rows import (
     required_keys,
     with_keys,
 )
+from ticdc_emit.sql.words import quoted, to_lower
 from ticdc_emit.traffic.replay.table_versions import (
     FILE,
     FileChange,

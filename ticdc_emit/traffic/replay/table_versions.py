@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from ticdc_emit.config.secrets import foreign_text, mask_text
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.spark.change_feed import rising
+from ticdc_emit.spark.row_changes import LOST_FILE
 from ticdc_emit.sql.words import quoted
-from ticdc_emit.traffic.replay.change_feed import rising
-from ticdc_emit.traffic.replay.rows import LOST_FILE
 from ticdc_emit.traffic.replay.sources import format_of, read_source, unknown_format
 from ticdc_emit.tso import tso_from_micros
 

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from itertools import groupby
 from operator import attrgetter, or_
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, UnsupportedTypeError
-from ticdc_emit.hints import names as names_of
-from ticdc_emit.traffic.replay.cached_history import table_versions
-from ticdc_emit.traffic.replay.history_forms import PUT, operation_of
-from ticdc_emit.traffic.replay.rows import (
+from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.spark.batch import table_versions
+from ticdc_emit.spark.row_changes import (
+    PUT,
     column_named,
     commit_ts_of,
     differs,
@@ -30,6 +31,7 @@ from ticdc_emit.traffic.replay.rows import (
     image,
     image_columns,
     image_type,
+    operation_of,
     refusing_rows,
     require_columns,
     required_keys,
@@ -39,9 +41,6 @@ from ticdc_emit.tso import LOGICAL_PER_MICROSECOND, tso_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from ticdc_emit.schema.model import TableInfo
-    from ticdc_emit.spark.sink import TicdcSink
 
 
 class FeedForm(NamedTuple):
@@ -84,7 +83,7 @@ _MOST_COMMITS = 1_000_000
 _MOST_RANGES = 100  # of commits in a filter
 
 
-def form_of(columns: Sequence[str]) -> FeedForm | None:
+def feed_form(columns: Sequence[str]) -> FeedForm | None:
     """Return the form of a change feed with these columns; ``None`` if they are not those of a change feed."""
     return next((form for form in FORMS.values() if form.is_form_of(columns)), None)
 
@@ -181,24 +180,38 @@ def changes_of_table(
     )
 
 
-def stream_changes(sink: TicdcSink, keys: str | Iterable[str] = ()) -> Callable[[DataFrame, int], None]:
-    """Return a function for ``foreachBatch`` that sends the micro-batches of a change feed: of Delta's
-    (``readStream.option("readChangeFeed", True)``) or of Spark's ``readStream.changes``.
+def has_feed(source: Any) -> bool:
+    """Return whether rows, or those of a table among several, are DataFrames of a change feed."""
+    frames = source.values() if isinstance(source, Mapping) else [source]
+    return any(hasattr(each, "sparkSession") and feed_form(each.columns) is not None for each in frames)
 
-    ``sink``: has the schema of the table. ``keys``: default: the handle key of the table. Columns that the table does
-    not have are left out.
 
-    A commit comes after all commits of earlier micro-batches, which the sink's state knows. So a micro-batch that runs
-    again has the same changes. The function raises the errors of :func:`from_changes` and of the sink.
+def feeds_as_images(source: Any) -> Any:
+    """Return rows, or those of several tables by name, with schemas of row changes in place of change feeds."""
+    from pyspark.sql.types import StructField, StructType
+
+    def images(rows: Any) -> Any:
+        form = feed_form(rows.columns) if has_feed(rows) else None
+        if form is None:
+            return rows
+        columns = [field for field in rows.schema.fields if field.name not in form.columns]
+        return StructType([StructField("after", StructType(columns))])
+
+    return {name: images(rows) for name, rows in source.items()} if isinstance(source, Mapping) else images(source)
+
+
+def feeds_as_changes(source: Any, plan: Plan, table: str | None, *, above: int = 0) -> Any:
+    """Return rows, or those of several tables by name, with the row changes of change feeds.
+
+    ``table``: of rows without a name. ``above``: as in :func:`from_changes`, whose errors this raises.
     """
-    names = names_of(keys)
-    versions = table_versions(sink.changefeed.outline, sink.table)
 
-    def send(df: DataFrame, batch_id: int) -> None:
-        above = max(0, sink.changefeed.last_row_before(batch_id))
-        sink(changes_of_table(df, versions, names, above=above), batch_id)
+    def changes(name: str | None, rows: Any) -> Any:
+        return changes_of_table(rows, table_versions(plan, name), above=above) if has_feed(rows) else rows
 
-    return send
+    if isinstance(source, Mapping):
+        return {name: changes(name or table, rows) for name, rows in source.items()}
+    return changes(table, source)
 
 
 _UNRECORDED = re.compile(r"DELTA_MISSING_CHANGE_DATA|DELTA_CHANGE_TABLE_FEED_DISABLED|change data was not recorded")
@@ -251,7 +264,7 @@ def feed_refused() -> Iterator[None]:
 
 
 def _required_form(df: DataFrame) -> FeedForm:
-    form = form_of(df.columns)
+    form = feed_form(df.columns)
     if form is None:
         known = "; ".join(f"{name} has {', '.join(form.columns)}" for name, form in FORMS.items())
         raise MissingColumnError(

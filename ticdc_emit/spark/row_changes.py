@@ -1,4 +1,4 @@
-"""What all forms of a history share: images of rows, their comparison, and commit_ts from columns of times.
+"""What row changes are made of in Spark: images of rows, their comparison, operations, and commit_ts from times.
 
 In: DataFrames with one column per column of the table, and expressions for times. Out: struct columns of the typed form
 of row changes, commit_ts as TSO. Rows without a usable time are refused when Spark computes them.
@@ -144,6 +144,33 @@ def converted(value: Column, own: DataType, kind: DataType) -> Column:
 def with_keys(changes: DataFrame, keys: Iterable[str]) -> DataFrame:
     """Return row changes whose columns know their table's key, for a sink without a schema."""
     return changes.withMetadata("after", {KEYS: list(keys)})
+
+
+PUT, DELETE, BEFORE = "put", "delete", "before"
+OPERATIONS: Mapping[str, str] = {
+    **dict.fromkeys(("i", "insert", "inserted", "c", "create", "r", "read", "snapshot", "load", "+i"), PUT),
+    **dict.fromkeys(("u", "update", "updated", "upsert", "pk", "+u", "update_after", "update_postimage"), PUT),
+    **dict.fromkeys(("d", "del", "delete", "deleted", "remove", "-d"), DELETE),
+    **dict.fromkeys(("-u", "update_before", "update_preimage"), BEFORE),
+}
+"""The meaning of each word, in lower case: the row exists afterwards (``put``), is gone (``delete``), or is the old row
+of an update (``before``).
+"""
+
+
+def operation_of(text: str | None, more: Mapping[str, str] | None = None) -> str | None:
+    """Return ``put``, ``delete`` or ``before``; ``None`` for a word that is neither in :data:`OPERATIONS` nor in
+    ``more``.
+
+    ``more`` maps further words to known ones: ``{"X": "delete"}``.
+    """
+    if text is None:
+        return None
+    word = text.strip().lower()
+    for known, meaning in (more or {}).items():
+        if word == known.strip().lower():
+            return OPERATIONS.get(meaning.strip().lower(), meaning if meaning in OPERATIONS.values() else None)
+    return OPERATIONS.get(word)
 
 
 TRANSACTION = "transaction"
