@@ -25,7 +25,7 @@ from ticdc_emit import (
 )
 from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run
 from ticdc_emit.errors import ConfigError, MissingColumnError, TicdcEmitError
-from ticdc_emit.source_schemas import AssumedSchemaWarning, source_table
+from ticdc_emit.source_schemas import AssumedSchemaWarning, table_of
 from ticdc_emit.spark import encode
 from ticdc_emit.traffic.replay import snapshot_diff, snapshot_inserts
 from ticdc_emit.tso import tso_from_datetime
@@ -204,7 +204,7 @@ def test_a_table_of_the_catalog(spark: Any, tmp_path: Path) -> None:
           country string) using parquet partitioned by (country) comment 'All orders'
           location '{tmp_path / "orders"}'""")
     try:
-        table = source_table("emit_orders", keys="id", spark=spark)
+        table = table_of("emit_orders", keys="id", spark=spark)
         assert table.create_table() == (
             "CREATE TABLE `test`.`emit_orders` (\n  `id` BIGINT NOT NULL COMMENT 'the id',\n  `code` VARCHAR(5),\n"
             "  `name` VARCHAR(20) DEFAULT 'x',\n  `note` LONGTEXT,\n  `country` LONGTEXT,\n  PRIMARY KEY (`id`)\n"

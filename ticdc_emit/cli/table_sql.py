@@ -19,7 +19,7 @@ from ticdc_emit.cli.input_files import IMAGES, InputFiles, check_readable, find_
 from ticdc_emit.cli.session import spark_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.source_schemas.arrow_types import with_sparks_metadata
-from ticdc_emit.source_schemas.frames import schema_of_changes, source_table
+from ticdc_emit.source_schemas.frames import schema_of_changes, table_of
 
 
 def run(
@@ -40,7 +40,7 @@ def run(
     with ExitStack() as stack:
         if given is None and "/" not in source:
             session = spark_for(stack, "table-sql", short=True, settings=spark, quiet=True)
-            table = source_table(source, name, spark=session, **options)
+            table = table_of(source, name, spark=session, **options)
         else:
             files = find_files(source, spark) if given in ("parquet", "csv", "json") else None
             check_readable(source, "source", files)
@@ -50,7 +50,7 @@ def run(
                 check_readable(source, "source", find_files(source, spark) if given in FILE_FORMATS else None)
                 session = spark_for(stack, "table-sql", short=True, settings=spark, quiet=True)
                 frame = read_source(session, source, format=given)
-            table = source_table(frame, name, **options)
+            table = table_of(frame, name, **options)
     if as_json:
         print_json({"table": table.full_name, "sql": table.create_table(), "assumptions": list(table.assumptions)})
     else:

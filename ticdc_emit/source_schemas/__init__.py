@@ -1,7 +1,7 @@
 """Schemas of other systems as ``CREATE TABLE`` of TiDB: Spark's and Arrow's types, and other databases' DDL.
 
 :func:`table_sql` gives the statement of a frame or schema, :func:`schema_sql` those of another database's script.
-:func:`source_table` and :func:`source_schema` give the same as data, with the lists of what was assumed.
+:func:`table_of` and :func:`source_schema` give the same as data, with the lists of what was assumed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ticdc_emit.exports import lazy
-from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, source_table, table_sql
+from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, table_of, table_sql
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = [
     "SourceTable",
     "schema_sql",
     "source_schema",
-    "source_table",
+    "table_of",
     "table_sql",
 ]
 

@@ -52,10 +52,10 @@ def table_sql(
     :class:`~ticdc_emit.errors.UnsupportedTypeError` for a type that TiDB does not have, and
     :class:`~ticdc_emit.errors.SchemaError` for what TiDB refuses, each with the column.
     """
-    return source_table(source, name, keys, types=types, spark=spark).script()
+    return table_of(source, name, keys, types=types, spark=spark).script()
 
 
-def source_table(
+def table_of(
     source: Any,
     name: str | None = None,
     keys: str | Iterable[str] = (),
@@ -175,7 +175,7 @@ def _table_of(changes: Any, name: str | None, keys: tuple[str, ...]) -> SourceTa
                 found = _spark_image(schema[image]) if is_spark else _arrow_image(schema.field(image))
                 if found is not None:
                     columns, known = found
-                    return source_table(columns, name, keys or known)
+                    return table_of(columns, name, keys or known)
     raise ConfigError(
         f"no schema was given, and the rows of {name} do not show the columns of their table",
         remedy="Give schema=, the DDL of the tables (table_sql makes it from a frame); or images as structs",

@@ -13,7 +13,7 @@ import pytest
 
 from ticdc_emit import catalog_from_sql, table_sql
 from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError, UnsupportedTypeError
-from ticdc_emit.source_schemas import source_table
+from ticdc_emit.source_schemas import table_of
 from ticdc_emit.source_schemas.arrow_types import arrow_type
 
 
@@ -116,7 +116,7 @@ def test_comments_and_what_spark_wrote_into_parquet() -> None:
     ]
     metadata = {"org.apache.spark.sql.parquet.row.metadata": json.dumps({"type": "struct", "fields": fields})}
     names = [("code", pa.string()), ("pad", pa.string()), ("other", pa.string())]
-    table = source_table(pa.schema(names, metadata=metadata), "s.t")
+    table = table_of(pa.schema(names, metadata=metadata), "s.t")
     assert [column.type for column in table.columns] == ["VARCHAR(5)", "VARCHAR(3)", "LONGTEXT"]
     assert "`code` VARCHAR(5) COMMENT 'it''s'" in table.create_table()
     commented = pa.schema([pa.field("a", pa.int8(), metadata={"comment": "x"})], metadata={"other": "{"})
