@@ -201,7 +201,7 @@ class Encoder:
         if (table is None and known) or (table is not None and schema_and_name(table, []) in known):
             return
         own = keys.get(str(table), ()) if isinstance(keys, Mapping) else keys
-        text = schema_of_changes({table: changes}, {table: own}, keyless=self.config.force_replicate)
+        text = schema_of_changes({table: changes}, own, keyless=self.config.force_replicate)
         database = schema_and_name(table, [])[0]
         is_new = database.lower() not in map(str.lower, self.catalog.databases())
         for statement in ([f"CREATE DATABASE {quoted(database)}"] if is_new else []) + [text]:

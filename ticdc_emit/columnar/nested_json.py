@@ -27,7 +27,7 @@ def is_nested(kind: pa.DataType) -> bool:
 
 def is_list(kind: pa.DataType) -> bool:
     """Return whether the values of an Arrow type are lists whose items lie one after the other."""
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return any(test(kind) for test in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list))
 
 
 def plain_layout(kind: pa.DataType) -> pa.DataType:

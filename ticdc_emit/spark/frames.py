@@ -232,7 +232,7 @@ def _image_fields(schema: StructType) -> Iterator[tuple[str, StructField]]:
 
 
 def _is_variant(field: StructField) -> bool:
-    return field.dataType.typeName() == "variant"
+    return bool(field.dataType.typeName() == "variant")
 
 
 def _can_lift_limit(session: SparkSession) -> bool:
