@@ -46,7 +46,7 @@ class RandomHistory:
         self.table = table
         self.columns = dict(COLUMNS)
         self.is_partitioned = self._draw.random() < 0.5
-        self._new = 0
+        self._new = self._moves = 0
         columns = ", ".join(f"{name} {kind}" for name, kind in self.columns.items())
         properties = ", ".join(f"'{name}' = '{value}'" for name, value in self.properties(self._draw).items())
         partitioned = " PARTITIONED BY (shelf)" if self.is_partitioned else ""
@@ -92,7 +92,8 @@ class RandomHistory:
         self._sql(f"UPDATE {self.table} SET {settings} WHERE {self._some()}")
 
     def move_key(self) -> None:
-        self._sql(f"UPDATE {self.table} SET id = id + {_MOVED} WHERE id < {_MOVED} AND {self._some()}")
+        self._moves += 1  # a key that was moved may come again, and moves to another place
+        self._sql(f"UPDATE {self.table} SET id = id + {self._moves * _MOVED} WHERE id < {_MOVED} AND {self._some()}")
 
     def delete(self) -> None:
         self._sql(f"DELETE FROM {self.table} WHERE {self._some()}")
