@@ -18,6 +18,7 @@ from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
 from ticdc_emit.traffic.replay.table_versions import versioned_table
 
 pytestmark = pytest.mark.spark
@@ -138,6 +139,11 @@ def test_the_feed_of_a_table_by_its_name(spark: Any, store: str) -> None:
         ("INSERT", {"id": "2", "a": "2", "b": "y"}),
         ("UPDATE", {"code": "2", "a": "2", "b": "z"}),
     ]
+    told = [(message.key, message.value) for message in messages(store)]
+    clear(store)
+    with pytest.warns(AssumedSchemaWarning, match=r"`id` BIGINT NOT NULL,[^;]*;\nALTER TABLE .* RENAME COLUMN `id` TO"):
+        replay(spark, uri(store), {"lake.goods": "named"}, keys="code")
+    assert [(message.key, message.value) for message in messages(store)] == told
     times = [version.commit_ts for version in versioned_table(spark, "named").versions]
     at = dt.datetime.fromtimestamp((times[3] >> 18) / 1000, dt.timezone.utc)
     for bounds in ({"start": 3}, {"start": at}, {"start": 3, "end": 3}):

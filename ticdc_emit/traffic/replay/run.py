@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, warn_caller
 from ticdc_emit.hints import counted
+from ticdc_emit.hints import names as names_of
 from ticdc_emit.observe import report_line
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.pipeline.report import RunReport, RunTotal, report_facts, shown_watermark
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
+from ticdc_emit.source_schemas.spark_types import name_parts, table_facts
 from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.change_feed import feed_form, feeds_as_changes
 from ticdc_emit.spark.row_changes import refusing_rows
@@ -31,6 +34,8 @@ from ticdc_emit.traffic.replay.feed_reader import read_changes
 from ticdc_emit.traffic.replay.record import ReplayRecord, tables_hash
 from ticdc_emit.traffic.replay.slices import Pace, Slice, Slices, slice_ms
 from ticdc_emit.traffic.replay.sources import format_of, read_source
+from ticdc_emit.traffic.replay.table_history import table_ddl
+from ticdc_emit.traffic.replay.table_versions import is_path
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
@@ -149,8 +154,9 @@ def replay(
     """Send a history, and end the changefeed after its last row.
 
     ``sink``: a :class:`TicdcSink`; or a sink URI or configuration, with the ``schema`` (DDL text, or a catalog, of the
-    tables before the first row; by default made from the columns of the changes, with ``keys``) and more ``options`` of
-    :class:`TicdcSink` (``ddl``, ``state_uri``, ``changefeed`` ...). ``source``: row changes, in one DataFrame, or typed
+    tables before the first row; by default made from the columns of the changes, with ``keys``, or from the schema
+    history of Delta and Iceberg tables given by their names, with their DDL) and more ``options`` of :class:`TicdcSink`
+    (``ddl``, ``state_uri``, ``changefeed`` ...). ``source``: row changes, in one DataFrame, or typed
     ones by ``schema.name`` of their table; a text is read with :func:`read_source`, or, if it names a Delta or Iceberg
     table, with :func:`read_changes`. A change feed is recognised by its columns, and paired by the table's handle key
     (:func:`from_changes`).
@@ -170,7 +176,11 @@ def replay(
     began = time.monotonic()
     width = slice_ms(slice, speed)
     pace = pace or Pace(speed)
-    tables = _read(spark, source)
+    by_table, lake_tables = _read(spark, source)
+    is_told = schema is not None or "ddl" in options or isinstance(sink, TicdcSink)
+    if not is_told and len(lake_tables) == len(by_table):
+        schema, options = _schema_history(spark, lake_tables, options)
+    tables: Any = by_table if isinstance(source, Mapping) else by_table[None]
     emitter = _emitter(sink, schema, tables, options)
     feed = emitter.changefeed_of(tables)
     plan, continues = feed.outline, feed.options.state_uri is not None
@@ -224,21 +234,54 @@ def replay(
 
 def _read(
     spark: SparkSession, source: DataFrame | str | Mapping[str, DataFrame | str]
-) -> DataFrame | dict[str, DataFrame]:
-    def read(one: DataFrame | str) -> DataFrame:
-        if not isinstance(one, str):
-            return one
-        rows = read_source(spark, one)
-        is_lake = format_of(one) in (None, "delta", "iceberg")
-        return (
-            read_changes(spark, one) if is_lake and "op" not in rows.columns and not feed_form(rows.columns) else rows
-        )
-
-    if not isinstance(source, Mapping):
-        return read(source)
-    if not source:
+) -> tuple[dict[str | None, DataFrame], dict[str | None, str]]:
+    """Return the sources by the names of their tables (``None``: of a single one without a name), and which Delta or
+    Iceberg table each is the change feed of, if it is given by that table's name.
+    """
+    sources: Mapping[Any, DataFrame | str] = source if isinstance(source, Mapping) else {None: source}
+    if not sources:
         raise ConfigError("a history needs a source", remedy="Give changes by schema.name", option="source")
-    return {name: read(one) for name, one in source.items()}
+    tables: dict[str | None, DataFrame] = {}
+    lake_tables: dict[str | None, str] = {}
+    for name, one in sources.items():
+        if not isinstance(one, str):
+            tables[name] = one
+            continue
+        tables[name] = read_source(spark, one)
+        held = tables[name].columns
+        if format_of(one) in (None, "delta", "iceberg") and "op" not in held and feed_form(held) is None:
+            tables[name] = read_changes(spark, one)
+            lake_tables[name] = one
+    return tables, lake_tables
+
+
+def _schema_history(
+    spark: SparkSession, lake_tables: Mapping[str | None, str], options: ReplayOptions
+) -> tuple[str | None, ReplayOptions]:
+    """Return the first CREATE TABLE of Delta and Iceberg tables, and the options with their DDL; neither where a path
+    has no name in TiDB.
+    """
+    keys = options.get("keys", ())
+    texts: list[str] = []
+    ddl: list[tuple[int, str]] = []
+    for name, table in lake_tables.items():
+        full_name = name or options.get("table") or ("" if is_path(table) else ".".join(name_parts(table)[-2:]))
+        if not full_name:
+            return None, options
+        own = names_of(keys.get(full_name, ()) if isinstance(keys, Mapping) else keys)
+        if not own and not is_path(table):
+            own = table_facts(spark, table).keys
+        history = table_ddl(spark, table, full_name, own)
+        texts.append(history.create_table)
+        ddl += history.ddl
+    text = ";\n".join(texts) + ";"
+    statements = "".join(f"\n{statement};" for _, statement in sorted(ddl))
+    warn_caller(
+        f"no schema was given, so it is that of {', '.join(lake_tables.values())}:\n{text}{statements}",
+        AssumedSchemaWarning,
+    )
+    others = {name: value for name, value in options.items() if name != "keys"}
+    return text, ReplayOptions(**others | {"ddl": sorted(ddl)})  # type: ignore[typeddict-item]
 
 
 def _emitter(
