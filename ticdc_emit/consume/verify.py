@@ -139,7 +139,8 @@ class Verifier:
         first = whole not in self._rows
         self._rows.add(whole)
         commit = event.commit_ts if event.commit_ts is not None else event.commit_ms
-        return Seen(message, event, key, commit, 0 if key is None else hash((table, key)), content, first)
+        number = 0 if key is None else hash((table, repr(key)))  # as text, because Python hashes -1 and -2 alike
+        return Seen(message, event, key, commit, number, content, first)
 
     def _unreadable(self, message: Message, fault: DecodeError) -> None:
         context: dict[str, Any] = fault.context

@@ -132,6 +132,19 @@ def test_nor_has_one_with_checksums(feed: str) -> None:
     assert stream.findings(stream.messages) == []
 
 
+@pytest.mark.parametrize("feed", FEEDS)
+def test_nor_has_a_transaction_with_the_keys_that_python_hashes_alike(feed: str) -> None:
+    assert hash(-1) == hash(-2)
+    lineage = "next" if feed == "debezium-avro" else "classic"
+    uri = f"memory://x?{PARAMETERS[feed]}&partition-num=1"
+    config = load_changefeed(uri, release=lineage, schema_registry="http://127.0.0.1:1")
+    rows = [change(0.1, "orders", key, None, f"new {key}") for key in (-1, -2)]
+    registry = MemoryRegistry()
+    messages = History(TABLES, rows).messages(config, registry=registry)
+    schemas = {post.id: post.schema for post in registry.posts if post.id is not None}
+    assert verify(messages, config, schemas=schemas) == []
+
+
 @pytest.mark.parametrize(
     ("feed", "made"), [("canal-json", b'"ts":'), ("simple-json", b'"buildTs":'), ("debezium", b'},"ts_ms":')]
 )

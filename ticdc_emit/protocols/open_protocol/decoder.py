@@ -41,6 +41,7 @@ from ticdc_emit.protocols.events import (
     RowOp,
     WatermarkEvent,
     document,
+    in_any_order,
     member,
     tso,
 )
@@ -367,9 +368,8 @@ class OpenEvents(EventReader):
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
         row: OpenRow = event.message
-        old = None if row.old is None else frozenset(row.old.items())
         parts = row.handle_key_only, row.claim_check is not None, row.partition
-        return row.op, row.commit_ts, frozenset(row.data.items()), old, parts
+        return repr((row.op, row.commit_ts, in_any_order(row.data), in_any_order(row.old), parts))
 
 
 def _converts_of(table: TableInfo) -> dict[str, Convert]:
