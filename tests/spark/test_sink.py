@@ -249,7 +249,7 @@ def test_late_rows(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> N
 
 @pytest.mark.parametrize("text", ["true", "True"])
 def test_speculation_is_refused(text: str, tmp_path: Path) -> None:
-    frame = SimpleNamespace(sparkSession=SimpleNamespace(conf={"spark.speculation": text}))
+    frame = SimpleNamespace(columns=["op"], sparkSession=SimpleNamespace(conf={"spark.speculation": text}))
     with pytest.raises(ConfigError, match="speculation"):
         TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA).write(frame)  # type: ignore[arg-type]
 
