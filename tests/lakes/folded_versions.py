@@ -9,10 +9,12 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ticdc_emit import messages, replay, table_ddl
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.traffic.replay.table_versions import versioned_table
 
 Rows = dict[tuple[str | None, ...], dict[str, str | None]]
 
@@ -23,11 +25,11 @@ def uri(store: str) -> str:
 
 
 def consumed_versions(
-    messages: Sequence[Message], schema: str, table: tuple[str, str], stamps: Iterable[int]
+    received: Sequence[Message], schema: str, table: tuple[str, str], stamps: Iterable[int]
 ) -> Iterator[Rows]:
     """Yield the rows that a consumer has at each of the TSO, which rise: those of commits until then."""
-    found = [(_commit_ts(message), message) for message in messages]
-    watermark = next(message for message in messages if _value(message)["type"] == "TIDB_WATERMARK")
+    found = [(_commit_ts(message), message) for message in received]
+    watermark = next(message for message in received if _value(message)["type"] == "TIDB_WATERMARK")
     waiting = sorted((each for each in found if each[0] is not None), key=lambda each: each[0] or 0)
     consumer = ReferenceConsumer(load_changefeed(uri("read")), catalog_from_sql(schema))
     place = 0
@@ -69,3 +71,17 @@ def _text(field: Any) -> str:
     if kind.startswith("timestamp"):
         return f"date_format({name}, 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
     return f"cast({name} as string)"
+
+
+def check_every_version(spark: Any, store: str, table: str, source: Any, commits: Sequence[str]) -> None:
+    """Replay the source of a table's changes and compare what a consumer has with each version. ``commits``: words for
+    what made them.
+    """
+    schema, ddl = table_ddl(spark, table, "lake.goods", "id")
+    replay(spark, uri(store), {"lake.goods": source}, schema, ddl=ddl)
+    versions = [version for version in versioned_table(spark, table).versions if version.id is not None]
+    stamps = [version.commit_ts for version in versions]
+    seen = consumed_versions(messages(store), schema, ("lake", "goods"), stamps)
+    for version, consumed in zip(versions, seen, strict=True):
+        held = held_rows(spark.sql(f"SELECT * FROM {table} VERSION AS OF {version.id}"), ["id"])
+        assert consumed == held, f"version {version.id} of {commits}"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from documented import blocks_of
-from folded_versions import consumed_versions, held_rows, uri
+from folded_versions import check_every_version, uri
 from random_history import DeltaHistory
 
 from ticdc_emit import from_changes, messages, read_changes, replay, table_ddl
@@ -53,13 +53,7 @@ def test_every_version_of_a_random_history(spark: Any, store: str, seed: int) ->
     table = f"fed_{seed}"
     history = FedHistory(spark, table, seed)
     commits = [history.commit() for _ in range(COMMITS)]
-    schema, ddl = table_ddl(spark, table, "lake.goods", "id")
-    replay(spark, uri(store), {"lake.goods": read_changes(spark, table)}, schema, ddl=ddl)
-    versions = versioned_table(spark, table).versions
-    seen = consumed_versions(messages(store), schema, ("lake", "goods"), [version.commit_ts for version in versions])
-    for version, consumed in zip(versions, seen, strict=True):
-        held = held_rows(spark.sql(f"SELECT * FROM {table} VERSION AS OF {version.id}"), ["id"])
-        assert consumed == held, f"version {version.id} of {commits}"
+    check_every_version(spark, store, table, read_changes(spark, table), commits)
     spark.sql(f"DROP TABLE {table}")
 
 

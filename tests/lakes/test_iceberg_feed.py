@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from folded_versions import consumed_versions, held_rows, uri
+from folded_versions import check_every_version
 from random_history import IcebergHistory
 
-from ticdc_emit import from_changes, messages, read_changes, replay, table_ddl
+from ticdc_emit import from_changes, read_changes
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.traffic.replay.table_versions import versioned_table
@@ -45,14 +45,7 @@ def test_every_snapshot_of_a_random_history(spark: Any, store: str, seed: int) -
     table = f"ice.db.feed_{seed}"
     history = CopyOnWrite(spark, table, seed)
     commits = [history.commit() for _ in range(COMMITS)]
-    schema, ddl = table_ddl(spark, table, "lake.goods", "id")
-    replay(spark, uri(store), {"lake.goods": table}, schema, ddl=ddl)
-    versions = [version for version in versioned_table(spark, table).versions if version.id is not None]
-    stamps = [version.commit_ts for version in versions]
-    seen = consumed_versions(messages(store), schema, ("lake", "goods"), stamps)
-    for version, consumed in zip(versions, seen, strict=True):
-        held = held_rows(spark.sql(f"SELECT * FROM {table} VERSION AS OF {version.id}"), ["id"])
-        assert consumed == held, f"snapshot {version.id} of {commits}"
+    check_every_version(spark, store, table, table, commits)
     spark.sql(f"DROP TABLE {table}")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folded_versions import consumed_versions, held_rows, uri
+from folded_versions import check_every_version, consumed_versions, held_rows, uri
 from random_history import DeltaHistory, IcebergHistory, RandomHistory
 
 from ticdc_emit import from_versions, messages, replay, table_ddl
@@ -39,14 +39,7 @@ def test_every_version_of_a_random_history(spark: Any, store: str, format: str, 
     table = name.format(seed)
     history: RandomHistory = kind(spark, table, seed)
     commits = [history.commit() for _ in range(COMMITS)]
-    schema, ddl = table_ddl(spark, table, "lake.goods", "id")
-    replay(spark, uri(store), {"lake.goods": from_versions(spark, table, "id")}, schema, ddl=ddl)
-    versions = [version for version in versioned_table(spark, table).versions if version.id is not None]
-    stamps = [version.commit_ts for version in versions]
-    seen = consumed_versions(messages(store), schema, ("lake", "goods"), stamps)
-    for version, consumed in zip(versions, seen, strict=True):
-        held = held_rows(spark.sql(f"SELECT * FROM {table} VERSION AS OF {version.id}"), ["id"])
-        assert consumed == held, f"version {version.id} of {commits}"
+    check_every_version(spark, store, table, from_versions(spark, table, "id"), commits)
     spark.sql(f"DROP TABLE {table}")
 
 
