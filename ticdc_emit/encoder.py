@@ -58,7 +58,7 @@ from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import schema_and_name
-from ticdc_emit.source_schemas.frames import Keys, schema_of_changes
+from ticdc_emit.source_schemas.frames import Keys, keys_of, schema_of_changes
 from ticdc_emit.sql.words import quoted
 
 _BEFORE_ALL = 1  # the TSO of tables that were there at the start
@@ -200,8 +200,7 @@ class Encoder:
         known = self.catalog.histories()
         if (table is None and known) or (table is not None and schema_and_name(table, []) in known):
             return
-        own = keys.get(str(table), ()) if isinstance(keys, Mapping) else keys
-        text = schema_of_changes({table: changes}, own, keyless=self.config.force_replicate)
+        text = schema_of_changes({table: changes}, keys_of(keys, table), keyless=self.config.force_replicate)
         database = schema_and_name(table, [])[0]
         is_new = database.lower() not in map(str.lower, self.catalog.databases())
         for statement in ([f"CREATE DATABASE {quoted(database)}"] if is_new else []) + [text]:

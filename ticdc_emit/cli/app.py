@@ -29,6 +29,7 @@ from ticdc_emit.cli.options import (
     SchemaDialect,
     SinkUri,
     SinkUriOrEmbedded,
+    SourceFormat,
     SparkSettings,
     StateUri,
     Strict,
@@ -335,14 +336,7 @@ def table_sql(
             "--type", metavar="COLUMN=TYPE", help="TiDB's type of a column, such as 'price=decimal(8,2)'; repeat it."
         ),
     ] = None,
-    input_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="parquet, csv, json, delta, iceberg … Default: from the name.",
-            autocompletion=one_of("parquet", "csv", "json", "orc", "delta", "iceberg", "jdbc"),
-        ),
-    ] = None,
+    input_format: SourceFormat = None,
     spark: SparkSettings = None,
     as_json: AsJson = False,
     strict: Strict = False,
@@ -455,14 +449,7 @@ def replay(
         str | None,
         typer.Option(help="validity: column with the end of validity (NULL: still valid). Default: valid_to."),
     ] = None,
-    input_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="parquet, csv, json, delta, iceberg … Default: from the name.",
-            autocompletion=one_of("parquet", "csv", "json", "orc", "delta", "iceberg", "jdbc"),
-        ),
-    ] = None,
+    input_format: SourceFormat = None,
     ddl: Annotated[
         Path | None,
         typer.Option(

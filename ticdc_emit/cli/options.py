@@ -69,6 +69,14 @@ SchemaDialect = Annotated[
         autocompletion=complete_dialect,
     ),
 ]
+SourceFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="parquet, csv, json, delta, iceberg … Default: from the name.",
+        autocompletion=one_of("parquet", "csv", "json", "orc", "delta", "iceberg", "jdbc"),
+    ),
+]
 OnSpark = Annotated[bool, typer.Option("--on-spark", help="Use a local Spark even if this process could do it alone.")]
 Html = Annotated[
     Path | None,

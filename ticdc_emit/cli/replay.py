@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step, warn_of_nothing
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.input_files import check_readable, columns_of, find_files
-from ticdc_emit.cli.schema_sql import schema_of_file
+from ticdc_emit.cli.schema_sql import schema_of_file, text_of_file
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
 from ticdc_emit.config import load_changefeed, mask_uri
-from ticdc_emit.errors import ConfigError, DdlError, DuplicateChangeError, MissingColumnError, SchemaError
+from ticdc_emit.errors import ConfigError, DdlError, DuplicateChangeError, MissingColumnError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import catalog_for, current_database
 from ticdc_emit.pipeline.options import RunOptions
@@ -115,7 +115,7 @@ def run(options: CommandOptions) -> int:
         )
     schema = schema_of_file(options.schema, options.schema_dialect)
     catalog = None if schema is None else catalog_for(changefeed, schema)
-    ddl = () if options.ddl is None else read_ddl(_text(options.ddl))
+    ddl = () if options.ddl is None else read_ddl(text_of_file(options.ddl, "file"))
     width = None if options.slice is None else seconds_of(options.slice)
 
     def versions_in(catalog: Catalog) -> dict[str, Versions]:
@@ -247,15 +247,6 @@ def print_report(report: ReplayReport, options: CommandOptions) -> None:
     print(report.outcome)
     if not report.finished and options.state_uri is not None:
         say("run the same command again to continue from here")
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SchemaError(
-            f"cannot read the file: {error}", remedy="Give a file in UTF-8 that can be read", path=str(path)
-        ) from None
 
 
 MODES = ("snapshot", "snapshots", "diff", "validity", "operations", "changes")

@@ -17,7 +17,7 @@ def run(*, script: Path, dialect: str, schema: str, as_json: bool) -> int:
     """Print the tables of a script; return the exit code."""
     from ticdc_emit.source_schemas import source_schema
 
-    found = source_schema(_text_of(script), dialect, schema=schema)
+    found = source_schema(text_of_file(script), dialect, schema=schema)
     if as_json:
         tables = [
             {"table": each.full_name, "sql": each.create_table(), "assumptions": list(each.assumptions)}
@@ -35,7 +35,7 @@ def schema_of_file(path: Path | None, dialect: str | None) -> str | None:
     Raises :class:`SchemaError` if it cannot be read, :class:`ConfigError` for a dialect without a file.
     """
     if path is not None:
-        return in_tidb_sql(_text_of(path), dialect)
+        return in_tidb_sql(text_of_file(path), dialect)
     if dialect is not None:
         raise ConfigError("--schema-dialect has no schema file", remedy="Add --schema", option="schema-dialect")
     return None
@@ -53,10 +53,11 @@ def in_tidb_sql(text: str, dialect: str | None) -> str:
     return found.sql()
 
 
-def _text_of(path: Path) -> str:
+def text_of_file(path: Path, what: str = "schema file") -> str:
+    """Return the text of a file; :class:`SchemaError` if it cannot be read. ``what``: its name for people."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SchemaError(
-            f"cannot read the schema file: {error}", remedy="Give a file in UTF-8 that can be read", path=str(path)
+            f"cannot read the {what}: {error}", remedy="Give a file in UTF-8 that can be read", path=str(path)
         ) from None

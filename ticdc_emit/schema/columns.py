@@ -31,8 +31,8 @@ from ticdc_emit.sql.types import (
     MySQLType,
 )
 
-_MAX_CHAR_LENGTH, _MAX_VARCHAR_BYTES, _MAX_LENGTH = 255, 65535, 4294967295
-_MAX_WIDTH, _MAX_SCALE, _MAX_DECIMAL, _MAX_BITS, _MAX_FSP = 255, 30, 65, 64, 6
+MAX_CHAR_LENGTH, MAX_VARCHAR_BYTES, _MAX_LENGTH = 255, 65535, 4294967295
+_MAX_WIDTH, MAX_SCALE, MAX_DECIMAL, _MAX_BITS, _MAX_FSP = 255, 30, 65, 64, 6
 _MAX_SET_LABELS, _MAX_VECTOR = 64, 16383
 _MAX_LABEL_BYTES, _MAX_LABEL_STORAGE = 255, 1020
 _WITH_CHARSET = STRING_TYPES | LABEL_TYPES
@@ -81,8 +81,8 @@ def _check_type(name: str, spec: TypeSpec) -> None:
     kind, flen, decimal = spec.type, spec.flen, spec.decimal
     if flen > _MAX_LENGTH:
         refuse_column(name, f"display width {flen} is too big", "Leave the width out")
-    if kind is MySQLType.STRING and flen > _MAX_CHAR_LENGTH:
-        refuse_column(name, f"length {flen} is too big (at most {_MAX_CHAR_LENGTH})", "Use TEXT or BLOB")
+    if kind is MySQLType.STRING and flen > MAX_CHAR_LENGTH:
+        refuse_column(name, f"length {flen} is too big (at most {MAX_CHAR_LENGTH})", "Use TEXT or BLOB")
     elif kind in INTEGER_TYPES and flen > _MAX_WIDTH:
         refuse_column(name, f"display width {flen} is too big (at most {_MAX_WIDTH})", "Leave the width out")
     elif kind is MySQLType.BIT and not 1 <= flen <= _MAX_BITS:
@@ -92,7 +92,7 @@ def _check_type(name: str, spec: TypeSpec) -> None:
     elif kind is MySQLType.VECTOR_FLOAT32 and flen > _MAX_VECTOR:
         refuse_column(name, f"{flen} dimensions are too many (at most {_MAX_VECTOR})", "Use fewer")
     elif kind is MySQLType.NEWDECIMAL:
-        _check_scale(name, flen, decimal, _MAX_DECIMAL)
+        _check_scale(name, flen, decimal, MAX_DECIMAL)
     elif kind in FLOAT_TYPES:
         if decimal == UNSPECIFIED_LENGTH and flen != UNSPECIFIED_LENGTH:
             refuse_column(name, f"precision {flen} is too big (at most 53)", "Leave the precision out")
@@ -103,8 +103,8 @@ def _check_type(name: str, spec: TypeSpec) -> None:
 
 
 def _check_scale(name: str, flen: int, decimal: int, width: int) -> None:
-    if decimal > _MAX_SCALE:
-        refuse_column(name, f"{decimal} decimals are too many (at most {_MAX_SCALE})", "Use fewer decimals")
+    if decimal > MAX_SCALE:
+        refuse_column(name, f"{decimal} decimals are too many (at most {MAX_SCALE})", "Use fewer decimals")
     if flen > width:
         refuse_column(name, f"precision {flen} is too big (at most {width})", "Use a smaller precision")
     if flen < decimal:
@@ -132,7 +132,7 @@ def _lengths(spec: TypeSpec, charset: str) -> tuple[MySQLType, int, int]:
     if flen == UNSPECIFIED_LENGTH:
         shorter = spec.unsigned and kind in INTEGER_TYPES and kind is not MySQLType.LONGLONG
         return kind, default_flen - 1 if shorter else default_flen, decimal
-    if kind is MySQLType.VARCHAR and flen * max_bytes_per_char(charset) > _MAX_VARCHAR_BYTES:
+    if kind is MySQLType.VARCHAR and flen * max_bytes_per_char(charset) > MAX_VARCHAR_BYTES:
         kind = MySQLType.BLOB  # sql_mode='' turns a VARCHAR that is too long into a TEXT
     if kind is MySQLType.BLOB:
         bytes_needed = flen * max_bytes_per_char(charset)
@@ -184,7 +184,7 @@ def _flags(spec: TypeSpec) -> ColumnFlag:
 
 # -- columns -----------------------------------------------------------------------------------------------------------
 
-_MAX_NAME, _MAX_COMMENT = 64, 1024
+MAX_NAME, MAX_COMMENT = 64, 1024
 _AUTO_INCREMENT_TYPES = INTEGER_TYPES | FLOAT_TYPES
 
 
@@ -262,9 +262,9 @@ class _Builder:
 
     def build(self, number: int) -> BuiltColumn:
         definition = self._definition
-        if definition.name != definition.name.rstrip(" ") or len(definition.name) > _MAX_NAME:
+        if definition.name != definition.name.rstrip(" ") or len(definition.name) > MAX_NAME:
             self._fail(
-                f"a name has at most {_MAX_NAME} characters and no trailing space", "Shorten it, or remove the space"
+                f"a name has at most {MAX_NAME} characters and no trailing space", "Shorten it, or remove the space"
             )
         if definition.name.lower() == "_tidb_rowid":
             self._fail("the name is reserved", "Choose another name")
@@ -311,7 +311,7 @@ class _Builder:
             elif option.kind == "on update" and isinstance(option.value, DefaultExpression):
                 flags |= self._on_update(column_type, option.value)
             elif option.kind == "comment":
-                options.comment = str(option.value)[:_MAX_COMMENT]
+                options.comment = str(option.value)[:MAX_COMMENT]
             elif option.kind.startswith("generated") and isinstance(option.value, Expression):
                 options.generated = "stored" if option.kind == "generated stored" else "virtual"
                 options.generated_expr = stored_text(option.value.node)

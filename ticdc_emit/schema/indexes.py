@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ticdc_emit.errors import DdlError
+from ticdc_emit.schema.columns import MAX_NAME
 from ticdc_emit.schema.defaults import stored_text
 from ticdc_emit.schema.expression_types import infer_column
 from ticdc_emit.schema.model import Column, Index
@@ -97,7 +98,7 @@ def _anonymous(constraint: Constraint) -> str:
 HIDDEN_PREFIX = "_V$_"
 """The beginning of the names of columns that TiDB makes for indexes on expressions."""
 
-_MAX_NAME, _MAX_KEY_PARTS = 64, 16
+_MAX_KEY_PARTS = 16
 _DISTANCES = ("vec_l2_distance", "vec_cosine_distance")
 
 
@@ -158,10 +159,10 @@ def add_secondary_index(state: TableState, constraint: Constraint) -> TableState
             remedy="Leave the word out",
             position=constraint.offset,
         )
-    if name.upper() == PRIMARY or len(name) > _MAX_NAME:
+    if name.upper() == PRIMARY or len(name) > MAX_NAME:
         raise DdlError(
             f"incorrect index name {name!r}",
-            remedy=f"Choose a name of 1 to {_MAX_NAME} characters other than PRIMARY",
+            remedy=f"Choose a name of 1 to {MAX_NAME} characters other than PRIMARY",
             index=name,
             position=constraint.offset,
         )
@@ -201,7 +202,7 @@ def _hidden_column(state: TableState, part: KeyPart, name: str, index: str) -> C
     assert part.expression is not None
     if state.find_column(name):
         raise DdlError(f"duplicate column name {name!r}", remedy="Choose another name for the index", column=name)
-    if len(name) > _MAX_NAME:
+    if len(name) > MAX_NAME:
         raise DdlError(
             f"hidden column name {name!r} is too long", remedy="Choose a shorter name for the index", column=name
         )

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.schema.columns import build_column
+from ticdc_emit.schema.columns import MAX_NAME, build_column
 from ticdc_emit.schema.defaults import named_columns
 from ticdc_emit.schema.indexes import (
     add_foreign_key,
@@ -35,13 +35,13 @@ from ticdc_emit.sql.nodes.tables import (
 )
 from ticdc_emit.sql.types import CALENDAR_TYPES, ColumnFlag
 
-_MAX_NAME, MAX_COLUMNS = 64, 1017
+MAX_COLUMNS = 1017
 
 
 def check_identifier(name: str, what: str) -> None:
     """Refuse names that TiDB refuses: empty, too long, or ending in a space."""
-    if not name or len(name) > _MAX_NAME or name.endswith(" "):
-        raise DdlError(f"incorrect {what} name {name!r}", remedy=f"A name has 1 to {_MAX_NAME} characters")
+    if not name or len(name) > MAX_NAME or name.endswith(" "):
+        raise DdlError(f"incorrect {what} name {name!r}", remedy=f"A name has 1 to {MAX_NAME} characters")
 
 
 def unique_names(names: Iterable[str], what: str) -> None:

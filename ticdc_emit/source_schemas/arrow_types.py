@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
+from ticdc_emit.schema.columns import MAX_CHAR_LENGTH, MAX_DECIMAL, MAX_SCALE, MAX_VARCHAR_BYTES
 from ticdc_emit.source_schemas.source_table import (
     CHAR_VARCHAR,
     JSON_TEXT,
     MICROSECONDS,
-    MOST_DECIMALS,
     ONLY_NULLS,
     SourceColumn,
     SourceTable,
@@ -28,8 +28,6 @@ from ticdc_emit.source_schemas.source_table import (
     unsupported,
 )
 
-_MOST_DIGITS = 65
-_LONGEST_BINARY, _LONGEST_VARBINARY = 255, 65_535
 _FRACTION_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 6}
 _PLAIN = {
     pa.bool_(): "TINYINT(1)",
@@ -94,16 +92,16 @@ def arrow_type(kind: pa.DataType, *, column: str, table: str | None = None) -> T
 def _decimal(kind: pa.DataType, column: str, table: str | None) -> TypeChoice:
     scale = max(kind.scale, 0)
     digits = max(kind.precision - min(kind.scale, 0), scale)
-    if scale > MOST_DECIMALS or digits > _MOST_DIGITS:
-        cause = f"a DECIMAL of TiDB has at most {_MOST_DIGITS} digits, {MOST_DECIMALS} of them decimals"
+    if scale > MAX_SCALE or digits > MAX_DECIMAL:
+        cause = f"a DECIMAL of TiDB has at most {MAX_DECIMAL} digits, {MAX_SCALE} of them decimals"
         raise unsupported(str(kind), cause, "Cast it to a smaller decimal or to string first", column, table)
     return TypeChoice(f"DECIMAL({digits},{scale})")
 
 
 def _bytes(width: int) -> TypeChoice:
-    if width > _LONGEST_VARBINARY:
+    if width > MAX_VARCHAR_BYTES:
         return TypeChoice("LONGBLOB")
-    return TypeChoice(f"BINARY({width})" if width <= _LONGEST_BINARY else f"VARBINARY({width})")
+    return TypeChoice(f"BINARY({width})" if width <= MAX_CHAR_LENGTH else f"VARBINARY({width})")
 
 
 def _time(digits: int) -> str:

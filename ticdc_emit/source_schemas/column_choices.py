@@ -14,11 +14,11 @@ from typing import TypeAlias
 
 from ticdc_emit.errors import SchemaError, UnsupportedTypeError
 from ticdc_emit.source_schemas.definitions import ColumnDefinition, Name, one_line
-from ticdc_emit.source_schemas.source_script import Lexicon, Token, folded
-from ticdc_emit.source_schemas.source_table import MAX_KEY_BYTES, SourceColumn, TypeChoice, string_literal
+from ticdc_emit.source_schemas.source_script import Lexicon, Token
+from ticdc_emit.source_schemas.source_table import MAX_KEY_BYTES, SourceColumn, TypeChoice, no_default
 from ticdc_emit.source_schemas.source_types import JSON_VALUE, SourceType, tidb_type
 from ticdc_emit.source_schemas.source_values import Default, Generated, default_of, generated_of, parsed, unnested
-from ticdc_emit.sql.words import quoted
+from ticdc_emit.sql.words import quoted, string_literal, to_lower
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Columns:
     def drop_default(self, name: str) -> bool:
         """Leave out the default of a column, which TiDB refuses; return whether it has one."""
         for place, column in enumerate(self.columns):
-            if folded(column.name) == folded(name) and column.default is not None:
+            if to_lower(column.name) == to_lower(name) and column.default is not None:
                 self.columns[place] = replace(column, default=None)
                 self.notes.append(f"`{column.name}` {no_default(column.default)}")
                 return True
@@ -88,16 +88,16 @@ def resolved_columns(
             except SchemaError as error:
                 return column, error
     expressions = resolver.expressions(
-        definitions, choices, {folded(each) for key in (primary, *unique) for each in key}
+        definitions, choices, {to_lower(each) for key in (primary, *unique) for each in key}
     )
     for column in definitions:
         if column.type is None and column.name not in choices:
             shown = _shown(column.generated or [], column.script)
             result.notes.append(f"`{column.name}` is left out, because {shown} has no equal in TiDB.")
     kept = [column for column in definitions if column.name in choices]
-    names = {folded(column.name): column.name for column in definitions}
+    names = {to_lower(column.name): column.name for column in definitions}
     left_out = {column.name for column in definitions} - choices.keys()
-    keys = [tuple(names.get(folded(each), each) for each in key) for key in (primary, *unique)]
+    keys = [tuple(names.get(to_lower(each), each) for each in key) for key in (primary, *unique)]
     shortened = _fitted(keys, choices, left_out, result)
     counting = resolver.counting(kept, keys[0])
     for column in kept:
@@ -173,7 +173,7 @@ class _Resolver:
 
     def user_type(self, name: Name) -> UserType | None:
         """Return a type of the script by its name, with or without its schema."""
-        plain = tuple(map(folded, name))
+        plain = tuple(map(to_lower, name))
         if plain in self.types:
             return self.types[plain]
         return next((found for known, found in self.types.items() if known[-1:] == plain[-1:]), None)
@@ -229,7 +229,7 @@ class _Resolver:
             for each in definitions
             if each.name in choices and each.generated is None and not each.counts
         }
-        by_name = {folded(name): name for name in plain}
+        by_name = {to_lower(name): name for name in plain}
         found: dict[str, Generated] = {}
         for column in definitions:
             if column.generated is None:
@@ -238,14 +238,14 @@ class _Resolver:
                 generated = generated_of(
                     unnested(parsed(self.text(column, column.generated), self.lexicon.reader)),
                     plain,
-                    lambda each: by_name.get(folded(self.lexicon.name(each.this, is_quoted=bool(each.quoted))), ""),
+                    lambda each: by_name.get(to_lower(self.lexicon.name(each.this, is_quoted=bool(each.quoted))), ""),
                     self.lexicon.reader,
                 )
             except RecursionError:  # a sum of thousands
                 generated = None
             if generated is not None and column.type is None:
                 choices[column.name] = TypeChoice(generated.type)
-            if generated is not None and folded(column.name) not in in_keys:
+            if generated is not None and to_lower(column.name) not in in_keys:
                 found[column.name] = generated
         return found
 
@@ -291,11 +291,6 @@ class _Resolver:
             else:
                 notes.append(no_default(_shown(column.default, column.script)))
         return result, notes
-
-
-def no_default(shown: str) -> str:
-    """Return the end of a sentence about a column whose default is left out."""
-    return f"has no default in TiDB, instead of {shown}."
 
 
 def _shown(tokens: Sequence[Token], script: str) -> str:

@@ -27,6 +27,11 @@ Keys: TypeAlias = "str | Iterable[str] | Mapping[str, str | Iterable[str]]"
 """The columns of a key; or of several tables by ``schema.name``."""
 
 
+def keys_of(keys: Keys, table: str | None) -> tuple[str, ...]:
+    """Return the columns of the key of one table."""
+    return names(keys.get(str(table), ()) if isinstance(keys, Mapping) else keys)
+
+
 class AssumedSchemaWarning(TicdcEmitWarning):
     """No schema was given, so it was made from the columns of the rows; the warning has its text."""
 
@@ -136,15 +141,14 @@ def schema_of_changes(changes: Mapping[Any, Any], keys: Keys = (), *, keyless: b
     key are sent. Raises :class:`ConfigError` for rows that do not show the columns of their table, and for a table
     whose key is not known.
     """
-    by_table = keys if isinstance(keys, Mapping) else dict.fromkeys(changes, keys)
-    unknown = next((name for name in by_table if name not in changes), None)
+    unknown = next((name for name in keys if name not in changes), None) if isinstance(keys, Mapping) else None
     if unknown is not None:
         raise ConfigError(
             f"keys= names {unknown}, but there are no rows of that table",
             remedy=f"There are rows of {', '.join(map(str, changes))}",
             option="keys",
         )
-    tables = [_table_of(frame, name, names(by_table.get(name, ()))) for name, frame in changes.items()]
+    tables = [_table_of(frame, name, keys_of(keys, name)) for name, frame in changes.items()]
     without = next((table.full_name for table in tables if not table.keys), None)
     if without is not None and not keyless:
         raise ConfigError(

@@ -21,7 +21,6 @@ from sqlglot.errors import TokenError
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.sql.script import place_in
-from ticdc_emit.sql.words import to_lower
 
 Case = Literal["upper", "lower", "kept"]
 
@@ -233,8 +232,3 @@ def _end(script: str, position: int, lexicon: Lexicon) -> tuple[int, int]:
             return found.span("end")
         position = _after_comment(script, found.start(), lexicon) if found["comment"] is not None else found.end()
     return len(script), len(script)
-
-
-def folded(name: str) -> str:
-    """Return a name as TiDB compares it."""
-    return to_lower(name)

@@ -25,9 +25,10 @@ from ticdc_emit.source_schemas.definitions import (
     LikeTable,
     Name,
 )
-from ticdc_emit.source_schemas.source_script import Lexicon, SourceStatement, folded
+from ticdc_emit.source_schemas.source_script import Lexicon, SourceStatement
 from ticdc_emit.source_schemas.source_table import SourceTable
 from ticdc_emit.sql.script import place_in
+from ticdc_emit.sql.words import to_lower
 
 _MODIFIERS = frozenset(
     """
@@ -126,7 +127,7 @@ class Translation:
         schema, table = self._full_name(name)
         usual = {self.lexicon.schema, self._default_schema, self._schema}
         for each in (schema, *(sorted(usual) if schema in usual else ())):
-            if found := self._tables.get((folded(each), folded(table))):
+            if found := self._tables.get((to_lower(each), to_lower(table))):
                 return found
         return None
 
@@ -157,7 +158,7 @@ class Translation:
         reader.accept("IF", "EXISTS")
         for part in reader.parts():
             if part.at_name:
-                schema = folded(part.qualified_name()[-1])
+                schema = to_lower(part.qualified_name()[-1])
                 self._tables = {key: table for key, table in self._tables.items() if key[0] != schema}
 
     def _use(self, reader: Definitions, word: str) -> None:
@@ -179,7 +180,7 @@ class Translation:
             return
         if self.dialect == "snowflake" and "SCHEMA" not in (kind, word) and len(name) == 1:  # a database
             return
-        if name[-1] and folded(name[-1]) not in ("pg_catalog", "$user"):
+        if name[-1] and to_lower(name[-1]) not in ("pg_catalog", "$user"):
             self._schema = name[-1]
 
     # -- tables ----------------------------------------------------------------------------------------------------
@@ -201,7 +202,7 @@ class Translation:
         schema, name = self._full_name(reader.table_name())
         table = _Table(schema, name, offset)
         reader.table = table.full_name
-        key = folded(schema), folded(name)
+        key = to_lower(schema), to_lower(name)
         if key in self._tables and if_not_exists:
             return
         if key in self._tables and "REPLACE" not in words:
@@ -285,11 +286,11 @@ class Translation:
         element = reader.element()
         match element:
             case ColumnDefinition():
-                if folded(element.name) in table.columns and not replaces:
+                if to_lower(element.name) in table.columns and not replaces:
                     reader.statement.fail(
                         "the table has the column twice", element.offset, table=table.full_name, column=element.name
                     )
-                table.columns[folded(element.name)] = element
+                table.columns[to_lower(element.name)] = element
                 self._keys_of_column(table, element)
                 if element.after is not None:
                     self._place(table, element, element.after)
@@ -305,8 +306,8 @@ class Translation:
     def _place(self, table: _Table, column: ColumnDefinition, after: str) -> None:
         """Put a column after another one, or first after none."""
         others = [(key, each) for key, each in table.columns.items() if each is not column]
-        place = 1 + [key for key, _ in others].index(folded(after)) if folded(after) in table.columns else 0
-        table.columns = dict([*others[:place], (folded(column.name), column), *others[place:]])
+        place = 1 + [key for key, _ in others].index(to_lower(after)) if to_lower(after) in table.columns else 0
+        table.columns = dict([*others[:place], (to_lower(column.name), column), *others[place:]])
 
     def _keys_of_column(self, table: _Table, column: ColumnDefinition) -> None:
         if column.is_primary:
@@ -326,7 +327,7 @@ class Translation:
             table.unique.append(key)
 
     def _column(self, table: _Table, reader: Definitions, name: str) -> ColumnDefinition:
-        found = table.columns.get(folded(name))
+        found = table.columns.get(to_lower(name))
         if found is None:
             shown = [each.name for each in table.columns.values()]
             reader.statement.fail(
@@ -344,7 +345,7 @@ class Translation:
         reader.accept("IF", "EXISTS")
         for part in reader.parts():
             if part.at_name:
-                self._tables.pop(tuple(map(folded, self._full_name(part.qualified_name()))), None)  # type: ignore[arg-type]
+                self._tables.pop(tuple(map(to_lower, self._full_name(part.qualified_name()))), None)  # type: ignore[arg-type]
 
     def _unique_index(self, reader: Definitions) -> None:
         while not reader.at_end and not reader.at("ON"):
@@ -410,7 +411,7 @@ class Translation:
         elif action.accept("ATTACH", "PARTITION"):
             part = self._find(action.qualified_name("a table"))
             if part is not None:
-                self._tables.pop((folded(part.schema), folded(part.name)))
+                self._tables.pop((to_lower(part.schema), to_lower(part.name)))
                 self._skip("partition")
         elif action.accept("SET", "SCHEMA"):
             self._move(table, action.name("a schema"), table.name)
@@ -489,11 +490,11 @@ class Translation:
         column = self._column(table, action, action.name("a column"))
         action.accept("TO")
         new = action.name("a column")
-        table.columns = {(folded(new) if each is column else key): each for key, each in table.columns.items()}
+        table.columns = {(to_lower(new) if each is column else key): each for key, each in table.columns.items()}
         old, column.name = column.name, new
 
         def renamed(key: KeyDefinition) -> KeyDefinition:
-            names = (new if folded(str(each)) == folded(old) else each for each in key.columns)
+            names = (new if to_lower(str(each)) == to_lower(old) else each for each in key.columns)
             return replace(key, columns=tuple(names))
 
         table.primary = None if table.primary is None else renamed(table.primary)
@@ -505,21 +506,21 @@ class Translation:
             return
         if action.accept("CONSTRAINT"):
             action.accept("IF", "EXISTS")
-            name = folded(action.name())
-            if table.primary is not None and folded(table.primary.name) == name:
+            name = to_lower(action.name())
+            if table.primary is not None and to_lower(table.primary.name) == name:
                 table.primary = None
-            table.unique = [each for each in table.unique if folded(each.name) != name]
+            table.unique = [each for each in table.unique if to_lower(each.name) != name]
             return
         action.accept("COLUMN")
         action.accept("IF", "EXISTS")
         for member in action.members() if action.at_symbol("(") else [action]:
             if member.at_name:
-                table.columns.pop(folded(member.name()), None)
+                table.columns.pop(to_lower(member.name()), None)
 
     def _move(self, table: _Table, schema: str, name: str) -> None:
-        self._tables.pop((folded(table.schema), folded(table.name)))
+        self._tables.pop((to_lower(table.schema), to_lower(table.name)))
         table.schema, table.name = schema, name
-        self._tables[folded(schema), folded(name)] = table
+        self._tables[to_lower(schema), to_lower(name)] = table
 
     # -- comments --------------------------------------------------------------------------------------------------
 
@@ -542,13 +543,13 @@ class Translation:
             self._skip("COMMENT ON another object")
         elif kind == "TABLE":
             table.comment = text
-        elif column := table.columns.get(folded(name[-1])):
+        elif column := table.columns.get(to_lower(name[-1])):
             column.comment = text
 
     def _extended_property(self, reader: Definitions) -> None:
         """Read the description that SQL Server keeps as a property."""
         reader.next()
-        procedure = folded(reader.qualified_name()[-1]) if reader.at_name else ""
+        procedure = to_lower(reader.qualified_name()[-1]) if reader.at_name else ""
         if procedure == "sp_addtype":
             self._add_type(reader)
         if procedure != "sp_addextendedproperty":
@@ -561,8 +562,8 @@ class Translation:
             if part.token.text.startswith("@"):
                 key = part.next().text.lstrip("@") or part.next().text
                 part.accept_symbol("=")
-            given[folded(key)] = part.token.text
-        if folded(given.get("name", "")) != "ms_description" or folded(given.get("level1type", "")) != "table":
+            given[to_lower(key)] = part.token.text
+        if to_lower(given.get("name", "")) != "ms_description" or to_lower(given.get("level1type", "")) != "table":
             self._skip("EXEC")
             return
         table = self._find((given.get("level0name", self._schema), given.get("level1name", "")))
@@ -570,7 +571,7 @@ class Translation:
             self._skip("COMMENT ON another object")
         elif not given.get("level2type"):
             table.comment = given.get("value", "")
-        elif column := table.columns.get(folded(given.get("level2name", ""))):
+        elif column := table.columns.get(to_lower(given.get("level2name", ""))):
             column.comment = given.get("value", "")
 
     # -- types -----------------------------------------------------------------------------------------------------
@@ -582,13 +583,13 @@ class Translation:
             return
         text = f"{parts[1].token.text} {parts[2].token.text if len(parts) > 2 else ''}"
         statement = SourceStatement(text, 0, text)
-        self._types[(folded(parts[0].token.text),)] = self._domain(self._read(statement))
+        self._types[(to_lower(parts[0].token.text),)] = self._domain(self._read(statement))
 
     def _create_type(self, reader: Definitions) -> None:
         while reader.accept_one("CREATE", "OR", "REPLACE", "EDITIONABLE", "NONEDITIONABLE"):
             pass
         is_domain = reader.next().word == "DOMAIN"
-        name = tuple(map(folded, reader.qualified_name("a type")))
+        name = tuple(map(to_lower, reader.qualified_name("a type")))
         if is_domain:
             reader.accept("AS")
             self._types[name] = self._domain(reader)
@@ -619,7 +620,7 @@ class Translation:
     def _alter_type(self, reader: Definitions) -> None:
         reader.next()
         reader.next()
-        name = tuple(map(folded, reader.qualified_name("a type")))
+        name = tuple(map(to_lower, reader.qualified_name("a type")))
         known = self._types.get(name)
         if reader.accept("ADD", "VALUE") and isinstance(known, EnumType):
             reader.accept("IF", "NOT", "EXISTS")
@@ -665,7 +666,7 @@ class Translation:
 
         definitions = list(table.columns.values())
         for name in (str(each) for key in (table.primary, *table.unique) if key is not None for each in key.columns):
-            if folded(name) not in table.columns:
+            if to_lower(name) not in table.columns:
                 shown = [each.name for each in definitions]
                 raise fail(
                     SchemaError(
@@ -701,7 +702,7 @@ class Translation:
             except SchemaError as error:
                 name = str(error.context.get("column", ""))
                 if not choices.drop_default(name):
-                    named = table.columns.get(folded(name))
+                    named = table.columns.get(to_lower(name))
                     raise fail(error, table.offset if named is None else named.offset) from None
 
 

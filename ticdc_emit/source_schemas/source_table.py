@@ -16,20 +16,22 @@ from typing import NamedTuple, NoReturn
 from ticdc_emit.errors import DdlError, MissingColumnError, SchemaError, UnsupportedTypeError
 from ticdc_emit.hints import did_you_mean, names
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.columns import build_type
+from ticdc_emit.schema.columns import (
+    MAX_COMMENT,
+    MAX_NAME,
+    MAX_VARCHAR_BYTES,
+    build_type,
+)
 from ticdc_emit.sql.charsets import max_bytes_per_char
 from ticdc_emit.sql.nodes.statements import CreateTable
 from ticdc_emit.sql.script import parse_ddl
 from ticdc_emit.sql.types import STRING_TYPES, MySQLType
-from ticdc_emit.sql.words import quoted, to_lower
-
-LONGEST_NAME = 64
-"""Characters of the name of a database, a table or a column."""
+from ticdc_emit.sql.words import quoted, string_literal, to_lower
 
 MAX_KEY_BYTES = 3072
 """TiDB's default of ``max-index-length``: all columns of a key together, a character as its longest form."""
 
-_MAX_COLUMN_COMMENT, _MAX_TABLE_COMMENT = 1024, 2048
+_MAX_TABLE_COMMENT = 2048
 _CHARSET = "utf8mb4", "utf8mb4_bin"
 _LONG_TEXT = re.compile(r"^(TINY|MEDIUM|LONG)?TEXT\b(\(\d+\))?", re.IGNORECASE)
 _LONG_BYTES = re.compile(r"^(TINY|MEDIUM|LONG)?BLOB\b(\(\d+\))?", re.IGNORECASE)
@@ -60,9 +62,6 @@ class TypeChoice(NamedTuple):
     assumption: str = ""
 
 
-MOST_DECIMALS = 30
-"""Digits after the point that a DECIMAL of TiDB has at most."""
-
 ONLY_NULLS = "has no type, only NULLs, so it is LONGTEXT."
 MICROSECONDS = "has no more than six fraction digits in TiDB; values with more are refused."
 JSON_TEXT = "is JSON, in which decimals, times and bytes are text."
@@ -72,7 +71,8 @@ CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 """The metadata of a field that Spark reads as string, with its type in the table: ``varchar(20)``."""
 
 _LENGTH = re.compile(r"(?:var)?char\((\d+)\)", re.IGNORECASE)
-_LONGEST_VARCHAR = 65_535 // 4
+LONGEST_VARCHAR = MAX_VARCHAR_BYTES // max_bytes_per_char(_CHARSET[0])
+"""Characters of a VARCHAR of utf8mb4."""
 
 
 def char_or_varchar(text: str) -> TypeChoice | None:
@@ -83,7 +83,7 @@ def char_or_varchar(text: str) -> TypeChoice | None:
 
 def text_of_length(length: int, *, is_char: bool) -> TypeChoice:
     """Return the type of text that has at most so many characters. ``is_char``: padded with spaces."""
-    if length > _LONGEST_VARCHAR:
+    if length > LONGEST_VARCHAR:
         return TypeChoice("LONGTEXT")
     padding = "keeps the spaces of CHAR as a VARCHAR; TiDB removes them from a CHAR." if is_char else ""
     return TypeChoice(f"VARCHAR({length})", padding)
@@ -105,6 +105,11 @@ def time_span_type(digits: int) -> TypeChoice:
     """Return the type of a span of time, such as a day-time interval, with so many fraction digits."""
     kind = f"TIME({digits})" if digits else "TIME"
     return TypeChoice(kind, f"is {kind}, which holds at most 838:59:59; longer values are refused.")
+
+
+def no_default(shown: str) -> str:
+    """Return the end of a sentence about a column whose default is left out."""
+    return f"has no default in TiDB, instead of {shown}."
 
 
 def unsupported(kind: str, cause: str, remedy: str, column: str, table: str | None) -> UnsupportedTypeError:
@@ -154,7 +159,7 @@ class SourceColumn:
         elif self.default is not None:
             parts.append(f"DEFAULT {self.default}")
         if self.comment:
-            parts.append(f"COMMENT {string_literal(self.comment[:_MAX_COLUMN_COMMENT])}")
+            parts.append(f"COMMENT {string_literal(self.comment[:MAX_COMMENT])}")
         return " ".join(parts)
 
 
@@ -236,20 +241,20 @@ class SourceTable:
 
     def _check_names(self) -> None:
         for name, what in ((self.schema, "database"), (self.name, "table")):
-            if not name or len(name) > LONGEST_NAME or name.endswith(" "):
+            if not name or len(name) > MAX_NAME or name.endswith(" "):
                 self._refuse(
                     f"{name!r} is not a name of a {what} in TiDB",
-                    f"Give schema.name, each of 1 to {LONGEST_NAME} characters without a space at its end",
+                    f"Give schema.name, each of 1 to {MAX_NAME} characters without a space at its end",
                 )
         if not self.columns:
             self._refuse("a table needs at least one column", "Give a schema with columns")
         seen: dict[str, str] = {}
         for column in self.columns:
             name = column.name
-            if not name or len(name) > LONGEST_NAME or name.endswith(" "):
+            if not name or len(name) > MAX_NAME or name.endswith(" "):
                 self._refuse(
                     f"TiDB refuses the column name {name!r}",
-                    f"Rename it: a name has 1 to {LONGEST_NAME} characters and no space at its end",
+                    f"Rename it: a name has 1 to {MAX_NAME} characters and no space at its end",
                     name,
                 )
             if to_lower(name) == "_tidb_rowid":
@@ -337,8 +342,8 @@ class SourceTable:
         return _FIXED_BYTES.get(kind.type, 8)
 
     def _shortened_comments(self) -> list[str]:
-        longer = [each.name for each in self.columns if len(each.comment) > _MAX_COLUMN_COMMENT]
-        notes = [f"The comment of {quoted(name)} is cut to {_MAX_COLUMN_COMMENT:,} characters." for name in longer]
+        longer = [each.name for each in self.columns if len(each.comment) > MAX_COMMENT]
+        notes = [f"The comment of {quoted(name)} is cut to {MAX_COMMENT:,} characters." for name in longer]
         if len(self.comment) > _MAX_TABLE_COMMENT:
             notes.append(f"The table's comment is cut to {_MAX_TABLE_COMMENT:,} characters.")
         return notes
@@ -373,11 +378,6 @@ def _sentence(names: list[str], end: str) -> str:
     if len(names) > 1:
         return f"{', '.join(names)} {_PLURALS.get(verb, verb)} {rest}"
     return f"{names[0]} {end}" if names else end
-
-
-def string_literal(text: str) -> str:
-    """Return text as a string of TiDB's SQL."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _has_open_length(kind: str) -> bool:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, NoReturn, TypeAlias
 
 from ticdc_emit.errors import UnsupportedTypeError
+from ticdc_emit.schema.columns import MAX_CHAR_LENGTH, MAX_DECIMAL, MAX_SCALE, MAX_VARCHAR_BYTES
 from ticdc_emit.source_schemas.source_table import (
+    LONGEST_VARCHAR,
     MICROSECONDS,
-    MOST_DECIMALS,
     ONLY_NULLS,
     TypeChoice,
     moment_type,
@@ -22,11 +23,7 @@ from ticdc_emit.source_schemas.source_table import (
     time_span_type,
 )
 
-LONGEST_VARCHAR = 65_535 // 4
-"""Characters of a VARCHAR of utf8mb4."""
-
-_LONGEST_BYTES, _LONGEST_BINARY = 65_535, 255
-MOST_DIGITS, _MOST_FRACTION = 65, 6
+_MOST_FRACTION = 6
 _MOST_BITS, _MOST_DIMENSIONS = 64, 16_383
 
 NO_OFFSET = "The offset that a value was written with is not kept."
@@ -86,7 +83,7 @@ def _char(default: int | None = 1) -> TypeRule:
 def _bytes(default: int | None = None) -> TypeRule:
     def choose(source: SourceType) -> TypeChoice:
         length = source.number(0) or default
-        is_long = length is None or length > _LONGEST_BYTES
+        is_long = length is None or length > MAX_VARCHAR_BYTES
         return TypeChoice("LONGBLOB" if is_long else f"VARBINARY({length})")
 
     return choose
@@ -95,7 +92,7 @@ def _bytes(default: int | None = None) -> TypeRule:
 def _fixed_bytes(default: int = 1) -> TypeRule:
     def choose(source: SourceType) -> TypeChoice:
         length = source.number(0) or default
-        return TypeChoice(f"{'BINARY' if length <= _LONGEST_BINARY else 'VARBINARY'}({length})")
+        return TypeChoice(f"{'BINARY' if length <= MAX_CHAR_LENGTH else 'VARBINARY'}({length})")
 
     return choose
 
@@ -107,15 +104,15 @@ def _decimal(digits: int | None = None, decimals: int = 0, assumption: str = "")
         precision, scale = source.number(0), source.number(1) or 0
         if precision is None and source.number(1) is None:
             if digits is None:
-                return TypeChoice(f"DECIMAL({MOST_DIGITS},{MOST_DECIMALS})", ANY_NUMBER)
+                return TypeChoice(f"DECIMAL({MAX_DECIMAL},{MAX_SCALE})", ANY_NUMBER)
             return TypeChoice(f"DECIMAL({digits},{decimals})", assumption)
         precision = 38 if precision is None else precision  # NUMBER(*,0)
         if scale < 0:
             precision, scale = precision - scale, 0
         precision = max(precision, scale)
-        if scale > MOST_DECIMALS or precision > MOST_DIGITS:
+        if scale > MAX_SCALE or precision > MAX_DECIMAL:
             source.refuse(
-                f"a DECIMAL of TiDB has at most {MOST_DIGITS} digits, {MOST_DECIMALS} of them after the point",
+                f"a DECIMAL of TiDB has at most {MAX_DECIMAL} digits, {MAX_SCALE} of them after the point",
                 "Write a type that its values fit into, or varchar",
             )
         return TypeChoice(f"DECIMAL({precision},{scale})")
@@ -342,7 +339,7 @@ _SNOWFLAKE = {
         ("NUMBER, DECIMAL, NUMERIC, DEC", _decimal(38, 0)),
         ("INT, INTEGER, BIGINT, SMALLINT, TINYINT, BYTEINT", _is("DECIMAL(38,0)")),
         ("FLOAT, FLOAT4, FLOAT8, DOUBLE, DOUBLE PRECISION, REAL", _is("DOUBLE")),
-        ("DECFLOAT", _is(f"DECIMAL({MOST_DIGITS},{MOST_DECIMALS})", ANY_NUMBER)),
+        ("DECFLOAT", _is(f"DECIMAL({MAX_DECIMAL},{MAX_SCALE})", ANY_NUMBER)),
         ("VARCHAR, STRING, TEXT, NVARCHAR, NVARCHAR2, CHAR VARYING, NCHAR VARYING", _text()),
         ("CHAR, CHARACTER, NCHAR", lambda source: text_of(source.number(0) or 1)),
         ("BINARY, VARBINARY", _bytes()),
@@ -364,7 +361,7 @@ _BIGQUERY = _rows(
     ("INT64, INT, INTEGER, BIGINT, SMALLINT, TINYINT, BYTEINT", _BIGINT),
     ("FLOAT64, FLOAT", _is("DOUBLE")),
     ("NUMERIC, DECIMAL", _decimal(38, 9)),
-    ("BIGNUMERIC, BIGDECIMAL", _decimal(MOST_DIGITS, MOST_DECIMALS, "is DECIMAL(65,30), the longest of TiDB.")),
+    ("BIGNUMERIC, BIGDECIMAL", _decimal(MAX_DECIMAL, MAX_SCALE, "is DECIMAL(65,30), the longest of TiDB.")),
     ("BOOL, BOOLEAN", _BOOLEAN),
     ("STRING", _text()),
     ("BYTES", _bytes()),

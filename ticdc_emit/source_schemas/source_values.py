@@ -16,9 +16,9 @@ from typing import NamedTuple
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from ticdc_emit.source_schemas.source_table import MOST_DECIMALS, string_literal
-from ticdc_emit.source_schemas.source_types import LONGEST_VARCHAR, MOST_DIGITS
-from ticdc_emit.sql.words import quoted
+from ticdc_emit.schema.columns import MAX_DECIMAL, MAX_SCALE
+from ticdc_emit.source_schemas.source_table import LONGEST_VARCHAR
+from ticdc_emit.sql.words import quoted, string_literal
 
 _INTEGERS = ("TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT")
 _NUMBERS = (*_INTEGERS, "DECIMAL", "FLOAT", "DOUBLE")
@@ -281,8 +281,8 @@ def _decimal(type_text: str) -> tuple[int, int] | None:
 
 
 def _decimal_type(digits: int, decimals: int) -> str:
-    scale = min(decimals, MOST_DECIMALS)
-    return f"DECIMAL({min(digits - decimals + scale, MOST_DIGITS)},{scale})"
+    scale = min(decimals, MAX_SCALE)
+    return f"DECIMAL({min(digits - decimals + scale, MAX_DECIMAL)},{scale})"
 
 
 def _widest(types: list[str], carry: int) -> str:

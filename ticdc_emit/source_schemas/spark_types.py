@@ -16,24 +16,24 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import names
+from ticdc_emit.schema.columns import MAX_SCALE
 from ticdc_emit.source_schemas.source_table import (
     CHAR_VARCHAR,
     JSON_TEXT,
     MICROSECONDS,
-    MOST_DECIMALS,
     ONLY_NULLS,
     SourceColumn,
     SourceTable,
     TypeChoice,
     char_or_varchar,
     moment_type,
+    no_default,
     own_types,
-    string_literal,
     text_of_length,
     time_span_type,
     unsupported,
 )
-from ticdc_emit.sql.words import quoted
+from ticdc_emit.sql.words import quoted, string_literal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,10 +83,10 @@ def spark_type(kind: DataType, *, column: str, table: str | None = None) -> Type
     if name in _PLAIN:
         return _PLAIN[name]
     if name == "DecimalType":
-        if kind.scale <= MOST_DECIMALS:
+        if kind.scale <= MAX_SCALE:
             return TypeChoice(f"DECIMAL({kind.precision},{kind.scale})")
-        remedy = f"Cast it to decimal({kind.precision},{MOST_DECIMALS}) or to string first"
-        cause = f"a DECIMAL of TiDB has at most {MOST_DECIMALS} decimals"
+        remedy = f"Cast it to decimal({kind.precision},{MAX_SCALE}) or to string first"
+        cause = f"a DECIMAL of TiDB has at most {MAX_SCALE} decimals"
         raise unsupported(kind.simpleString(), cause, remedy, column, table)
     if name in ("CharType", "VarcharType"):
         return text_of_length(kind.length, is_char=name == "CharType")
@@ -154,7 +154,7 @@ def _default(text: str | None, kind: str) -> tuple[str | None, str]:
             return string_literal(quotation[1].replace("''", "'")), ""
         if given.upper() in ("CURRENT_TIMESTAMP", "CURRENT_TIMESTAMP()", "NOW()") and kind == "DATETIME(6)":
             return "CURRENT_TIMESTAMP(6)", ""
-    return None, f"has no default in TiDB, instead of {given[:60]}."
+    return None, no_default(given[:60])
 
 
 def _is_identity(metadata: Mapping[str, Any]) -> bool:

@@ -183,7 +183,11 @@ def changes_of_table(
 def has_feed(source: Any) -> bool:
     """Return whether rows, or those of a table among several, are DataFrames of a change feed."""
     frames = source.values() if isinstance(source, Mapping) else [source]
-    return any(hasattr(each, "sparkSession") and feed_form(each.columns) is not None for each in frames)
+    return any(_form_of_frame(each) is not None for each in frames)
+
+
+def _form_of_frame(rows: Any) -> FeedForm | None:
+    return feed_form(rows.columns) if hasattr(rows, "sparkSession") else None
 
 
 def feeds_as_images(source: Any) -> Any:
@@ -191,7 +195,7 @@ def feeds_as_images(source: Any) -> Any:
     from pyspark.sql.types import StructField, StructType
 
     def images(rows: Any) -> Any:
-        form = feed_form(rows.columns) if has_feed(rows) else None
+        form = _form_of_frame(rows)
         if form is None:
             return rows
         columns = [field for field in rows.schema.fields if field.name not in form.columns]

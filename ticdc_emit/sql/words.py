@@ -100,6 +100,11 @@ def quoted(*parts: str) -> str:
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
+def string_literal(text: str) -> str:
+    """Return text as a string in single quotes that TiDB reads as the same text, with backslashes doubled, too."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
 def to_lower(name: str) -> str:
     """Return a name in lower case as in Go: each character becomes exactly one character."""
     return name.lower() if name.isascii() else "".join(char.lower()[0] for char in name)

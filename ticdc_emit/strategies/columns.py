@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ticdc_emit import hints
 from ticdc_emit.errors import StrategyError
-from ticdc_emit.sql.words import quoted
+from ticdc_emit.sql.words import quoted, string_literal
 
 __all__ = [
     "NEVER_KEYS",
@@ -26,7 +26,6 @@ __all__ = [
     "column_clause",
     "column_types",
     "known_names",
-    "literal",
     "named_tables",
     "names",
     "same_name",
@@ -112,11 +111,6 @@ def without_backslashes(kind: ColumnType) -> ColumnType:
     )
 
 
-def literal(text: str) -> str:
-    """Return a text as an SQL literal."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
-
-
 def _integers(name: str) -> _Types:
     return st.sampled_from(["", " unsigned"]).map(lambda sign: ColumnType(name, name + sign, ("0", "7", "127")))
 
@@ -138,14 +132,16 @@ def _with_length(name: str, most: int) -> _Types:
 
 def _with_fsp(name: str, default: str) -> _Types:
     sizes = st.sampled_from(["", *(f"({fsp})" for fsp in range(1, _FSP + 1))])
-    return sizes.map(lambda size: ColumnType(name, name + size, (literal(default),)))
+    return sizes.map(lambda size: ColumnType(name, name + size, (string_literal(default),)))
 
 
 def _with_labels(name: str) -> _Types:
     texts = st.text(_LABEL_LETTERS, min_size=1, max_size=5).map(str.strip).filter(bool)
     lists = st.lists(texts, min_size=1, max_size=_MOST_LABELS, unique_by=same_name)
     return lists.map(
-        lambda labels: ColumnType(name, f"{name}({','.join(map(literal, labels))})", (literal(labels[0]),))
+        lambda labels: ColumnType(
+            name, f"{name}({','.join(map(string_literal, labels))})", (string_literal(labels[0]),)
+        )
     )
 
 

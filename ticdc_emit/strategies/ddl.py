@@ -17,13 +17,12 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.defaults import column_names
 from ticdc_emit.schema.model import Column, TableInfo, type_desc
 from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
-from ticdc_emit.sql.words import quoted
+from ticdc_emit.sql.words import quoted, string_literal
 from ticdc_emit.strategies.columns import (
     ColumnType,
     TableShape,
     column_clause,
     known_names,
-    literal,
     named_tables,
     same_name,
 )
@@ -209,7 +208,7 @@ def _wider_types(column: Column) -> list[str]:
         larger = list(_BLOBS)[list(_BLOBS).index(kind) + 1 :]
         return [_BLOBS[other][column.is_binary] + _charset(column) for other in larger]
     if kind in LABEL_TYPES and _LAST_LABEL not in column.elems:
-        labels = ",".join(map(literal, (*column.elems, _LAST_LABEL)))
+        labels = ",".join(map(string_literal, (*column.elems, _LAST_LABEL)))
         return [f"{kind.name.lower()}({labels}){_charset(column)}"]
     return [f"double{sign}"] if kind is MySQLType.FLOAT and column.decimal < 0 else []
 

@@ -17,12 +17,11 @@ from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError, warn_caller
 from ticdc_emit.hints import counted
-from ticdc_emit.hints import names as names_of
 from ticdc_emit.observe import report_line
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.pipeline.report import RunReport, RunTotal, report_facts, shown_watermark
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
+from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, keys_of
 from ticdc_emit.source_schemas.spark_types import name_parts, table_facts
 from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.change_feed import feed_form, feeds_as_changes
@@ -268,20 +267,21 @@ def _schema_history(
         full_name = name or options.get("table") or ("" if is_path(table) else ".".join(name_parts(table)[-2:]))
         if not full_name:
             return None, options
-        own = names_of(keys.get(full_name, ()) if isinstance(keys, Mapping) else keys)
+        own = keys_of(keys, full_name)
         if not own and not is_path(table):
             own = table_facts(spark, table).keys
         history = table_ddl(spark, table, full_name, own)
         texts.append(history.create_table)
         ddl += history.ddl
+    ddl.sort()
     text = ";\n".join(texts) + ";"
-    statements = "".join(f"\n{statement};" for _, statement in sorted(ddl))
+    statements = "".join(f"\n{statement};" for _, statement in ddl)
     warn_caller(
         f"no schema was given, so it is that of {', '.join(lake_tables.values())}:\n{text}{statements}",
         AssumedSchemaWarning,
     )
     others = {name: value for name, value in options.items() if name != "keys"}
-    return text, ReplayOptions(**others | {"ddl": sorted(ddl)})  # type: ignore[typeddict-item]
+    return text, ReplayOptions(**others | {"ddl": ddl})  # type: ignore[typeddict-item]
 
 
 def _emitter(
