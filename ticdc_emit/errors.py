@@ -32,6 +32,7 @@ __all__ = [
     "IncompatibleSchemaError",
     "InvalidValueError",
     "JarsMissingError",
+    "JsonError",
     "LateRowError",
     "MessageTooLargeError",
     "MissingColumnError",
@@ -335,6 +336,13 @@ class JarsMissingError(ServerError):
 
 class StateError(TicdcEmitError, RuntimeError):
     """The per-batch state store disagrees with the run (a replayed batch with other input, an unreadable record)."""
+
+
+class JsonError(TicdcEmitError, ValueError):
+    """JSON that does not describe the object that is read from it, or an object that JSON cannot hold.
+
+    ``member`` names the place, such as ``rows[3].op``.
+    """
 
 
 class StrategyError(TicdcEmitError, ValueError):

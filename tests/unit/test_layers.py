@@ -12,7 +12,7 @@ from ticdc_emit.config import Protocol
 ROOT = Path(__file__).parents[2] / "ticdc_emit"
 FLOORS = (
     ("errors", "exports", "hints", "json_depth"),
-    ("java", "pictures", "regexp", "temporary", "tso"),
+    ("java", "json_objects", "pictures", "regexp", "temporary", "tso"),
     ("sql",),
     ("schema",),
     ("source_schemas",),

@@ -24,6 +24,7 @@ from ticdc_emit.config.protocols import (
     spec_of,
 )
 from ticdc_emit.errors import ConfigError, StrategyError
+from ticdc_emit.json_objects import VERSION, Json, Members, json_line
 from ticdc_emit.strategies.columns import known_names
 
 if TYPE_CHECKING:
@@ -42,6 +43,28 @@ class FeedOptions:
 
     sink_uri: str
     changefeed: dict[str, Any] = field(hash=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options for JSON: ``version`` (1), ``sink_uri`` with its secrets, and ``changefeed``."""
+        return {"version": VERSION, "sink_uri": self.sink_uri, "changefeed": self.changefeed}
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as one line of JSON in ASCII; :meth:`from_json` returns equal options.
+
+        Raises :class:`~ticdc_emit.errors.JsonError` for a value that JSON does not have, such as a date.
+        """
+        return json_line(self.to_dict(), what="the changefeed")
+
+    @classmethod
+    def from_json(cls, data: Json) -> FeedOptions:
+        """Return the options that :meth:`to_json` wrote. ``data``: its text, or the object that was read from it.
+
+        Raises :class:`~ticdc_emit.errors.JsonError` for anything else. :meth:`load` checks the options themselves.
+        """
+        members = Members.of(data, "a changefeed")
+        options = cls(members.text("sink_uri"), members.mapping("changefeed"))
+        members.finish()
+        return options
 
     def load(self, **options: Unpack[LoadOptions]) -> ChangefeedConfig:
         """Return the configuration; ``options``: further arguments of :func:`~ticdc_emit.load_changefeed`."""

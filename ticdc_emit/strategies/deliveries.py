@@ -18,6 +18,7 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.errors import StrategyError
+from ticdc_emit.json_objects import VERSION, Json, Members, encoded, json_line
 from ticdc_emit.protocols.events import RowEvent
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.registry.base import MemoryRegistry
@@ -33,8 +34,9 @@ _BEFORE_ALL = -1
 
 @dataclass(frozen=True, repr=False)
 class Delivery:
-    """A history as a consumer receives it. ``messages``: by topic and partition, with their offsets. ``config``: the
-    changefeed. ``partitions``: the partition count of each topic. ``schemas``: Avro schemas by id.
+    """A history as a consumer receives it. ``messages``: in the order of arrival, with their offsets. ``config``: the
+    changefeed, which ``feed`` loads with the history's time zone. ``partitions``: the partition count of each topic.
+    ``schemas``: Avro schemas by id.
     """
 
     history: History
@@ -48,10 +50,61 @@ class Delivery:
         """Show an example for Hypothesis, without the configuration, which follows from the feed."""
         return f"Delivery(history={self.history!r}, feed={self.feed!r}, messages={self.messages!r})"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the delivery for JSON: ``version`` (1), ``history`` and ``feed`` (their ``to_dict``), ``messages``
+        (objects with ``topic``, ``partition``, ``offset``, ``key`` and ``value``, these two as base64 or null),
+        ``partitions`` and ``schemas`` (objects with ``id`` and ``schema``).
+        """
+        return {
+            "version": VERSION,
+            "history": self.history.to_dict(),
+            "feed": self.feed.to_dict(),
+            "messages": [
+                {**each._asdict(), "key": encoded(each.key), "value": encoded(each.value)} for each in self.messages
+            ],
+            "partitions": dict(self.partitions),
+            "schemas": [{"id": number, "schema": schema} for number, schema in self.schemas.items()],
+        }
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as one line of JSON in ASCII; :meth:`from_json` returns an equal delivery.
+
+        Raises :class:`~ticdc_emit.errors.JsonError` for a value that JSON does not have.
+        """
+        return json_line(self.to_dict(), what="the delivery")
+
+    @classmethod
+    def from_json(cls, data: Json) -> Delivery:
+        """Return the delivery that :meth:`to_json` wrote. ``data``: its text, or the object that was read from it.
+
+        Raises :class:`~ticdc_emit.errors.JsonError` for anything else, and :class:`~ticdc_emit.errors.ConfigError` for
+        a changefeed that cannot be loaded.
+        """
+        members = Members.of(data, "a delivery")
+        history, feed = History.from_json(members.object("history")), FeedOptions.from_json(members.object("feed"))
+        messages = [_message_of(each) for each in members.objects("messages", "a message")]
+        partitions = members.whole_numbers("partitions")
+        schemas = dict(_schema_of(each) for each in members.objects("schemas", "a schema"))
+        members.finish()
+        return cls(history, feed.load(time_zone=history.time_zone), feed, messages, partitions, schemas)
+
     def consumer(self) -> ReferenceConsumer:
         """Return a reference consumer for this changefeed."""
         catalog = self.history.catalog(config=self.config)
         return ReferenceConsumer(self.config, catalog, partitions=self.partitions, schemas=self.schemas)
+
+
+def _message_of(members: Members) -> Message:
+    places = members.text("topic"), members.whole("partition"), members.whole("offset")
+    message = Message(*places, members.binary("key"), members.binary("value"))
+    members.finish()
+    return message
+
+
+def _schema_of(members: Members) -> tuple[int | str, str]:
+    schema = members.either("id", int, str), members.text("schema")
+    members.finish()
+    return schema
 
 
 def deliveries(

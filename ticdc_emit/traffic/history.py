@@ -3,6 +3,7 @@
 In: DDL text and row changes in the generic form, their images in canonical text (docs/types.md). Out: TiCDC's messages
 (:meth:`History.messages`), an Arrow table for any engine (:meth:`History.to_arrow`), and the expected final tables of a
 consumer (:meth:`History.tables`), which are folded from the rows and never from messages. All three check the rows.
+For programs in other languages, a history is one line of JSON (:meth:`History.to_json`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from ticdc_emit.changes.attributes import ATTRIBUTES
+from ticdc_emit.changes.attributes import ATTRIBUTES, ROW_KEY
 from ticdc_emit.changes.commit_ts import commit_ts_of
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Release
@@ -29,6 +30,7 @@ from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, shown
 from ticdc_emit.hints import counted, did_you_mean
+from ticdc_emit.json_objects import VERSION, Json, Members, encoded, json_line
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.ddl import current_database
@@ -97,6 +99,47 @@ class History:
         facts = [(table, operation, f"{count:,}") for (table, operation), count in sorted(counts.items())]
         statements = [("", "ddl", query) for _, query in self.ddl[:_MOST_SHOWN]]
         return facts_html(f"History of {counted(len(self.rows), 'row')}", [*facts, *statements], ("table", "op", ""))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the history for JSON: ``version`` (1), ``schema``, ``rows``, ``ddl`` (objects with ``commit_ts`` and
+        ``query``), ``time_zone`` and ``begins_empty``. The ``row_key`` of a row is base64.
+        """
+        rows = [
+            {**row, ROW_KEY: encoded(row[ROW_KEY])} if isinstance(row.get(ROW_KEY), bytes) else row for row in self.rows
+        ]
+        return {
+            "version": VERSION,
+            "schema": self.schema,
+            "rows": rows,
+            "ddl": [{"commit_ts": commit_ts, "query": query} for commit_ts, query in self.ddl],
+            "time_zone": self.time_zone,
+            "begins_empty": self.begins_empty,
+        }
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as one line of JSON in ASCII; :meth:`from_json` returns an equal history.
+
+        A TSO is a number of up to 64 bits: read it as such, not as a double. Raises
+        :class:`~ticdc_emit.errors.JsonError` for a value that JSON does not have.
+        """
+        return json_line(self.to_dict(), what="the history")
+
+    @classmethod
+    def from_json(cls, data: Json) -> History:
+        """Return the history that :meth:`to_json` wrote. ``data``: its text, or the object that was read from it.
+
+        Raises :class:`~ticdc_emit.errors.JsonError` for anything else. The rows are checked when they are used.
+        """
+        members = Members.of(data, "a history")
+        history = cls(
+            members.text("schema"),
+            [_row_of(row) for row in members.objects("rows", "a row")],
+            tuple(_statement_of(each) for each in members.objects("ddl", "a statement")),
+            time_zone=members.text("time_zone"),
+            begins_empty=members.truth("begins_empty"),
+        )
+        members.finish()
+        return history
 
     def catalog(self, *, config: ChangefeedConfig | None = None) -> Catalog:
         """Return the tables before the first row and statement; :class:`~ticdc_emit.errors.DdlError` for bad SQL.
@@ -200,6 +243,16 @@ class History:
             return messages(store)
         finally:
             clear(store)
+
+
+def _statement_of(members: Members) -> tuple[int, str]:
+    statement = members.whole("commit_ts"), members.text("query")
+    members.finish()
+    return statement
+
+
+def _row_of(members: Members) -> dict[str, Any]:
+    return {name: members.binary(name) if name == ROW_KEY else members.value(name) for name in members.names()}
 
 
 def _checked_row(row: Any, position: int) -> Mapping[str, Any]:
