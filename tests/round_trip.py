@@ -30,6 +30,7 @@ from ticdc_emit.config import RELEASES, ChangefeedConfig, Protocol
 from ticdc_emit.config.switches import DebeziumSwitches, Defect
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.consume.verify import verify
+from ticdc_emit.database.tables import Rows, Tables
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ReleaseDefectError
 from ticdc_emit.registry.base import MemoryRegistry
@@ -40,7 +41,7 @@ from ticdc_emit.sql.json_document import normalise
 from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.strategies import TYPES, FeedOptions, changefeeds, histories, names
 from ticdc_emit.traffic import History
-from ticdc_emit.traffic.expected_tables import Rows, TableFold, Tables
+from ticdc_emit.traffic.expected_tables import TableFold
 from ticdc_emit.tso import physical_ms
 
 PROTOCOLS = {

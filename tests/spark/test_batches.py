@@ -13,10 +13,10 @@ from spark_history import FIRST_TSO, SCHEMA, tso
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import messages
 from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, LateRowError, StateError
-from ticdc_emit.pipeline.ddl import current_database, ddl_statements
+from ticdc_emit.pipeline.ddl import ddl_statements
 from ticdc_emit.pipeline.plan import KeylessTableWarning
 from ticdc_emit.pipeline.state import BatchState
-from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.schema.catalog import catalog_from_sql, current_database
 from ticdc_emit.spark import TicdcSink, encode
 
 pytestmark = pytest.mark.spark

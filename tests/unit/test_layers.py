@@ -20,6 +20,7 @@ FLOORS = (
     ("delivery",),
     ("columnar",),
     ("changes",),
+    ("database",),
     ("registry",),
     ("protocols",),
     ("routing",),

@@ -22,10 +22,10 @@ from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
 from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.errors import ConfigError, DdlError, DuplicateChangeError, MissingColumnError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.pipeline.ddl import catalog_for, current_database
+from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
-from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.source_schemas.frames import schema_of_changes
 from ticdc_emit.spark.change_feed import changes_of_table, feed_form
 from ticdc_emit.spark.row_changes import Moment, TimeUnit

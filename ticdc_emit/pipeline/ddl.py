@@ -39,14 +39,6 @@ def catalog_for(config: ChangefeedConfig, schema: str | Catalog) -> Catalog:
     return catalog_from_sql(schema, time_zone=zone, renamed_schema=renamed, sql_mode=mode)
 
 
-def current_database(table: str | None, catalog: Catalog) -> str:
-    """Return the database of DDL that names none: that of ``table``, else the one that all tables are in, else test."""
-    if table is not None and "." in table:
-        return table.partition(".")[0]
-    databases = {info.schema for info in catalog.tables()} if table is None else set()
-    return databases.pop() if len(databases) == 1 else "test"
-
-
 def ddl_statements(ddl: Iterable[tuple[Any, ...]], database: str) -> tuple[DdlStatement, ...]:
     """Read (commit_ts, statement) or (commit_ts, statement, database) entries; :class:`ConfigError` for others."""
     statements = []

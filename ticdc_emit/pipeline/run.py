@@ -35,7 +35,7 @@ from ticdc_emit.pipeline.control_events import (
     final_controls,
     highest_watermark,
 )
-from ticdc_emit.pipeline.ddl import DdlStatement, catalog_for, current_database, ddl_statements
+from ticdc_emit.pipeline.ddl import DdlStatement, catalog_for, ddl_statements
 from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult, sum_of_digests
 from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.encode_task import EncodeTask
@@ -48,7 +48,7 @@ from ticdc_emit.pipeline.row_counts import ControlRules
 from ticdc_emit.pipeline.state import GREATEST, BatchState
 from ticdc_emit.pipeline.state_store import open_state_store
 from ticdc_emit.registry.base import SchemaRegistry
-from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.model import schema_and_name
 
 

@@ -194,6 +194,14 @@ def catalog_from_sql(
     return catalog
 
 
+def current_database(table: str | None, catalog: Catalog) -> str:
+    """Return the database of DDL that names none: that of ``table``, else the one that all tables are in, else test."""
+    if table is not None and "." in table:
+        return table.partition(".")[0]
+    databases = {info.schema for info in catalog.tables()} if table is None else set()
+    return databases.pop() if len(databases) == 1 else "test"
+
+
 def _apply_anywhere(catalog: Catalog, query: str, commit_ts: int, sql_mode: str) -> None:
     """Apply a statement, and create the database of a CREATE TABLE if there is none."""
     try:

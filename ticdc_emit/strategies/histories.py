@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from ticdc_emit.changes.model import Op
+from ticdc_emit.database.tables import Database
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import Column, TableInfo
@@ -22,7 +23,6 @@ from ticdc_emit.sql.types import FLOAT_TYPES, STRING_TYPES
 from ticdc_emit.strategies.columns import TableShape, arguments_text, known_names, named_tables, same_name
 from ticdc_emit.strategies.ddl import DDL_KINDS, applicable
 from ticdc_emit.strategies.values import values
-from ticdc_emit.traffic.expected_tables import TableFold
 from ticdc_emit.traffic.history import History
 from ticdc_emit.tso import LOGICAL_BITS
 
@@ -228,7 +228,7 @@ class _HistoryWriter:
     def __init__(self, draw: st.DrawFn, arguments: _Arguments, schema: str) -> None:
         self._draw = draw
         self._arguments = arguments
-        self._fold = TableFold(catalog_from_sql(schema, time_zone=arguments.time_zone), arguments.time_zone)
+        self._fold = Database(catalog_from_sql(schema, time_zone=arguments.time_zone), arguments.time_zone)
         self._commit_ts = FIRST_TSO
         self.rows: list[Change] = []
         self.ddl: list[tuple[int, str]] = []

@@ -26,6 +26,7 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Release
 from ticdc_emit.config.load import config_of
 from ticdc_emit.config.secrets import hides_arguments
+from ticdc_emit.database.tables import Tables
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, shown
@@ -33,16 +34,15 @@ from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.json_objects import VERSION, Json, Members, encoded, json_line
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.pipeline.batch import ArrowBatch
-from ticdc_emit.pipeline.ddl import current_database
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.python_rows import require_mapping
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.table_routes import TableRoutes
-from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql, current_database
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.types import WHOLE_TYPES
-from ticdc_emit.traffic.expected_tables import TableFold, Tables, shown_tables
+from ticdc_emit.traffic.expected_tables import TableFold, shown_tables
 
 _MOST_SHOWN = 100
 _ROW_REMEDY = "Give each row as {'schema': ..., 'table': ..., 'op': ..., 'commit_ts': ..., 'before': ..., 'after': ...}"

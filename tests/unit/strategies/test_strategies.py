@@ -20,6 +20,7 @@ from hypothesis_profiles import examples
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import RELEASES
+from ticdc_emit.database.tables import Database
 from ticdc_emit.errors import DdlError, StrategyError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
@@ -37,7 +38,6 @@ from ticdc_emit.strategies import (
     values,
 )
 from ticdc_emit.traffic import History
-from ticdc_emit.traffic.expected_tables import TableFold
 
 FINDING = settings(max_examples=2000, phases=[Phase.generate], derandomize=True, database=None)
 SHRINKING = settings(FINDING, phases=[Phase.generate, Phase.shrink])
@@ -282,7 +282,7 @@ class TestHistories:
     @given(histories(allow_keyless=True, max_commits=10))
     def test_tidb_can_have_had_them(self, history: History) -> None:
         """Every before image is the row as it was, no key is there twice, a transaction changes a row once."""
-        fold = TableFold(history.catalog(), history.time_zone)
+        fold = Database(history.catalog(), history.time_zone)
         queries, changed = dict(history.ddl), commits(history)
         assert len(queries) == len(history.ddl)
         assert not queries.keys() & {ts for ts, *_ in changed}

@@ -13,12 +13,12 @@ import naive_consumer as naive
 import pytest
 
 from ticdc_emit.consume.verify import verify
+from ticdc_emit.database.tables import Tables
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SchemaError, TableRouteError, TicdcEmitError
 from ticdc_emit.protocols.events import ChecksumMismatchError
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.testing import MemoryTopics
-from ticdc_emit.traffic.expected_tables import Tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios import FEEDS, Difference, Scenario, ScenarioKind, scenario, scenarios
 from ticdc_emit.traffic.scenarios.comparison import differences

@@ -13,12 +13,13 @@ from urllib.parse import urlencode
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Release, load_changefeed
 from ticdc_emit.config.protocols import WRITTEN, form_of, parse_protocol_name, protocol_parameters
 from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.database.tables import Tables
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, TicdcEmitError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.registry.base import MemoryRegistry, RegisteredSchema, SchemaRegistry, confluent_schema
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
-from ticdc_emit.traffic.expected_tables import TableFold, Tables
+from ticdc_emit.traffic.expected_tables import TableFold
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.deliveries import DELIVERIES
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber

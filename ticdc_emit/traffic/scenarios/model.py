@@ -17,12 +17,13 @@ from ticdc_emit.config import RELEASES, ChangefeedConfig
 from ticdc_emit.config.protocols import FORMS, parse_protocol_name, spec_of
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
+from ticdc_emit.database.rows_after_ddl import Row
+from ticdc_emit.database.tables import Tables
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, TicdcEmitError
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.protocols.events import RowEvent
-from ticdc_emit.traffic.expected_tables import Row, Tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
 from ticdc_emit.traffic.scenarios.delivery_order import Deliver, as_sent

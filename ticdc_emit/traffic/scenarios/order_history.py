@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from ticdc_emit.traffic.expected_tables import Row
+from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.traffic.history import History
 from ticdc_emit.tso import compose
 

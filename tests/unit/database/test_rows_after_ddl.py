@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ticdc_emit.database.rows_after_ddl import value_of_old_rows
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.consumer_tables import value_in_old_rows
 from ticdc_emit.schema.catalog import catalog_from_sql
-from ticdc_emit.traffic.expected_tables import value_of_old_rows
 
 YEARS = [
     ("year not null", "0"),

@@ -1,0 +1,1 @@
+"""Tables whose rows are held in memory, and what acts on them: row changes, DDL, SQL."""
