@@ -27,7 +27,7 @@ from ticdc_emit.changes.arrow_input import (
 from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError, StateError
-from ticdc_emit.pipeline.ddl import DdlStatement
+from ticdc_emit.pipeline.ddl import DdlStatement, ddl_statements
 from ticdc_emit.pipeline.deliver_task import DEFAULT_MEMORY_LIMIT, DeliverTask, TaskResult, read_results
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.plan import Plan
@@ -107,9 +107,10 @@ class ArrowBatch:
     Arrow's, a pandas or polars DataFrame, or anything else with Arrow's C interface (``changes.arrow_input``). Or a
     mapping of these, each in the typed form, by the ``schema.name`` of their tables.
 
-    ``table``: ``schema.name`` of rows in the typed form, needed if the changefeed has several tables. ``memory_limit``:
-    bytes of compressed messages that are held at once; more go to temporary files. The memory used is a small multiple
-    of it.
+    ``table``: ``schema.name`` of rows in the typed form, needed if the changefeed has several tables. ``ddl``: the DDL
+    among the rows, as :class:`~ticdc_emit.pipeline.run.Changefeed` takes it, beside the rows with ``op = 'ddl'``.
+    ``memory_limit``: bytes of compressed messages that are held at once; more go to temporary files. The memory used is
+    a small multiple of it.
     """
 
     def __init__(
@@ -117,6 +118,7 @@ class ArrowBatch:
         batches: pa.Table | Iterable[pa.RecordBatch] | Mapping[str, Iterable[pa.RecordBatch]] | Any,
         table: str | None = None,
         *,
+        ddl: Iterable[tuple[Any, ...]] = (),
         memory_limit: int = DEFAULT_MEMORY_LIMIT,
     ) -> None:
         if not 0 < memory_limit <= _GREATEST_LIMIT:
@@ -125,11 +127,12 @@ class ArrowBatch:
             )
         by_table: Mapping[Any, Any] = batches if isinstance(batches, Mapping) else {table: batches}
         self._parts = [_Part(each, name) for name, each in by_table.items()]
+        self._ddl = tuple(ddl)
         self._limit = memory_limit
 
     def ddl_rows(self, database: str, *, names_tables: bool = False) -> list[DdlStatement]:
-        """Return the rows with ``op = 'ddl'``; their current database is their ``schema``, if any."""
-        statements: list[DdlStatement] = []
+        """Return the DDL given and the rows with ``op = 'ddl'``; their current database is their ``schema``, if any."""
+        statements = list(ddl_statements(self._ddl, database))
         for part in self._parts:
             if "query" in part.names:
                 for batch in part.rows():

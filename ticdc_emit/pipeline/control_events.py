@@ -129,6 +129,10 @@ class ControlSchedule:
         """Return whether :meth:`due` gives a watermark of exactly ``ts``, in any stretch."""
         return any(True for _ in self._ticks(ts, ts))
 
+    def last_tick(self, until: int) -> int | None:
+        """Return the last watermark up to ``until``, of the ticks or of earlier batches."""
+        return max(self._ticks(0, until), default=self.watermark)
+
     def _ticks(self, start: int, until: int) -> Iterator[int]:
         """Yield the watermarks of ``start`` to ``until``: marks, and the ticks after what is sent or the first row."""
         first, last = bisect_left(self.marks, start), bisect_right(self.marks, until)
@@ -311,15 +315,18 @@ def final_controls(
     schedule: ControlSchedule,
     last_rows: Mapping[Target, int],
     limit: int,
+    *,
+    watermark: bool = True,
 ) -> FinalControls:
     """Return the DDL and watermarks up to the TSO ``limit`` that are still due after a batch's rows.
 
-    ``last_rows``: the commit_ts of the last row of each topic-partition that had rows. A DDL after ``limit`` waits, for
+    ``last_rows``: the commit_ts of the last row of each topic-partition that had rows. ``watermark``: whether one of
+    ``limit`` itself is sent; without, the last one is the last tick. A DDL after ``limit`` waits, for
     rows of its old schema may still come, unless a worker has sent it already before a later row.
     """
     schedules = PartitionSchedules(schedule, control_encoder)
     until = max([limit, *schedule.sent_ddl(_last_ddl_sent(control_encoder, schedule, last_rows))])
-    last = control_encoder.message(Watermark(limit)) if schedule.rises_to(limit) else None
+    last = control_encoder.message(Watermark(limit)) if watermark and schedule.rises_to(limit) else None
     reached = plan.watermark_topics(limit)
     messages: list[tuple[Target, ControlMessage]] = []
     events: list[Event] = []
@@ -334,7 +341,8 @@ def final_controls(
         if last is not None and target[0] in reached and not schedule.is_tick(limit):
             messages.append((target, last))
             events.append(Watermark(limit))
-    return FinalControls(messages, events, schedule.watermark if last is None else limit, until)
+    reached_by_ticks = schedule.watermark if watermark else schedule.last_tick(limit)
+    return FinalControls(messages, events, reached_by_ticks if last is None else limit, until)
 
 
 def _last_ddl_sent(control_encoder: ControlEncoder, schedule: ControlSchedule, last_rows: Mapping[Target, int]) -> int:

@@ -145,14 +145,23 @@ class Changefeed:
         return self._state_of((), batch_id).max_commit_ts
 
     def run(
-        self, batch: Batch, batch_id: int, *, final: bool, until: int | None = None, hooks: CommitHooks | None = None
+        self,
+        batch: Batch,
+        batch_id: int,
+        *,
+        final: bool,
+        until: int | None = None,
+        watermark: bool = True,
+        hooks: CommitHooks | None = None,
     ) -> RunReport:
         """Send one batch. With ``final``, also send DDL and the watermark after its last row.
 
         ``until``: a TSO up to which no later batch will have rows, if known. DDL and the watermark are sent up to it,
-        even if the batch has no rows. ``hooks``: called before messages are sent; with them, a batch that was refused
-        before its first message leaves no record. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`, and
-        errors of the heartbeat since the last batch. A batch that failed may be run again.
+        even if the batch has no rows. ``watermark``: whether the batch ends with a watermark; without, a later one
+        covers its rows, as when batches come more often than watermarks. ``hooks``: called before messages are sent;
+        with them, a batch that was refused before its first message leaves no record. Raises the family of
+        :class:`~ticdc_emit.errors.TicdcEmitError`, and errors of the heartbeat since the last batch. A batch that
+        failed may be run again.
         """
         if not 0 <= batch_id <= GREATEST:
             raise ConfigError(
@@ -161,10 +170,17 @@ class Changefeed:
                 option="batch_id",
             )
         with self._heartbeat.batch(), self._planner.ask_again_after_failure():
-            return self._run(batch, batch_id, final=final, until=until, hooks=hooks)
+            return self._run(batch, batch_id, final=final, until=until, watermark=watermark, hooks=hooks)
 
     def _run(
-        self, batch: Batch, batch_id: int, *, final: bool, until: int | None, hooks: CommitHooks | None
+        self,
+        batch: Batch,
+        batch_id: int,
+        *,
+        final: bool,
+        until: int | None,
+        watermark: bool,
+        hooks: CommitHooks | None,
     ) -> RunReport:
         started = time.monotonic()
         statements = batch.ddl_rows(
@@ -194,7 +210,7 @@ class Changefeed:
             top = _greatest_ts(state.ddl, top, state.max_commit_ts)
         limit = top if final else highest_watermark(top, self._options.lateness)
         limit = limit if until is None else max(limit, until)
-        report, sent_until = self._end_batch(state, plan, schedule, results, top, limit, started)
+        report, sent_until = self._end_batch(state, plan, schedule, results, top, limit, started, watermark=watermark)
         done = state.complete(
             watermark=report.watermark,
             sent_until=sent_until,
@@ -290,10 +306,12 @@ class Changefeed:
         top: int,
         limit: int,
         started: float,
+        *,
+        watermark: bool = True,
     ) -> tuple[RunReport, int]:
         """Send what comes after the rows; return the report and the TSO up to which DDL is sent.
 
-        ``top``: the batch's greatest commit_ts, -1 for a batch without rows. ``limit``: the TSO of its watermark.
+        ``top``: the batch's greatest commit_ts, -1 for a batch without rows. ``limit``: the TSO of its ``watermark``.
         ``started``: when it began, by ``time.monotonic``.
         """
         counts = {t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages}
@@ -302,7 +320,7 @@ class Changefeed:
         if max(top, limit) >= 0:
             encoder = ControlEncoder(plan)
             last_rows = {t: r.max_commit_ts for t, r in results.items() if r.rows}
-            end = final_controls(plan, encoder, schedule, last_rows, limit)
+            end = final_controls(plan, encoder, schedule, last_rows, limit, watermark=watermark)
             delivery += self._deliver(plan, encoder, end.messages)
         sent_until = max(end.sent_until, state.sent_until)
         report = RunReport(

@@ -218,6 +218,16 @@ def test_ddl_rows_stand_in_their_place(store: str) -> None:
         assert all(("extra" in each["data"][0]) == (each["_tidb"]["commitTs"] > tso(15)) for each in shown)
 
 
+def test_ddl_can_be_given_beside_the_rows(store: str) -> None:
+    rows, query = [row for row in history(3) if row["table"] == "orders"], "alter table orders add column extra int"
+    add = {"schema": "shop", "op": "ddl", "commit_ts": tso(15), "query": query}
+    feed(store, RULES["index-value"]).run(ArrowBatch(cut(generic([*rows, add]), 10)), 0, final=True)
+    expected = content(store)
+    batch = ArrowBatch(cut(generic(rows), 10), ddl=[(tso(15), query, "shop")])
+    assert feed(store, RULES["index-value"]).run(batch, 0, final=True).ddl_events == 1
+    assert content(store) == expected
+
+
 def typed(rows: list[Row]) -> pa.RecordBatch:
     image = pa.struct([("id", pa.int32()), ("code", pa.string()), ("note", pa.string())])
     kinds = pa.schema([("op", pa.string()), ("commit_ts", pa.int64()), ("before", image), ("after", image)])

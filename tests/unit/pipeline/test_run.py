@@ -110,6 +110,19 @@ def test_a_smaller_last_batch_sends_the_watermark_of_all(store: str) -> None:
     assert changefeed.run(batch(16_000), 1, final=True).watermark == tso(20_000)
 
 
+@pytest.mark.parametrize(("interval", "marks"), [(0, []), (1, [2_000, 3_000, 4_000, 5_000])])
+def test_a_batch_without_its_watermark_leaves_it_to_a_later_one(store: str, interval: float, marks: list[int]) -> None:
+    changefeed = feed(store, watermark_interval=interval)
+    changefeed.run(batch(1_500), 0, final=False, until=tso(3_500), watermark=False)
+    changefeed.run(batch(3_700), 1, final=False, until=tso(4_500), watermark=False)
+    changefeed.run(batch(), 2, final=False, until=tso(5_200), watermark=False)
+    assert watermarks(store) == [tso(ms) for ms in marks]
+    changefeed.finish()  # up to the last moment asked for
+    assert watermarks(store) == [*(tso(ms) for ms in marks), tso(5_200)]
+    changefeed.run(batch(), 3, final=False, until=tso(5_400), watermark=True)
+    assert watermarks(store)[-1] == tso(5_400)
+
+
 def test_without_any_row_there_is_no_watermark(store: str) -> None:
     changefeed = feed(store)
     assert changefeed.finish() is None

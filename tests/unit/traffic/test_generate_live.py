@@ -1,67 +1,223 @@
-"""The source of live traffic: a change's number comes when the wall clock reaches its commit time."""
+"""Live traffic in this process: the changes of every other form, whenever and in whatever pieces they are taken."""
 
 from __future__ import annotations
 
+import json
 import time
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
-pytest.importorskip("pyspark")
-
-from ticdc_emit.traffic.generate.live import LiveNumbers, LiveReader
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.delivery import memory
+from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.traffic.generate import generate_arrow
+from ticdc_emit.traffic.generate import live as live_module
+from ticdc_emit.traffic.generate.live import LiveTraffic, send_live
+from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.tso import compose
 
-START = 1_700_000_000_000
-TICK = compose(2)  # 500 a second
+START = compose(1_700_000_000_000)
+SECOND = compose(1_000)
+SETTINGS = {"transaction_size": 3.0, "shared_commits": 0.5, "rate": 200.0}
+
+
+def after(seconds: float) -> int:
+    return START + round(seconds * SECOND)
+
+
+def live(schema: str = "bank", **given: Any) -> LiveTraffic:
+    return LiveTraffic(schema, Settings(**({"rows": None, "start": START} | SETTINGS | given)))
+
+
+def rows_of(pieces: list[Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of all pieces by table."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for piece in pieces:
+        for table, batches in piece.changes.items():
+            rows.setdefault(table, []).extend(row for batch in batches for row in batch.to_pylist())
+    return rows
+
+
+def without_nulls(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a change without what is NULL in its images, as columns are that the table does not have yet."""
+    images = {name: row[name] and {k: v for k, v in row[name].items() if v is not None} for name in ("before", "after")}
+    return {**row, **images}
+
+
+@pytest.mark.parametrize("schema", ["bank", "sysbench", "partitioned"])
+def test_it_has_the_changes_and_ddl_of_a_whole_run(schema: str) -> None:
+    settings = {**SETTINGS, "ddl_rate": 2.0, "seed": 3}
+    whole = generate_arrow(schema, rows=3_000, start=START, **settings)
+    traffic = live(schema, rows=3_000, ddl_rate=2.0, seed=3)
+    pieces = [traffic.take(after(0.013 * n)) for n in range(1_300)]
+    assert traffic.is_ended
+    assert traffic.taken == 3_000
+    expected = {
+        table: [without_nulls(row) for batch in batches for row in batch.to_pylist()]
+        for table, batches in whole.changes.items()
+    }
+    assert {table: [without_nulls(row) for row in own] for table, own in rows_of(pieces).items()} == expected
+    assert tuple(each for piece in pieces for each in piece.ddl) == whole.ddl
+    assert len(whole.ddl) > 20
+
+
+def test_what_is_due_depends_on_time_alone() -> None:
+    once, often = live(), live()
+    assert once.take(START - 1).rows == 0
+    (pieces, whole) = [often.take(after(n / 10)) for n in range(31)], once.take(after(3))
+    assert rows_of(pieces) == rows_of([whole])
+    assert whole.rows >= 601
+    again = once.take(after(1))  # an earlier moment
+    assert (again.rows, again.until) == (0, whole.until)
+
+
+def test_nothing_later_is_at_or_below_a_moment_asked_for() -> None:
+    traffic, reached = live(ddl_rate=5.0), START - 1
+    for n in range(200):
+        piece = traffic.take(after(n * 0.0317))
+        stamps = [
+            stamp for batches in piece.changes.values() for batch in batches for stamp in batch["commit_ts"].to_pylist()
+        ]
+        stamps += [stamp for stamp, _ in piece.ddl]
+        assert all(reached < stamp <= piece.until for stamp in stamps)
+        reached = piece.until
+
+
+def test_a_backlog_comes_in_pieces() -> None:
+    traffic, moment = live(), after(100)
+    pieces = [traffic.take(moment, most=5_000)]
+    while pieces[-1].until < moment:
+        pieces.append(traffic.take(moment, most=5_000))
+    assert len(pieces) in (4, 5)
+    assert all(piece.rows < 5_100 for piece in pieces)
+    assert rows_of(pieces) == rows_of([live().take(moment, most=1_000_000)])
+
+
+def test_traffic_without_end_has_schema_changes_again_and_again() -> None:
+    traffic = live("sysbench", ddl_rate=20.0)
+    statements = [each for n in range(12) for each in traffic.take(after(n)).ddl]
+    assert len(statements) == 219
+    assert statements[100][1] == statements[0][1]  # four tables, 25 statements each
+    assert [stamp for stamp, _ in statements] == sorted(stamp for stamp, _ in statements)
+
+
+def test_a_pause_and_another_rate_move_only_times() -> None:
+    traffic = live(ddl_rate=5.0)
+    pieces = [traffic.take(after(1)), traffic.pause(after(2))]
+    assert traffic.is_paused
+    assert traffic.next_due() is None
+    pieces.append(traffic.take(after(50)))
+    assert pieces[-1].rows == 0
+    assert pieces[-1].until == after(50)
+    with pytest.raises(ConfigError, match="was taken"):
+        traffic.resume(after(50))
+    traffic.resume(after(60), rate=1_000)
+    assert traffic.next_due() == after(60)
+    taken = traffic.taken
+    pieces += [traffic.take(after(60 + n / 7)) for n in range(15)]
+    assert abs(traffic.taken - taken - 2_001) < 30
+    traffic.resume(after(62.5), rate=10)
+    pieces.append(traffic.take(after(70)))
+
+    def timeless(pieces: list[Any]) -> Any:
+        times = ("commit_ts", "start_ts")
+        rows = rows_of(pieces)
+        return {table: [{**row, **dict.fromkeys(times)} for row in own] for table, own in rows.items()}
+
+    plain = live(ddl_rate=5.0)
+    whole = plain.take(after(1_000))
+    assert traffic.taken < plain.taken
+    for table, rows in timeless(pieces).items():
+        others = timeless([whole])[table][: len(rows)]
+        assert [row["op"] for row in rows] == [row["op"] for row in others]
+        assert [(row["before"] or {}).get("id") for row in rows] == [(row["before"] or {}).get("id") for row in others]
+    queries = [query for piece in pieces for _, query in piece.ddl]
+    assert queries == [query for _, query in whole.ddl][: len(queries)]
+    with pytest.raises(SchemaError, match="rate is out of its range"):
+        traffic.resume(after(80), rate=-1)
+
+
+def test_the_images_before_are_those_after_the_last_change_across_a_pause() -> None:
+    traffic = live("create table t (id bigint primary key, v int, at datetime(6) not null)", rate=50.0, ddl_rate=1.0)
+    pieces = [traffic.pause(after(3))]
+    traffic.resume(after(1_000), rate=200)
+    pieces += [traffic.take(after(1_000 + n)) for n in range(9)]
+    known: dict[int, Any] = {}
+    (rows,) = rows_of(pieces).values()
+    for row in rows:
+        before, own = row["before"], ("id", "v", "at")
+        if before is not None:
+            assert {name: before[name] for name in own} == known[before["id"]]
+        if row["after"] is not None:
+            known[row["after"]["id"]] = {name: row["after"][name] for name in own}
+    assert len(rows) > 1_000
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    now = [START]
-    monkeypatch.setattr(time, "time_ns", lambda: now[0] * 1_000_000)
-    return now
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that only sleeping moves; milliseconds."""
+    moments = [0.0]
+    monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_000_000_000 + round(moments[0] * 1e9))
+    monkeypatch.setattr(time, "monotonic", lambda: moments[0])
+
+    def sleep(seconds: float) -> None:
+        moments[0] += seconds
+
+    monkeypatch.setattr(live_module.time, "sleep", sleep)
+    return moments
 
 
-def reader(rows: int = -1, most: int = 50_000) -> LiveReader:
-    return LiveReader(compose(START), TICK, rows, most)
+def sent(name: str) -> list[dict[str, Any]]:
+    return [json.loads(message.value or b"") for message in memory.messages(name)]
 
 
-def test_a_change_is_made_at_its_commit_time_and_not_before(clock: list[int]) -> None:
-    made = reader()
-    assert made.initialOffset() == {"changes": 0}
-    seen = []
-    for ms in (-1, 0, 1, 2, 3, 4, 1000):
-        clock[0] = START + ms
-        seen.append(made.latestOffset()["changes"])
-    assert seen == [0, 1, 1, 2, 2, 3, 501]
+def test_sending_keeps_to_the_clock_with_a_watermark_a_second(clock: list[float]) -> None:
+    uri = "memory://live-clock?topic=t&protocol=canal-json&enable-tidb-extension=true&partition-num=1"
+    traffic = live(rate=100.0, ddl_rate=1.0, transaction_size=1.0, shared_commits=0.0)
+    feed = traffic.changefeed(load_changefeed(uri))
+    total = send_live(traffic, feed, stop=lambda: clock[0] >= 10)
+    assert 990 <= total.rows == traffic.taken <= 1_001
+    messages = sent("live-clock")
+    marks = [each["_tidb"]["watermarkTs"] for each in messages if each["type"] == "TIDB_WATERMARK"]
+    assert 18 <= len(marks) <= 21  # one each second, and one of each DDL
+    assert marks == sorted(set(marks))
+    reached = 0
+    for each in messages:
+        if each["type"] == "TIDB_WATERMARK":
+            reached = each["_tidb"]["watermarkTs"]
+        else:
+            assert each["_tidb"]["commitTs"] > reached
+    assert reached >= max(each["_tidb"].get("commitTs", 0) for each in messages)
+    assert sum(each["isDdl"] for each in messages if each["type"] != "TIDB_WATERMARK") == 9
 
 
-def test_traffic_ends_and_a_backlog_comes_in_pieces(clock: list[int]) -> None:
-    made = reader(rows=70_000, most=30_000)
-    at = made.initialOffset()
-    clock[0] = START + 1_000_000
-    sizes, numbers = [], []
-    while (end := made.latestOffset()) != at:
-        parts = made.partitions(at, end)
-        sizes.append(len(parts))
-        numbers += [n for part in parts for batch in made.read(part) for n in batch.column("value").to_pylist()]
-        at = end
-    assert numbers == list(range(70_000))
-    assert sizes == [2, 2, 1]
+def test_watermarks_come_while_nothing_changes(clock: list[float]) -> None:
+    uri = "memory://live-idle?topic=t&protocol=canal-json&enable-tidb-extension=true&partition-num=1"
+    traffic = live(rate=0.1, transaction_size=1.0, shared_commits=0.0)
+    send_live(traffic, traffic.changefeed(load_changefeed(uri)), stop=lambda: clock[0] >= 9.5)
+    messages = sent("live-idle")
+    assert [each["type"] for each in messages][:2] == ["INSERT", "TIDB_WATERMARK"]
+    assert len(messages) >= 9
 
 
-def test_a_query_that_goes_on_reads_from_where_it_was(clock: list[int]) -> None:
-    again = reader(most=10)
-    clock[0] = START + 4_000
-    end = again.latestOffset()  # Spark alone knows what was read: all that was made since
-    assert end == {"changes": 2001}
-    (part,) = again.partitions({"changes": 1_990}, end)
-    assert [n for batch in again.read(part) for n in batch.column("value").to_pylist()] == list(range(1_990, 2_001))
-    clock[0] += 1_000
-    assert again.latestOffset() == {"changes": 2_011}
+def test_a_changefeed_of_another_time_zone_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"UTC.*Asia/Tokyo"):
+        live(time_zone="Asia/Tokyo").changefeed(load_changefeed("memory://x?protocol=canal-json"))
 
 
-def test_the_options_are_those_of_the_traffic() -> None:
-    source = LiveNumbers({"start": "5", "tick": "2", "rows": "-1", "most": "7"})
-    assert source.schema() == "value bigint"
-    assert vars(source.streamReader(None)) == {"_start": 5, "_tick": 2, "_rows": -1, "_most": 7, "_reached": None}  # type: ignore[arg-type]
+def test_messages_come_again_at_the_given_share(clock: list[float]) -> None:
+    uri = "memory://live-noise?topic=t&protocol=canal-json&partition-num=1"
+    traffic = live(rows=500, redelivery=0.5)
+    total = send_live(traffic, traffic.changefeed(load_changefeed(uri)), stop=lambda: False)
+    assert total.rows == 500
+    assert total.messages > 600
+
+
+def test_tables_without_changes_are_left_out() -> None:
+    piece = live(rate=1.0, transaction_size=1.0, shared_commits=0.0).take(START)
+    assert piece.rows == 1
+    assert len(piece.changes) == 1
+    (batches,) = piece.changes.values()
+    assert all(isinstance(batch, pa.RecordBatch) and batch.num_rows for batch in batches)

@@ -7,9 +7,11 @@ process, by Spark's workers, or in a stream.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +38,7 @@ from ticdc_emit.traffic.generate.arrays import (
 )
 from ticdc_emit.traffic.generate.column_options import ColumnOptions, Columns, OptionsByColumn, options_by_column
 from ticdc_emit.traffic.generate.cycle import Clock, Cycle, lay_out
-from ticdc_emit.traffic.generate.ddl import AddedColumn, plan_ddl
+from ticdc_emit.traffic.generate.ddl import AddedColumn, one_round, plan_ddl
 from ticdc_emit.traffic.generate.generated_columns import GeneratedColumns
 from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, plan_keys
 from ticdc_emit.traffic.generate.settings import Settings
@@ -124,6 +126,12 @@ class TableChanges:
         named = by.expression.text.strip("`").lower()
         columns = (column for column in self.info.row_columns if column.name.lower() == named)
         return next((each for each in columns if each.type in INTEGER_TYPES and each.name in self._own.roles), None)
+
+    def at(self, clock: Clock) -> TableChanges:
+        """Return the same changes at other times."""
+        other = copy.copy(self)
+        other._clock = clock
+        return other
 
     def typed(self, numbers: Ints, *, physical: bool = False) -> pa.RecordBatch:
         """Return changes by their numbers among the table's, in the typed form: images are structs of native values.
@@ -392,7 +400,9 @@ _ENDLESS = 1 << 31
 
 @dataclass(frozen=True)
 class TrafficPlan:
-    """``is_typed``: there is one table, whose changes are in the typed form."""
+    """``ddl``: (commit_ts, statement); of traffic without end one round, after which the statements come again.
+    ``is_typed``: there is one table, whose changes are in the typed form.
+    """
 
     schema: str
     tables: tuple[TableChanges, ...]
@@ -449,7 +459,8 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     for each in keys.values():
         _refuse_few_keys(each, cycle, settings.rows)
     clock = Clock.at_rates(settings.first_commit, settings.changes_per_second, settings.ddl_rate)
-    changes = plan_ddl(catalog, tables, clock.schema_changes(settings.rows or 0))
+    stamps = clock.schema_changes(settings.rows)
+    changes = plan_ddl(catalog, tables, islice(stamps, one_round(len(tables))) if settings.rows is None else stamps)
     planned = tuple(
         TableChanges(
             number, keys, cycle, clock, settings.seed, changes.added.get(name, ()), settings.time_zone, options

@@ -12,10 +12,16 @@ cycle, parents first, and never deleted. A row may refer to any anchor of its ow
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count, pairwise
+from operator import itemgetter
 from random import Random
+from typing import NamedTuple
+
+import numpy as np
 
 from ticdc_emit.traffic.generate.arrays import Ints
 from ticdc_emit.tso import LOGICAL_BITS
@@ -230,9 +236,17 @@ _TSO_PER_SECOND = 1000 << LOGICAL_BITS
 _GAP_BITS = 20  # of a gap's fraction
 
 
+class _Stretch(NamedTuple):
+    """From change ``first`` on, change number n commits at ``start + (n - first) * tick``, both TSO."""
+
+    first: int
+    start: int
+    tick: int
+
+
 @dataclass(frozen=True)
 class Clock:
-    """Change number n commits at ``start + n * tick``, both TSO.
+    """Change number n commits at ``start + n * tick``, both TSO, or later at other rates (:meth:`going_on`).
 
     Schema change number n is halfway between change ``(n + 1) * gap >> 20`` and the next one; ``gap`` 0 means no schema
     changes.
@@ -241,12 +255,21 @@ class Clock:
     start: int
     tick: int
     gap: int = 0
+    later: tuple[_Stretch, ...] = ()
 
     @classmethod
     def at_rates(cls, start: int, rate: float, ddl_rate: float) -> Clock:
         """Return the clock of ``rate`` changes and ``ddl_rate`` schema changes per second of commit time."""
         gap = round(rate / ddl_rate * (1 << _GAP_BITS)) if ddl_rate else 0
-        return cls(start, round(_TSO_PER_SECOND / rate), gap)
+        return cls(start, _tick(rate), gap)
+
+    def going_on(self, first: int, start: int, rate: float) -> Clock:
+        """Return the clock whose changes from number ``first`` on commit from ``start`` on, at another rate.
+
+        Changes before ``first`` keep their times; ``start`` is after them. Schema changes keep their places among the
+        changes.
+        """
+        return replace(self, later=(*self.later, _Stretch(first, start, _tick(rate))))
 
     @property
     def micros(self) -> int:
@@ -254,17 +277,56 @@ class Clock:
 
     def stamp(self, changes: Ints) -> Ints:
         """Return the commit times of changes."""
-        return self.start + changes * self.tick
+        if not self.later:
+            return self.start + changes * self.tick
+        first, start, tick = self._stretches
+        at = np.maximum(np.searchsorted(first, changes, side="right") - 1, 0)
+        return start[at] + (changes - first[at]) * tick[at]
 
-    def schema_changes(self, rows: int) -> Iterator[int]:
-        """Yield the commit times of schema changes before the last of ``rows`` changes."""
-        for number in count(1) if self.gap else ():
-            place = number * self.gap >> _GAP_BITS
-            if place >= rows - 1:
+    def count(self, until: int) -> int:
+        """Return how many changes have a time up to the TSO ``until``."""
+        return int(self._newest(np.array([until]))[0]) + 1
+
+    def schema_changes(self, rows: int | None) -> Iterator[int]:
+        """Yield the commit times of schema changes, of those before the last of ``rows`` changes; ``None``: of all."""
+        for number in count() if self.gap else ():
+            if rows is not None and self._place(number) >= rows - 1:
                 return
-            yield self.start + place * self.tick + self.tick // 2
+            yield self.schema_change(number)
+
+    def schema_change(self, number: int) -> int:
+        """Return the commit time of a schema change."""
+        place = self._place(number)
+        at = self._all[bisect_right(self._all, place, key=itemgetter(0)) - 1]
+        return at.start + (place - at.first) * at.tick + at.tick // 2
 
     def schema_changes_before(self, stamps: Ints) -> Ints:
         """Return the numbers of schema changes before changes that commit at ``stamps``."""
-        changes = (stamps - self.start) // self.tick
-        return ((changes << _GAP_BITS) - 1) // self.gap
+        return ((self._newest(stamps) << _GAP_BITS) - 1) // self.gap
+
+    @property
+    def _all(self) -> tuple[_Stretch, ...]:
+        return (_Stretch(0, self.start, self.tick), *self.later)
+
+    @cached_property
+    def _stretches(self) -> tuple[Ints, Ints, Ints]:
+        """The fields of all stretches."""
+        first, start, tick = (np.array(column, np.int64) for column in zip(*self._all, strict=True))
+        return first, start, tick
+
+    def _place(self, number: int) -> int:
+        return (number + 1) * self.gap >> _GAP_BITS
+
+    def _newest(self, stamps: Ints) -> Ints:
+        """Return the number of the last change up to each of these times; negative before the first."""
+        if not self.later:
+            return (stamps - self.start) // self.tick
+        first, start, tick = self._stretches
+        at = np.maximum(np.searchsorted(start, stamps, side="right") - 1, 0)
+        last = np.append(first[1:], np.iinfo(np.int64).max) - 1
+        newest: Ints = np.minimum(first[at] + (stamps - start[at]) // tick[at], last[at])
+        return newest
+
+
+def _tick(rate: float) -> int:
+    return round(_TSO_PER_SECOND / rate)

@@ -57,6 +57,10 @@ class AddedColumn:
         mask: Mask = (age >= nth * self.lasting) & (age < (nth + 1) * self.lasting)
         return mask
 
+    def names_by(self, statements: int) -> tuple[str, ...]:
+        """Return the names that the column has had after this number of statements."""
+        return tuple(name for nth, name in enumerate(self.names) if statements > self.first + nth * self.lasting)
+
     def name_after(self, statements: int) -> str | None:
         """Return the column's name after this number of statements; ``None`` while it is not in the table."""
         nth = (statements - self.first - 1) % self.period // self.lasting
@@ -70,12 +74,17 @@ class SchemaChanges(NamedTuple):
     added: dict[Name, list[AddedColumn]]
 
 
+def one_round(tables: int) -> int:
+    """Return after how many statements the tables, of this number, are as they were at first, and all comes again."""
+    return tables * _STEPS * len(_KINDS)
+
+
 def plan_ddl(catalog: Catalog, tables: Sequence[SourceTable], stamps: Iterable[int]) -> SchemaChanges:
     """Return one statement for each TSO; ``catalog`` takes those of the first round.
 
     Raises the family of :class:`~ticdc_emit.errors.SchemaError` for a table that does not accept them.
     """
-    period = len(tables) * _STEPS * len(_KINDS)
+    period = one_round(len(tables))
     statements: list[tuple[int, str]] = []
     added: dict[Name, list[AddedColumn]] = {table.name: [] for table in tables}
     for number, stamp in enumerate(stamps):

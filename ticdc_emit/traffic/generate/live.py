@@ -1,87 +1,324 @@
-"""The numbers of changes in wall time: a Spark source that follows the traffic's own clock.
+"""Live traffic in this process: changes that come when the clock reaches their commit times, sent in small batches.
 
-In: the commit time of change 0 and the distance between changes, both as TSO. Out: a stream of numbers in the column
-``value``. A number appears as soon as the wall clock reaches the change's commit time. Spark's own ``rate`` source is
-not used, because it counts whole seconds from a start that only Spark knows.
+In: the settings of generated traffic, and moments as TSO. Out: :class:`LiveTraffic`, whose changes and DDL due by a
+moment are Arrow in the typed form, table by table, and :func:`send_live`, which sends them through a changefeed. A
+change is the function of the plan and its number that it is in every other form of generated traffic, so the same seed
+and start give the same changes as ``generate_stream(live=True)``. Only :meth:`LiveTraffic.pause` and
+:meth:`LiveTraffic.resume` give changes other times; the rows and their order stay.
+
+A transaction is due as a whole at its commit_ts, and its changes come together. So all that is at or before a moment
+has come once that moment was asked for, and the changefeed's watermark may rise to it (``Changefeed.run(until=...)``),
+with or without rows. TiCDC sends a watermark about once a second, which is less often than batches are sent here.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.delivery.base import Sink
+from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.report import ReportCallback, RunTotal
+from ticdc_emit.pipeline.run import Changefeed
+from ticdc_emit.traffic.generate.changes import TableChanges, TrafficPlan, plan_traffic
+from ticdc_emit.traffic.generate.cycle import Clock
+from ticdc_emit.traffic.generate.settings import Settings, require_zone
+from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.tso import compose
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+MOST_AT_ONCE = 10_000
+"""Changes that :meth:`LiveTraffic.take` returns at once, about; a backlog comes in pieces."""
 
-    from ticdc_emit.traffic.generate.cycle import Clock
+INTERVAL_S = 0.15
+"""Between the batches of :func:`send_live`."""
 
-_ROWS_PER_TASK = 25_000
-_BATCH_ROWS = 10_000
-_OFFSET = "changes"
-
-
-def live_numbers(spark: SparkSession, clock: Clock, rows: int | None, rows_per_batch: int) -> DataFrame:
-    """Return the numbers of changes as a streaming DataFrame; ``rows``: the number of changes, ``None`` for no end."""
-    spark.dataSource.register(LiveNumbers)
-    settings = {"start": clock.start, "tick": clock.tick, "rows": -1 if rows is None else rows, "most": rows_per_batch}
-    return spark.readStream.format(LiveNumbers.name()).options(**settings).load()
+WATERMARK_S = 1.0
+"""Between the watermarks of :func:`send_live`, as between TiCDC's."""
 
 
-class LiveNumbers(DataSource):  # type: ignore[misc]
-    """Options: ``start`` and ``tick`` as TSO, ``rows`` (-1: no end), ``most`` in a micro-batch."""
+@dataclass(frozen=True)
+class DueChanges:
+    """Changes and DDL that are due.
 
-    @classmethod
-    def name(cls) -> str:
-        return "ticdc-live-numbers"
+    ``until``: the TSO up to which all is here or was taken before: nothing later comes at or below it. ``changes``: by
+    ``schema.name``, of the tables that have any, record batches in the typed form, in commit order. ``ddl``:
+    (commit_ts, statement) in order.
+    """
 
+    until: int
+    changes: Mapping[str, list[pa.RecordBatch]]
+    ddl: tuple[tuple[int, str], ...]
+
+    @property
+    def rows(self) -> int:
+        """The number of row changes."""
+        return sum(batch.num_rows for batches in self.changes.values() for batch in batches)
+
+    def batch(self) -> ArrowBatch:
+        """Return them as a batch of a changefeed."""
+        return ArrowBatch(self.changes, ddl=self.ddl)
+
+
+class LiveTraffic:
+    """Generated changes that are taken as they become due. Not thread-safe.
+
+    ``schema``: SQL text, a file, or a sample's name. ``settings``: what to generate; without a start, it is now.
+    ``rows`` of ``None`` has no end, with schema changes too. Raises the errors of
+    :func:`~ticdc_emit.traffic.generate.generate`.
+    """
+
+    def __init__(self, schema: str | Path, settings: Settings) -> None:
+        if settings.start is None:
+            settings = replace(settings, start=now())
+        self.settings = settings
+        """With the start, as a TSO or a datetime."""
+        self._plan = plan_traffic(schema_text(schema), settings)
+        self._clock = self._plan.clock
+        self._tables = [_TableAhead(self._plan, table) for table in self._plan.tables]
+        self._commits = np.sort(np.concatenate([np.array(table.commit) for table in self._plan.cycle.tables]))
+        self._taken = 0
+        self._until = self._clock.start - 1
+        self._statements = 0
+        self._paused = False
+        self._rate = settings.changes_per_second
+
+    @property
     def schema(self) -> str:
-        return "value bigint"
+        """SQL text of the tables before the first change."""
+        return self._plan.schema
 
-    def streamReader(self, schema: StructType) -> LiveReader:  # noqa: N802 - Spark's name
-        return LiveReader(*(int(self.options[name]) for name in ("start", "tick", "rows", "most")))
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The ``schema.name`` of each table that has changes."""
+        return tuple(table.info.full_name for table in self._plan.tables)
+
+    @property
+    def rate(self) -> float:
+        """Changes per second."""
+        return self._rate
+
+    @property
+    def taken(self) -> int:
+        """How many row changes were taken."""
+        return self._taken
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether all ``rows`` were taken."""
+        return self._plan.rows is not None and self._taken >= self._plan.rows
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether nothing is due until :meth:`resume`."""
+        return self._paused
+
+    def take(self, until: int, *, most: int = MOST_AT_ONCE) -> DueChanges:
+        """Return the changes and DDL that are due by the TSO ``until`` and were not taken before.
+
+        If there are more than ``most`` changes, the first ones come, and the ``until`` of the result is lower. A moment
+        before that of an earlier call gives nothing.
+        """
+        if self._paused or until <= self._until:
+            self._until = max(self._until, until)
+            return DueChanges(self._until, {}, ())
+        due = self._clock.count(until)
+        if due - self._taken > most:
+            due = self._taken + most
+            until = int(self._clock.stamp(np.array([due]))[0]) - 1
+        due = max(due, 0)
+        ddl = self._ddl(until)
+        changes: dict[str, list[pa.RecordBatch]] = {}
+        for table in self._tables:
+            batches = table.take(due, self._statements)
+            if batches:
+                changes[table.name] = batches
+        self._taken = max(self._taken, self._changes_before(due))
+        self._until = until
+        return DueChanges(until, changes, ddl)
+
+    def pause(self, at: int) -> DueChanges:
+        """Return what is due by the TSO ``at``; then nothing is due until :meth:`resume`."""
+        due = self.take(at, most=np.iinfo(np.int64).max)
+        self._paused = True
+        return due
+
+    def resume(self, at: int, rate: float | None = None) -> None:
+        """Let the next change commit at the TSO ``at`` and the others follow, at ``rate`` a second.
+
+        ``rate``: ``None`` for the present one. The traffic need not be paused: this also changes its rate. ``at`` is
+        after all moments asked for before. Raises :class:`~ticdc_emit.errors.ConfigError` if it is not, and
+        :class:`~ticdc_emit.errors.SchemaError` for a rate out of its range.
+        """
+        if at <= self._until:
+            raise ConfigError(
+                f"traffic cannot go on at {at}: what is due by {self._until} was taken",
+                remedy="Give a later TSO",
+                option="at",
+            )
+        new = replace(self.settings, rate=self._rate if rate is None else rate, ddl_rate=0.0)  # checks the rate
+        self._rate = new.changes_per_second
+        self._clock = self._clock.going_on(self._taken, at, self._rate)
+        for table in self._tables:
+            table.follow(self._clock)
+        self._paused = False
+
+    def next_due(self) -> int | None:
+        """Return the commit_ts of the next change; ``None`` if the traffic is paused or ended."""
+        if self._paused or self.is_ended:
+            return None
+        return int(self._clock.stamp(np.array([self._taken]))[0])
+
+    def changefeed(
+        self,
+        config: ChangefeedConfig,
+        *,
+        sink: Sink | None = None,
+        on_report: tuple[ReportCallback, ...] = (),
+    ) -> Changefeed:
+        """Return a changefeed of the tables, for :func:`send_live`.
+
+        It sends messages again and out of order as often as ``redelivery`` and ``lag`` say. ``sink``: instead of the
+        configuration's target. Raises :class:`~ticdc_emit.errors.ConfigError` for a changefeed of another time zone.
+        """
+        settings = self.settings
+        require_zone(config.time_zone, settings.time_zone)
+        sink = sink or sink_for(config)
+        if settings.redelivery or settings.lag:
+            from ticdc_emit.traffic.generate.noise import NoisySink
+
+            sink = NoisySink(sink, config, settings.redelivery, settings.lag, settings.seed)
+        options = RunOptions(watermark_interval=0)
+        table = self.tables[0] if self._plan.is_typed else None
+        return Changefeed(config, sink, self.schema, table=table, options=options, on_report=on_report)
+
+    def _changes_before(self, due: int) -> int:
+        """Return how many changes commit before change ``due``, which is not of their transaction."""
+        cycle, rest = divmod(due, self._plan.cycle.size)
+        number = cycle * self._plan.cycle.size + int(np.searchsorted(self._commits, rest, side="left"))
+        return number if self._plan.rows is None else min(number, self._plan.rows)
+
+    def _ddl(self, until: int) -> tuple[tuple[int, str], ...]:
+        known, statements = self._plan.ddl, list[tuple[int, str]]()
+        while known and (self._plan.rows is None or self._statements < len(known)):
+            commit_ts = self._clock.schema_change(self._statements)
+            if commit_ts > until:
+                break
+            statements.append((commit_ts, known[self._statements % len(known)][1]))
+            self._statements += 1
+        return tuple(statements)
 
 
-@dataclass
-class _Span(InputPartition):  # type: ignore[misc]
-    first: int
-    last: int
+_LEAST_AHEAD, _MOST_AHEAD = 64, 5_000
 
 
-class LiveReader(DataSourceStreamReader):  # type: ignore[misc]
-    """An offset is the number of changes made so far. ``rows`` below 0: no end."""
+class _TableAhead:
+    """The changes of a table, made some time ahead, because a call costs more than its first hundred rows.
 
-    def __init__(self, start: int, tick: int, rows: int, most: int) -> None:
-        self._start, self._tick, self._rows, self._most = start, tick, rows, most
-        self._reached: int | None = None  # after a restart, what Spark has already read is not known yet
+    Images have no columns that a later schema change adds, because the table has no such version yet.
+    """
 
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        self._reached = 0
-        return {_OFFSET: 0}
+    def __init__(self, plan: TrafficPlan, table: TableChanges) -> None:
+        self.name = table.info.full_name
+        self._plan, self._table = plan, table
+        self._own = plan.cycle.tables[table.number]
+        self._commits = np.array(self._own.commit)
+        self._taken = self._first = 0
+        self._made = self._shown = table.typed(np.zeros(0, np.int64), physical=plan.physical)
+        self._later: frozenset[str] | None = None
 
-    def latestOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Return the number of changes made by now; a backlog is read in several batches."""
-        now = compose(time.time_ns() // 1_000_000)
-        changes = max(0, (now - self._start) // self._tick + 1)
-        if self._rows >= 0:
-            changes = min(changes, self._rows)
-        return {_OFFSET: changes if self._reached is None else min(changes, self._reached + self._most)}
+    def follow(self, clock: Clock) -> None:
+        """Make the changes that were not taken at the times of this clock."""
+        self._table = self._table.at(clock)
+        self._first = self._taken
+        self._made, self._shown = self._made.slice(0, 0), self._shown.slice(0, 0)
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        first, last = start[_OFFSET], end[_OFFSET]
-        self._reached = last
-        return [_Span(at, min(at + _ROWS_PER_TASK, last)) for at in range(first, last, _ROWS_PER_TASK)]
+    def take(self, due: int, statements: int) -> list[pa.RecordBatch]:
+        """Return the changes not taken before whose transaction commits before change ``due`` of all tables.
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the numbers of a span; runs on executors."""
-        assert isinstance(partition, _Span)
-        for at in range(partition.first, partition.last, _BATCH_ROWS):
-            numbers = range(at, min(at + _BATCH_ROWS, partition.last))
-            yield pa.record_batch({"value": pa.array(numbers, pa.int64())})
+        ``statements``: the number of schema changes so far.
+        """
+        until, batches = self._count(due), list[pa.RecordBatch]()
+        wanted = until - self._taken
+        if wanted > 0:
+            self._show(statements)
+        while self._taken < until:
+            at = self._taken - self._first
+            if at == self._made.num_rows:
+                count = min(max(4 * wanted, _LEAST_AHEAD), _MOST_AHEAD)
+                self._first, at = self._taken, 0
+                numbers = np.arange(self._taken, self._taken + count)
+                self._made = self._table.typed(numbers, physical=self._plan.physical)
+                self._later = None
+                self._show(statements)
+            batches.append(self._shown.slice(at, until - self._taken))
+            self._taken += batches[-1].num_rows
+        return batches
+
+    def _show(self, statements: int) -> None:
+        later = frozenset(
+            name for each in self._table.added for name in each.names if name not in each.names_by(statements)
+        )
+        if later != self._later:
+            self._later, self._shown = later, _without(self._made, later)
+
+    def _count(self, due: int) -> int:
+        cycle, rest = divmod(due, self._plan.cycle.size)
+        count = cycle * self._own.size + int(np.searchsorted(self._commits, rest, side="left"))
+        rows = self._plan.rows
+        return count if rows is None else min(count, self._plan.cycle.count(self._table.number, rows))
+
+
+def _without(batch: pa.RecordBatch, names: frozenset[str]) -> pa.RecordBatch:
+    """Return changes without these columns of the images."""
+    if not names:
+        return batch
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    for image in ("before", "after"):
+        rows = columns[image]
+        kept = [field.name for field in rows.type if field.name not in names]
+        columns[image] = pa.StructArray.from_arrays([rows.field(name) for name in kept], kept, mask=rows.is_null())
+    return pa.record_batch(columns)
+
+
+def now() -> int:
+    """Return the TSO of this moment."""
+    return compose(time.time_ns() // 1_000_000)
+
+
+def send_live(
+    traffic: LiveTraffic,
+    feed: Changefeed,
+    *,
+    stop: Callable[[], bool],
+    interval: float = INTERVAL_S,
+    watermark_every: float = WATERMARK_S,
+) -> RunTotal:
+    """Send what is due, batch by batch, until the traffic is ended or ``stop`` returns true; then end the changefeed.
+
+    ``interval``: seconds from one batch to the next, if the batch takes less; a backlog is sent without pauses.
+    ``watermark_every``: seconds of wall time between watermarks, with rows or without. ``stop`` is called between
+    batches. Returns the sum of all reports. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`.
+    """
+    number = feed.next_batch_id()
+    marked = time.monotonic() - watermark_every
+    while not (stop() or traffic.is_ended):
+        began, moment = time.monotonic(), now()
+        due = traffic.take(moment)
+        is_marked = began - marked >= watermark_every
+        if due.changes or due.ddl or is_marked:
+            feed.run(due.batch(), number, final=False, until=due.until, watermark=is_marked)
+            number += 1
+            marked = began if is_marked else marked
+        if due.until == moment and not traffic.is_ended:
+            time.sleep(max(0.0, interval - (time.monotonic() - began)))
+    feed.finish()
+    return feed.total

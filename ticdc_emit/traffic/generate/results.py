@@ -20,11 +20,11 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.load import LoadOptions, config_of, refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.sinks import sink_for
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import counted
 from ticdc_emit.traffic.generate.arrays import Ints
 from ticdc_emit.traffic.generate.changes import TableChanges, TrafficPlan, plan_traffic
-from ticdc_emit.traffic.generate.settings import Settings
+from ticdc_emit.traffic.generate.settings import Settings, require_zone
 from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.tso import compose
 
@@ -75,12 +75,7 @@ class _TrafficResult(Generic[Changes]):
         else:
             zone = options.get("time_zone") or self.time_zone
             options["time_zone"] = zone
-        if zone != self.time_zone:
-            raise ConfigError(
-                f"the changefeed's time zone is {zone}, that of the changes {self.time_zone}",
-                remedy="Generate the changes with the changefeed's time_zone",
-                option="time_zone",
-            )
+        require_zone(zone, self.time_zone)
         if self._settings.redelivery or self._settings.lag:
             sink_uri, options = self._with_noise(sink_uri, options)
         return TicdcSink(sink_uri, self.schema, table=self.table, ddl=self.ddl, **options)
@@ -216,11 +211,17 @@ def stream_on_spark(
 
     ``live``: a change comes when the wall clock reaches its commit time, from now on if the settings have no start.
     """
+    if settings.ddl_rate and settings.rows is None:
+        raise SchemaError(
+            "a stream on Spark must know its schema changes before it begins",
+            remedy="Give rows, or leave ddl_rate out",
+            option="ddl_rate",
+        )
     if live and settings.start is None:
         settings = replace(settings, start=compose(time.time_ns() // 1_000_000))
     plan = plan_traffic(schema_text(schema), settings)
     if live:
-        from ticdc_emit.traffic.generate.live import live_numbers
+        from ticdc_emit.traffic.generate.live_numbers import live_numbers
 
         numbers = live_numbers(spark, plan.clock, plan.rows, rows_per_batch)
     else:

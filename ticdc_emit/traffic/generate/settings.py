@@ -30,7 +30,7 @@ class Settings:
     """
 
     rows: int | None
-    """Changes of all tables, from 1; ``None`` for no end, which excludes ``ddl_rate``."""
+    """Changes of all tables, from 1; ``None`` for no end."""
     seed: int = 0
     """The same seed and settings give the same changes."""
     tables: tuple[str, ...] = ()
@@ -82,8 +82,6 @@ class Settings:
             if not is_within:
                 message = f"{name} is out of its range: {getattr(self, name)!r}"
                 raise SchemaError(message, remedy=f"Give a number {expected}", option=name)
-        if self.ddl_rate and self.rows is None:
-            raise SchemaError("ddl_rate needs a number of rows", remedy="Give rows", option="ddl_rate")
 
     @property
     def changes_per_second(self) -> float:
@@ -102,6 +100,16 @@ class Settings:
     def lives(self) -> Lifetimes:
         """What happens to a row."""
         return Lifetimes(self.updates, self.deletes, self.skew, self.transaction_size)
+
+
+def require_zone(changefeed: str, changes: str) -> None:
+    """Raise :class:`~ticdc_emit.errors.ConfigError` if a changefeed's time zone is not that of the changes."""
+    if changefeed != changes:
+        raise ConfigError(
+            f"the changefeed's time zone is {changefeed}, that of the changes {changes}",
+            remedy="Generate the changes with the changefeed's time_zone",
+            option="time_zone",
+        )
 
 
 def _within(value: object, low: float, high: float = math.inf) -> bool:
