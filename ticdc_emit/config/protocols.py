@@ -66,6 +66,8 @@ class ProtocolSpec:
 
     ``numbers_labels``: ENUM and SET are numbers, not labels. ``binary``: how binary data becomes text.
 
+    ``queued``: sinks of messages (Kafka, ``memory://`` ...) have it; ``stored``: sinks of files in object storage do.
+
     ``parameters``: parameters of the sink URI that change the messages and have few values, the default first.
     ``lossless``: parameters of the sink URI, as name and value, that keep the precision of every value.
     """
@@ -92,6 +94,8 @@ class ProtocolSpec:
     packs_rows: bool = False
     numbers_labels: bool = False
     binary: BinaryForm = BinaryForm.BASE64
+    queued: bool = True
+    stored: bool = False
     parameters: tuple[tuple[str, tuple[str, ...]], ...] = ()
     lossless: tuple[tuple[str, str], ...] = ()
 
@@ -138,6 +142,7 @@ class Protocol(str, Enum):
             content_compatible=True,
             numbers_labels=True,
             binary=BinaryForm.LATIN_1,
+            stored=True,
             parameters=(
                 (_EXTENSION, SWITCH),
                 ("content-compatible", SWITCH),
@@ -262,16 +267,20 @@ _ALIASES = {"default": "open-protocol", "flat-avro": "avro"}
 _OWN_ALIASES = _ALIASES | {"open": "open-protocol"}
 WRITTEN = tuple(protocol for protocol in Protocol if protocol.spec.is_written)
 """The protocols that this library writes and reads."""
+QUEUED = tuple(protocol for protocol in WRITTEN if protocol.spec.queued)
+"""Those whose messages go to Kafka or another sink of messages."""
+STORED = tuple(protocol for protocol in WRITTEN if protocol.spec.stored)
+"""Those whose rows are files in object storage."""
 _ENCODINGS = {
     f"{protocol.value}-{encoding}": (protocol, encoding) for protocol in WRITTEN for encoding in protocol.spec.encodings
 }
 
-FORMS = tuple(name for protocol in WRITTEN for name in _forms(protocol))
-"""The protocols that are written, Simple with each of its encodings."""
+FORMS = tuple(name for protocol in QUEUED for name in _forms(protocol))
+"""The protocols of messages that are written, Simple with each of its encodings."""
 
-PROTOCOL_NAMES = tuple(dict.fromkeys(name for protocol in WRITTEN for name in (protocol.value, *_forms(protocol))))
-"""The protocol names that options of this library accept. ``simple`` means ``simple-json`` unless another option sets
-the encoding.
+PROTOCOL_NAMES = tuple(dict.fromkeys(name for protocol in QUEUED for name in (protocol.value, *_forms(protocol))))
+"""The names of protocols of messages that options of this library accept. ``simple`` means ``simple-json`` unless
+another option sets the encoding.
 """
 
 
@@ -284,7 +293,7 @@ def form_of(protocol: Protocol, encoding: str | None) -> str:
 def parse_protocol_name(text: str) -> tuple[Protocol, str | None]:
     """Return the protocol that an option names, and the encoding of Simple if it names that too.
 
-    Takes :data:`PROTOCOL_NAMES`, TiCDC's aliases and ``open``, in any case. Raises
+    Takes :data:`PROTOCOL_NAMES`, those of :data:`STORED`, TiCDC's aliases and ``open``, in any case. Raises
     :class:`~ticdc_emit.errors.ConfigError` for unknown names, and for protocols that this library does not write.
     """
     name = text.lower()

@@ -17,7 +17,7 @@ from ticdc_emit.config import CLASSIC, RELEASES, ChangefeedConfig, Release, load
 from ticdc_emit.config.load import LoadOptions, load_options, refuse_unknown
 from ticdc_emit.config.protocols import (
     PROTOCOL_NAMES,
-    WRITTEN,
+    QUEUED,
     Availability,
     ProtocolSpec,
     parse_protocol_name,
@@ -223,5 +223,5 @@ def _draw_compression(draw: st.DrawFn, options: _DrawnOptions) -> None:
 
 _DISPATCHERS = ("default", "index-value", "table", "ts")
 
-PROTOCOLS = tuple(protocol.value for protocol in WRITTEN)
+PROTOCOLS = tuple(protocol.value for protocol in QUEUED)
 """The protocols of :func:`changefeeds`."""

@@ -20,7 +20,7 @@ from release_vectors import RELEASED, is_chosen
 from vector_files import readable_names, vector_path
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.protocols import WRITTEN, Protocol
+from ticdc_emit.config.protocols import QUEUED, Protocol
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.protocols.events import DdlEvent, RowEvent, WatermarkEvent, kind_of, table_of
@@ -62,7 +62,7 @@ def _variants(case: Case) -> Iterator[tuple[Variant, ChangefeedConfig]]:
             config = load_variant(case, variant)
         except ConfigError:
             continue
-        if config.codec.protocol in WRITTEN and "batch" not in variant.id:  # whose rows have no record of their own
+        if config.codec.protocol in QUEUED and "batch" not in variant.id:  # whose rows have no record of their own
             yield variant, config
 
 
@@ -236,6 +236,6 @@ def test_recorded_control_messages_read_back(lineage: str, name: str) -> None:
 
 def test_rows_of_every_protocol_are_read() -> None:
     for lineage in _LINEAGES:
-        known = {protocol for protocol in WRITTEN if lineage in protocol.releases}
+        known = {protocol for protocol in QUEUED if lineage in protocol.releases}
         sent = [*_sent(lineage, "integers_signed"), *_sent(f"open/{lineage}", "integers_signed")]
         assert {each.config.codec.protocol for each in sent} == known

@@ -11,7 +11,7 @@ import random
 from urllib.parse import urlencode
 
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Release, load_changefeed
-from ticdc_emit.config.protocols import WRITTEN, form_of, parse_protocol_name, protocol_parameters
+from ticdc_emit.config.protocols import QUEUED, form_of, parse_protocol_name, protocol_parameters
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.database.tables import Tables
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, TicdcEmitError
@@ -136,7 +136,7 @@ def _load_feed(
     protocol, _ = parse_protocol_name(feed)
     spec = protocol.spec
     parameters = {**protocol_parameters(feed), **dict(spec.lossless), "partition-num": str(script.partitions)}
-    of_others = {name for each in WRITTEN for name, _ in each.spec.parameters} - dict(spec.parameters).keys()
+    of_others = {name for each in QUEUED for name, _ in each.spec.parameters} - dict(spec.parameters).keys()
     parameters |= {name: value for name, value in script.parameters.items() if name not in of_others}
     if spec.extension and protocol.value not in release.options.rows_only:
         parameters["enable-tidb-extension"] = "true"
