@@ -2,9 +2,9 @@
 
 In: :class:`~ticdc_emit.changes.model.Changes`, DDL, watermarks, tables. Out: :class:`Encoded`, and
 :class:`ControlMessage`. Every protocol is a :class:`Codec` with a :class:`RowEncoder`. What only some have is a
-contract of its own, which the pipeline asks for: keys alone for rows that are too large (:class:`ReducibleRows`),
-schemas that are registered (:class:`RegisteredRows`, :class:`RegisteredControls`) or sent
-(:class:`BootstrapCodec`), frames that many small groups share
+contract of its own, which the pipeline asks for: keys alone for rows that are too large (:class:`ReducibleRows`), the
+beginning of files (:class:`HeadedRows`), schemas that are registered (:class:`RegisteredRows`,
+:class:`RegisteredControls`) or sent (:class:`BootstrapCodec`), frames that many small groups share
 (:class:`FramedRows`), and messages of several rows (:class:`PackingCodec`). Of these, an encoder makes the rows; which
 rows come together does not depend on the protocol, and ``pipeline.message_packing`` decides it.
 """
@@ -152,6 +152,16 @@ class FramedRows(RowEncoder, Protocol):
 
     def framed(self, changes: Changes, key: Sequence[Piece], value: Sequence[Piece]) -> Encoded:
         """Return the messages with these contents. Of ``changes``, nothing but TSOs and constants is read."""
+        ...
+
+
+@runtime_checkable
+class HeadedRows(RowEncoder, Protocol):
+    """A row encoder for files that begin with something else than a row."""
+
+    @property
+    def header(self) -> bytes:
+        """The beginning of each file; it may be empty."""
         ...
 
 

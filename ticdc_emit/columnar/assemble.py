@@ -264,6 +264,43 @@ class ObjectLayout:
 
 
 @dataclass(frozen=True)
+class LineLayout:
+    """The values of a line of text: ``first`` before them, ``separator`` between them, ``last`` after them.
+
+    ``around[i]`` has the bytes before and after value i unless it is null. The joins must show nulls as the line does.
+    """
+
+    first: bytes
+    separator: bytes
+    last: bytes
+    around: tuple[tuple[bytes, bytes], ...]
+
+    def fragments(self, texts: Sequence[pa.Array]) -> Iterator[Fragment]:
+        """Lay out a line with every value; ``texts[i]`` is the content of value i."""
+        masks = [null_mask(text) if any(around) else None for text, around in zip(texts, self.around, strict=True)]
+        was_null = None
+        for seam, text, is_null in zip(self._seams, texts, masks, strict=False):
+            yield seam.fragment(was_null, is_null)
+            yield text
+            was_null = is_null
+        yield self._seams[-1].fragment(was_null, None)
+
+    @cached_property
+    def constants(self) -> tuple[bytes, ...]:
+        """The bytes before, between and after values that are :func:`enclosed`."""
+        return (self.first, *[self.separator] * (len(self.around) - 1), self.last)
+
+    @cached_property
+    def _seams(self) -> tuple[_Seam, ...]:
+        closes = (b"", *(close for _, close in self.around))
+        openings = (*(opening for opening, _ in self.around), b"")
+        return tuple(map(_Seam, closes, self.constants, openings))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.first, self.separator, self.last, self.around)  # derived values are computed again
+
+
+@dataclass(frozen=True)
 class _Seam:
     """The bytes between two values: the end of the first, the next name, and the beginning of the second.
 

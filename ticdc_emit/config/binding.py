@@ -26,12 +26,13 @@ PARAMETERS: set[str] = set()
 _AFTER_A_SECRET = "a parameter after a secret (percent-encode & in a password)"
 
 
-Reader: TypeAlias = Literal["sink", "kafka"]
-"""The part of TiCDC that reads a parameter: the encoders' options, or those of delivery."""
+Reader: TypeAlias = Literal["sink", "kafka", "storage"]
+"""The part of TiCDC that reads a parameter: the options of the encoders, of Kafka, or of the storage sink."""
 _BAD_PARAMETERS = {
     "mysql": ("ErrMySQLInvalidConfig", "MySQL"),
     "sink": ("ErrSinkInvalidConfig", "sink"),
     "kafka": ("ErrKafkaInvalidConfig", "kafka"),
+    "storage": ("ErrStorageSinkInvalidConfig", "storage sink"),
 }
 """The code and the subject of the refusal of a value that does not parse."""
 
@@ -64,7 +65,8 @@ class UriParameters:
         try:
             return parse(text or empty)
         except GoSyntaxError as error:
-            code, what = _BAD_PARAMETERS["mysql" if self.switches.bad_parameter == "as-mysql" else reader]
+            as_mysql = self.switches.bad_parameter == "as-mysql" and reader != "storage"
+            code, what = _BAD_PARAMETERS["mysql" if as_mysql else reader]
             raise refused(code, f"{what} config invalid: {error}", option=name, remedy=remedy) from None
 
     def unread(self) -> list[str]:

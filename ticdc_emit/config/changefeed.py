@@ -15,6 +15,7 @@ from ticdc_emit.config.codec import CodecConfig
 from ticdc_emit.config.filters import FilterConfig
 from ticdc_emit.config.kafka import KafkaConfig
 from ticdc_emit.config.releases import CLASSIC, Release
+from ticdc_emit.config.storage import StorageConfig
 from ticdc_emit.config.uri import SinkUri
 
 DISPATCHER_NAMES = ("default", "table", "ts", "index-value", "rowid", "columns")
@@ -69,6 +70,8 @@ class ChangefeedConfig:
     sink_uri: SinkUri
     codec: CodecConfig
     kafka: KafkaConfig
+    storage: StorageConfig | None = None
+    """The options of a storage sink; ``None`` for a sink of messages."""
     dispatchers: tuple[DispatchRule, ...] = ()
     column_selectors: tuple[ColumnSelector, ...] = ()
     case_sensitive: bool = declare(False, "case-sensitive", "", in_uri=False)

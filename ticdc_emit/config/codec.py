@@ -17,6 +17,7 @@ from ticdc_emit.config.document import GoSyntaxError, Section, parse_bool, quote
 from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES
 from ticdc_emit.config.protocols import WRITTEN, Availability, Protocol, form_of
 from ticdc_emit.config.secrets import Secret
+from ticdc_emit.config.storage import MAX_BYTES, read_terminator
 from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.errors import ConfigError
 
@@ -113,7 +114,9 @@ class CodecConfig:
     output_old_value: bool = True
     """``[sink.debezium]`` or ``[sink.open] output-old-value``; true for a protocol that has no such option."""
     rows_only: bool = False
-    """The release sends neither DDL nor watermarks in this protocol."""
+    """Neither DDL nor watermarks are sent: the release has none in this protocol, or rows go to files."""
+    terminator: str = ""
+    """What follows each row in a file of a storage sink."""
 
     @property
     def form(self) -> str:
@@ -245,10 +248,11 @@ def build_codec(
     row_checksum: bool,
     default_registry: str | None,
     own_registry: bool,
+    stored: bool,
     switches: OptionSwitches,
 ) -> CodecConfig:
     """Read and validate.  ``default_registry`` is used if neither input names a registry; with ``own_registry`` none is
-    needed.
+    needed. ``stored``: rows go to files of a storage sink.
     """
     spec, given = protocol.spec, read_options(CodecConfig, uri, root)
     # The file has other keys for these, and they are the only options for which a false in the URI counts too.
@@ -297,7 +301,12 @@ def build_codec(
     _validate_debezium(config, switches, names_registry=names_registry)
     _validate_simple(config)
     _validate(config, switches, own_registry=own_registry)
-    return config
+    return _of_files(config, root) if stored else config
+
+
+def _of_files(config: CodecConfig, root: Section) -> CodecConfig:
+    """Return the options as they are with a storage sink: rows alone, of any size, each with its end."""
+    return replace(config, rows_only=True, max_message_bytes=MAX_BYTES, terminator=read_terminator(root))
 
 
 def _read_output_old_value(root: Section, protocol: Protocol) -> bool:

@@ -225,6 +225,11 @@ def build_embedded(sink_uri: SinkUri, uri: UriParameters, root: Section) -> Kafk
     return KafkaConfig(topic=sink_uri.topic, **given)
 
 
+def build_stored(sink_uri: SinkUri) -> KafkaConfig:
+    """Return what the pipeline needs of a storage sink, which has no topics: one topic with one partition."""
+    return KafkaConfig(topic=sink_uri.topic, partition_num=1)
+
+
 def build_kafka(sink_uri: SinkUri, uri: UriParameters, root: Section) -> KafkaConfig:
     """Read and validate."""
     given = read_options(KafkaConfig, uri, root)

@@ -21,10 +21,11 @@ from ticdc_emit.config.changefeed import DISPATCHER_NAMES, ChangefeedConfig, Col
 from ticdc_emit.config.codec import build_codec, read_glue, read_large_message_handle
 from ticdc_emit.config.document import Section, quote, read_document, refused, warn_of_option
 from ticdc_emit.config.filters import read_filter
-from ticdc_emit.config.kafka import build_embedded, build_kafka
+from ticdc_emit.config.kafka import build_embedded, build_kafka, build_stored
 from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.config.releases import CLASSIC, Release, releases_with
 from ticdc_emit.config.secrets import hides_arguments, printable
+from ticdc_emit.config.storage import QUEUE_OPTIONS, read_storage, refuse_unstored
 from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.config.uri import SinkUri
 from ticdc_emit.errors import ConfigError, SchemaError
@@ -78,8 +79,22 @@ def load_changefeed(
 
     protocol_in_file = sink.text("protocol") or ""
     protocol_text = parameters.text("protocol") or protocol_in_file
-    _check_atomicity(parameters, sink, uri.scheme)
-    protocol = Protocol.parse(protocol_text, held)
+    _check_atomicity(parameters, sink, uri)
+    protocol = Protocol.parse(protocol_text, held, stored=uri.stored)
+    storage = None
+    if uri.stored:
+        if protocol_in_file and protocol_text != protocol_in_file:
+            warn_of_option("The protocol of the sink URI counts, not that of the changefeed file")
+        refuse_unstored(protocol)
+        storage = read_storage(parameters, root, protocol)
+        root.drop(QUEUE_OPTIONS)
+    elif protocol.spec.is_written and not protocol.spec.queued:
+        raise refused(
+            "ErrSinkUnknownProtocol",
+            f"unknown '{protocol_text}' message protocol for sink",
+            option="protocol",
+            remedy=f"{protocol} is for storage sinks: write s3://, gcs:// or azblob:// in the sink URI",
+        )
     large_message_handle = read_large_message_handle(parameters, root, protocol, switches)
     glue = read_glue(root)
     dispatchers = _read_dispatchers(sink, switches)
@@ -98,8 +113,11 @@ def load_changefeed(
     forced_in_file = bool(root.boolean("force-replicate"))
     forced = forced_in_file if force_replicate is None else force_replicate
 
-    build_delivery = build_embedded if uri.embedded else build_kafka
-    kafka = build_delivery(uri, parameters, root)
+    if uri.stored:
+        kafka = build_stored(uri)
+        dispatchers, selectors = _without_topics(dispatchers, selectors, held)
+    else:
+        kafka = (build_embedded if uri.embedded else build_kafka)(uri, parameters, root)
     codec = build_codec(
         parameters,
         root,
@@ -110,12 +128,14 @@ def load_changefeed(
         row_checksum=checks.enabled,
         default_registry=schema_registry,
         own_registry=own_registry,
+        stored=uri.stored,
         switches=switches,
     )
     config = ChangefeedConfig(
         sink_uri=uri,
         codec=codec,
         kafka=kafka,
+        storage=storage,
         dispatchers=dispatchers,
         column_selectors=selectors,
         force_replicate=forced,
@@ -129,6 +149,8 @@ def load_changefeed(
         release=held,
         **read_options(ChangefeedConfig, None, root),
     )
+    if storage is not None:
+        config = replace(config, output_raw_change_event=storage.output_raw_change_event)
     limits = config.send_bootstrap_interval_in_sec, config.send_bootstrap_in_msg_count
     bootstraps = protocol.spec.bootstraps and protocol_text == protocol.value and min(limits) > 0
     config = replace(config, bootstrap_enabled=bootstraps)
@@ -186,14 +208,26 @@ def _check_old_values(root: Section, protocol: Protocol) -> None:
     warn_of_option(f"enable-old-value = false has no effect with the {protocol} protocol")
 
 
-def _check_atomicity(parameters: UriParameters, sink: Section, scheme: str) -> None:
+def _without_topics(
+    dispatchers: tuple[DispatchRule, ...], selectors: tuple[ColumnSelector, ...], release: Release
+) -> tuple[tuple[DispatchRule, ...], tuple[ColumnSelector, ...]]:
+    """Return what a storage sink obeys of dispatchers, other names for tables, and of column selectors."""
+    named = "target-schema" not in release.options.unknown
+    kept = [replace(rule, topic="", partition="", columns=(), index="") for rule in dispatchers if named]
+    if selectors and not release.storage.column_selectors:
+        warn_of_option(f"column-selectors have no effect on a storage sink of {release.name}")
+        selectors = ()
+    return tuple(rule for rule in kept if rule.renames), selectors
+
+
+def _check_atomicity(parameters: UriParameters, sink: Section, uri: SinkUri) -> None:
     """TiCDC's message queues have no transactions: only ``none`` passes."""
     in_file = sink.text("transaction-atomicity")
     level = parameters.text("transaction-atomicity") or in_file
-    if level and level != "none":
+    if level and level not in (("none", "table") if uri.stored else ("none",)):
         raise refused(
             "ErrSinkURIInvalid",
-            f"sink uri invalid '{level} level atomicity is not supported by {scheme} scheme'",
+            f"sink uri invalid '{level} level atomicity is not supported by {uri.scheme} scheme'",
             option="transaction-atomicity",
             remedy="Remove it or set it to none",
         )

@@ -240,15 +240,16 @@ class Protocol(str, Enum):
         return tuple(name for name, each in RELEASES.items() if self.value not in each.options.unknown_protocols)
 
     @classmethod
-    def parse(cls, text: str, release: Release | None = None) -> Protocol:
+    def parse(cls, text: str, release: Release | None = None, *, stored: bool = False) -> Protocol:
         """``text`` in any case, aliases included; :class:`ConfigError` (CDC:ErrSinkUnknownProtocol) otherwise.
 
-        ``release``: the one that must have it; by default, any.
+        ``release``: the one that must have it; by default, any. ``stored``: for a storage sink, which knows the names
+        of all protocols.
         """
         name = text.lower()
         name = _ALIASES.get(name, name)
         protocol = next((each for each in cls if each.value == name), None)
-        unknown = release.options.unknown_protocols if release else frozenset()
+        unknown = release.options.unknown_protocols if release and not stored else frozenset()
         if protocol is None or name in unknown:
             raise refused(
                 "ErrSinkUnknownProtocol",

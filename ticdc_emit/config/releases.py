@@ -21,6 +21,7 @@ from ticdc_emit.config.document import warn_of_option
 from ticdc_emit.config.switches import (
     AvroSwitches,
     CanalJsonSwitches,
+    CsvSwitches,
     DdlSwitches,
     DebeziumSwitches,
     Defect,
@@ -30,6 +31,7 @@ from ticdc_emit.config.switches import (
     OptionSwitches,
     RoutingSwitches,
     SimpleSwitches,
+    StorageSwitches,
     TransactionSwitches,
     ValueSwitches,
 )
@@ -48,6 +50,8 @@ class Release:
     simple: SimpleSwitches = SimpleSwitches()
     debezium: DebeziumSwitches = DebeziumSwitches()
     open_protocol: OpenSwitches = OpenSwitches()
+    csv: CsvSwitches = CsvSwitches()
+    storage: StorageSwitches = StorageSwitches()
     routing: RoutingSwitches = RoutingSwitches()
     delivery: DeliverySwitches = DeliverySwitches()
     values: ValueSwitches = ValueSwitches()
@@ -98,13 +102,16 @@ CLASSIC = Release("classic")
 
 CLASSIC_8_5_7 = CLASSIC.but(
     "classic-8.5.7",
-    options=dict(rows_only=frozenset({"debezium"})),  # T#11674, T#11877
+    options=dict(
+        rows_only=frozenset({"debezium"}),  # T#11674, T#11877
+        unknown=CLASSIC.options.unknown | {"csv.output-field-header"},
+    ),
     debezium=dict(tidb_types=False, long_binary_default="shown"),  # T#12061, T#11674
     avro=dict(null_default="null-first"),  # T#12191
     canal_json=dict(compared_vectors=Defect("comparing a VECTOR crashes", "8.5.0 to 8.5.7", "classic")),  # T#11895
     filtering=dict(system_schemas=frozenset({"lightning_task_info"})),  # T#12095
 )
-CLASSIC_8_5_6 = CLASSIC_8_5_7.but("classic-8.5.6", options=dict(unknown=CLASSIC.options.unknown | {"max-retry"}))
+CLASSIC_8_5_6 = CLASSIC_8_5_7.but("classic-8.5.6", options=dict(unknown=CLASSIC_8_5_7.options.unknown | {"max-retry"}))
 CLASSIC_8_5_5 = CLASSIC_8_5_6.but("classic-8.5.5")
 CLASSIC_8_5_4 = CLASSIC_8_5_5.but(
     "classic-8.5.4",
@@ -249,6 +256,8 @@ NEXT = CLASSIC.but(
         bad_delivery="one-code",
         zero_delivery="refused",
         bad_size="bare",
+        least_flush_ms=100,
+        least_file_bytes=1 << 10,
     ),
     canal_json=dict(empty_mysql_type="null", pk_names="whole", selected_updates="compared", compared_values="text"),
     avro=dict(
@@ -285,6 +294,19 @@ NEXT = CLASSIC.but(
         nulled_columns="nameless",
         compared_vectors="number",
         generated_columns="unmarked",
+    ),
+    csv=dict(handle_keys="left-out"),
+    storage=dict(
+        order="data-first",
+        numbers="free",
+        newer_schemas="rows-discarded",
+        versions="dispatcher",
+        labels=True,
+        flushed_by_ddl="own-tables",
+        empty_schemas="null",
+        lower_checkpoints="skipped",
+        column_selectors=True,
+        dispatcher_ids=True,
     ),
     routing=dict(
         bad_topic="kafka-config",
@@ -342,14 +364,19 @@ NEXT_8_5_7 = NEXT.but(
     debezium=dict(source_schema="plain"),  # C#5475
     routing=dict(bad_topic="named"),  # C#5786
     delivery=dict(message_limit="lowered"),  # C#5420
+    storage=dict(column_selectors=False),  # C#5595
     ddl=dict(surviving_partitions="old"),  # C#5964
 )
+_SPOOL = frozenset({"spool-base-dir", "spool-disk-quota"})
 _DELETES = Defect(
     "a DELETE of a table with a key crashes", "8.5.4 to 8.5.6, 26.3.1 to 26.3.3", "next-8.5.7, next-26.3.4"
 )
 NEXT_8_5_6 = NEXT_8_5_7.but(
     "next-8.5.6",
-    options=dict(unknown=_NEWEST_OPTIONS | {"max-retry", "target-schema", "target-table"}),  # C#5300
+    options=dict(
+        unknown=_NEWEST_OPTIONS  # C#5300
+        | {"max-retry", "target-schema", "target-table", "use-table-id-as-path", *_SPOOL}
+    ),
     canal_json=dict(empty_mysql_type="object"),
     avro=dict(keyed_deletes=_DELETES, deleted_value="none"),  # C#5302
     ddl=dict(view_texts="given", partition_names="stripped"),  # C#5317, C#5316
@@ -360,6 +387,7 @@ NEXT_8_5_5 = NEXT_8_5_6.but(
     simple=dict(floats="exponent"),  # C#3973
     open_protocol=dict(before_values="raw", time_fraction=False),  # C#3973, C#4249
     routing=dict(hashed_fractions=False),  # C#3973
+    storage=dict(dispatcher_ids=False),
     filtering=dict(virtual_keys="refused"),  # C#4299
     ddl=dict(quoted_names="as-given", partition_table_id="none"),  # C#4410, C#2884
 )
@@ -367,6 +395,7 @@ NEXT_8_5_4 = NEXT_8_5_5.but(
     "next-8.5.4",
     canal_json=dict(null_text="null", unselected_before="empty"),  # C#3959
     debezium=dict(null_labels="empty"),  # C#3798
+    storage=dict(order="index-first", labels=False),
     values=dict(handle_key="joined"),  # C#3564
 )
 NEXT_8_5_4_RELEASE_1 = NEXT_8_5_4.but(
@@ -398,7 +427,12 @@ NEXT_26_3_4 = NEXT.but(
     filtering=dict(virtual_keys="refused"),
     ddl=dict(view_texts="given", surviving_partitions="old"),
 )
-NEXT_26_3_3 = NEXT_26_3_4.but("next-26.3.3", avro=dict(keyed_deletes=_DELETES, deleted_value="none"))  # C#5590
+NEXT_26_3_3 = NEXT_26_3_4.but(
+    "next-26.3.3",
+    options=dict(unknown=NEXT_26_3_4.options.unknown | _SPOOL),
+    avro=dict(keyed_deletes=_DELETES, deleted_value="none"),  # C#5590
+    storage=dict(column_selectors=False),  # C#5595
+)
 NEXT_26_3_2 = NEXT_26_3_3.but(
     "next-26.3.2",
     options=dict(  # C#5551

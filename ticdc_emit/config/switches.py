@@ -14,6 +14,7 @@ from ticdc_emit.errors import ReleaseDefectError
 __all__ = [
     "AvroSwitches",
     "CanalJsonSwitches",
+    "CsvSwitches",
     "DdlSwitches",
     "DebeziumSwitches",
     "Defect",
@@ -23,6 +24,7 @@ __all__ = [
     "OptionSwitches",
     "RoutingSwitches",
     "SimpleSwitches",
+    "StorageSwitches",
     "TransactionSwitches",
     "ValueSwitches",
 ]
@@ -219,6 +221,46 @@ class OpenSwitches:
 
 
 @dataclass(frozen=True)
+class CsvSwitches:
+    """The switches of ``protocols/csv/encoder``."""
+
+    handle_keys: Literal["shown", "left-out"] = "shown"
+    """With ``output-handle-key``: whether rows show the handle of the row in TiKV, or nothing."""
+
+
+@dataclass(frozen=True)
+class StorageSwitches:
+    """The switches of ``storage/``: the files of a storage sink."""
+
+    order: Literal["index-first", "data-first"] = "index-first"
+    """Which file of a table's rows is written first: the index that names the data file, or the data file."""
+    numbers: Literal["from-index", "free"] = "from-index"
+    """The number of the next data file: counted, from what the index names at the start, so that files may be
+    overwritten; or the next one that no file has.
+    """
+    newer_schemas: Literal["used", "rows-discarded"] = "used"
+    """Rows of an older version than a schema file with the same columns: go to the folder of that version, or are
+    discarded.
+    """
+    versions: Literal["table", "dispatcher"] = "table"
+    """The version of rows: of the table's last DDL, or of the last DDL since the sink started; never before its
+    start.
+    """
+    labels: bool = False
+    """Whether schema files show the labels of ENUM and SET."""
+    flushed_by_ddl: Literal["all", "own-tables"] = "all"
+    """Whose rows are written to files before a DDL: those of all tables, or those of the tables that it changes."""
+    empty_schemas: Literal["refused", "null"] = "refused"
+    """The DDL of a table without columns."""
+    lower_checkpoints: Literal["written", "skipped"] = "written"
+    """A checkpoint before the one that ``metadata`` has."""
+    column_selectors: bool = False
+    """Whether column selectors drop columns of rows."""
+    dispatcher_ids: bool = False
+    """With ``enable-table-across-nodes``: whether names of files contain the id of their dispatcher."""
+
+
+@dataclass(frozen=True)
 class OptionSwitches:
     """The switches of the readers of sink URIs and changefeed files.
 
@@ -246,8 +288,11 @@ class OptionSwitches:
             "output-row-key",
             "simple-include-start-ts",
             "simple.include-start-ts",
+            "spool-base-dir",
+            "spool-disk-quota",
             "target-schema",
             "target-table",
+            "use-table-id-as-path",
         }
     )
     """Options that are ignored as unknown ones. If several tables have an option of a name, its table is before it."""
@@ -277,6 +322,10 @@ class OptionSwitches:
     """A ``replication-factor`` or a timeout of 0 or less."""
     bad_size: Literal["named", "bare"] = "named"
     """The refusal of a wrong size: with the code's own words before it, or without."""
+    least_flush_ms: int = 2_000
+    """The least ``flush-interval`` of a storage sink in milliseconds; shorter ones are raised to it."""
+    least_file_bytes: int = 1 << 20
+    """The least ``file-size`` of a storage sink in bytes; smaller ones are raised to it."""
 
 
 @dataclass(frozen=True)

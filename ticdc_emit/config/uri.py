@@ -17,6 +17,7 @@ from ticdc_emit.config.secrets import MASK, Secret, hides_arguments, is_host_lis
 from ticdc_emit.errors import ConfigError
 
 KAFKA_SCHEMES = frozenset({"kafka", "kafka+ssl"})
+STORAGE_SCHEMES = frozenset({"s3", "gcs", "gs", "azblob", "azure", "noop"})
 EMBEDDED_SCHEMES = frozenset({"file", "memory"})
 DEFAULT_EMBEDDED_TOPIC = "ticdc"
 
@@ -33,9 +34,11 @@ class SinkUri:
 
     scheme: str
     hosts: tuple[str, ...]
-    """``host:port`` of each broker; empty for an embedded sink."""
+    """``host:port`` of each broker; empty for other sinks."""
     path: str
-    """Directory of a ``file`` sink, name of a ``memory`` sink, else the path as written (slashes included)."""
+    """Directory of a ``file`` sink, name of a ``memory`` sink, bucket and folder of a storage sink, else the path as
+    written (slashes included).
+    """
     topic: str
     params: tuple[tuple[str, Secret[str]], ...]
     """Query parameters in order, decoded. All are wrapped, because any of them may hold a secret."""
@@ -47,6 +50,11 @@ class SinkUri:
     def embedded(self) -> bool:
         """Whether this is one of the library's own sinks."""
         return self.scheme in EMBEDDED_SCHEMES
+
+    @property
+    def stored(self) -> bool:
+        """Whether this is TiCDC's storage sink."""
+        return self.scheme in STORAGE_SCHEMES
 
     def get(self, name: str) -> str | None:
         """Return the first value of a parameter, None where it is absent."""
@@ -87,12 +95,15 @@ class SinkUri:
             topic = next((value for name, value in params if name == "topic" and value), DEFAULT_EMBEDDED_TOPIC)
             if not path.strip("/"):
                 raise _invalid("Name the directory or the store: file:///tmp/out?... or memory://name?...")
+        elif scheme in STORAGE_SCHEMES:
+            path, topic = authority + path, DEFAULT_EMBEDDED_TOPIC
         else:
             raise refused(
                 "ErrSinkURIInvalid",
                 f"the sink scheme ({scheme}) is not supported",
                 option="sink-uri",
-                remedy="This library writes to kafka://, kafka+ssl://, file:// and memory:// sinks",
+                remedy="This library writes to kafka://, kafka+ssl://, file:// and memory:// sinks, and to the storage "
+                "sinks s3://, gcs:// and azblob://",
             )
         wrapped = tuple((name, Secret(value)) for name, value in params)
         return cls(scheme, hosts, path, topic, wrapped, tuple(dropped), Secret(text))

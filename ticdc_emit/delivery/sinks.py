@@ -15,11 +15,18 @@ from ticdc_emit.delivery.base import Sink
 from ticdc_emit.delivery.files import FileSink
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.memory import MemorySink
+from ticdc_emit.errors import ConfigError
 
 
 def sink_for(config: ChangefeedConfig, librdkafka: Mapping[str, Any] | None = None) -> Sink:
     """Return the sink of ``kafka://``, ``file://`` or ``memory://``; ``librdkafka`` holds further client settings."""
     uri, limit = config.sink_uri, config.codec.max_message_bytes
+    if uri.stored:
+        raise ConfigError(
+            f"this version does not write to {uri.scheme}:// sinks",
+            remedy="Use kafka:// or file://",
+            option="sink-uri",
+        )
     partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM
     if uri.scheme == "file":
         return FileSink(uri.path, max_message_bytes=limit, new_partitions=partitions)

@@ -113,6 +113,7 @@ def test_what_classic_does_not_know_is_read_by_master() -> None:
     rule |= {"target-schema": "{schema}", "target-table": "{table}"}
     changefeed["enable-old-value"] = True
     changefeed["filter"] |= MYSQL_RULES
+    uri += "&use-table-id-as-path=true&spool-disk-quota=1&spool-base-dir=/s"  # of storage sinks
     (text,) = warned_of(uri, changefeed, "classic")
     names, known = ignored(text)
     assert {name.rpartition(".")[2] for name in names} == {name.rpartition(".")[2] for name in CLASSIC.options.unknown}

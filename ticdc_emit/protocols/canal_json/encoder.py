@@ -279,7 +279,7 @@ class CanalJsonRows:
             if self._shows_row_keys:
                 marks = [*marks, b',"rowkey":"', base64_text(changes.row_keys), b'"']
             laid += [b',"_tidb":{"commitTs":', changes.commit_ts_text, *marks, b"}"]
-        return [*laid, b"}"]
+        return [*laid, b"}" + self.options.terminator.encode()]
 
     def _images(self, members: _Members, changes: Changes) -> tuple[list[Fragment], list[Fragment]]:
         """Lay out ``old`` (null except for updates) and the object of ``data``."""

@@ -1,0 +1,143 @@
+"""The options of storage sinks: TiCDC's defaults, bounds and refusals, by lineage."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
+from ticdc_emit.config.storage import StorageConfig
+from ticdc_emit.errors import ConfigError
+
+URI = "s3://bucket/folder?protocol=canal-json"
+
+
+def load(more: str = "", changefeed: Any = None, release: str = "next", uri: str = URI) -> ChangefeedConfig:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConfigWarning)
+        return load_changefeed(uri + more, changefeed, release=release)
+
+
+def storage(more: str = "", changefeed: Any = None, release: str = "next") -> StorageConfig:
+    options = load(more, changefeed, release).storage
+    assert options is not None
+    return options
+
+
+def refusal(more: str = "", changefeed: Any = None, release: str = "next", uri: str = URI) -> str:
+    with pytest.raises(ConfigError) as refused:
+        load(more, changefeed, release, uri)
+    return refused.value.message
+
+
+def of_table(**options: Any) -> dict[str, Any]:
+    return {"sink": {"cloud-storage-config": {name.replace("_", "-"): value for name, value in options.items()}}}
+
+
+def test_defaults() -> None:
+    config = load()
+    assert config.storage == StorageConfig()
+    assert (config.codec.rows_only, config.codec.terminator, config.codec.max_message_bytes) == (
+        True,
+        "\r\n",
+        (1 << 63) - 1,
+    )
+    assert load(uri="kafka://h:9092/t?protocol=canal-json").storage is None
+
+
+def test_uri_and_file() -> None:
+    given = of_table(worker_count=3, flush_interval="2s", file_size=2_000_000, output_column_id=True)
+    read = storage("&worker-count=2&file-size=3000000", given)
+    assert (read.worker_count, read.flush_interval_ms, read.file_size) == (2, 2_000, 3_000_000)
+    assert read.output_column_id
+
+
+@pytest.mark.parametrize(
+    ("more", "release", "name", "value"),
+    [
+        ("&worker-count=600", "next", "worker_count", 512),
+        ("&flush-interval=1ms", "next", "flush_interval_ms", 100),
+        ("&flush-interval=1ms", "classic", "flush_interval_ms", 2_000),
+        ("&flush-interval=11m", "classic", "flush_interval_ms", 600_000),
+        ("&file-size=-1", "next", "file_size", 1024),
+        ("&file-size=1", "classic", "file_size", 1 << 20),
+        ("&file-size=99999999999", "next", "file_size", 512 << 20),
+    ],
+)
+def test_bounds(more: str, release: str, name: str, value: int) -> None:
+    assert getattr(storage(more, release=release), name) == value
+
+
+@pytest.mark.parametrize("digits", [5, 21, 0])
+def test_digits_beyond_their_bounds(digits: int) -> None:
+    assert storage("", {"sink": {"file-index-digit": digits}}).file_index_digit == 20
+
+
+def test_a_date_separator_counts_only_in_lower_case() -> None:
+    with pytest.warns(ConfigWarning, match="'Day' means none"):
+        config = load_changefeed(URI, {"sink": {"date-separator": "Day"}})
+    assert config.storage is not None
+    assert config.storage.date_separator == "none"
+
+
+@pytest.mark.parametrize(
+    ("more", "changefeed", "message"),
+    [
+        ("&worker-count=0", None, "invalid worker-count 0, it must be greater than 0"),
+        ("&worker-count=x", None, 'strconv.ParseInt: parsing "x": invalid syntax'),
+        ("&flush-interval=5", None, 'time: missing unit in duration "5"'),
+        ("&spool-disk-quota=-1", None, "invalid spool-disk-quota -1, it must be greater than 0"),
+        ("&spool-base-dir=x", None, 'invalid spool-base-dir "x", it must be an absolute path'),
+    ],
+)
+@pytest.mark.parametrize("release", ["classic", "next"])
+def test_refusals(more: str, changefeed: Any, message: str, release: str) -> None:
+    if "spool" in more and release == "classic":
+        with pytest.warns(ConfigWarning, match="spool"):
+            load_changefeed(URI + more, changefeed)
+    else:
+        text = f"[CDC:ErrStorageSinkInvalidConfig]storage sink config invalid: {message}"
+        assert refusal(more, changefeed, release) == text
+
+
+def test_other_refusals() -> None:
+    bad = {"sink": {"date-separator": "hour"}}
+    assert refusal("", bad).startswith("[CDC:ErrStorageSinkInvalidDateSeparator]date separator in storage sink")
+    cron = of_table(file_cleanup_cron_spec="x y", file_expiration_days=1)
+    assert refusal("", cron) == "Expected 5 to 6 fields, found 2: x y"
+    storage("", {"sink": {"date-separator": "none", **cron["sink"]}})  # nobody removes files then
+    assert "atomicity is not supported" in refusal("&transaction-atomicity=x")
+    load("&transaction-atomicity=table")
+
+
+@pytest.mark.parametrize("name", ["open-protocol", "simple", "debezium", "maxwell", "canal", "craft", "default"])
+@pytest.mark.parametrize("release", ["classic", "next"])
+def test_other_protocols(name: str, release: str) -> None:
+    shown = "open-protocol" if name == "default" else name
+    text = f"[CDC:ErrSinkUnknownProtocol]unknown '{shown}' message protocol for sink"
+    assert refusal(uri=f"gcs://b?protocol={name}", release=release) == text
+
+
+def test_options_of_queues_are_dropped_from_the_file() -> None:
+    queues = {"sink": {"content-compatible": True, "kafka-config": {"partition-num": 7}}}
+    with pytest.warns(ConfigWarning, match="content-compatible.*kafka-config"):
+        config = load_changefeed(URI, queues)
+    assert (config.codec.content_compatible, config.kafka.partition_num) == (False, 1)
+    assert load("&content-compatible=true").codec.content_compatible
+
+
+def test_dispatchers_and_column_selectors() -> None:
+    rules = {"dispatchers": [{"matcher": ["a.*"], "topic": "x"}, {"matcher": ["b.*"], "target-schema": "c"}]}
+    selectors = {"column-selectors": [{"matcher": ["a.*"], "columns": ["id"]}]}
+    config = load("", {"sink": rules | selectors})
+    assert [rule.matcher for rule in config.dispatchers] == [("b.*",)]
+    assert len(config.column_selectors) == 1
+    with pytest.warns(ConfigWarning, match="column-selectors have no effect"):
+        config = load_changefeed(URI, {"sink": rules | selectors})
+    assert (config.dispatchers, config.column_selectors) == ((), ())
+
+
+def test_raw_changes_have_their_own_option() -> None:
+    assert load("", of_table(output_raw_change_event=True)).output_raw_change_event
