@@ -101,6 +101,7 @@ _NOT_BY_USERS = {
     "FileSink.message_limit": "as above",
     "KafkaSink.message_limit": "as above",
     "MemorySink.message_limit": "as above",
+    "StdoutSink.message_limit": "as above",
     "Page.add_table": "texts of the head of a table, not names",
     "panels": "as above",
     "facts_html": "as above",

@@ -137,7 +137,12 @@ _BROKERS = ("embedded", "kafka")
     ),
 )
 def emit(
-    input_path: Annotated[str, typer.Option("--input", metavar="PATH", help="Parquet, CSV or JSON lines.")],
+    input_path: Annotated[
+        str,
+        typer.Option(
+            "--input", metavar="PATH|-", help="Parquet, Arrow IPC, CSV or JSON lines; -: from standard input."
+        ),
+    ],
     sink_uri: SinkUri,
     schema: Annotated[
         Path | None,
@@ -157,8 +162,8 @@ def emit(
         str | None,
         typer.Option(
             "--format",
-            help="parquet, csv or json. Default: from the name.",
-            autocompletion=one_of("parquet", "csv", "json"),
+            help="parquet, arrow, csv or json. Default: from the name, of standard input from its first bytes.",
+            autocompletion=one_of("parquet", "arrow", "csv", "json"),
         ),
     ] = None,
     commit_time_column: Annotated[

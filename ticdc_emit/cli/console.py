@@ -1,4 +1,5 @@
-"""What every command prints: results to stdout, progress to stderr.
+"""What every command prints: results to stdout, progress to stderr. If ``stdout://`` gets the messages, results go to
+stderr too.
 
 On a terminal there are colours, tables and a progress bar with rate and time left. Elsewhere there are plain lines, one
 when a step ends. The rows of a progress bar are those that have been encoded so far; sending them follows.
@@ -13,8 +14,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.progress import (
@@ -37,9 +39,22 @@ if TYPE_CHECKING:
     from ticdc_emit.pipeline.report import RunReport, RunTotal
 
 
+_messages_on_stdout = ContextVar("messages_on_stdout", default=False)
+
+
+def leave_stdout_to_messages() -> None:
+    """From now on the command at hand prints its results on stderr."""
+    _messages_on_stdout.set(True)
+
+
+def result_stream() -> TextIO:
+    """Return where results are printed: stdout, unless messages go there."""
+    return sys.stderr if _messages_on_stdout.get() else sys.stdout
+
+
 def result_console() -> Console:
-    """Return the console on stdout; its ``is_terminal`` decides between tables and plain lines."""
-    return Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    """Return the console for results; its ``is_terminal`` decides between tables and plain lines."""
+    return Console(file=result_stream(), highlight=False, soft_wrap=True)
 
 
 def say(text: str) -> None:
@@ -48,9 +63,9 @@ def say(text: str) -> None:
 
 
 def print_json(data: Any, *, flush: bool = False) -> None:
-    """Print machine-readable data on stdout, on one line; what JSON does not have, as text."""
+    """Print machine-readable data as a result, on one line; what JSON does not have, as text."""
     text = json.dumps(data, ensure_ascii=False, default=str)
-    print(printable(text), flush=flush)  # JSON itself leaves DEL, C1 and marks as they are
+    print(printable(text), file=result_stream(), flush=flush)  # JSON itself leaves DEL, C1 and marks as they are
 
 
 @contextmanager

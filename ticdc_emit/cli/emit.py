@@ -1,7 +1,7 @@
 """``ticdc-emit emit``: files of row changes, or of plain rows, to Kafka or files.
 
-In: files of ``cli.input_files``, or a path that only Spark opens. They become changes in the typed form: an Arrow table
-if they are small, else a DataFrame whose workers read the files in the same way.
+In: files of ``cli.input_files``, standard input among them, or a path that only Spark opens. They become changes in the
+typed form: an Arrow table if they are small, else a DataFrame whose workers read the files in the same way.
 
 **Change form** is data with an ``op`` column: beside it ``commit_ts`` or ``commit_time``, and the images as ``before``
 and ``after`` structs; CSV, which has no structs, writes them as columns ``before.<name>`` and ``after.<name>``. **Plain
@@ -27,7 +27,20 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.arrow_input import CHANGE_COLUMNS, GENERIC_NAMES
 from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, warn_of_nothing
-from ticdc_emit.cli.input_files import IMAGES, InputFiles, Piece, check_readable, find_files, json_batch, unified
+from ticdc_emit.cli.input_files import (
+    FORMATS,
+    IMAGES,
+    STDIN,
+    InputFiles,
+    Piece,
+    check_readable,
+    files_of_stdin,
+    find_files,
+    format_by_content,
+    format_by_name,
+    json_batch,
+    unified,
+)
 from ticdc_emit.cli.schema_sql import schema_of_file
 from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.table_sql import assumed_schema
@@ -83,9 +96,10 @@ def run(
     html: Path | None,
     as_json: bool,
 ) -> int:
-    """Emit a file or folder of row changes, or of plain rows as inserts; print a summary and return the exit code.
+    """Emit row changes, or plain rows as inserts; print a summary and return the exit code.
 
-    ``schema``: by default made of the input's columns, with ``keys``. ``registry_ca`` to ``registry_key``: PEM files.
+    ``input_path``: a file, a folder or a pattern, ``-`` for standard input. ``schema``: by default made of the input's
+    columns, with ``keys``. ``registry_ca`` to ``registry_key``: PEM files.
     ``on_spark``: even for small files. ``spark``: further settings of Spark.
     """
     from ticdc_emit.cli.html import Pictures
@@ -101,38 +115,40 @@ def run(
     ddl = schema_of_file(schema, schema_dialect)
     catalog = None if ddl is None else catalog_for(changefeed, ddl)
     info = None if catalog is None else _table(catalog, table)
-    file_format = format_of(input_path, input_format)
-    files = find_files(input_path, spark)
-    check_readable(input_path, "input", files)
-    if catalog is None or info is None:
-        text = assumed_schema(
-            files, file_format, table, keys, but=commit_time_column, keyless=changefeed.force_replicate
-        )
-        catalog = catalog_for(changefeed, text)
-        info = _table(catalog, table)
-    form = ChangeForm(
-        info,
-        file_format,
-        commit_time_column,
-        compose(time.time_ns() // 1_000_000) if commit_ts is None else commit_ts,
-        ignore_unknown_columns,
-    )
-    from ticdc_emit.spark import TicdcSink
-
-    sink = TicdcSink(
-        changefeed,
-        catalog,
-        table=info.full_name,
-        registry=registry,
-        bad_rows=bad_rows,  # type: ignore[arg-type]  # checked there
-        bad_rows_path=bad_rows_path,
-    )
-    doing = f"emitting {input_path} as changes of {info.full_name} to {mask_uri(sink_uri)}"
-    size = math.inf if files is None else files.size
-    rows = None
-    if files is not None and runs_here(size, MOST_BYTES_HERE, on_spark=on_spark, settings=spark):
-        rows = changes_here(files, form, MOST_ROWS_HERE)
     with ExitStack() as stack:
+        files = files_of_stdin(stack) if input_path == STDIN else find_files(input_path, spark)
+        check_readable(input_path, "input", files)
+        if input_path == STDIN and files is not None and input_format is None:
+            input_format = format_by_content(files)
+        file_format = format_of(input_path, input_format)
+        if catalog is None or info is None:
+            text = assumed_schema(
+                files, file_format, table, keys, but=commit_time_column, keyless=changefeed.force_replicate
+            )
+            catalog = catalog_for(changefeed, text)
+            info = _table(catalog, table)
+        form = ChangeForm(
+            info,
+            file_format,
+            commit_time_column,
+            compose(time.time_ns() // 1_000_000) if commit_ts is None else commit_ts,
+            ignore_unknown_columns,
+        )
+        from ticdc_emit.spark import TicdcSink
+
+        sink = TicdcSink(
+            changefeed,
+            catalog,
+            table=info.full_name,
+            registry=registry,
+            bad_rows=bad_rows,  # type: ignore[arg-type]  # checked there
+            bad_rows_path=bad_rows_path,
+        )
+        doing = f"emitting {input_path} as changes of {info.full_name} to {mask_uri(sink_uri)}"
+        size = math.inf if files is None else files.size
+        rows = None
+        if files is not None and runs_here(size, MOST_BYTES_HERE, on_spark=on_spark, settings=spark):
+            rows = changes_here(files, form, MOST_ROWS_HERE)
         if rows is None:
             session = spark_for(stack, "emit", short=size <= _SHORT_BYTES, settings=spark, quiet=as_json)
             changes = changes_on_spark(session, input_path, files, form)
@@ -169,7 +185,6 @@ def _table(catalog: Catalog, table: str | None) -> TableInfo:
         raise UnknownTableError(error.message, remedy=remedy, option="table") from None
 
 
-FORMATS = ("parquet", "csv", "json")
 _OF_CHANGES = CHANGE_COLUMNS - {*GENERIC_NAMES}
 _UTC = pa.timestamp("us", "UTC")
 
@@ -181,7 +196,7 @@ def format_of(path: str, input_format: str | None) -> str:
     """
     from ticdc_emit.traffic.replay.sources import format_of as source_format
 
-    given = input_format or source_format(path)
+    given = input_format or format_by_name(path) or source_format(path)
     if given is None:
         raise ConfigError(
             "cannot tell the input's format from its name or its files",

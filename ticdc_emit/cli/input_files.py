@@ -2,10 +2,10 @@
 which Spark reads, are only looked for.
 
 In: a path, a folder, or a pattern of ``*`` and ``?``; without a scheme and with ``file:`` on this machine, other URIs
-(patterns of ``*`` only) with pyarrow's file systems or fsspec's. Out: record batches, one file after the other, or
-piece by piece, so that several processes can share the work.
+(patterns of ``*`` only) with pyarrow's file systems or fsspec's; or standard input, which becomes a temporary file.
+Out: record batches, one file after the other, or piece by piece, so that several processes can share the work.
 
-- Parquet has its own types.
+- Parquet and Arrow's IPC (its file or its stream) have their own types.
 - CSV and JSON lines become text, because inferred types would turn ``12345678901234567.89`` into a double.
 - CSV is that of RFC 4180 with a header: an empty field is NULL, ``""`` is the empty text, and empty lines are skipped.
 - Of a JSON object on each line, a number keeps its digits, and a nested value the text that it has in the file. In a
@@ -19,7 +19,11 @@ import csv
 import io
 import json
 import re
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -35,7 +39,10 @@ from pyarrow import fs
 
 from ticdc_emit.config.secrets import foreign_text, mask_text
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.temporary import writing_temporary_files
 
+FORMATS = ("parquet", "arrow", "csv", "json")
+STDIN = "-"
 IMAGES = ("before", "after")
 """The members of a JSON row with ``op`` that are read as structs."""
 
@@ -47,6 +54,9 @@ _MOST_FILES = 100
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # one letter is a drive
 _ONLY_SPARK_KNOWS = re.compile(r"[\[{\\,]")
 _ONLY_SPARK_OPENS = ("hdfs", "viewfs", "webhdfs", "swebhdfs", "har")
+_ARROW = re.compile(r"\.(arrow|arrows|ipc|feather)$", re.IGNORECASE)
+_ARROW_FILE = b"ARROW1"
+_FIRST_BYTES = {b"PAR1": "parquet", _ARROW_FILE: "arrow", b"\xff\xff\xff\xff": "arrow"}
 _COMPRESSED = re.compile(r"\.(gz|bz2|zst|lz4|br)$", re.IGNORECASE)
 
 
@@ -108,6 +118,9 @@ class InputFiles:
                 opened = self._parquet(file)
                 schemas.append(_with_folders(pa.RecordBatch.from_pylist([], opened.schema_arrow), file).schema)
                 pieces += _row_groups(file, opened.metadata)
+            elif file_format == "arrow":
+                schemas.append(_with_folders(self._arrow(file).schema.empty_table(), file).schema)
+                pieces.append(file.whole)
             elif file_format == "csv":
                 schemas.append(_with_folders(_no_rows(self._header(file)), file).schema)
                 pieces.append(file.whole)
@@ -120,6 +133,8 @@ class InputFiles:
         file = piece.file
         if file_format == "parquet":
             batches = self._parquet_rows(piece)
+        elif file_format == "arrow":
+            batches = self._arrow_rows(file)
         elif file_format == "csv":
             batches = self._csv_rows(file)
         else:
@@ -140,6 +155,23 @@ class InputFiles:
         file = self._parquet(piece.file)
         groups = range(piece.start, file.num_row_groups if piece.stop is None else piece.stop)
         yield from file.iter_batches(_BATCH_ROWS, row_groups=groups)
+
+    def _arrow(self, file: InputFile) -> pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader:
+        try:
+            opened = self.filesystem.open_input_file(file.path)
+            is_file = opened.read(len(_ARROW_FILE)) == _ARROW_FILE
+            opened.seek(0)
+            return pa.ipc.open_file(opened) if is_file else pa.ipc.open_stream(opened)
+        except (pa.ArrowException, OSError) as fault:
+            _refuse(str(fault), file.path)
+
+    def _arrow_rows(self, file: InputFile) -> Iterator[pa.RecordBatch]:
+        opened = self._arrow(file)
+        yield pa.RecordBatch.from_pylist([], opened.schema)
+        if isinstance(opened, pa.ipc.RecordBatchStreamReader):
+            yield from opened
+        else:
+            yield from map(opened.get_batch, range(opened.num_record_batches))
 
     def _header(self, file: InputFile) -> list[str]:
         try:
@@ -255,6 +287,38 @@ class _Quotes(io.RawIOBase):
         data: bytes = self._stream.read(size)
         self.count += data.count(b'"')
         return data
+
+
+def format_by_name(path: str) -> str | None:
+    """Return ``arrow`` for the name of an Arrow IPC file or stream; ``None`` for any other."""
+    return "arrow" if _ARROW.search(path) else None
+
+
+def files_of_stdin(stack: ExitStack) -> InputFiles:
+    """Return what is on standard input, up to its end, as a temporary file that ends with the stack.
+
+    Raises :class:`ConfigError` if nothing is there.
+    """
+    with writing_temporary_files():
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True))
+        path = Path(folder, "stdin")
+        with path.open("wb") as file:
+            if sys.stdin is not None:
+                shutil.copyfileobj(sys.stdin.buffer, file, _BATCH_BYTES)
+    size = path.stat().st_size
+    if not size:
+        raise ConfigError(
+            "standard input is empty", remedy="Pipe rows into the command, or give --input PATH", option="input"
+        )
+    return InputFiles(fs.LocalFileSystem(), ((path.as_posix(), size),))
+
+
+def format_by_content(files: InputFiles) -> str:
+    """Return the format of the only file by its first bytes: that of Parquet or Arrow, else JSON lines or CSV."""
+    with files.filesystem.open_input_stream(files.files[0].path) as file:
+        start = file.read(64)
+    known = next((name for magic, name in _FIRST_BYTES.items() if start.startswith(magic)), None)
+    return known or ("json" if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else "csv")
 
 
 def find_files(path: str, spark: Mapping[str, str], *, remote: bool = True) -> InputFiles | None:

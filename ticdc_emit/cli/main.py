@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Any, NoReturn
 
 from ticdc_emit.cli import signals
@@ -49,7 +50,8 @@ def _run_app(app: Any, arguments: Sequence[str] | None) -> None:
     from ticdc_emit.errors import TicdcEmitError, TicdcEmitWarning
 
     try:
-        app(args=arguments, prog_name="ticdc-emit")
+        # a copy, so that what one command sets for itself ends with it
+        copy_context().run(app, args=arguments, prog_name="ticdc-emit")
     except TicdcEmitError as error:
         _fail(_with_options_as_typed(str(error), str(error.context.get("option", ""))))
     except TicdcEmitWarning as warning:  # raised only with --strict

@@ -136,13 +136,29 @@ def from_file(param: typer.CallbackParam, value: str | None) -> str | None:
     return text
 
 
+def sink_uri_text(param: typer.CallbackParam, value: str | None) -> str | None:
+    """Return the value as :func:`from_file` does; of ``stdout://`` and ``-``, results make way for the messages."""
+    text = from_file(param, value)
+    if text is not None and (text.lower().startswith("stdout:") or text == "-" or text.startswith("-?")):
+        from ticdc_emit.cli.console import leave_stdout_to_messages
+
+        leave_stdout_to_messages()
+    return text
+
+
 def uri_option(name: str, metavar: str, text: str, *, envvar: str | None = None) -> Any:
     """Return an option that may hold a secret: it also takes ``@FILE`` and, with ``envvar``, an environment variable's
     value.
 
     Commands that send made-up data have no variable: a variable that is still set must not lead them to a real topic.
     """
-    return typer.Option(name, metavar=f"{metavar}|@FILE", help=text, envvar=envvar, callback=from_file)
+    return typer.Option(
+        name,
+        metavar=f"{metavar}|@FILE",
+        help=text,
+        envvar=envvar,
+        callback=sink_uri_text if name == "--sink-uri" else from_file,
+    )
 
 
 def run_option(name: str, metavar: str | None = None) -> Any:

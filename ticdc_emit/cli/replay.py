@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step, warn_of_nothing
+from ticdc_emit.cli.console import print_json, print_summary, result_console, result_stream, say, step, warn_of_nothing
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.input_files import check_readable, columns_of, find_files
 from ticdc_emit.cli.schema_sql import schema_of_file, text_of_file
@@ -244,7 +244,7 @@ def print_report(report: ReplayReport, options: CommandOptions) -> None:
         return
     if not report.nothing_to_do:
         print_summary(result_console(), report.total)
-    print(report.outcome)
+    print(report.outcome, file=result_stream())
     if not report.finished and options.state_uri is not None:
         say("run the same command again to continue from here")
 

@@ -192,6 +192,12 @@ def open_source(options: SourceOptions) -> TopicSource:
             remedy="Send to kafka:// or file:// to read from another process",
             option="sink-uri",
         )
+    if config.sink_uri.scheme == "stdout":
+        raise ConfigError(
+            "messages on standard output cannot be read again",
+            remedy="Send to kafka:// or file:// to read them from another process",
+            option="sink-uri",
+        )
     return TopicSource(config, choice, by_uri=options.sink_uri is not None)
 
 

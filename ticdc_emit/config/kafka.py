@@ -220,6 +220,8 @@ class KafkaConfig:
 def build_embedded(sink_uri: SinkUri, uri: UriParameters, root: Section) -> KafkaConfig:
     """Return what an embedded sink needs: its topic, the partition count and the size limit."""
     uri.text("topic")
+    if sink_uri.scheme == "stdout":
+        uri.text("framing")
     given: dict[str, Any] = {"partition_num": DEFAULT_PARTITION_NUM}
     given |= read_options(KafkaConfig, uri, root, only=("partition_num", "max_message_bytes"))
     return KafkaConfig(topic=sink_uri.topic, **given)

@@ -1,24 +1,29 @@
 """Sink URIs and storage URIs, parsed as Go's ``net/url`` does.
 
 In: the text of a URI. Out: :class:`SinkUri` or :class:`StorageUri` (of claim checks), secrets wrapped. Schemes of
-sinks: TiCDC's ``kafka`` and ``kafka+ssl``, and two embedded sinks of this library, ``file://DIRECTORY`` and
-``memory://NAME``, which accept the same codec parameters. TiCDC's other schemes are refused by name.
+sinks: TiCDC's ``kafka`` and ``kafka+ssl``, and three embedded sinks of this library, ``file://DIRECTORY``,
+``memory://NAME`` and ``stdout://`` (also ``-``), which accept the same codec parameters. TiCDC's other schemes are
+refused by name.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, unquote_plus, urlsplit
 
 from ticdc_emit.config.document import refused
 from ticdc_emit.config.secrets import MASK, Secret, hides_arguments, is_host_list, mask_uri, shown_names
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, shown
+from ticdc_emit.hints import did_you_mean
 
 KAFKA_SCHEMES = frozenset({"kafka", "kafka+ssl"})
 STORAGE_SCHEMES = frozenset({"s3", "gcs", "gs", "azblob", "azure", "noop"})
-EMBEDDED_SCHEMES = frozenset({"file", "memory"})
+EMBEDDED_SCHEMES = frozenset({"file", "memory", "stdout"})
+FRAMINGS = ("json", "base64", "binary")
+"""How ``stdout://`` separates messages (``delivery/stdout.py``); the first is the default."""
 DEFAULT_EMBEDDED_TOPIC = "ticdc"
 
 _PARTS = re.compile(
@@ -36,8 +41,8 @@ class SinkUri:
     hosts: tuple[str, ...]
     """``host:port`` of each broker; empty for other sinks."""
     path: str
-    """Directory of a ``file`` sink, name of a ``memory`` sink, bucket and folder of a storage sink, else the path as
-    written (slashes included).
+    """Directory of a ``file`` sink, name of a ``memory`` sink, empty for ``stdout``, bucket and folder of a storage
+    sink, else the path as written (slashes included).
     """
     topic: str
     params: tuple[tuple[str, Secret[str]], ...]
@@ -69,9 +74,11 @@ class SinkUri:
     @classmethod
     def parse(cls, text: str) -> SinkUri:
         """:class:`~ticdc_emit.errors.ConfigError` for a URI that is wrong, has an unsupported scheme or no topic."""
-        parts = _PARTS.match(text)
+        parts = _PARTS.match(f"stdout://{text[1:]}" if text == "-" or text.startswith("-?") else text)
         if parts is None or _CONTROL.search(text) or _BAD_ESCAPE.search(parts["authority"] + parts["path"]):
-            raise _invalid("Write kafka://host:port[,host:port]/topic?..., file://DIRECTORY?... or memory://NAME?...")
+            raise _invalid(
+                "Write kafka://host:port[,host:port]/topic?..., file://DIRECTORY?..., memory://NAME?... or stdout://?..."
+            )
         scheme = parts["scheme"].lower()
         params, dropped = _parse_query(parts["query"] or "")
         if "#" in text:
@@ -93,7 +100,9 @@ class SinkUri:
         elif scheme in EMBEDDED_SCHEMES:
             path = authority + path if scheme == "file" else (authority + path).strip("/")
             topic = next((value for name, value in params if name == "topic" and value), DEFAULT_EMBEDDED_TOPIC)
-            if not path.strip("/"):
+            if scheme == "stdout":
+                _check_stdout(path, params)
+            elif not path.strip("/"):
                 raise _invalid("Name the directory or the store: file:///tmp/out?... or memory://name?...")
         elif scheme in STORAGE_SCHEMES:
             path, topic = authority + path, DEFAULT_EMBEDDED_TOPIC
@@ -102,11 +111,23 @@ class SinkUri:
                 "ErrSinkURIInvalid",
                 f"the sink scheme ({scheme}) is not supported",
                 option="sink-uri",
-                remedy="This library writes to kafka://, kafka+ssl://, file:// and memory:// sinks, and to the storage "
-                "sinks s3://, gcs:// and azblob://",
+                remedy="This library writes to kafka://, kafka+ssl://, file://, memory:// and stdout:// sinks, and to "
+                "the storage sinks s3://, gcs:// and azblob://",
             )
         wrapped = tuple((name, Secret(value)) for name, value in params)
         return cls(scheme, hosts, path, topic, wrapped, tuple(dropped), Secret(text))
+
+
+def _check_stdout(path: str, params: Sequence[tuple[str, str]]) -> None:
+    if path:
+        raise _invalid("Standard output has no host and no path: stdout://?protocol=canal-json; topic= names the topic")
+    for name, value in params:
+        if name == "framing" and value not in FRAMINGS:
+            raise ConfigError(
+                f"unknown framing {shown(value)}",
+                remedy=f"{did_you_mean(value, FRAMINGS)}Give {', '.join(FRAMINGS[:-1])} or {FRAMINGS[-1]}",
+                option="framing",
+            )
 
 
 def _invalid(remedy: str) -> ConfigError:

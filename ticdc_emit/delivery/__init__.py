@@ -1,7 +1,7 @@
 """Delivery: batches of messages in, acknowledged messages out, per-partition order kept.
 
-:mod:`~ticdc_emit.delivery.base` is what the rest of the library knows; Kafka, files and memory are three sinks
-behind it.  Only ``delivery.kafka*`` talk to confluent_kafka, and only inside their functions. Each is
+:mod:`~ticdc_emit.delivery.base` is what the rest of the library knows; Kafka, files, memory and standard output are
+four sinks behind it.  Only ``delivery.kafka*`` talk to confluent_kafka, and only inside their functions. Each is
 imported when it is first used.
 """
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ticdc_emit.delivery.kafka import KafkaSink
     from ticdc_emit.delivery.memory import MemorySink, messages
     from ticdc_emit.delivery.sinks import sink_for
+    from ticdc_emit.delivery.stdout import StdoutSink
 
 __all__ = [
     "MESSAGE_SCHEMA",
@@ -38,6 +39,7 @@ __all__ = [
     "MessageWriter",
     "PartitionCount",
     "Sink",
+    "StdoutSink",
     "messages",
     "read_files",
     "sink_for",
@@ -48,6 +50,7 @@ _HOMES = dict.fromkeys(__all__, "base") | {
     "ClaimStore": "claims",
     "FileSink": "files",
     "KafkaSink": "kafka",
+    "StdoutSink": "stdout",
     "MemorySink": "memory",
     "messages": "memory",
     "read_files": "files",

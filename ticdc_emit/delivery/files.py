@@ -112,7 +112,9 @@ class FileWriter(TaskWriter):
     def enqueue(self, batch: PartitionBatch) -> None:
         target = (batch.topic, batch.partition)
         lines = [
-            orjson.dumps({"key": _printable(key), "value": _printable(value)}, option=orjson.OPT_APPEND_NEWLINE)
+            orjson.dumps(
+                {"key": printable_bytes(key), "value": printable_bytes(value)}, option=orjson.OPT_APPEND_NEWLINE
+            )
             for key, value in zip(batch.keys, batch.values, strict=True)
         ]
         with writing_temporary_files():
@@ -206,7 +208,8 @@ def _partition_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.jsonl"))
 
 
-def _printable(data: bytes | None) -> object:
+def printable_bytes(data: bytes | None) -> object:
+    """Return bytes as JSON has them: text where they are UTF-8, else their base64 in an object; ``None`` as null."""
     if data is None:
         return None
     try:

@@ -11,15 +11,20 @@ from typing import Any
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.kafka import DEFAULT_PARTITION_NUM
+from ticdc_emit.config.uri import FRAMINGS
 from ticdc_emit.delivery.base import Sink
 from ticdc_emit.delivery.files import FileSink
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.memory import MemorySink
+from ticdc_emit.delivery.stdout import StdoutSink
 from ticdc_emit.errors import ConfigError
 
 
 def sink_for(config: ChangefeedConfig, librdkafka: Mapping[str, Any] | None = None) -> Sink:
-    """Return the sink of ``kafka://``, ``file://`` or ``memory://``; ``librdkafka`` holds further client settings."""
+    """Return the sink of ``kafka://``, ``file://``, ``memory://`` or ``stdout://``.
+
+    ``librdkafka``: further client settings of Kafka.
+    """
     uri, limit = config.sink_uri, config.codec.max_message_bytes
     if uri.stored:
         raise ConfigError(
@@ -32,5 +37,7 @@ def sink_for(config: ChangefeedConfig, librdkafka: Mapping[str, Any] | None = No
         return FileSink(uri.path, max_message_bytes=limit, new_partitions=partitions)
     if uri.scheme == "memory":
         return MemorySink(uri.path, max_message_bytes=limit, new_partitions=partitions)
+    if uri.scheme == "stdout":
+        return StdoutSink(uri.get("framing") or FRAMINGS[0], max_message_bytes=limit, new_partitions=partitions)
     sink = KafkaSink.of(config.kafka, librdkafka)
     return replace(sink, limited_by_topics=config.release.delivery.message_limit == "topic")

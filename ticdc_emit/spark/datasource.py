@@ -118,9 +118,9 @@ class SourceOptions:
             )
         loading = {argument: values[name] for name, argument in _LOADING.items() if name in values}
         config = load_changefeed(values["sinkUri"], values.get("changefeed"), **loading)
-        if config.sink_uri.scheme == "memory":
+        if config.sink_uri.scheme in ("memory", "stdout"):
             raise ConfigError(
-                "memory:// would keep the messages in a process that ends with the write",
+                f"{config.sink_uri.scheme}:// would keep the messages in a process that ends with the write",
                 remedy="Use kafka:// or file://",
                 option="sinkUri",
             )

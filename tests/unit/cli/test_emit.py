@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -329,3 +330,72 @@ def test_emit_without_spark(
     config.write_text("[filter]\nrules = ['other.*']\n", encoding="utf-8")
     assert exit_code(*arguments, "--ignore-unknown-columns", "--config", str(config)) == 0
     assert "warning: [filter] left out all 1 rows (rules): nothing was sent\n" in capsys.readouterr().err
+
+
+ROWS = pa.table(
+    {
+        "id": pa.array([7, 8], pa.uint64()),
+        "d": ["1.5", None],
+        "j": ['{"a": 1}', None],
+        "b": [b"x", None],
+        "a.b": ["p", "q"],
+    }
+)
+
+
+def _arrow(stream: bool) -> bytes:
+    sink = pa.BufferOutputStream()
+    with (pa.ipc.new_stream if stream else pa.ipc.new_file)(sink, ROWS.schema) as writer:
+        writer.write_table(ROWS, max_chunksize=1)
+    return sink.getvalue().to_pybytes()
+
+
+def _parquet() -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(ROWS, sink)
+    return sink.getvalue().to_pybytes()
+
+
+INPUTS = {
+    "arrow stream": _arrow(True),
+    "arrow file": _arrow(False),
+    "parquet": _parquet(),
+    "csv": b'id,d,j,b,a.b\n7,1.5,"{""a"": 1}",eA==,p\n8,,,,q\n',
+    "json": b'\n {"id":7,"d":1.5,"j":{"a": 1},"b":"eA==","a.b":"p"}\n{"id":8,"a.b":"q","d":null,"j":null,"b":null}\n',
+}
+
+
+@pytest.mark.parametrize("form", INPUTS)
+def test_standard_input_in_any_format(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = tmp_path / "t.sql"
+    schema.write_text(DDL, encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(INPUTS[form])))
+    given = ["--schema", str(schema), "--input", "-", "--commit-ts", str(TSO)]
+    assert exit_code("emit", *given, "--sink-uri", "stdout://?protocol=canal-json&partition-num=1") == 0
+    lines = [json.loads(json.loads(line)["value"]) for line in capsys.readouterr().out.splitlines()]
+    first = {"id": "7", "d": "1.5000000000", "j": '{"a": 1}', "b": "x", "a.b": "p"}
+    assert [line["data"] for line in lines] == [[first], [{**dict.fromkeys(first), "id": "8", "a.b": "q"}]]
+
+
+@pytest.mark.parametrize("name", ["t.arrow", "t.arrows", "t.FEATHER", "t.ipc"])
+def test_the_name_of_an_arrow_file(name: str, spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(_arrow(name.endswith("s")))
+    rows = here(path)
+    assert rows.num_rows == 2
+    assert changes(spark, path).slice().to_pylist() == rows.to_pylist()
+    path.write_bytes(b"ARROW1")
+    with pytest.raises(ConfigError, match="the input cannot be read"):
+        here(path)
+
+
+@pytest.mark.parametrize("stdin", [b"", None])
+def test_an_empty_standard_input(
+    stdin: bytes | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", None if stdin is None else io.TextIOWrapper(io.BytesIO(stdin)))
+    given = ["--table", "a.t", "--keys", "id", "--input", "-"]
+    assert exit_code("emit", *given, "--sink-uri", "stdout://?protocol=canal-json") == 2
+    assert "standard input is empty [option='input']. Pipe rows" in capsys.readouterr().err
