@@ -10,7 +10,8 @@ any other clustered key             each column in the key's order: a byte for i
                                     sort as the values do; at least 9 bytes in all
 ==================================  ====================================================================
 
-Some messages show the first kind of handle alone, as a number: :func:`row_ids_of`.
+Some messages show the first kind of handle alone, as a number: :func:`row_ids_of`. CSV files show any handle as text:
+:func:`handle_texts`.
 
 Rule sources: reference ``pingcap/tidb: pkg/tablecodec/tablecodec.go`` (EncodeRowKeyWithHandle), ``pkg/util/codec``
 (EncodeKey, EncodeBytes, EncodeDecimal), ``pkg/types/core_time.go`` (ToPackedUint), ``pkg/kv/key.go`` (NewCommonHandle).
@@ -97,6 +98,43 @@ def row_ids_of(changes: Changes) -> pa.Array:
     keys = text_buffers(given.drop_null()).data.reshape(-1, _BYTES_WITH_ID)
     numbers[known] = np.ascontiguousarray(keys[:, -_ID_BYTES:]).view(">u8").ravel() ^ np.uint64(_SIGN)
     return pa.array(numbers.view(np.int64), mask=~known)
+
+
+def handle_texts(changes: Changes) -> pa.Array:
+    """Return each row's handle as TiDB prints it: a number, or ``{1, abc}`` with the parts of any other key.
+
+    Raises :class:`InvalidValueError` for a row whose key must be given (``row_key``), or is given and is not one, and
+    :class:`UnsupportedTypeError` for an input column of another type.
+    """
+    table = changes.table
+    if not table.common_handle:
+        numbers = row_ids_of(changes)
+        missing = np.flatnonzero(np.asarray(numbers.is_null()))
+        if len(missing):
+            raise _refused(changes, missing, "only TiDB knows the row's handle in TiKV", "Give row_key with the row")
+        return numbers.cast(pa.string())
+    columns = _handle_columns(table)
+    if columns is None:
+        every = np.arange(len(changes))
+        raise _refused(
+            changes, every, "the text of the row's handle in TiKV is not known", "Turn off output-handle-key"
+        )
+    image = changes.current
+    parts = [
+        [_part_text(column, value) for value in _plain(column, image.values(column), image.how.zone)]
+        for column in columns
+    ]
+    return pa.array(["{" + ", ".join(row) + "}" for row in zip(*parts, strict=True)], pa.string())
+
+
+def _part_text(column: Column, value: Any) -> str:
+    """Return one part of a handle: times as the number that TiDB keeps of them, text as its key has it."""
+    kind = column.type
+    if kind in DATE_TYPES or kind in MOMENT_TYPES:
+        return str(_packed_moment(value))
+    if kind in STRING_TYPES and column.collate in _TRIMMED:
+        return str(value).rstrip(" ")
+    return value.decode(errors="surrogateescape") if isinstance(value, bytes) else str(value)
 
 
 def _given(changes: Changes) -> pa.Array:

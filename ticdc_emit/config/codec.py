@@ -9,7 +9,7 @@ pingcap/tiflow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 from ticdc_emit.config.binding import CODEC_TABLE, KAFKA_TABLE, UriParameters, declare, read_options
@@ -23,6 +23,7 @@ from ticdc_emit.errors import ConfigError
 
 _LARGE_TABLE = f"{KAFKA_TABLE}.large-message-handle"
 _GLUE_TABLE = "glue-schema-registry-config"
+_MOST_DELIMITER_BYTES = 3
 DecimalMode = Literal["precise", "string"]
 """How Avro holds DECIMAL: as bytes with a scale, or as text."""
 BigintMode = Literal["long", "string"]
@@ -75,6 +76,24 @@ class GlueSchemaRegistry:
 
 
 @dataclass(frozen=True)
+class CsvConfig:
+    """``[sink.csv]``: how the rows of CSV files are written."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    """One character, or "": then special characters are escaped instead."""
+    null: str = r"\N"
+    """What is written for NULL, neither in quotes nor escaped."""
+    include_commit_ts: bool = False
+    output_old_value: bool = False
+    """Whether an update becomes two lines: the old row, deleted, and the new one, inserted."""
+    output_handle_key: bool = False
+    output_field_header: bool = False
+    """Whether each file begins with the names of its fields."""
+    binary_encoding_method: Literal["base64", "hex"] = "base64"
+
+
+@dataclass(frozen=True)
 class CodecConfig:
     """The options of the encoders, in the order in which TiCDC binds them."""
 
@@ -115,6 +134,7 @@ class CodecConfig:
     """``[sink.debezium]`` or ``[sink.open] output-old-value``; true for a protocol that has no such option."""
     rows_only: bool = False
     """Neither DDL nor watermarks are sent: the release has none in this protocol, or rows go to files."""
+    csv: CsvConfig = CsvConfig()
     terminator: str = ""
     """What follows each row in a file of a storage sink."""
 
@@ -306,7 +326,49 @@ def build_codec(
 
 def _of_files(config: CodecConfig, root: Section) -> CodecConfig:
     """Return the options as they are with a storage sink: rows alone, of any size, each with its end."""
-    return replace(config, rows_only=True, max_message_bytes=MAX_BYTES, terminator=read_terminator(root))
+    config = replace(config, rows_only=True, max_message_bytes=MAX_BYTES, terminator=read_terminator(root))
+    if config.protocol is not Protocol.CSV:
+        return config
+    csv = _read_csv(root.at("sink.csv"))
+    return replace(config, csv=csv, output_old_value=csv.output_old_value)
+
+
+def _read_csv(table: Section) -> CsvConfig:
+    """Read ``[sink.csv]``, in which an empty text counts as given."""
+    given: dict[str, Any] = {}
+    for option in fields(CsvConfig):
+        key = option.name.replace("_", "-")
+        value = table.boolean(key) if isinstance(option.default, bool) else table.text(key)
+        if value is not None:
+            given[option.name] = value
+    csv = CsvConfig(**given)
+    delimiter, quote_mark = csv.delimiter.encode(), csv.quote.encode()
+    if len(quote_mark) > 1:
+        raise _csv_refused("quote contains more than one character", "quote", "Give one character of ASCII, or none")
+    if quote_mark in (b"\r", b"\n"):
+        raise _csv_refused("quote cannot be line break character", "quote", "Give another character")
+    if not delimiter:
+        raise _csv_refused("delimiter cannot be empty", "delimiter", "Give one to three bytes")
+    if len(delimiter) > _MOST_DELIMITER_BYTES:
+        cause = (
+            "delimiter contains more than three characters, note that escape sequences can only be used in double "
+            "quotes in toml configuration items."
+        )
+        raise _csv_refused(cause, "delimiter", "Give one to three bytes")
+    if "\r" in csv.delimiter or "\n" in csv.delimiter:
+        raise _csv_refused("delimiter contains line break characters", "delimiter", "Give other characters")
+    if csv.quote and csv.quote in csv.delimiter:
+        cause = "quote and delimiter has common characters which is not allowed"
+        raise _csv_refused(cause, "quote", "Give a quote that is not in the delimiter")
+    if csv.binary_encoding_method not in ("hex", "base64"):
+        raise _csv_refused(
+            "binary-encoding-method can only be hex or base64", "binary-encoding-method", "Give hex or base64"
+        )
+    return csv
+
+
+def _csv_refused(cause: str, option: str, remedy: str) -> ConfigError:
+    return refused("ErrSinkInvalidConfig", f"sink config invalid: csv config {cause}", option=option, remedy=remedy)
 
 
 def _read_output_old_value(root: Section, protocol: Protocol) -> bool:

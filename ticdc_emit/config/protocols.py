@@ -129,7 +129,6 @@ class Protocol(str, Enum):
     CANAL = "canal"
     MAXWELL = "maxwell"
     CRAFT = "craft"
-    CSV = "csv"
     CANAL_JSON = (
         "canal-json",
         ProtocolSpec(
@@ -215,6 +214,7 @@ class Protocol(str, Enum):
         ),
     )
 
+    CSV = ("csv", ProtocolSpec(package="csv", ddl=False, tells_defaults=False, queued=False, stored=True))
     OPEN = (
         "open-protocol",
         ProtocolSpec(

@@ -140,7 +140,7 @@ def test_names_of_protocols_in_options(name: str, protocol: Protocol, encoding: 
         assert feed.bootstrap_enabled == (protocol is Protocol.SIMPLE)
 
 
-@pytest.mark.parametrize(("name", "hint"), [("csv", ""), ("simple-xml", "Did you mean simple"), ("zebra", "")])
+@pytest.mark.parametrize(("name", "hint"), [("craft", ""), ("simple-xml", "Did you mean simple"), ("zebra", "")])
 def test_a_protocol_that_does_not_work_is_not_offered(name: str, hint: str) -> None:
     with pytest.raises(ConfigError) as refusal:
         parse_protocol_name(name)

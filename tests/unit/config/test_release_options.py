@@ -25,7 +25,7 @@ def refusal(uri: str, changefeed: Any = None, release: str = "next", **options: 
 
 
 def test_protocols() -> None:
-    for name in ("canal", "maxwell", "craft", "csv"):
+    for name in ("canal", "maxwell", "craft"):
         load(name, release="classic")
         assert refusal(name) == f"[CDC:ErrSinkUnknownProtocol]unknown '{name}' message protocol for sink"
     load("debezium-avro", schema_registry="http://r")

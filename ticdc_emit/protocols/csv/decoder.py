@@ -1,0 +1,228 @@
+"""CSV, read.
+
+In: the lines of one row change, or a whole file, with the changefeed's options. Out: rows (:class:`CsvRow`) with their
+fields in the order of the columns, their events, and, with the table, images in canonical text.
+
+Lines name no columns, so only a table gives names and types to fields: an image is by the place of each field, from
+``"0"`` on. With a ``quote``, NULL is told from the same text by the quotes around the latter; without one, nothing
+tells them apart. Lines of a changefeed with an empty terminator cannot be told apart either, and are refused. Two
+escapes that mean two things, such as ``\\n`` where ``n`` is the delimiter, are read as the delimiter.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import cached_property
+from typing import NamedTuple
+
+from ticdc_emit.columnar.csv_text import written_delimiter
+from ticdc_emit.config import CodecConfig
+from ticdc_emit.config.switches import CsvSwitches
+from ticdc_emit.protocols.canonical_text import Convert, by_column, converted, raw_text
+from ticdc_emit.protocols.decoder import EventReader, Part, ReaderInputs, Recognizer
+from ticdc_emit.protocols.events import OTHER_TABLES, DecodeError, Event, Image, RowEvent, RowOp
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.types import FLOAT_TYPES
+from ticdc_emit.tso import MAX_TSO
+
+_OPS: dict[bytes, RowOp] = {b"I": "insert", b"U": "update", b"D": "delete"}
+_FLAGS = {b"true": True, b"false": False}
+_FIRST_FIELDS = 3
+_BREAKS = {b"\\r": b"\r", b"\\n": b"\n", b"\\\\": b"\\"}
+_GO_TIE = {"0.00024414063": "0.00024414062", "-0.00024414063": "-0.00024414062"}
+"""The only FLOAT whose shortest digits are a tie, which Go does not round to even."""
+
+
+class CsvRow(NamedTuple):
+    """One line. ``op``: ``insert``, ``update`` or ``delete``; ``values``: the fields of the columns, NULL is ``None``.
+
+    ``commit_ts``, ``is_update`` and ``handle`` are ``None`` where the changefeed does not show them. ``is_update``: the
+    line is one half of an update.
+    """
+
+    schema: str
+    table: str
+    op: RowOp
+    values: tuple[bytes | None, ...]
+    commit_ts: int | None = None
+    is_update: bool | None = None
+    handle: str | None = None
+
+
+class CsvReader:
+    """Reads the lines of a changefeed. Raises :class:`DecodeError` for options whose lines nobody can tell apart."""
+
+    def __init__(self, options: CodecConfig, switches: CsvSwitches = CsvSwitches()) -> None:
+        if not options.terminator:
+            raise DecodeError(
+                "with terminator = '' the lines of CSV files run together",
+                remedy="Set another terminator in the changefeed",
+            )
+        self._csv = options.csv
+        self._shows_handle = options.csv.output_handle_key and switches.handle_keys == "shown"
+        self._quote, self._delimiter, self._end, self._null = (
+            text.encode() for text in (options.csv.quote, options.csv.delimiter, options.terminator, options.csv.null)
+        )
+
+    def rows(self, data: bytes, *, header: bool = False) -> Iterator[CsvRow]:
+        """Yield the rows of whole lines; ``header``: the first line is a header. Raises :class:`DecodeError`."""
+        place = 0
+        if header and self._csv.output_field_header:
+            place = data.find(self._end) + len(self._end)
+            if place < len(self._end):
+                raise DecodeError("the file has no header", remedy="Check output-field-header and terminator")
+        while place < len(data):
+            fields, place = self._fields(data, place)
+            yield self._row(fields)
+
+    def _fields(self, data: bytes, place: int) -> tuple[list[bytes | None], int]:
+        """Return the fields of the line at a place, and where the next line begins."""
+        fields: list[bytes | None] = []
+        while True:
+            found = self._field.match(data, place)
+            if found is None:
+                raise DecodeError(f"the line has no end: {data[place : place + 40]!r}")
+            enclosed, plain, end = found.groups()
+            if enclosed is not None:
+                fields.append(enclosed.replace(self._quote * 2, self._quote))
+            else:
+                fields.append(None if plain == self._null else self._unescaped(plain))
+            place = found.end()
+            if end == self._end:
+                return fields, place
+
+    @cached_property
+    def _field(self) -> re.Pattern[bytes]:
+        """One field with what ends it. A delimiter may be the beginning of the terminator, so the longer one is tried
+        first; NULL may contain a delimiter.
+        """
+        ends = b"|".join(re.escape(end) for end in sorted((self._end, self._delimiter), key=len, reverse=True))
+        null = b"%b(?=%b)" % (re.escape(self._null), ends)
+        if self._quote:
+            quote = re.escape(self._quote)
+            enclosed = b"%b([^%b]*(?:%b%b[^%b]*)*)%b" % ((quote,) * 6)
+            return re.compile(b"(?:%b|(%b|(?:(?!%b).)*))(%b)" % (enclosed, null, ends, ends), re.DOTALL)
+        escape = b"%b|\\\\." % re.escape(written_delimiter(self._delimiter))
+        return re.compile(b"(\\Z.)?(%b|(?:%b|(?!%b).)*)(%b)" % (null, escape, ends, ends), re.DOTALL)
+
+    def _unescaped(self, text: bytes) -> bytes:
+        if self._quote or b"\\" not in text:
+            return text
+        return self._escape.sub(lambda found: _BREAKS.get(found[0], self._delimiter), text)
+
+    @cached_property
+    def _escape(self) -> re.Pattern[bytes]:
+        return re.compile(re.escape(written_delimiter(self._delimiter)) + rb"|\\[rn\\]")
+
+    def _row(self, fields: Sequence[bytes | None]) -> CsvRow:
+        csv = self._csv
+        names = _FIRST_FIELDS + csv.include_commit_ts + csv.output_old_value + self._shows_handle
+        if len(fields) < names or None in fields[:_FIRST_FIELDS]:
+            raise DecodeError(f"the line has {len(fields)} fields, and {names} come before those of the columns")
+        shown = iter(fields)
+        op, table, schema = (next(shown) or b"" for _ in range(_FIRST_FIELDS))
+        if op not in _OPS:
+            raise DecodeError(f"{op!r:.40} is not an operation: I, U or D", part="value")
+        stamp = _tso(next(shown)) if csv.include_commit_ts else None
+        is_update = _flag(next(shown)) if csv.output_old_value else None
+        handle = _text(next(shown) or b"") if self._shows_handle else None
+        return CsvRow(_text(schema), _text(table), _OPS[op], tuple(shown), stamp, is_update, handle)
+
+
+def _tso(field: bytes | None) -> int:
+    if field is None or not field.isdigit() or int(field) > MAX_TSO:
+        raise DecodeError(f"{field!r:.40} is not a commit_ts", remedy="Check include-commit-ts")
+    return int(field)
+
+
+def _flag(field: bytes | None) -> bool:
+    if field not in _FLAGS:
+        raise DecodeError(f"{field!r:.40} is not true or false", remedy="Check output-old-value")
+    return _FLAGS[field]
+
+
+def _text(field: bytes) -> str:
+    try:
+        return field.decode()
+    except UnicodeDecodeError as fault:
+        raise DecodeError(f"a field is not UTF-8: {fault}") from fault
+
+
+class CsvEvents(EventReader):
+    """A reader of CSV: a record is the line of a row, or the two lines of an update."""
+
+    def __init__(self, inputs: ReaderInputs) -> None:
+        self._options = inputs.config.codec
+        self._reader = CsvReader(self._options, inputs.config.release.csv)
+
+    def read(self, key: bytes | None, value: bytes | None) -> Event:
+        rows = list(self._reader.rows(value or b""))
+        match rows:
+            case [row]:
+                values = _places(row.values)
+                before = values if row.op == "delete" else None
+                after = None if row.op == "delete" else values
+                return RowEvent(row.schema, row.table, row.op, row.commit_ts, before, after, message=row)
+            case [old, new] if (old.op, new.op) == ("delete", "insert"):
+                before, after = _places(old.values), _places(new.values)
+                return RowEvent(new.schema, new.table, "update", new.commit_ts, before, after, message=new)
+        raise DecodeError(f"{len(rows)} lines are not one change", part="value")
+
+    def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:
+        return ((key, value),)
+
+    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
+        if image is None:
+            return None
+        if table is None:
+            return {place: None if value is None else _shown(value) for place, value in image.items()}
+        columns = table.data_columns
+        if len(columns) != len(image):
+            raise DecodeError(
+                f"the line has {len(image)} columns, the table has {len(columns)}",
+                remedy=OTHER_TABLES,
+                table=table.full_name,
+            )
+        named = {column.name: value for column, value in zip(columns, image.values(), strict=True)}
+        return converted(named, by_column(columns, self._convert), table=event.table)
+
+    def _convert(self, column: Column) -> Convert:
+        if column.is_binary:
+            return _from_hex if self._options.csv.binary_encoding_method == "hex" else _from_base64
+        return _from_float if column.type in FLOAT_TYPES else _shown
+
+    def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
+        return value
+
+
+def _places(values: Sequence[bytes | None]) -> dict[str, bytes | None]:
+    return {str(place): value for place, value in enumerate(values)}
+
+
+def _shown(value: bytes) -> str:
+    return value.decode()
+
+
+def _from_base64(value: bytes) -> str:
+    return raw_text(b64decode(value, validate=True))
+
+
+def _from_hex(value: bytes) -> str:
+    return raw_text(bytes.fromhex(value.decode()))
+
+
+def _from_float(value: bytes) -> str:
+    text = format(Decimal(value.decode()), "f")
+    return _GO_TIE.get(text, text)
+
+
+def make_reader(inputs: ReaderInputs) -> EventReader:
+    return CsvEvents(inputs)
+
+
+def recognizers() -> Mapping[str, list[Recognizer]]:
+    """Return nothing: without its changefeed, a line looks like any text."""
+    return {}
