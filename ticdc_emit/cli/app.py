@@ -546,7 +546,7 @@ def serve(
         str,
         typer.Option(
             metavar="embedded|kafka",
-            help="embedded: starts at once; not for Java clients. kafka: a real broker; needs Java, and Maven once.",
+            help="embedded: starts at once. kafka: a real broker; needs Java, and Maven once.",
             autocompletion=one_of(*_BROKERS),
         ),
     ] = "embedded",

@@ -4,9 +4,9 @@ Kafka is librdkafka's mock cluster in this process behind a fixed port, or a rea
 comes from ``generate --live --endless``; each table has its own topic.
 
 The command prints settings to copy for each consumer, for this protocol and these tables. They name pitfalls that the
-consumers' own documentation omits: messages that they cannot read, and clients that do not work with the embedded
-Kafka. Flink SQL gets a CREATE TABLE for each table, with the format that reads the protocol, and a SELECT;
-docs/cookbook/flink.md has the same by hand, measured by tests, and :data:`_TYPES` is its table of types.
+consumers' own documentation omits: messages that they cannot read, and what the embedded Kafka lacks. Flink SQL gets a
+CREATE TABLE for each table, with the format that reads the protocol, and a SELECT; docs/cookbook/flink.md has the same
+by hand, measured by tests, and :data:`_TYPES` is its table of types.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def run(
         stack.enter_context(registry)
         with step("starting the embedded Kafka" if broker == "embedded" else "starting Kafka"):
             _start_kafka(stack, broker, port)
-        served = Served(f"127.0.0.1:{port}", registry.url, feed, tables, for_java=broker == "kafka")
+        served = Served(f"127.0.0.1:{port}", registry.url, feed, tables, embedded=broker == "embedded")
         print_settings(result_console(), served)
         if text is not None:
             return _send_traffic(text, rate, seed, uri, changefeed, registry.url, release)
@@ -135,9 +135,9 @@ def _send_traffic(
 
 
 EMBEDDED_LIMITS = (
-    "Java clients do not work with it: Flink, Kafka Connect, Spark's kafka source, kafka-console-consumer",
     "a partition keeps about its newest 5 MB; every topic has 4 partitions",
     "the admin API does not answer, and consumers see messages of aborted transactions",
+    "consumer groups have the classic protocol only (group.protocol=classic, the default)",
     "only programs on this machine reach it, not containers",
 )
 _CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
@@ -145,13 +145,13 @@ _CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
 @dataclass(frozen=True)
 class Served:
-    """``bootstrap``: ``host:port`` of Kafka. ``for_java``: whether Java clients work with it."""
+    """``bootstrap``: ``host:port`` of Kafka. ``embedded``: whether that is the embedded one."""
 
     bootstrap: str
     registry: str
     feed: ChangefeedConfig
     tables: tuple[TableInfo, ...]
-    for_java: bool
+    embedded: bool
 
     @property
     def protocol(self) -> Protocol:
@@ -179,7 +179,7 @@ def print_settings(console: Console, served: Served) -> None:
     """Print addresses, limits, and a block of settings for each consumer that can read this."""
     console.print(Text(f"Kafka            {served.bootstrap}", "bold"))
     console.print(Text(f"Schema registry  {served.registry}", "bold"))
-    if not served.for_java:
+    if served.embedded:
         console.print("\nLimits of the embedded Kafka (--broker kafka has none of them):")
         for limit in EMBEDDED_LIMITS:
             console.print(Text(f"- {limit}"))
@@ -201,11 +201,6 @@ def _blocks(served: Served) -> Iterator[tuple[str, str]]:
     yield "kcat", "\n".join(f"kcat -b {served.bootstrap} -t {topic} -C" for topic in topics)
     yield "Python, confluent-kafka", _python(served)
     yield "ClickHouse", ";\n".join(_clickhouse(served, name, table) for name, table in served.named)
-    if served.for_java:
-        yield from _java_blocks(served, protocol, topics)
-
-
-def _java_blocks(served: Served, protocol: Protocol, topics: list[str]) -> Iterator[tuple[str, str]]:
     tool = "kafka-console-consumer"
     pattern = shlex.quote("|".join(map(re.escape, topics)))
     chosen = f"--topic {topics[0]}" if len(topics) == 1 else f"--include {pattern}"

@@ -1,17 +1,13 @@
 """A Kafka cluster in this process: librdkafka's mock cluster, for tests and demos (extra ``kafka``).
 
-In: the number of brokers, and a port if clients need a fixed one: the mock cluster chooses its own ports, so a thread
-forwards the connections of a fixed one to it, byte for byte. Out: ``host:port`` of the brokers, a sink into the
-cluster, and the messages that it has.
+In: the number of brokers, and an address if other programs are to read from it: the mock cluster chooses its own ports,
+and Java clients do not understand it, so a gateway stands between it and them (``testing/kafka_gateway.py``). Out:
+``host:port`` of the brokers, a sink into the cluster, and the messages that it has.
 """
 
 from __future__ import annotations
 
-import selectors
 import socket
-import socketserver
-import threading
-from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +16,10 @@ from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import ConfigError, MissingDependencyError
+from ticdc_emit.testing.kafka_gateway import KafkaGateway
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
-
-
-_CHUNK = 64 * 1024
 
 
 def require_free_port(port: int, option: str) -> None:
@@ -36,80 +30,36 @@ def require_free_port(port: int, option: str) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            raise ConfigError(
-                f"port {port} cannot be used: {error.strerror}",
-                remedy=f"Stop the program that uses it, or choose another port with {option}",
-                option=option.lstrip("-"),
-            ) from None
+            raise _unusable_port(port, option, error) from None
 
 
-class Forwarder:
-    """Forwards connections from ``port`` to ``target`` between :meth:`start` and :meth:`stop`."""
-
-    def __init__(self, port: int, target: str) -> None:
-        host, _, number = target.rpartition(":")
-        self._port = port
-        self._target = host, int(number)
-        self._server: _Server | None = None
-
-    def start(self) -> None:
-        """Raise :class:`~ticdc_emit.errors.ConfigError` if the port is in use."""
-        require_free_port(self._port, "port")
-        self._server = _Server(self._port, self._target)
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def stop(self) -> None:
-        """Free the port; connections end with their server."""
-        if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
-        self._server = None
-
-
-class _Server(socketserver.ThreadingTCPServer):
-    allow_reuse_address = True
-    daemon_threads = True
-    block_on_close = False
-
-    def __init__(self, port: int, target: tuple[str, int]) -> None:
-        self.target = target
-        super().__init__(("127.0.0.1", port), _Connection)
-
-
-class _Connection(socketserver.BaseRequestHandler):
-    server: _Server
-
-    def handle(self) -> None:
-        with (
-            suppress(OSError),
-            socket.create_connection(self.server.target) as broker,
-            selectors.DefaultSelector() as ready,
-        ):
-            ready.register(self.request, selectors.EVENT_READ, broker)
-            ready.register(broker, selectors.EVENT_READ, self.request)
-            while True:
-                for key, _ in ready.select():
-                    source = key.fileobj
-                    assert isinstance(source, socket.socket)
-                    data = source.recv(_CHUNK)
-                    if not data:
-                        return
-                    key.data.sendall(data)
+def _unusable_port(port: int, option: str, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"port {port} cannot be used: {error.strerror or error}",
+        remedy=f"Stop the program that uses it, or choose another port with {option}",
+        option=option.lstrip("-"),
+    )
 
 
 _START_TIMEOUT_S = 10.0
+_EVERY_ADDRESS = ("", "0.0.0.0", "::")
 
 
 class EmbeddedKafka:
     """A context manager around the mock cluster; ``brokers`` has its addresses while it runs.
 
-    The cluster chooses its ports. ``port``: an additional fixed port for clients.
+    The cluster chooses its ports, and only librdkafka's clients on this machine can use them. ``port``: a port for all
+    other clients, such as Java's, or 0 for any free one. ``host``: the address where that port is opened.
+    ``advertised``: ``host`` or ``host:port`` that its clients are told, by default the address at which each of them
+    reached it.
     """
 
-    def __init__(self, brokers: int = 1, *, port: int | None = None) -> None:
+    def __init__(
+        self, brokers: int = 1, *, port: int | None = None, host: str = "127.0.0.1", advertised: str | None = None
+    ) -> None:
         self._broker_count = brokers
-        self._port = port
-        self._forwarder: Forwarder | None = None
+        self._port, self._host, self._advertised = port, host, advertised
+        self._gateway: KafkaGateway | None = None
         self._cluster: Producer | None = None
         self.brokers: tuple[str, ...] = ()
 
@@ -119,12 +69,13 @@ class EmbeddedKafka:
     @property
     def bootstrap(self) -> str:
         """``host:port,…``, as in a sink URI."""
-        if self._forwarder is not None:
-            return f"127.0.0.1:{self._port}"
+        if self._gateway is not None:
+            host = "127.0.0.1" if self._host in _EVERY_ADDRESS else self._host
+            return f"[{host}]:{self._gateway.port}" if ":" in host else f"{host}:{self._gateway.port}"
         return ",".join(self.brokers)
 
     def start(self) -> EmbeddedKafka:
-        """Raise :class:`~ticdc_emit.errors.ConfigError` if ``port`` is in use."""
+        """Raise :class:`~ticdc_emit.errors.ConfigError` if ``port`` or ``host`` cannot be used."""
         try:
             from confluent_kafka import Producer
         except ImportError as error:
@@ -133,16 +84,20 @@ class EmbeddedKafka:
         metadata = self._cluster.list_topics(timeout=_START_TIMEOUT_S)
         self.brokers = tuple(f"{broker.host}:{broker.port}" for broker in metadata.brokers.values())
         if self._port is not None:
-            forwarder = Forwarder(self._port, self.brokers[0])
-            forwarder.start()
-            self._forwarder = forwarder
+            try:
+                gateway = KafkaGateway(self.brokers, host=self._host, port=self._port, advertised=self._advertised)
+                gateway.start()
+            except OSError as error:
+                self.stop()
+                raise _unusable_port(self._port, "port", error) from None
+            self._gateway = gateway
         return self
 
     def stop(self) -> None:
         """Stop the cluster; its messages are lost."""
-        if self._forwarder is not None:
-            self._forwarder.stop()
-        self._forwarder = None
+        if self._gateway is not None:
+            self._gateway.stop()
+        self._gateway = None
         self._cluster = None
         self.brokers = ()
 

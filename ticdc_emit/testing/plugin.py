@@ -57,13 +57,14 @@ def ticdc_topics() -> Iterator[MemoryTopics]:
 
 @pytest.fixture
 def ticdc_kafka() -> Iterator[EmbeddedKafka]:
-    """A Kafka in this process: ``.bootstrap`` for clients, ``.sink()`` to write, ``.read(topic)`` (extra ``kafka``).
+    """A Kafka in this process: ``.bootstrap`` for clients, Java's too, ``.sink()`` to write, ``.read(topic)`` (extra
+    ``kafka``).
 
     Every topic has 4 partitions and is created on first use. Each test has its own Kafka, which is stopped after it.
     """
     from ticdc_emit.testing.embedded_kafka import EmbeddedKafka
 
-    with EmbeddedKafka() as kafka:
+    with EmbeddedKafka(port=0) as kafka:
         yield kafka
 
 

@@ -81,7 +81,7 @@ def test_a_port_in_use_is_refused_first(option: str, capsys: pytest.CaptureFixtu
     assert f"choose another port with {option}" in shown.err
 
 
-def _settings(protocol: str, *, for_java: bool = True, release: str = "classic", tables: str = TABLE) -> str:
+def _settings(protocol: str, *, embedded: bool = False, release: str = "classic", tables: str = TABLE) -> str:
     feed = load_changefeed(
         f"kafka://127.0.0.1:9092/ticdc?protocol={protocol}",
         {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]}},
@@ -90,7 +90,7 @@ def _settings(protocol: str, *, for_java: bool = True, release: str = "classic",
     )
     infos = tuple(catalog_for(feed, tables).tables())
     console = Console(file=io.StringIO(), width=300)
-    print_settings(console, Served("127.0.0.1:9092", "http://127.0.0.1:8081", feed, infos, for_java))
+    print_settings(console, Served("127.0.0.1:9092", "http://127.0.0.1:8081", feed, infos, embedded))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -211,11 +211,10 @@ def test_a_long_that_may_be_beyond_a_bigint_has_the_type_that_is_sent() -> None:
     assert "`id` STRING,\n  `v` STRING,\n  `d` STRING" in _settings(strings)
 
 
-def test_the_embedded_kafka_is_not_offered_to_java() -> None:
-    shown = _settings("debezium", for_java=False)
-    assert "Flink SQL" not in shown
-    assert "JdbcSinkConnector" not in shown
-    assert "kcat -b 127.0.0.1:9092 -t shop_t -C" in shown
+def test_the_limits_of_the_embedded_kafka_come_before_the_settings_of_every_consumer() -> None:
+    shown = _settings("debezium", embedded=True)
+    assert max(map(shown.index, EMBEDDED_LIMITS)) < shown.index("# Topics")
+    assert shown.replace("\n", "").endswith(_settings("debezium").split("# Topics")[1].replace("\n", ""))
 
 
 @pytest.mark.parametrize("option", [[], ["--enable-tidb-extension"]])

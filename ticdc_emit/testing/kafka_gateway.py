@@ -1,0 +1,294 @@
+"""A gateway between Kafka clients and librdkafka's mock cluster: the mock's address is its own, and Java clients work.
+
+In: the brokers of a mock cluster, an address to listen at, and the address that clients are told. Out: the same
+cluster, with one port for each of its brokers. Requests and responses are passed on as they are, apart from three:
+
+- ApiVersions. The mock answers versions above 2 in a form that it is not: Java's client reads a pause of 20 minutes
+  from it. It also offers versions that it does not read (JoinGroup 6: it closes the connection) or answers in an older
+  form (LeaveGroup 3), and one that ends the process (ConsumerGroupHeartbeat). The gateway asks it in version 0, answers
+  in the version of the client, and offers only :data:`_NEWEST`: of each request the newest version before tagged fields
+  came (KIP-482), in which the mock and all clients agree.
+- Metadata and FindCoordinator, which name brokers: they get the addresses that clients can reach.
+
+Sizes are bounded as a broker's are; a client that speaks another protocol is disconnected. Layouts of messages:
+kafka.apache.org/protocol and the JSON files of Kafka's clients/src/main/resources/common/message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ticdc_emit.errors import ConfigError
+
+_MOST_BYTES = 100 * 1024 * 1024
+"""Of a request or a response: Kafka's default of socket.request.max.bytes."""
+
+_METADATA, _FIND_COORDINATOR, _API_VERSIONS = 3, 10, 18
+
+_NEWEST = {
+    0: 8,  # Produce
+    1: 11,  # Fetch
+    2: 5,  # ListOffsets
+    _METADATA: 8,
+    8: 7,  # OffsetCommit
+    9: 5,  # OffsetFetch
+    _FIND_COORDINATOR: 2,
+    11: 5,  # JoinGroup
+    12: 3,  # Heartbeat
+    13: 2,  # LeaveGroup: version 3 has no tagged fields yet, but the mock leaves out its list of members
+    14: 3,  # SyncGroup
+    22: 1,  # InitProducerId
+    23: 3,  # OffsetForLeaderEpoch
+    24: 2,  # AddPartitionsToTxn
+    25: 2,  # AddOffsetsToTxn
+    26: 2,  # EndTxn
+    28: 2,  # TxnOffsetCommit
+}
+"""The newest version that clients are offered, by key; requests that are not listed are not offered."""
+
+_NEWEST_API_VERSIONS = 4
+_FIRST_WITH_TAGS = 3
+_UNSUPPORTED_VERSION = 35
+
+_MOST_PORTS = 65535
+
+Address = tuple[str, int]
+_Rewrite = Callable[[bytes], bytes]
+
+
+@dataclass(frozen=True)
+class _Listener:
+    """``broker``: the mock's; ``told``: the host and port that clients are told, each ``None`` for those at which the
+    client reached the gateway.
+    """
+
+    broker: Address
+    server: asyncio.Server
+    told: tuple[str | None, int | None]
+
+    @property
+    def port(self) -> int:
+        """The port that it listens at."""
+        return int(self.server.sockets[0].getsockname()[1])
+
+
+class KafkaGateway:
+    """Listens between :meth:`start` and :meth:`stop` at ``host``: at ``port`` for the first broker (0: any free one),
+    at any free port for each of the others.
+
+    ``brokers``: ``host:port`` of each. ``advertised``: ``host`` or ``host:port`` that clients are told, such as the
+    name of a container or the port that it has outside; by default the address at which the client reached the gateway.
+    Raises :class:`~ticdc_emit.errors.ConfigError` if it is neither.
+    """
+
+    def __init__(
+        self, brokers: Sequence[str], *, host: str = "127.0.0.1", port: int = 0, advertised: str | None = None
+    ) -> None:
+        self._brokers = [(name, number or 0) for name, number in map(_parsed, brokers)]
+        self._host, self._port = host, port
+        self._advertised = (None, None) if advertised is None else _parsed(advertised)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._listeners: list[_Listener] = []
+        self._connections: set[asyncio.Task[None]] = set()
+
+    @property
+    def port(self) -> int:
+        """The port of the first broker, while it runs."""
+        return self._listeners[0].port
+
+    def start(self) -> None:
+        """Raise :class:`OSError` if the address cannot be used."""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="kafka-gateway", daemon=True)
+        self._thread.start()
+        try:
+            asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Close all connections and free the ports."""
+        if self._loop is None or self._thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._loop = self._thread = None
+
+    async def _listen(self) -> None:
+        host, port = self._advertised
+        for number, broker in enumerate(self._brokers):
+            own, told = (self._port, (host, port)) if number == 0 else (0, (host, None))
+            server = await asyncio.start_server(self._accept, self._host, own)
+            self._listeners.append(_Listener(broker, server, told))
+
+    async def _close(self) -> None:
+        for listener in self._listeners:
+            listener.server.close()
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        self._listeners.clear()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            # a client that is gone, a mock that is gone, another protocol: the connection ends
+            with suppress(OSError, EOFError, ValueError, struct.error, asyncio.CancelledError):
+                await self._serve(reader, writer)
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        host, port = writer.get_extra_info("sockname")[:2]
+        (listener,) = (each for each in self._listeners if each.port == port)
+        told = {each.broker: (each.told[0] or host, each.told[1] or each.port) for each in self._listeners}
+        broker_reader, broker_writer = await asyncio.open_connection(*listener.broker)
+        rewrites: dict[int, _Rewrite] = {}
+        both = (
+            asyncio.ensure_future(_pass_requests(reader, broker_writer, rewrites, told)),
+            asyncio.ensure_future(_pass_responses(broker_reader, writer, rewrites)),
+        )
+        try:
+            done, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in both:
+                task.cancel()
+            await asyncio.gather(*both, return_exceptions=True)
+            broker_writer.close()
+
+
+def _parsed(address: str) -> tuple[str, int | None]:
+    """Return host and port of ``host``, ``host:port`` or ``[host]:port``."""
+    host, colon, port = address.rpartition(":")
+    if not colon or (":" in host and not host.endswith("]")):
+        return address.strip("[]"), None
+    if not (host and port.isdecimal() and int(port) <= _MOST_PORTS):
+        raise ConfigError(
+            f"{address!r} is not an address that clients can be told",
+            remedy="Give HOST or HOST:PORT",
+            option="advertised",
+        )
+    return host.strip("[]"), int(port)
+
+
+async def _read_frame(reader: asyncio.StreamReader) -> bytes:
+    (size,) = struct.unpack(">i", await reader.readexactly(4))
+    if not 0 <= size <= _MOST_BYTES:
+        raise ValueError(f"a message of {size} bytes")
+    return await reader.readexactly(size)
+
+
+async def _write_frame(writer: asyncio.StreamWriter, frame: bytes) -> None:
+    writer.write(struct.pack(">i", len(frame)))
+    writer.write(frame)
+    await writer.drain()
+
+
+async def _pass_requests(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    rewrites: dict[int, _Rewrite],
+    told: dict[Address, Address],
+) -> None:
+    while True:
+        request = await _read_frame(reader)
+        key, version, correlation = struct.unpack_from(">hhi", request)
+        if key == _API_VERSIONS:
+            request = struct.pack(">hhih", key, 0, correlation, -1)
+            rewrites[correlation] = _api_versions_in(version)
+        elif version > _NEWEST.get(key, -1):
+            raise ValueError(f"version {version} of request {key} was not offered")
+        elif key == _METADATA:
+            rewrites[correlation] = _metadata_with(told, version)
+        elif key == _FIND_COORDINATOR:
+            rewrites[correlation] = _coordinator_with(told, version)
+        await _write_frame(writer, request)
+
+
+async def _pass_responses(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rewrites: dict[int, _Rewrite]
+) -> None:
+    while True:
+        response = await _read_frame(reader)
+        (correlation,) = struct.unpack_from(">i", response)
+        rewrite = rewrites.pop(correlation, None)
+        await _write_frame(writer, response if rewrite is None else rewrite(response))
+
+
+def _api_versions_in(version: int) -> _Rewrite:
+    def rewrite(response: bytes) -> bytes:
+        """Of version 0: correlation, error, and of each request its key, oldest and newest version."""
+        correlation, error, count = struct.unpack_from(">ihi", response)
+        offered = [(_API_VERSIONS, 0, _NEWEST_API_VERSIONS)]
+        for key, oldest, newest in struct.iter_unpack(">hhh", response[10 : 10 + 6 * count]):
+            if oldest <= _NEWEST.get(key, -1):
+                offered.append((key, oldest, min(newest, _NEWEST[key])))
+        if not 0 <= version <= _NEWEST_API_VERSIONS:
+            error = _UNSUPPORTED_VERSION  # answered in version 0 (KIP-511)
+        tagged = not error and version >= _FIRST_WITH_TAGS
+        ranges = b"".join(struct.pack(">hhh", *each) + (b"\0" if tagged else b"") for each in sorted(offered))
+        if tagged:
+            return struct.pack(">ihB", correlation, error, len(offered) + 1) + ranges + b"\0\0\0\0\0"
+        throttle = b"\0\0\0\0" if not error and version >= 1 else b""
+        return struct.pack(">ihi", correlation, error, len(offered)) + ranges + throttle
+
+    return rewrite
+
+
+def _metadata_with(told: dict[Address, Address], version: int) -> _Rewrite:
+    def rewrite(response: bytes) -> bytes:
+        start = 8 if version >= 3 else 4  # correlation, time to wait
+        (count,) = struct.unpack_from(">i", response, start)
+        position = start + 4
+        parts = [response[:position]]
+        for _ in range(count):
+            parts.append(response[position : position + 4])
+            broker, end = _told_address(response, position + 4, told)
+            parts.append(broker)
+            position = end
+            if version >= 1:
+                (rack,) = struct.unpack_from(">h", response, position)
+                parts.append(response[position : position + 2 + max(rack, 0)])
+                position += 2 + max(rack, 0)
+        return b"".join([*parts, response[position:]])
+
+    return rewrite
+
+
+def _coordinator_with(told: dict[Address, Address], version: int) -> _Rewrite:
+    def rewrite(response: bytes) -> bytes:
+        position = (8 if version >= 1 else 4) + 2  # correlation, time to wait, error
+        if version >= 1:
+            (message,) = struct.unpack_from(">h", response, position)
+            position += 2 + max(message, 0)
+        position += 4
+        broker, end = _told_address(response, position, told)
+        return response[:position] + broker + response[end:]
+
+    return rewrite
+
+
+def _told_address(response: bytes, position: int, told: dict[Address, Address]) -> tuple[bytes, int]:
+    """Return host and port at ``position`` as clients are told them, and the end of those in the response.
+
+    An address that is not a broker's stays: that of a coordinator that does not exist.
+    """
+    (length,) = struct.unpack_from(">h", response, position)
+    host = response[position + 2 : position + 2 + length].decode()
+    (port,) = struct.unpack_from(">i", response, position + 2 + length)
+    name, number = told.get((host, port), (host, port))
+    return struct.pack(">h", len(name.encode())) + name.encode() + struct.pack(">i", number), position + 6 + length
