@@ -16,19 +16,21 @@ from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import ConfigError, MissingDependencyError
-from ticdc_emit.testing.kafka_gateway import KafkaGateway
+from ticdc_emit.testing.kafka_gateway import Address, KafkaGateway
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
 
 
-def require_free_port(port: int, option: str) -> None:
-    """Raise :class:`~ticdc_emit.errors.ConfigError` if something listens on a port of loopback."""
-    with socket.socket() as probe:
+def require_free_port(port: int, option: str, host: str = "127.0.0.1") -> None:
+    """Raise :class:`~ticdc_emit.errors.ConfigError` if something listens on a port of ``host``, an IP address of this
+    machine. Port 0 stands for any free one.
+    """
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         # a socket that was closed a minute ago does not count
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((host, port))
         except OSError as error:
             raise _unusable_port(port, option, error) from None
 
@@ -49,13 +51,18 @@ class EmbeddedKafka:
     """A context manager around the mock cluster; ``brokers`` has its addresses while it runs.
 
     The cluster chooses its ports, and only librdkafka's clients on this machine can use them. ``port``: a port for all
-    other clients, such as Java's, or 0 for any free one. ``host``: the address where that port is opened.
-    ``advertised``: ``host`` or ``host:port`` that its clients are told, by default the address at which each of them
-    reached it.
+    other clients, such as Java's, or 0 for any free one. ``host``: the address where it is opened, ``0.0.0.0`` for all
+    of this machine. ``advertised``: host and port that its clients are told to connect to, by default those at which
+    each of them reached it.
     """
 
     def __init__(
-        self, brokers: int = 1, *, port: int | None = None, host: str = "127.0.0.1", advertised: str | None = None
+        self,
+        brokers: int = 1,
+        *,
+        port: int | None = None,
+        host: str = "127.0.0.1",
+        advertised: Address | None = None,
     ) -> None:
         self._broker_count = brokers
         self._port, self._host, self._advertised = port, host, advertised
@@ -68,11 +75,16 @@ class EmbeddedKafka:
 
     @property
     def bootstrap(self) -> str:
-        """``host:port,…``, as in a sink URI."""
+        """``host:port,…`` for programs on this machine, as in a sink URI."""
         if self._gateway is not None:
             host = "127.0.0.1" if self._host in _EVERY_ADDRESS else self._host
             return f"[{host}]:{self._gateway.port}" if ":" in host else f"{host}:{self._gateway.port}"
         return ",".join(self.brokers)
+
+    @property
+    def port(self) -> int:
+        """The port of the first broker in ``bootstrap``."""
+        return int(self.bootstrap.partition(",")[0].rpartition(":")[2])
 
     def start(self) -> EmbeddedKafka:
         """Raise :class:`~ticdc_emit.errors.ConfigError` if ``port`` or ``host`` cannot be used."""

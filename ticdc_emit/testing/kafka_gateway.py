@@ -22,8 +22,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-
-from ticdc_emit.errors import ConfigError
+from typing import TypeAlias
 
 _MOST_BYTES = 100 * 1024 * 1024
 """Of a request or a response: Kafka's default of socket.request.max.bytes."""
@@ -55,9 +54,7 @@ _NEWEST_API_VERSIONS = 4
 _FIRST_WITH_TAGS = 3
 _UNSUPPORTED_VERSION = 35
 
-_MOST_PORTS = 65535
-
-Address = tuple[str, int]
+Address: TypeAlias = "tuple[str, int]"
 _Rewrite = Callable[[bytes], bytes]
 
 
@@ -81,17 +78,16 @@ class KafkaGateway:
     """Listens between :meth:`start` and :meth:`stop` at ``host``: at ``port`` for the first broker (0: any free one),
     at any free port for each of the others.
 
-    ``brokers``: ``host:port`` of each. ``advertised``: ``host`` or ``host:port`` that clients are told, such as the
-    name of a container or the port that it has outside; by default the address at which the client reached the gateway.
-    Raises :class:`~ticdc_emit.errors.ConfigError` if it is neither.
+    ``brokers``: ``host:port`` of each. ``advertised``: the host that clients are told, such as the name of a container,
+    and the port of the first broker as they see it; by default those at which the client reached the gateway.
     """
 
     def __init__(
-        self, brokers: Sequence[str], *, host: str = "127.0.0.1", port: int = 0, advertised: str | None = None
+        self, brokers: Sequence[str], *, host: str = "127.0.0.1", port: int = 0, advertised: Address | None = None
     ) -> None:
-        self._brokers = [(name, number or 0) for name, number in map(_parsed, brokers)]
+        self._brokers = [(name, int(number)) for name, _, number in (each.rpartition(":") for each in brokers)]
         self._host, self._port = host, port
-        self._advertised = (None, None) if advertised is None else _parsed(advertised)
+        self._advertised = advertised or (None, None)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._listeners: list[_Listener] = []
@@ -169,20 +165,6 @@ class KafkaGateway:
                 task.cancel()
             await asyncio.gather(*both, return_exceptions=True)
             broker_writer.close()
-
-
-def _parsed(address: str) -> tuple[str, int | None]:
-    """Return host and port of ``host``, ``host:port`` or ``[host]:port``."""
-    host, colon, port = address.rpartition(":")
-    if not colon or (":" in host and not host.endswith("]")):
-        return address.strip("[]"), None
-    if not (host and port.isdecimal() and int(port) <= _MOST_PORTS):
-        raise ConfigError(
-            f"{address!r} is not an address that clients can be told",
-            remedy="Give HOST or HOST:PORT",
-            option="advertised",
-        )
-    return host.strip("[]"), int(port)
 
 
 async def _read_frame(reader: asyncio.StreamReader) -> bytes:
