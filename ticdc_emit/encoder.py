@@ -8,9 +8,10 @@ Out come record batches of ``delivery.base.MESSAGE_SCHEMA`` in the order in whic
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -21,6 +22,9 @@ from ticdc_emit.changes.commit_ts import check_tso, warn_unlikely
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Release
 from ticdc_emit.config.load import LoadOptions, config_of
 from ticdc_emit.config.secrets import hides_arguments
+from ticdc_emit.database.session import DEFAULT_START, Session
+from ticdc_emit.database.tables import Database
+from ticdc_emit.database.transaction import AppliedDdl, Transaction
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import (
     BatchTooLargeError,
@@ -60,6 +64,7 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import schema_and_name
 from ticdc_emit.source_schemas.frames import Keys, keys_of, schema_of_changes
 from ticdc_emit.sql.words import quoted
+from ticdc_emit.tso import tso_of
 
 _BEFORE_ALL = 1  # the TSO of tables that were there at the start
 
@@ -125,6 +130,8 @@ class Encoder:
         self.filtered: Counter[str] = Counter()
         self._ddl: list[DdlEvent] = []
         self._told_early = False
+        self._session: Session | None = None
+        self._committed: list[Transaction | AppliedDdl] = []
         check_choice("bad_rows", bad_rows)
         self._bad_rows = bad_rows
         self.skipped: list[BadRow] = []
@@ -297,11 +304,65 @@ class Encoder:
                 f"a DDL statement is text, not {type(query).__name__}", remedy="Give it as str", statement=repr(query)
             )
         commit_ts = check_tso(commit_ts, statement=query)
-        applied = self.catalog.apply(query, schema=schema, commit_ts=commit_ts)
+        if self._session is None:
+            applied = self.catalog.apply(query, schema=schema, commit_ts=commit_ts)
+        else:
+            applied = self._session.apply(query, commit_ts, schema=schema)
+            self.catalog = self._session.database.catalog
+        return self._sent(applied, commit_ts)
+
+    def _sent(self, applied: Iterable[DdlEvent], commit_ts: int) -> pa.RecordBatch:
+        """Return the messages of the events of a statement that the catalog has applied."""
         events = self._sent_ddl.to_send(self._sent_ddl.verdicts(self._replication, applied, commit_ts))
         self._ddl += events
         self.plan = self._make_plan()
         return pa.concat_batches([control_batch([]), *(self.ddl_messages(event) for event in events)])
+
+    def execute(self, sql: str, *, start: int | dt.datetime | None = None) -> pa.RecordBatch:
+        """Execute SQL over rows that the encoder keeps, and return the messages of what it commits, in order.
+
+        ``sql``: statements of TiDB, also DDL, BEGIN and COMMIT (docs/change-scripts.md); a transaction may go on in the
+        next call. The rows are those of all calls before; those of :meth:`encode` are not among them. ``start``: a TSO
+        or an aware datetime, the time of the first statement; each further one is a second later. By default the first
+        call begins with 2024, and each later one where the last one ended. Raises
+        :class:`~ticdc_emit.errors.StatementError` for a statement that fails in TiDB,
+        :class:`~ticdc_emit.errors.UnsupportedStatementError` for one that is not executed here, and the errors of
+        :meth:`ddl`; the statements before it are done, and their messages are the first of the next call.
+        """
+        if self._session is None or start is not None:
+            first = DEFAULT_START if start is None else tso_of(start)
+            if self._session is None:
+                self._session = Session(Database(self.catalog, self.config.time_zone), start=first)
+            else:
+                self._session.continue_at(first)
+        try:
+            for result in self._session.run(sql):
+                self._committed += result.committed
+        finally:
+            self.catalog = self._session.database.catalog
+        committed, self._committed = self._committed, []
+        return pa.concat_batches([control_batch([]), *self._messages_of(committed)])
+
+    def _messages_of(self, committed: Iterable[Transaction | AppliedDdl]) -> Iterator[pa.RecordBatch]:
+        """Yield the messages of transactions and DDL; transactions of one table alone are encoded together."""
+        table, rows = "", list[Mapping[str, Any]]()
+        for each in committed:
+            by_table: dict[str, list[Mapping[str, Any]]] = {}
+            for change in each.changes if isinstance(each, Transaction) else ():
+                by_table.setdefault(f"{change['schema']}.{change['table']}", []).append(change)
+            if rows and list(by_table) != [table]:
+                yield self.encode(rows, table)
+                rows = []
+            if isinstance(each, AppliedDdl):
+                yield self._sent(each.events, each.commit_ts)
+            elif len(by_table) == 1:
+                (table,) = by_table
+                rows = [*rows, *by_table[table]]
+            else:
+                for name in sorted(by_table, key=lambda name: self.plan.places[_names(name)]):
+                    yield self.encode(by_table[name], name)
+        if rows:
+            yield self.encode(rows, table)
 
     def ddl_messages(self, event: DdlEvent) -> pa.RecordBatch:
         """Return the messages of a DDL that the catalog has applied already."""
@@ -327,6 +388,10 @@ class Encoder:
         info = planned.newest
         targets = self.plan.router.targets(planned.topic)
         return control_batch(ControlEncoder(self.plan).messages(Bootstrap(info.id, info, targets, at_ms, "tick")))
+
+
+def _names(table: str) -> tuple[str, str]:
+    return schema_and_name(table, [])
 
 
 def _one_batch(rows: pa.Table, name: str) -> pa.RecordBatch:

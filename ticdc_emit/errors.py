@@ -46,6 +46,7 @@ __all__ = [
     "ServerError",
     "SharedSubjectError",
     "StateError",
+    "StatementError",
     "StrategyError",
     "TableRouteError",
     "TemporaryFileError",
@@ -53,6 +54,7 @@ __all__ = [
     "TicdcEmitWarning",
     "UnknownTableError",
     "UnknownTopicError",
+    "UnsupportedStatementError",
     "UnsupportedTypeError",
 ]
 
@@ -280,6 +282,18 @@ class BatchTooLargeError(TicdcEmitError, ValueError):
 
 class TemporaryFileError(TicdcEmitError, RuntimeError):
     """A temporary file in ``folder`` cannot be written, or it is gone before it is read."""
+
+
+class StatementError(TicdcEmitError, ValueError):
+    """A SQL statement fails as it does in TiDB: a duplicate key, a value out of range. ``number``: that of MySQL's
+    error. The statement has changed nothing.
+    """
+
+
+class UnsupportedStatementError(TicdcEmitError, ValueError):
+    """A SQL statement, or a part of it, that this library does not execute: a join, a subquery, a function whose exact
+    result it does not know. The statement has changed nothing.
+    """
 
 
 class DeliveryError(TicdcEmitError, RuntimeError):

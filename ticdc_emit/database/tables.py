@@ -7,15 +7,32 @@ statement makes of the rows that exist is in ``rows_after_ddl.py``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, TypeAlias
 
 from ticdc_emit.changes.model import Op
+from ticdc_emit.columnar.value_errors import ValueRefused
+from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.database.refusals import expression_errors
+from ticdc_emit.database.row_values import KeyIndex, accepted
 from ticdc_emit.database.rows_after_ddl import Row, rows_after_ddl
-from ticdc_emit.errors import HistoryError, MissingColumnError, MissingImageError, SchemaError
+from ticdc_emit.errors import (
+    HistoryError,
+    MissingColumnError,
+    MissingImageError,
+    SchemaError,
+    StatementError,
+    UnsupportedStatementError,
+)
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.store import TableState
+from ticdc_emit.sql.nodes.statements import TruncateTable
+from ticdc_emit.sql.script import parse_ddl
+from ticdc_emit.sql.types import ColumnFlag
 
 Rows: TypeAlias = "dict[tuple[Any, ...], Row]"
 """Rows by the texts of the handle key, in table order; without one, by all texts and the number among equal rows."""
@@ -27,7 +44,25 @@ _Change: TypeAlias = Mapping[str, Any]
 _LOSES_ROWS = frozenset({"drop partition", "truncate partition", "exchange partition"})
 _FIRST_INSERT = "Insert the row first, or give begins_empty=False if it was there before the history"
 _OTHER_KEY = "Use another key, or delete the row first"
+DUPLICATE, IS_REFERRED = 1062, 1701
+"""Numbers of TiDB's errors: a unique key that another row has, a table to which a foreign key refers."""
 _EMPTIES = frozenset({"create table", "truncate table"})
+
+
+class AutoIncrement:
+    """The counter of one AUTO_INCREMENT column. ``last``: the greatest number that was given or stored."""
+
+    def __init__(self) -> None:
+        self.last = 0
+
+    def next(self) -> int:
+        """Return the next number."""
+        self.last += 1
+        return self.last
+
+    def reach(self, number: int) -> None:
+        """Give only numbers above this one."""
+        self.last = max(self.last, number)
 
 
 class Database:
@@ -42,13 +77,60 @@ class Database:
         self._refuses_missing = checks and begins_empty
         self.catalog = catalog
         self.tables: Tables = {(info.schema, info.name): {} for info in catalog.tables() if not info.is_view}
+        self.rendering = Rendering(time_zone)
         self._zone = time_zone
         self._database = current_database(None, catalog)
+        self._counters: dict[int, AutoIncrement] = {}
+        self._key_indexes: dict[tuple[str, str], KeyIndex] = {}
+
+    def take(self, changes: Iterable[_Change]) -> None:
+        """Take the changes of any number of transactions and tables, in commit order.
+
+        Raises what :meth:`commit` does; what comes before the error is taken.
+        """
+        for _, transaction in groupby(changes, key=_transaction_of):
+            by_table: dict[tuple[str, str], list[_Change]] = {}
+            for change in transaction:
+                by_table.setdefault((change["schema"], change["table"]), []).append(change)
+            for own in by_table.values():
+                self.commit(own)
+
+    def rows(self, info: TableInfo) -> Rows:
+        """Return the rows of a table, also of one that another user of the catalog has created."""
+        return self.tables.setdefault((info.schema, info.name), {})
+
+    def counter(self, state: TableState) -> AutoIncrement:
+        """Return what gives the next number of a table's AUTO_INCREMENT."""
+        info = state.info
+        counter = self._counters.get(info.id)
+        if counter is None:
+            counter = self._counters[info.id] = AutoIncrement()
+            column = next((each.name for each in info.row_columns if each.flags & ColumnFlag.AUTO_INCREMENT), None)
+            rows = self.tables[info.schema, info.name].values() if column is not None else ()
+            for row in rows:
+                counter.reach(int(row[column or ""] or 0))
+        counter.reach(state.auto_increment - 1)
+        return counter
+
+    def key_index(self, info: TableInfo) -> KeyIndex:
+        """Return the rows of a table by their unique keys. Raises :class:`~ticdc_emit.sql.evaluation.values.\
+NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB does.
+        """
+        name = info.schema, info.name
+        index = self._key_indexes.get(name)
+        if index is None or index.info is not info:
+            index = KeyIndex(info, self.rendering)
+            rows = self.rows(info)
+            for place, identities in zip(rows, index.identities(list(rows.values())), strict=True):
+                index.add(identities, place)
+            self._key_indexes[name] = index
+        return index
 
     def commit(self, changes: Sequence[_Change]) -> None:
         """Take the changes of one transaction in one table."""
         info = self.catalog.table(changes[0]["schema"], changes[0]["table"])
         rows = self.tables[info.schema, info.name]
+        self._key_indexes.pop((info.schema, info.name), None)
         steps = [(_image(change, "before", info), _image(change, "after", info)) for change in changes]
         moves = any(old and new and handle_of(info, old) != handle_of(info, new) for old, new in steps)
         if moves or any(change.get("seq") is None for change in changes):
@@ -64,12 +146,91 @@ class Database:
                 if not add_row(rows, info, new) and self._refuses_existing:
                     raise _misfit("adds a row whose key exists", _OTHER_KEY, info, new, changes)
 
-    def apply(self, commit_ts: int, query: str) -> None:
-        """Take a statement that comes after everything so far; raises the family of :class:`SchemaError` if it cannot
-        be applied.
+    def apply(self, commit_ts: int, query: str, *, schema: str | None = None) -> tuple[DdlEvent, ...]:
+        """Take a statement that comes after everything so far, and return its events.
+
+        ``schema``: the current database, by default that of all tables. Raises the family of :class:`SchemaError` if
+        the statement cannot be applied.
         """
-        for event in self.catalog.apply(query, schema=self._database, commit_ts=commit_ts):
+        events = self.catalog.apply(query, schema=schema or self._database, commit_ts=commit_ts)
+        for event in events:
             self._follow(event)
+        return events
+
+    def apply_statement(
+        self, query: str, commit_ts: int, *, schema: str | None, sql_mode: str = ""
+    ) -> tuple[DdlEvent, ...]:
+        """Apply a statement wholly or not at all, and check that the rows that exist fit the tables after it.
+
+        ``schema``: the current database, ``None`` for that of the last USE. Raises what :meth:`apply` does, and
+        :class:`~ticdc_emit.errors.StatementError` for rows that have the same value in a new unique key.
+        """
+        self._check_referred(query, schema, sql_mode)
+        has_rows = any(self.tables.values())
+        saved = (copy.deepcopy(self.catalog), dict(self.tables)) if has_rows else None
+        try:
+            events = self.catalog.apply(query, schema=schema, commit_ts=commit_ts, sql_mode=sql_mode)
+            for event in events:
+                self._follow(event)
+                self._check_rows(event)
+        except (SchemaError, StatementError, UnsupportedStatementError):
+            if saved is not None:
+                self.catalog, self.tables = saved
+                self._key_indexes.clear()
+            raise
+        return events
+
+    def _check_referred(self, query: str, schema: str | None, sql_mode: str) -> None:
+        """Refuse to empty a table to which a foreign key of another one refers."""
+        if "truncate" not in query.lower() or not any(state.foreign_keys for state in self.catalog.states()):
+            return
+        node = parse_ddl(query, sql_mode)
+        if not isinstance(node, TruncateTable):
+            return
+        own = (node.table.schema or schema or self._database).lower(), node.table.name.lower()
+        for state in self.catalog.states():
+            named = {(each.lower(), name.lower()) for each, name in (key.parent for key in state.foreign_keys)}
+            if own in named and (state.info.schema.lower(), state.info.name.lower()) != own:
+                raise StatementError(
+                    f"Cannot truncate a table referenced in a foreign key constraint of {state.info.full_name}",
+                    remedy="Delete its rows instead, or drop the foreign key first",
+                    number=IS_REFERRED,
+                )
+
+    def _check_rows(self, event: DdlEvent) -> None:
+        """Check the rows of a table that a statement has changed."""
+        info, before = event.table_info, event.pre_table_info
+        if info is None or before is None or info.is_view or (info.schema, info.name) not in self.tables:
+            return
+        rows = list(self.tables[info.schema, info.name].values())
+        kinds = {column.name: column.kind for column in before.columns}
+        for column in info.row_columns if rows else ():
+            if column.kind != kinds.get(column.name):
+                try:
+                    accepted(column, rows, self.rendering)
+                except ValueRefused as fault:
+                    raise UnsupportedStatementError(
+                        f"a row that exists does not fit the column after it: {fault.reason}",
+                        remedy="Change the rows first",
+                        table=info.full_name,
+                        column=column.name,
+                    ) from None
+        if rows and info.indexes != before.indexes:
+            self._check_new_keys(info, rows)
+
+    def _check_new_keys(self, info: TableInfo, rows: Sequence[Row]) -> None:
+        with expression_errors():
+            index = KeyIndex(info, self.rendering)
+            identities = index.identities(rows)
+        for number, key in enumerate(index.keys):
+            found = [own[number] for own in identities if own[number] is not None]
+            if len(set(found)) < len(found):
+                raise StatementError(
+                    f"Duplicate entry for key '{info.name}.{key.name}'",
+                    remedy="Change or delete the rows first",
+                    number=DUPLICATE,
+                    table=info.full_name,
+                )
 
     def _follow(self, event: DdlEvent) -> None:
         info, before = event.table_info, event.pre_table_info
@@ -106,6 +267,10 @@ def _first(entry: tuple[Any, ...]) -> Any:
     return entry[0]
 
 
+def _transaction_of(change: _Change) -> int:
+    return int(change["commit_ts"])
+
+
 def _image(change: _Change, which: str, info: TableInfo) -> Row | None:
     """Return an image that the change's operation must have, with only the columns of the table's version."""
     if Op.parse(change["op"]) is (Op.INSERT if which == "before" else Op.DELETE):
@@ -130,22 +295,24 @@ def _image(change: _Change, which: str, info: TableInfo) -> Row | None:
         ) from None
 
 
+def row_place(rows: Rows, info: TableInfo, row: Row, *, added: bool = False) -> tuple[Any, ...]:
+    """Return the key of a row among the rows of its table; ``added``: the row is one of them."""
+    return handle_of(info, row) or (*row.values(), _equal_rows(rows, row) - added)
+
+
 def add_row(rows: Rows, info: TableInfo, row: Row | None) -> bool:
     """Add a row, and return whether its key was free."""
     if row is None:
         return True
-    key: tuple[Any, ...] = handle_of(info, row) or (*row.values(), _equal_rows(rows, row))
-    is_free = key not in rows
-    rows[key] = row
+    place = row_place(rows, info, row)
+    is_free = place not in rows
+    rows[place] = row
     return is_free
 
 
 def remove_row(rows: Rows, info: TableInfo, row: Row | None) -> bool:
     """Remove a row, and return whether it existed."""
-    if row is None:
-        return True
-    key: tuple[Any, ...] = handle_of(info, row)
-    return rows.pop(key or (*row.values(), _equal_rows(rows, row) - 1), None) is not None
+    return row is None or rows.pop(row_place(rows, info, row, added=True), None) is not None
 
 
 def _misfit(what: str, remedy: str, info: TableInfo, row: Row | None, changes: Sequence[_Change]) -> HistoryError:

@@ -415,6 +415,8 @@ class TableAlterer:
                 step = Alteration(with_ttl(state, spec.options), action)
             elif option.name == "comment":
                 step = Alteration(replace(state, info=replace(state.info, comment=str(option.value))), action)
+            elif option.name == "auto_increment":
+                step = Alteration(replace(state, auto_increment=max(int(option.value or 1), 1)), action)
             else:
                 step = Alteration(state, action)
             state = step.state

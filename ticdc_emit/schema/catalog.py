@@ -130,6 +130,17 @@ class Catalog:
         """
         return self._store.table(schema, name).info
 
+    def state(self, schema: str, name: str) -> TableState:
+        """Return the current version of a table with what its rows must fit: foreign keys, AUTO_INCREMENT, partitions.
+
+        Raises ``UnknownTableError`` if it does not exist.
+        """
+        return self._store.table(schema, name)
+
+    def states(self) -> tuple[TableState, ...]:
+        """Return :meth:`state` of all tables and views."""
+        return tuple(self._store.tables())
+
     def tables(self) -> tuple[TableInfo, ...]:
         """Return the current versions of all tables and views, in the order of their creation."""
         return tuple(state.info for state in self._store.tables())

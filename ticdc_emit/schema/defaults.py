@@ -472,9 +472,9 @@ def _literal_default(literal: Literal, column: Column, zone: dt.tzinfo) -> str |
     if isinstance(literal.value, bytes) and kind in LABEL_TYPES:
         literal = Literal("string", go_utf8(_decoded(literal.value, column)))
     if kind is MySQLType.ENUM:
-        return _enum_default(literal, column)
+        return enum_label(literal, column)
     if kind is MySQLType.SET:
-        return _set_default(literal, column)
+        return set_labels(literal, column)
     if kind is MySQLType.DURATION:
         return normalise_duration(plain_text(literal), column.decimal)
     if kind in INTEGER_TYPES:
@@ -544,7 +544,8 @@ def _text_default(raw: bytes, column: Column) -> str:
     return go_utf8(raw)
 
 
-def _enum_default(literal: Literal, column: Column) -> str:
+def enum_label(literal: Literal, column: Column) -> str:
+    """Return the label that a text or a number means in an ENUM column; ``ValueError`` if there is none."""
     if isinstance(literal.value, int):
         return _label_at(literal.value, column)
     text = plain_text(literal).rstrip(" ")
@@ -563,7 +564,8 @@ def _label_at(number: int, column: Column) -> str:
     return column.elems[number - 1]
 
 
-def _set_default(literal: Literal, column: Column) -> str:
+def set_labels(literal: Literal, column: Column) -> str:
+    """Return the labels that a text or a number means in a SET column; ``ValueError`` if one is missing."""
     if isinstance(literal.value, int):
         mask = literal.value
         if not 1 <= mask < 1 << len(column.elems):

@@ -7,6 +7,7 @@ it, the next state. A key on an expression adds a hidden column. Rule source: pi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ticdc_emit.errors import DdlError
@@ -130,9 +131,14 @@ def add_primary_key(state: TableState, constraint: Constraint, *, clustered: boo
         return replace(state, info=replace(state.info, pk_is_handle=True))
     state = replace(state, info=replace(state.info, common_handle=clustered))
     names = tuple(column.name for column in columns)
-    prefixes = any(part.length > 0 for part in constraint.keys)
-    index = Index(0, PRIMARY, names, unique=True, primary=True, visible=constraint.visible, prefixes=prefixes)
-    return state.append_index(index)
+    lengths = _lengths(constraint.keys)
+    index = Index(0, PRIMARY, names, unique=True, primary=True, visible=constraint.visible, prefixes=bool(lengths))
+    return state.append_index(replace(index, lengths=lengths))
+
+
+def _lengths(keys: Sequence[KeyPart]) -> tuple[int, ...]:
+    lengths = tuple(part.length for part in keys)
+    return lengths if max(lengths) > 0 else ()
 
 
 def flag_primary_key(state: TableState, constraint: Constraint) -> TableState:
@@ -183,7 +189,8 @@ def add_secondary_index(state: TableState, constraint: Constraint) -> TableState
         keys.append(part)
     columns = _key_columns(state, replace(constraint, keys=tuple(keys)))
     names = tuple(column.name for column in columns)
-    return state.append_index(Index(0, name, names, unique=constraint.kind == "unique", visible=constraint.visible))
+    index = Index(0, name, names, unique=constraint.kind == "unique", visible=constraint.visible)
+    return state.append_index(replace(index, lengths=_lengths(keys)))
 
 
 def _vector_part(expression: Expression, constraint: Constraint) -> KeyPart:
@@ -285,12 +292,20 @@ def add_foreign_key(state: TableState, constraint: Constraint) -> tuple[TableSta
     if any(key.name.lower() == name.lower() for key in state.foreign_keys):
         raise DdlError(f"duplicate foreign key {name!r}", remedy="Choose another name", position=constraint.offset)
     columns = tuple(state.column(part.column).name for part in constraint.keys)
-    keys = (*state.foreign_keys, ForeignKey(name, columns))
+    keys = (*state.foreign_keys, _foreign_key(name, columns, constraint, state.info.schema))
     state = replace(state, foreign_keys=keys, max_foreign_key_id=number)
     if covering_index(state, columns):
         return state, False
     index = replace(constraint, kind="index", name=name, keys=tuple(KeyPart(column=column) for column in columns))
     return add_secondary_index(state, index), True
+
+
+def _foreign_key(name: str, columns: tuple[str, ...], constraint: Constraint, schema: str) -> ForeignKey:
+    to = constraint.reference
+    if to is None:
+        return ForeignKey(name, columns)
+    parent = to.table.schema or schema, to.table.name
+    return ForeignKey(name, columns, parent, to.columns, to.on_delete, to.on_update)
 
 
 def without_index(state: TableState, name: str) -> TableState:

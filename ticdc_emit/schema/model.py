@@ -135,7 +135,9 @@ class Index:
     primary: bool = False
     visible: bool = True
     prefixes: bool = False
-    """Whether only the first characters of a column are indexed."""
+    """Whether the primary key has only the first characters of a column."""
+    lengths: tuple[int, ...] = ()
+    """The characters of each column that are indexed, -1 for all; () if that is so for every column."""
     marks: bool = True
     """Whether TiDB marks its first column: not for an index that CREATE TABLE adds for a foreign key."""
 

@@ -71,10 +71,18 @@ class IdSource:
 
 @dataclass(frozen=True)
 class ForeignKey:
-    """A foreign key's name, and the columns of the table that it constrains."""
+    """A foreign key's name, the columns of the table that it constrains, and what they refer to.
+
+    ``parent``: schema and name of the other table, ``referred``: its columns. ``on_delete``, ``on_update``: what
+    happens to rows when a row of the other table goes or changes; "" if the statement does not say.
+    """
 
     name: str
     columns: tuple[str, ...]
+    parent: tuple[str, str] = ("", "")
+    referred: tuple[str, ...] = ()
+    on_delete: str = ""
+    on_update: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,9 @@ class Ranges:
 
 @dataclass(frozen=True)
 class TableState:
-    """``max_…_id``: the greatest id given so far. ``ttl_column``: "" without TTL."""
+    """``max_…_id``: the greatest id given so far. ``ttl_column``: "" without TTL. ``auto_increment``: the least number
+    that AUTO_INCREMENT may give next. ``auto_random``: the AUTO_RANDOM column, "" for none.
+    """
 
     info: TableInfo
     max_column_id: int = 0
@@ -102,6 +112,8 @@ class TableState:
     partition_method: PartitionMethod = ""
     partition_columns: tuple[str, ...] = ()
     ttl_column: str = ""
+    auto_increment: int = 1
+    auto_random: str = ""
     ranges: Ranges | None = None
     """``None`` if the table is not partitioned by RANGE of one integer, DATE or DATETIME."""
 

@@ -93,7 +93,9 @@ def build_table(statement: CreateTable, schema: str, database: tuple[str, str], 
     info = TableInfo(schema, statement.table.name, 0, (), charset=charset, collate=collate, comment=comment)
     built = [build_column(each, charset, collate, zone, number) for number, each in enumerate(statement.columns, 1)]
     info = replace(info, columns=tuple(each.column for each in built))
-    state = TableState(info, max_column_id=len(built))
+    first = next((int(o.value) for o in reversed(statement.options) if o.name == "auto_increment" and o.value), 1)
+    random = next((each.name for each in statement.columns if _is_auto_random(each)), "")
+    state = TableState(info, max_column_id=len(built), auto_increment=first, auto_random=random)
     constraints = [*statement.constraints, *(constraint for each in built for constraint in each.constraints)]
     for definition in statement.columns:
         check_generated(definition, state)
@@ -171,9 +173,13 @@ def _check_nullable_key(definitions: tuple[ColumnDef, ...], constraints: list[Co
             )
 
 
+def _is_auto_random(definition: ColumnDef) -> bool:
+    return any(option.kind == "auto_random" for option in definition.options)
+
+
 def _check_auto_random(definitions: tuple[ColumnDef, ...], state: TableState) -> None:
     for definition in definitions:
-        if any(option.kind == "auto_random" for option in definition.options):
+        if _is_auto_random(definition):
             clustered = next((i.columns[0] for i in state.info.indexes if i.primary and state.info.common_handle), "")
             is_handle = state.info.pk_is_handle and state.column(definition.name).is_primary_key
             if not is_handle and clustered.lower() != definition.name.lower():
@@ -229,4 +235,4 @@ def clone_table(source: TableState, schema: str, name: str) -> TableState:
         )
     partitions = tuple(Partition(0, partition.name) for partition in source.info.partitions)
     info = replace(source.info, schema=schema, name=name, id=0, partitions=partitions)
-    return replace(source, info=info, foreign_keys=())
+    return replace(source, info=info, foreign_keys=(), auto_increment=1)

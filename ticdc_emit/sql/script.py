@@ -16,7 +16,9 @@ from typing import NamedTuple, NoReturn
 from ticdc_emit.errors import DdlError
 from ticdc_emit.sql.lexer import Token, code_after, scan, sql_mode_of
 from ticdc_emit.sql.nodes.base import PLAIN, WIRE, Node, Style
+from ticdc_emit.sql.nodes.changes import ChangeStatement
 from ticdc_emit.sql.nodes.statements import CreateTable, CreateTables, OtherStatement, Statement
+from ticdc_emit.sql.parser.changes import ChangeParser
 from ticdc_emit.sql.parser.statements import Parser
 
 _NO_SCHEMA = frozenset(
@@ -202,6 +204,23 @@ def parse_ddl(sql: str, sql_mode: str = "", charset: str = "utf8mb4") -> Stateme
     what = "no statement" if not found else f"{len(found)} statements"
     message = f"expected one DDL statement, found {what}"
     raise DdlError(message, remedy="Give them one by one; only CREATE TABLE may be several", statement=sql, position=0)
+
+
+def parse_change(sql: str, sql_mode: str = "") -> ChangeStatement:
+    """Parse one statement that is not DDL: INSERT, UPDATE, COMMIT, SET ... (a trailing semicolon is fine).
+
+    Raises ``DdlError`` with ``statement`` and ``position`` (offset in characters) if it cannot be parsed.
+    """
+    mode = sql_mode_of(sql_mode)
+    found = list(_split(sql, sql_mode))
+    if len(found) != 1:
+        raise DdlError(f"expected one statement, found {len(found)}", remedy="Give them one by one", statement=sql)
+    try:
+        return ChangeParser(sql, found[0][1], mode).statement()
+    except RecursionError:
+        raise DdlError(
+            "the statement is nested too deeply", remedy="Use fewer parentheses", statement=sql, position=0
+        ) from None
 
 
 def parse_expression(text: str) -> Node:

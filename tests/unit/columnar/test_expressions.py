@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.columnar.expressions import ColumnValues, assign
+from ticdc_emit.columnar.assignment import assign
+from ticdc_emit.columnar.expressions import ColumnValues
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import Column, TableInfo
@@ -83,8 +84,8 @@ def test_what_a_column_cannot_hold_is_refused(kind: str, text: str) -> None:
 
 def test_a_conversion_that_is_not_known_is_refused() -> None:
     column = table("id int primary key, c int").column("c")
-    with pytest.raises(NotExactError, match="text in a column of LONG"):
-        assign(column, constant_value("'1'"), 1, UTC)
+    with pytest.raises(NotExactError, match="a time in a column of LONG"):
+        assign(column, constant_value("time '10:00:00'"), 1, UTC)
 
 
 def test_int_plus_int_beyond_int_is_refused() -> None:

@@ -20,6 +20,8 @@ import pyarrow.compute as pc
 from ticdc_emit.errors import shown
 from ticdc_emit.sql.evaluation.values import (
     MAX_DIGITS,
+    OUT_OF_RANGE,
+    TRUNCATED,
     Data,
     EvaluationError,
     Kind,
@@ -70,7 +72,7 @@ def _integers(operator: str, left: Data, right: Data) -> Value:
         try:
             return Value(Kind.INT, _CHECKED[operator](left, right))
         except pa.ArrowInvalid:
-            raise EvaluationError("BIGINT value is out of range") from None
+            raise EvaluationError("BIGINT value is out of range", OUT_OF_RANGE) from None
     limits = _UINT64 if unsigned else _INT64
     compute: dict[str, Callable[[int, int], int | None]] = {
         "+": lambda one, other: one + other,
@@ -106,7 +108,7 @@ def _remainder(one: int, other: int) -> int | None:
 
 def _in_range(number: int, limits: tuple[int, int]) -> int:
     if not limits[0] <= number <= limits[1]:
-        raise EvaluationError("BIGINT value is out of range")
+        raise EvaluationError("BIGINT value is out of range", OUT_OF_RANGE)
     return number
 
 
@@ -168,7 +170,7 @@ def _floats(operator: str, left: Data, right: Data) -> Value:
     if operator in _UNCHECKED:
         result = _UNCHECKED[operator](left, right)
         if not pc.all(pc.is_finite(pc.fill_null(result, 0.0)), min_count=0).as_py():
-            raise EvaluationError("DOUBLE value is out of range")
+            raise EvaluationError("DOUBLE value is out of range", OUT_OF_RANGE)
         return Value(Kind.REAL, result)
     if operator == "/":
         return Value(Kind.REAL, map_values(_float_quotient, pa.float64(), left, right))
@@ -183,7 +185,7 @@ def _float_quotient(one: float, other: float) -> float | None:
         return None
     quotient = one / other
     if math.isinf(quotient):
-        raise EvaluationError("DOUBLE value is out of range")
+        raise EvaluationError("DOUBLE value is out of range", OUT_OF_RANGE)
     return quotient
 
 
@@ -239,7 +241,7 @@ def _checked_integer(compute: Callable[[Data], Data], data: Data) -> Value:
     try:
         return Value(Kind.INT, compute(data))
     except pa.ArrowInvalid:
-        raise EvaluationError("BIGINT value is out of range") from None
+        raise EvaluationError("BIGINT value is out of range", OUT_OF_RANGE) from None
 
 
 def ceil(value: Value) -> Value:
@@ -282,7 +284,7 @@ def cast_integer(value: Value, unsigned: bool) -> Value:
         stripped = text.strip()
         match = _WHOLE.fullmatch(stripped)
         if match is None or len(match[1]) > _BIGINT_DIGITS or not low <= int(stripped) <= high:
-            raise EvaluationError(f"Truncated incorrect INTEGER value: {shown(text)}")
+            raise EvaluationError(f"Truncated incorrect INTEGER value: {shown(text)}", TRUNCATED)
         return int(stripped)
 
     compute: Callable[[Any], int]

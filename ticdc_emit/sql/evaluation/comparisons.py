@@ -158,7 +158,7 @@ def _as_one_integer_type(left: Data, right: Data) -> tuple[Data, Data]:
 
 def _text_keys(left: Value, right: Value, *, ordered: bool) -> tuple[Data, Data]:
     collate = common_collation(left, right)
-    one, other = (_keys(value.data, collate, ordered=ordered) for value in (left, right))
+    one, other = (collation_keys(value.data, collate, ordered=ordered) for value in (left, right))
     if one.type != other.type:
         one, other = pc.cast(one, pa.binary()), pc.cast(other, pa.binary())
     return one, other
@@ -166,21 +166,22 @@ def _text_keys(left: Value, right: Value, *, ordered: bool) -> tuple[Data, Data]
 
 # -- keys of texts, which compare bytewise as the texts do -------------------------------------------------------------
 
-_PADDED = frozenset({"utf8mb4_bin", "utf8_bin", "latin1_bin", "ascii_bin"})
-_EXACT = frozenset({"binary", "utf8mb4_0900_bin"})
+PADDED_COLLATIONS = frozenset({"utf8mb4_bin", "utf8_bin", "latin1_bin", "ascii_bin"})
+EXACT_COLLATIONS = frozenset({"binary", "utf8mb4_0900_bin"})
+"""Collations that compare texts with and without regard to trailing blanks, and otherwise bytewise."""
 _GENERAL = frozenset({"utf8mb4_general_ci", "utf8_general_ci"})
 _UNICODE = frozenset({"utf8mb4_unicode_ci", "utf8_unicode_ci", "utf8mb4_0900_ai_ci"})
 _BMP = 0x10000
 _REPLACEMENT = "\ufffd"
 
 
-def _keys(data: Data, collate: str, *, ordered: bool) -> Data:
-    """Return the keys of texts. ``ordered``: whether their order matters, not only equality."""
-    if pa.types.is_binary(data.type) and collate not in _EXACT:
+def collation_keys(data: Data, collate: str, *, ordered: bool) -> Data:
+    """Return the keys of texts in a collation. ``ordered``: whether their order matters, not only equality."""
+    if pa.types.is_binary(data.type) and collate not in EXACT_COLLATIONS:
         raise NotExactError(f"binary text in the collation {collate}")
-    if collate in _PADDED:
+    if collate in PADDED_COLLATIONS:
         return pc.utf8_rtrim(data, characters=" ")
-    if collate in _EXACT:
+    if collate in EXACT_COLLATIONS:
         return data if pa.types.is_binary(data.type) else pc.cast(data, pa.binary())
     if collate in _GENERAL:
         return map_values(_general_key, pa.string(), data)
@@ -188,6 +189,14 @@ def _keys(data: Data, collate: str, *, ordered: bool) -> Data:
         pads = collate != "utf8mb4_0900_ai_ci"
         return map_values(lambda text: _unicode_key(text.rstrip(" ") if pads else text), pa.string(), data)
     raise NotExactError(f"{'the order of ' if collate in _UNICODE else ''}texts of the collation {collate}")
+
+
+_LATIN_1_LETTERS: Mapping[str, str] = {
+    char: unicodedata.normalize("NFD", char)[0].upper()
+    for char in map(chr, range(0xC0, 0x100))
+    if unicodedata.decomposition(char)
+} | {"ß": "S"}
+"""The letters of Latin-1 with an accent, as ``utf8mb4_general_ci`` weighs them (``general_ci_data.go``)."""
 
 
 def _general_key(text: str) -> str:
@@ -201,6 +210,8 @@ def _weight(char: str) -> str:
         return char.upper()
     if ord(char) >= _BMP:
         return _REPLACEMENT
+    if char in _LATIN_1_LETTERS:
+        return _LATIN_1_LETTERS[char]
     if char.upper() == char.lower() and not unicodedata.decomposition(char):
         return char
     raise EvaluationError(f"the weight of {char!r} in a case-insensitive collation is known only to TiDB")
@@ -232,7 +243,9 @@ def like(value: Value, pattern: Value, escape: Value | None = None) -> Value:
     text = subject.data
     matches = _LikePattern.of(pattern.data.as_py(), mark, ignores=ignores_case(collate)).matches
     if ignores_case(collate):
-        text = _keys(pc.binary_join_element_wise(text, ".", ""), collate, ordered=False)  # trailing blanks count
+        text = collation_keys(
+            pc.binary_join_element_wise(text, ".", ""), collate, ordered=False
+        )  # trailing blanks count
         return boolean(map_values(lambda key: matches(key[:-1]), pa.bool_(), text))
     return boolean(map_values(matches, pa.bool_(), text))
 

@@ -19,6 +19,7 @@ from functools import partial, wraps
 from itertools import repeat
 from typing import Any, ParamSpec, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -56,7 +57,19 @@ class NotExactError(ValueError):
 
 
 class EvaluationError(ValueError):
-    """TiDB fails at a value, and so does the changefeed; ``str()`` is the reason."""
+    """TiDB fails at a value, and so does the changefeed; ``str()`` is the reason.
+
+    ``number``: that of TiDB's error where a statement in strict SQL mode fails; 0 if it is not known, or if it is only
+    not known here what TiDB does.
+    """
+
+    def __init__(self, reason: str, number: int = 0) -> None:
+        super().__init__(reason)
+        self.number = number
+
+
+OUT_OF_RANGE, TRUNCATED = 1690, 1292
+"""Numbers of TiDB's errors: a result that its type cannot hold, a text that is not what it is read as."""
 
 
 class Kind(Enum):
@@ -142,7 +155,7 @@ def column_value(column: Operand, data: pa.Array) -> Value:
     if kind is MySQLType.NEWDECIMAL:
         return Value(Kind.DECIMAL, data)
     if kind in FLOAT_TYPES:
-        return Value(Kind.REAL, data.cast(pa.float64()))
+        return Value(Kind.REAL, data.cast(pa.float64()), type=column)
     if kind in LABEL_TYPES:
         return text(Kind.LABEL, data, type=column)
     if kind is MySQLType.BIT:
@@ -152,7 +165,7 @@ def column_value(column: Operand, data: pa.Array) -> Value:
     if kind in MOMENT_TYPES:
         return Value(Kind.DATETIME, data, fsp=max(column.decimal, 0))
     if kind is MySQLType.DURATION:
-        return Value(Kind.DURATION, map_values(_microseconds, pa.int64(), data))
+        return Value(Kind.DURATION, map_values(_microseconds, pa.int64(), data), fsp=max(column.decimal, 0))
     if kind is MySQLType.JSON:
         return Value(Kind.JSON, data)
     return text(Kind.TEXT, data)
@@ -250,10 +263,10 @@ def to_real(value: Value) -> Data:
 def _parse_number(text: str) -> float:
     stripped = text.strip()
     if not _NUMBER.fullmatch(stripped):
-        raise EvaluationError(f"Truncated incorrect DOUBLE value: {shown(text)}")
+        raise EvaluationError(f"Truncated incorrect DOUBLE value: {shown(text)}", TRUNCATED)
     number = float(stripped)
     if math.isinf(number):
-        raise EvaluationError(f"DOUBLE value is out of range: {shown(text)}")
+        raise EvaluationError(f"DOUBLE value is out of range: {shown(text)}", OUT_OF_RANGE)
     return number
 
 
@@ -274,7 +287,16 @@ def to_text(value: Value) -> Value:
         return _NUMBER_TEXT(_text_of_decimal(value.data))
     if value.kind is Kind.DATETIME:
         return _NUMBER_TEXT(value.data)
+    if value.kind is Kind.REAL:
+        single = value.type is not None and value.type.type is MySQLType.FLOAT
+        return _NUMBER_TEXT(map_values(partial(_float_text, single), pa.string(), value.data))
     raise NotExactError(f"{value.kind.value} as text")
+
+
+def _float_text(single: bool, number: float) -> str:
+    """Go's 'f' form of the shortest digits, which never has an exponent."""
+    exact = np.float32(number) if single else np.float64(number)
+    return str(np.format_float_positional(exact, unique=True, trim="-"))
 
 
 def _has_plain_text(column: Operand) -> bool:

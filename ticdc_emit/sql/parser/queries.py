@@ -45,7 +45,7 @@ _DISTINCT = {"DISTINCT": "DISTINCT", "DISTINCTROW": "DISTINCT", "ALL": "ALL"}
 QUERY_WORDS = ("SELECT", "TABLE", "VALUES", "WITH")
 
 
-def _read_hints(token: Token, sql: str) -> tuple[nodes.Hint, ...]:
+def read_hints(token: Token, sql: str) -> tuple[nodes.Hint, ...]:
     """Return the hints of one comment; ``DdlError`` with its place in the statement if one is not understood."""
     text = token.value
     try:
@@ -297,7 +297,7 @@ class QueryGrammar(CallGrammar):
         hints: tuple[nodes.Node, ...] = ()
         while True:
             if self._curr.kind == "hint":
-                hints = _read_hints(self._curr, self.sql)
+                hints = read_hints(self._curr, self.sql)
                 self._advance()
             elif word := self._accept_any(*_OPTIONS, *_DISTINCT, "STRAIGHT_JOIN", "SQL_CACHE"):
                 words.add(_DISTINCT.get(word, word))

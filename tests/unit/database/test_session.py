@@ -1,0 +1,279 @@
+"""SQL in, transactions out: what statements do to rows, what a transaction sends, TiDB's errors and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from ticdc_emit.database.session import DEFAULT_SQL_MODE, Session
+from ticdc_emit.database.tables import Database
+from ticdc_emit.database.transaction import AppliedDdl, Transaction
+from ticdc_emit.errors import (
+    DdlError,
+    InvalidValueError,
+    SchemaError,
+    StateError,
+    StatementError,
+    TicdcEmitError,
+    UnsupportedStatementError,
+)
+from ticdc_emit.schema.catalog import catalog_from_sql
+
+ITEMS = """
+create table shop.items (id int primary key auto_increment, name varchar(10) not null unique, stock int default 3)
+"""
+
+SECOND = 1000 << 18
+
+
+def session(schema: str = ITEMS, **options: Any) -> Session:
+    return Session(Database(catalog_from_sql(schema), "UTC"), **options)
+
+
+def rows(on: Session, table: str = "items") -> list[tuple[str | None, ...]]:
+    return [tuple(row.values()) for name, own in on.database.tables.items() if name[1] == table for row in own.values()]
+
+
+def sent(on: Session, script: str) -> list[tuple[str, Any, Any]]:
+    """Each row change that a script sends: its operation and the key before and after."""
+    return [
+        (change["op"], *(image and image["id"] for image in (change["before"], change["after"])))
+        for result in on.execute(script)
+        for each in result.committed
+        if isinstance(each, Transaction)
+        for change in each.changes
+    ]
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def test_defaults_and_numbers_fill_a_row() -> None:
+    on = session()
+    (result,) = on.execute("insert into items (name) values ('a'), ('b')")
+    assert (result.kind, result.affected_rows, result.last_insert_id) == ("insert", 2, 1)
+    on.execute(
+        "insert into items set id = 7, name = 'c', stock = default(stock); insert into items value (null, 'd', 1)"
+    )
+    assert rows(on) == [("1", "a", "3"), ("2", "b", "3"), ("7", "c", "3"), ("8", "d", "1")]
+
+
+def test_an_assignment_sees_the_row_before_the_statement() -> None:
+    on = session("create table shop.items (id int primary key, a int, b int)")
+    on.execute("insert into items values (1, 5, 0); update items set a = a + 1, b = a where id = 1")
+    assert rows(on) == [("1", "6", "5")]
+
+
+def test_generated_columns_and_moments_follow_an_update() -> None:
+    on = session(
+        "create table shop.items (id int primary key, price decimal(8,2), total decimal(10,2) as (price * 3) stored,"
+        " at datetime(3) default current_timestamp(3) on update current_timestamp(3))"
+    )
+    on.execute("insert into items (id, price) values (1, 2.5); update items set price = 3; update items set price = 3")
+    assert rows(on) == [("1", "3.00", "9.00", "2024-01-01 00:00:01.000")]
+
+
+def test_replace_removes_what_is_in_its_way() -> None:
+    on = session()
+    on.execute("insert into items values (1, 'a', 1), (2, 'b', 2)")
+    (result,) = on.execute("replace into items values (1, 'b', 9)")
+    assert (result.affected_rows, rows(on)) == (3, [("1", "b", "9")])
+    (result,) = on.execute("replace into items values (1, 'b', 9)")
+    assert (result.affected_rows, result.committed) == (1, ())
+
+
+# -- what a transaction sends ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("script", "changes"),
+    [
+        ("insert into items values (5, 'x', 1); delete from items where id = 5", []),
+        ("insert into items values (5, 'x', 1); update items set stock = 2 where id = 5", [("insert", None, "5")]),
+        ("update items set stock = 8; update items set stock = 9", [("update", "1", "1")]),
+        ("delete from items; insert into items values (1, 'z', 1)", [("update", "1", "1")]),
+        ("update items set stock = stock", []),
+        ("update items set id = 4", [("delete", "1", None), ("insert", None, "4")]),
+        ("update items set id = 4; update items set id = 1", [("update", "1", "1")]),
+    ],
+)
+def test_a_transaction_sends_what_is_left_of_each_row(script: str, changes: list[Any]) -> None:
+    on = session()
+    on.execute("insert into items values (1, 'a', 1)")
+    assert sent(on, f"begin; {script}; commit") == changes
+
+
+def test_a_table_with_row_ids_keeps_the_row_of_an_updated_key() -> None:
+    on = session("create table shop.items (id int primary key nonclustered, n int)")
+    on.execute("insert into items values (1, 1)")
+    assert sent(on, "begin; update items set id = 2; update items set n = 5; commit") == [("update", "1", "2")]
+    assert sent(on, "begin; delete from items; insert into items values (2, 7); commit") == [
+        ("delete", "2", None),
+        ("insert", None, "2"),
+    ]
+
+
+def test_a_transaction_has_one_commit_ts_and_the_time_of_its_start() -> None:
+    on = session(start=1000 * SECOND)
+    results = on.execute("insert into items (name) values ('a'); begin; update items set stock = 1; select 1; commit")
+    first, last = (each for result in results for each in result.committed)
+    assert isinstance(last, Transaction)
+    assert (first.commit_ts, last.start_ts, last.commit_ts) == (1000 * SECOND, 1001 * SECOND, 1004 * SECOND)
+    assert last.changes[0]["start_ts"] == last.start_ts
+
+
+def test_ddl_commits_the_open_transaction_first() -> None:
+    on = session()
+    on.execute("begin; insert into items (name) values ('a')")
+    (result,) = on.execute("alter table items add column size int default 4")
+    transaction, ddl = result.committed
+    assert isinstance(transaction, Transaction)
+    assert isinstance(ddl, AppliedDdl)
+    assert transaction.commit_ts < ddl.commit_ts
+    assert rows(on) == [("1", "a", "3", "4")]
+    assert not on.in_transaction
+
+
+def test_rollback_and_savepoints_take_rows_back() -> None:
+    on = session()
+    on.execute("insert into items values (1, 'a', 1); begin; delete from items; rollback")
+    assert rows(on) == [("1", "a", "1")]
+    script = "begin; update items set stock = 2; savepoint s; delete from items; rollback to s; commit"
+    assert sent(on, script) == [("update", "1", "1")]
+
+
+def test_autocommit_off_waits_for_commit() -> None:
+    on = session()
+    assert sent(on, "set autocommit = 0; insert into items values (1, 'a', 1)") == []
+    assert sent(on, "commit") == [("insert", None, "1")]
+
+
+def test_a_comment_gives_the_commit_ts() -> None:
+    on = session()
+    facts = "commit_ts=450000000262144000 start_ts=450000000262143000 seq=4"
+    (result,) = on.execute(f"/* ticdc-emit: {facts} */ insert into items values (1, 'a', 1)")
+    (transaction,) = result.committed
+    assert isinstance(transaction, Transaction)
+    assert (transaction.commit_ts, transaction.start_ts) == (450000000262144000, 450000000262143000)
+    assert transaction.changes[0]["seq"] == 4
+    with pytest.raises(InvalidValueError, match="is below"):
+        on.execute("/* ticdc-emit: commit_ts=1000 */ delete from items")
+
+
+# -- errors ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [
+        ("insert into items values (1, 'x', 1)", 1062),
+        ("insert into items values (5, 'x', 1), (6, 'a', 1)", 1062),
+        ("update items set name = 'b' where id = 1", 1062),
+        ("insert into items (stock) values (1)", 1364),
+        ("insert into items values (5, null, 1)", 1048),
+        ("update items set name = null", 1048),
+        ("insert into items values (5, 'x', 3000000000)", 1264),
+        ("insert into items values (5, 'elevenchars', 1)", 1406),
+        ("insert into items values (5, 'x', 'y')", 1366),
+        ("insert into items values (5, 'x')", 1136),
+        ("insert into items (id, id) values (1, 2)", 1110),
+        ("insert into items (size) values (1)", 1054),
+        ("insert into other values (1)", 1146),
+        ("update items set stock = name + 1", 1292),
+        ("update items set stock = 1 / 0", 1365),
+        ("use nowhere", 1049),
+        ("rollback to s", 1305),
+    ],
+)
+def test_a_statement_fails_as_in_tidb_and_leaves_no_row(statement: str, number: int) -> None:
+    on = session()
+    on.execute("insert into items values (1, 'a', 1), (2, 'b', 2)")
+    before = rows(on)
+    with pytest.raises(StatementError) as caught:
+        on.execute(statement)
+    assert (caught.value.number, caught.value.place) == (number, "line 1, column 1")
+    assert pickle.loads(pickle.dumps(caught.value)).number == number
+    assert rows(on) == before
+    assert not on.in_transaction
+
+
+@pytest.mark.parametrize(
+    ("statement", "part"),
+    [
+        ("insert into items select * from items", "INSERT ... SELECT"),
+        ("insert into items values (1, 'a', 1) on duplicate key update stock = 1", "ON DUPLICATE KEY UPDATE"),
+        ("insert ignore into items values (1, 'a', 1)", "INSERT IGNORE"),
+        ("update items, items b set items.stock = 1", "UPDATE of several tables"),
+        ("update items set stock = 1 order by id", "ORDER BY in UPDATE"),
+        ("delete from items limit 1", "LIMIT in DELETE"),
+        ("delete from items where id in (select 1)", "a subquery"),
+        ("update items set name = soundex(name)", "SOUNDEX()"),
+        ("update items set id = id + 1", "keys change places"),
+        ("load data infile 'x' into table items", "LOAD"),
+        ("set global max_connections = 1", "SET GLOBAL max_connections"),
+        ("set names gbk", "SET NAMES gbk"),
+        ("/* ticdc-emit: color=1 */ delete from items", "color"),
+        ("update items set", "not understood"),
+        ("select @a := 1", "assigns to a variable"),
+    ],
+)
+def test_what_is_not_executed_is_refused_by_name(statement: str, part: str) -> None:
+    on = session()
+    on.execute("insert into items values (1, 'a', 1), (2, 'b', 2)")
+    before = rows(on)
+    with pytest.raises(UnsupportedStatementError) as caught:
+        on.execute(statement)
+    assert part in str(caught.value)
+    assert caught.value.remedy
+    assert rows(on) == before
+
+
+def test_a_failing_statement_leaves_the_transaction_open() -> None:
+    on = session()
+    on.execute("begin; insert into items values (1, 'a', 1)")
+    with pytest.raises(StatementError):
+        on.execute("insert into items values (2, 'b', 1), (1, 'c', 1)")
+    assert sent(on, "commit") == [("insert", None, "1")]
+
+
+def test_ddl_that_does_not_fit_the_rows_changes_nothing() -> None:
+    on = session()
+    on.execute("insert into items values (1, 'a', 1), (2, 'b', 1)")
+    for statement, error in [
+        ("create unique index u on items (stock)", StatementError),
+        ("alter table items modify name varchar(0) not null", TicdcEmitError),
+        ("alter table items modify stock varchar(5)", SchemaError),
+        ("alter table items drop column nothing", DdlError),
+    ]:
+        with pytest.raises(error):
+            on.execute(statement)
+    on.execute("insert into items values (3, 'c', 1)")
+    assert [column.name for column in on.database.catalog.table("shop", "items").columns] == ["id", "name", "stock"]
+
+
+def test_values_that_do_not_fit_are_refused_outside_of_strict_mode() -> None:
+    on = session(sql_mode="")
+    with pytest.raises(UnsupportedStatementError, match="strict"):
+        on.execute("insert into items values (1, 'elevenchars', 1)")
+    on.execute(f"insert into items values (0, 'a', 1); set sql_mode = '{DEFAULT_SQL_MODE},NO_AUTO_VALUE_ON_ZERO'")
+    on.execute("insert into items values (0, 'b', 1)")
+    assert rows(on) == [("1", "a", "1"), ("0", "b", "1")]
+
+
+# -- changes that are not SQL ------------------------------------------------------------------------------------------
+
+
+def test_sql_and_other_changes_act_on_the_same_rows() -> None:
+    on = session()
+    change = {"schema": "shop", "table": "items", "op": "insert", "commit_ts": 5, "before": None}
+    on.database.take([{**change, "after": {"id": "4", "name": "d", "stock": "1"}}])
+    on.execute("update items set stock = stock + 1 where id = 4; insert into items (name) values ('e')")
+    assert rows(on) == [("4", "d", "2"), ("5", "e", "3")]
+    on.execute("begin; delete from items")
+    with pytest.raises(StateError, match="open"):
+        on.apply("drop table items", 1 << 60)
+    on.rollback()
+    on.apply("alter table items add column size int", 1 << 60)
+    assert rows(on) == [("4", "d", "2", None), ("5", "e", "3", None)]

@@ -1,0 +1,504 @@
+"""Values of expressions as a column holds them when they are assigned to it, in TiDB's strict SQL mode.
+
+In: a column, and values of any kind (``sql/evaluation/values.py``). Out: the values in the column's accepted form
+(``columnar/values.py``). A value that the column cannot hold is an :class:`EvaluationError` with the number of TiDB's
+error, a conversion that is not known here a :class:`NotExactError`. Rule source: pingcap/tidb
+``pkg/table/column.go`` (``CastValue``), ``pkg/types/{datum,convert,time,mydecimal,enum,set}.go`` (``Datum.ConvertTo``).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.value_errors import ValueRefused
+from ticdc_emit.columnar.values import Rendering, accept
+from ticdc_emit.errors import shown
+from ticdc_emit.schema.defaults import (
+    Moment,
+    enum_label,
+    float_text,
+    moment_of_number,
+    normalise_duration,
+    number_of,
+    parse_moment,
+    set_labels,
+    time_zone_of,
+)
+from ticdc_emit.schema.model import Column
+from ticdc_emit.sql.charsets import python_codec
+from ticdc_emit.sql.evaluation.values import (
+    TRUNCATED,
+    EvaluationError,
+    Kind,
+    NotExactError,
+    Value,
+    map_values,
+    to_integer,
+    to_text,
+)
+from ticdc_emit.sql.json_document import normalise
+from ticdc_emit.sql.nodes.expressions import Literal
+from ticdc_emit.sql.types import (
+    BLOB_TYPES,
+    CALENDAR_TYPES,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LATIN1_CHARSET,
+    STRING_TYPES,
+    MySQLType,
+    integer_range,
+)
+
+NOT_NULL, WRONG_DATA, BEYOND_RANGE, WRONG_VALUE, TOO_LONG, BAD_JSON = 1048, 1265, 1264, 1366, 1406, 3140
+"""Numbers of TiDB's errors: NULL in a NOT NULL column, a value that is not a label, a number that a column cannot hold,
+a text that is not a number or not in the column's character set, a text that is too long, a text that is not JSON.
+"""
+_EXACT = Context(prec=160)
+_BLOB_BYTES = {
+    MySQLType.TINY_BLOB: 255,
+    MySQLType.BLOB: 65_535,
+    MySQLType.MEDIUM_BLOB: 16_777_215,
+    MySQLType.LONG_BLOB: 4_294_967_295,
+}
+_BMP = 0x10000
+_SECONDS_OF_NUMBER = re.compile(r"-?\d{1,7}")
+_INTEGER = re.compile(r"[+-]?\d{1,20}", re.ASCII)
+_ZERO_DAY = "0000-00-00"
+
+
+@dataclass(frozen=True)
+class SqlRules:
+    """What the session's SQL mode allows: dates of only zeros, and dates with a month or day of zero. ``casts``: the
+    value is cast to the column's type first, as UPDATE does.
+    """
+
+    zero_dates: bool = False
+    zero_in_dates: bool = False
+    casts: bool = False
+
+
+STRICT = SqlRules()
+"""TiDB's default SQL mode."""
+
+
+def assign(column: Column, value: Value, count: int, how: Rendering, rules: SqlRules = STRICT) -> pa.Array:
+    """Return ``value`` in each of ``count`` rows as a column holds it when it is assigned, in its accepted form.
+
+    Raises :class:`NotExactError` if how MySQL converts it is not known here, :class:`EvaluationError` if the column
+    cannot hold it.
+    """
+    try:
+        return accept(column, _convert(column, value, count, how, rules), how)
+    except ValueRefused as fault:
+        raise EvaluationError(fault.reason, _number_of(column, fault)) from None
+    except pa.ArrowInvalid as fault:
+        raise EvaluationError(str(fault)) from None
+
+
+def assign_each(column: Column, values: Sequence[Value], how: Rendering, rules: SqlRules = STRICT) -> pa.Array:
+    """Return the values of a column in rows that each have a value of their own, a scalar, in accepted form.
+
+    Raises what :func:`assign` does.
+    """
+    kind = _plain_type(column)
+    items = [plain(column, value, rules, how)(value.data.as_py()) for value in values]
+    try:
+        return accept(column, pa.array(items, kind), how)
+    except ValueRefused as fault:
+        raise EvaluationError(fault.reason, _number_of(column, fault)) from None
+
+
+def _number_of(column: Column, fault: ValueRefused) -> int:
+    if "NULL" in fault.reason:
+        return NOT_NULL
+    if column.type in STRING_TYPES or column.type is MySQLType.BIT:
+        return TOO_LONG
+    return BEYOND_RANGE if column.type in (INTEGER_TYPES | FLOAT_TYPES | {MySQLType.NEWDECIMAL}) else 0
+
+
+def _plain_type(column: Column) -> pa.DataType:
+    return pa.binary() if column.is_binary else pa.string()
+
+
+def _convert(column: Column, value: Value, count: int, how: Rendering, rules: SqlRules) -> pa.Array:
+    if isinstance(value.data, pa.Scalar):
+        value = replace(value, data=pa.repeat(value.data, count))
+    kind, data = column.type, value.data
+    if value.kind is Kind.NULL:
+        return pa.nulls(count, pa.string())
+    if value.kind is Kind.INT and (kind in INTEGER_TYPES or kind is MySQLType.NEWDECIMAL):
+        return data.cast(pa.int64()) if pa.types.is_boolean(data.type) else data
+    if value.kind is Kind.DECIMAL and (kind in INTEGER_TYPES or kind is MySQLType.NEWDECIMAL):
+        scale = 0 if kind in INTEGER_TYPES else column.fraction_digits
+        rounded = pc.round(data, scale, "half_towards_infinity") if data.type.scale > scale else data
+        return rounded if kind is MySQLType.NEWDECIMAL else rounded.cast(pa.decimal128(38, 0))
+    if value.kind is Kind.REAL and kind in FLOAT_TYPES and column.decimal < 0:
+        return data
+    if value.kind is Kind.LABEL and kind in INTEGER_TYPES:
+        return to_integer(value)
+    if value.kind is Kind.JSON and kind is MySQLType.JSON:
+        return data
+    if value.kind is Kind.TEXT and _keeps_text(column, value):
+        return data
+    if value.kind in (Kind.LABEL, Kind.INT, Kind.BIT):
+        data = to_text(value).data if value.kind is Kind.LABEL else to_integer(value)
+    return map_values(plain(column, value, rules, how), _plain_type(column), data)
+
+
+def _keeps_text(column: Column, value: Value) -> bool:
+    """Whether the column holds the text as it is, as far as its length does not matter."""
+    is_same = column.type in STRING_TYPES and column.is_binary == value.is_binary
+    is_varchar = column.type is not MySQLType.STRING and column.charset in ("utf8mb4", "binary")
+    return is_same and is_varchar and column.type in BLOB_TYPES and not value.is_literal
+
+
+# -- one value ---------------------------------------------------------------------------------------------------------
+
+
+def plain(column: Column, value: Value, rules: SqlRules, how: Rendering) -> Callable[[Any], str | bytes | None]:
+    """Return what makes the column's canonical text (bytes of a binary column) of one of the value's items.
+
+    Items: what Arrow's ``as_py`` gives for the value's data, the label of a LABEL. Raises :class:`NotExactError` for a
+    kind that the column's type is not known to take.
+    """
+    kind = value.kind
+    if kind is Kind.NULL:
+        return lambda item: None
+    to = column.type
+    if to in STRING_TYPES:
+        if kind is Kind.INT:
+            to_text(replace(value, data=pa.scalar(0, pa.int64())))  # refuses a column with leading zeros
+        return _or_null(partial(_text, column, value))
+    if to in INTEGER_TYPES:
+        return _or_null(partial(_integer, column, value, rules))
+    if to is MySQLType.NEWDECIMAL:
+        return _or_null(partial(_decimal, column, value, rules))
+    if to in FLOAT_TYPES:
+        return _or_null(partial(_float, column, value, rules))
+    if to in CALENDAR_TYPES:
+        return _or_null(partial(_date, column, value, rules, time_zone_of(how.zone)))
+    if to is MySQLType.DURATION:
+        return _or_null(partial(_duration, column, value))
+    if to is MySQLType.YEAR:
+        return _or_null(partial(_year, column, value))
+    if to is MySQLType.BIT:
+        return _or_null(partial(_bits, column, value))
+    if to in (MySQLType.ENUM, MySQLType.SET):
+        return _or_null(partial(_label, column, value))
+    if to is MySQLType.JSON:
+        return _or_null(partial(_json, column, value, how))
+    if to is MySQLType.VECTOR_FLOAT32 and kind is Kind.TEXT and not value.is_binary:
+        return _or_null(str)
+    raise _unknown(column, value)
+
+
+def _or_null(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda item: None if item is None else function(item)
+
+
+def _unknown(column: Column, value: Value) -> NotExactError:
+    return NotExactError(f"{value.kind.value} in a column of {column.type.name}")
+
+
+def _string(value: Value, item: Any) -> str:
+    """Return an item of a TEXT as text; bytes are UTF-8 text to a number or date."""
+    try:
+        return item.decode() if isinstance(item, bytes) else str(item)
+    except UnicodeDecodeError:
+        raise NotExactError("bytes that are not text") from None
+
+
+def _out_of_range(column: Column, item: Any) -> EvaluationError:
+    return EvaluationError(f"Out of range value for column '{column.name}': {shown(item)}", BEYOND_RANGE)
+
+
+def _wrong(what: str, item: Any, column: Column, number: int) -> EvaluationError:
+    return EvaluationError(f"Incorrect {what} value: {shown(item)} for column '{column.name}'", number)
+
+
+def _bits_number(item: bytes) -> int:
+    if len(item.lstrip(b"\0")) > 8:
+        raise NotExactError("a hex or bit literal of more than 64 bits as a number")
+    return int.from_bytes(item, "big")
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def _integer(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
+    low, high = integer_range(column.type, unsigned=column.unsigned)
+    number = _whole(column, value, rules, item)
+    if rules.casts and column.unsigned and number < 0:
+        raise NotExactError(f"the negative number {number} in an unsigned column")
+    if not low <= number <= high:
+        raise _out_of_range(column, item)
+    return str(number)
+
+
+def _whole(column: Column, value: Value, rules: SqlRules, item: Any) -> int:
+    if value.kind in (Kind.INT, Kind.BIT):
+        return int(item)
+    if value.kind is Kind.REAL:
+        if abs(item) >= 1 << 70:
+            raise _out_of_range(column, item)
+        return round(float(item))
+    if value.kind is Kind.DECIMAL:
+        return int(Decimal(item).quantize(Decimal(1), ROUND_HALF_UP, _EXACT))
+    if value.is_literal:
+        return _bits_number(item)
+    if value.kind is Kind.TEXT:
+        text = _string(value, item).strip()
+        if _INTEGER.fullmatch(text):
+            return int(text)
+        number = _number(column, "integer", rules, item)
+        if rules.casts:
+            raise NotExactError(f"the text {shown(item)} in a column of integers")
+        return int(number.quantize(Decimal(1), ROUND_HALF_UP, _EXACT))
+    if value.kind is Kind.DATETIME and value.fsp == 0:
+        return int(re.sub(r"\D", "", item))
+    raise _unknown(column, value)
+
+
+def _number(column: Column, what: str, rules: SqlRules, item: Any) -> Decimal:
+    """Return the number of a text; INSERT and UPDATE fail with different errors if it is not one."""
+    try:
+        number = number_of(item if isinstance(item, str) else item.decode())
+    except (ValueError, UnicodeDecodeError):
+        raise _wrong(what, item, column, TRUNCATED if rules.casts else WRONG_VALUE) from None
+    if number and not -60 < number.adjusted() < 70:
+        raise NotExactError(f"the number {shown(item)}")
+    return number
+
+
+def _decimal(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
+    if value.kind in (Kind.INT, Kind.BIT):
+        number = Decimal(int(item))
+    elif value.kind is Kind.DECIMAL:
+        number = item
+    elif value.kind is Kind.REAL:
+        number = Decimal(repr(item))
+    elif value.is_literal:
+        number = Decimal(_bits_number(item))
+    elif value.kind is Kind.TEXT:
+        number = _number(column, "decimal", rules, item)
+    else:
+        raise _unknown(column, value)
+    scale = max(column.decimal, 0)
+    rounded = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)
+    if (rounded and rounded.adjusted() >= column.flen - scale) or (column.unsigned and rounded < 0):
+        raise _out_of_range(column, item)
+    return format(rounded if rounded else abs(rounded), "f")
+
+
+def _float(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
+    if column.decimal >= 0:
+        raise NotExactError(f"{value.kind.value} in a FLOAT(M,D) column")
+    if value.kind in (Kind.INT, Kind.BIT, Kind.REAL, Kind.DECIMAL):
+        number = float(item)
+    elif value.is_literal:
+        number = float(_bits_number(item))
+    elif value.kind is Kind.TEXT:
+        number = float(_number(column, "double", rules, item))
+    else:
+        raise _unknown(column, value)
+    if column.unsigned and number < 0:
+        raise _out_of_range(column, item)
+    return repr(number)
+
+
+def _year(column: Column, value: Value, item: Any) -> str:
+    if value.kind is Kind.INT:
+        number = int(item)
+        if 0 < number < 100:
+            number += 2000 if number < 70 else 1900
+    elif value.kind is Kind.TEXT and re.fullmatch(r"\d{1,4}", text := _string(value, item), re.ASCII):
+        number = int(text)
+        if len(text) < 3:
+            number += 2000 if number < 70 else 1900
+        elif len(text) == 3:
+            raise NotExactError(f"the year {shown(item)}")
+    else:
+        raise NotExactError(f"{value.kind.value} {shown(item)} in a YEAR column")
+    if number and not 1901 <= number <= 2155:
+        raise _out_of_range(column, item)
+    return str(number)
+
+
+def _bits(column: Column, value: Value, item: Any) -> str:
+    if value.kind in (Kind.INT, Kind.BIT):
+        number = int(item)
+    elif value.kind is Kind.TEXT:
+        number = _bits_number(item if isinstance(item, bytes) else item.encode())
+    else:
+        raise _unknown(column, value)
+    if number < 0:
+        raise NotExactError("a negative number in a BIT column")
+    if number >= 1 << column.flen:
+        raise EvaluationError(f"Data too long for column '{column.name}'", TOO_LONG)
+    return str(number)
+
+
+# -- text and labels ---------------------------------------------------------------------------------------------------
+
+
+def _text(column: Column, value: Value, item: Any) -> str | bytes:
+    if value.kind in (Kind.TEXT, Kind.LABEL):
+        raw = item
+    elif value.kind is Kind.REAL:
+        raw = float_text(item, single=value.type is not None and value.type.type is MySQLType.FLOAT)
+    elif value.kind is Kind.DECIMAL:
+        raw = format(item, "f")
+    elif value.kind is Kind.INT:
+        raw = str(int(item))
+    elif value.kind in (Kind.DATETIME, Kind.JSON):
+        raw = item
+    elif value.kind is Kind.DURATION:
+        raw = duration_text(item, value.fsp)
+    else:
+        raise NotExactError(f"{value.kind.value} as text")
+    if column.is_binary:
+        return _bytes(column, raw.encode() if isinstance(raw, str) else raw)
+    if isinstance(raw, bytes):
+        try:
+            raw = raw.decode()
+        except UnicodeDecodeError:
+            raise _wrong("string", item, column, WRONG_VALUE) from None
+    return _characters(column, raw)
+
+
+def duration_text(micros: int, fsp: int) -> str:
+    """Return microseconds as a TIME."""
+    size = abs(micros)
+    text = f"{size // 3_600_000_000:02}:{size // 60_000_000 % 60:02}:{size // 1_000_000 % 60:02}"
+    fraction = f".{size % 1_000_000:06}"[: fsp + 1] if fsp > 0 else ""
+    return ("-" if micros < 0 else "") + text + fraction
+
+
+def _bytes(column: Column, raw: bytes) -> bytes:
+    limit = _BLOB_BYTES.get(column.type, column.flen)
+    if column.flen >= 0 and column.type in _BLOB_BYTES:
+        limit = min(limit, column.flen)
+    if len(raw) > limit >= 0:
+        raise EvaluationError(f"Data too long for column '{column.name}'", TOO_LONG)
+    return raw.ljust(column.flen, b"\0") if column.type is MySQLType.STRING else raw
+
+
+def _characters(column: Column, text: str) -> str:
+    if not _fits_charset(column.charset, text):
+        raise _wrong("string", text, column, WRONG_VALUE)
+    if column.type in _BLOB_BYTES:
+        limit = _BLOB_BYTES[column.type] if column.flen < 0 else min(column.flen, _BLOB_BYTES[column.type])
+        if len(text.encode()) > limit:
+            raise EvaluationError(f"Data too long for column '{column.name}'", TOO_LONG)
+        return text
+    if len(text) > column.flen >= 0:
+        if len(text.rstrip(" ")) > column.flen:
+            raise EvaluationError(f"Data too long for column '{column.name}'", TOO_LONG)
+        text = text[: column.flen]
+    return text.rstrip(" ") if column.type is MySQLType.STRING else text
+
+
+def _fits_charset(charset: str, text: str) -> bool:
+    if text.isascii() or charset in ("utf8mb4", LATIN1_CHARSET):
+        return True
+    if charset == "utf8":
+        return all(ord(char) < _BMP for char in text)
+    if charset == "ascii":
+        return False
+    try:
+        text.encode(python_codec(charset))
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _label(column: Column, value: Value, item: Any) -> str:
+    find = enum_label if column.type is MySQLType.ENUM else set_labels
+    if value.kind in (Kind.INT, Kind.BIT):
+        if not int(item) and column.type is MySQLType.SET:
+            return ""
+        literal = Literal("integer", int(item))
+    elif value.kind in (Kind.TEXT, Kind.LABEL):
+        text = _string(value, item)
+        labels = (text, *column.elems)
+        if column.collate.endswith("_ci") and not all(label.isascii() for label in labels):
+            raise NotExactError(f"labels of the collation {column.collate} that are not ASCII")
+        literal = Literal("string", text)
+    else:
+        raise _unknown(column, value)
+    try:
+        return find(literal, column)
+    except ValueError:
+        raise EvaluationError(f"Data truncated for column '{column.name}': {shown(item)}", WRONG_DATA) from None
+
+
+def _json(column: Column, value: Value, how: Rendering, item: Any) -> str:
+    if value.kind is Kind.JSON or (value.kind is Kind.INT and not isinstance(item, bool)):
+        return str(item)
+    if value.kind is not Kind.TEXT or value.is_binary:
+        raise _unknown(column, value)
+    try:
+        return normalise(item, how.switches.json_doubles)
+    except ValueError:
+        raise EvaluationError(f"Invalid JSON text: {shown(item)}", BAD_JSON) from None
+
+
+# -- dates and times ---------------------------------------------------------------------------------------------------
+
+_FIRST_TIMESTAMP, _LAST_TIMESTAMP = (1970, 1, 1, 0, 0, 1), (2038, 1, 19, 3, 14, 7)
+
+
+def _date(column: Column, value: Value, rules: SqlRules, zone: dt.tzinfo, item: Any) -> str:
+    fsp = column.fraction_digits if column.type is not MySQLType.DATE else 6
+    what = "date" if column.type is MySQLType.DATE else "datetime"
+    try:
+        if value.kind is Kind.INT and not isinstance(item, bool):
+            moment = moment_of_number(item)
+        elif value.kind is Kind.DATETIME or (value.kind is Kind.TEXT and not value.is_literal):
+            moment = parse_moment(_string(value, item), fsp, zone)
+        else:
+            raise _unknown(column, value)
+        _check_zeros(moment, rules)
+        if column.type is MySQLType.TIMESTAMP and not moment.is_zero:
+            utc = moment.to_utc(zone)
+            fields = utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second
+            if not _FIRST_TIMESTAMP <= fields <= _LAST_TIMESTAMP:
+                raise ValueError("outside TIMESTAMP's range")
+    except (EvaluationError, NotExactError):
+        raise
+    except (ValueError, OverflowError):
+        raise _wrong(what, item, column, TRUNCATED) from None
+    return moment.date_text() if column.type is MySQLType.DATE else moment.text(fsp)
+
+
+def _check_zeros(moment: Moment, rules: SqlRules) -> None:
+    is_zero_day = not (moment.year or moment.month or moment.day)
+    if moment.is_zero or is_zero_day:
+        if not rules.zero_dates:
+            raise ValueError("a zero date")
+    elif not (moment.month and moment.day) and not rules.zero_in_dates:
+        raise ValueError("a month or day of zero")
+
+
+def _duration(column: Column, value: Value, item: Any) -> str:
+    fsp = column.fraction_digits
+    if value.kind is Kind.DURATION:
+        unit = 10 ** (6 - fsp)
+        item = duration_text((abs(item) + unit // 2) // unit * unit * (-1 if item < 0 else 1), 6)
+    elif value.kind is Kind.INT and not isinstance(item, bool) and _SECONDS_OF_NUMBER.fullmatch(str(item)):
+        item = str(item)
+    elif value.kind is not Kind.TEXT or value.is_literal:
+        raise _unknown(column, value)
+    try:
+        return normalise_duration(_string(value, item), fsp)
+    except ValueError:
+        raise _wrong("time", item, column, TRUNCATED) from None

@@ -1,0 +1,93 @@
+"""Foreign keys: whether a changed row still refers to one that exists, and whether others refer to it.
+
+In: rows as a statement adds, changes and removes them. Out: TiDB's error 1452 or 1451, or nothing. What follows ON
+DELETE and ON UPDATE is not executed: a row that others refer to is refused there. Rule source: pingcap/tidb
+``pkg/executor/foreign_key.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ticdc_emit.database.refusals import unsupported
+from ticdc_emit.database.row_values import key_part
+from ticdc_emit.database.rows_after_ddl import Row
+from ticdc_emit.database.tables import Database
+from ticdc_emit.database.transaction import StoredTable
+from ticdc_emit.errors import StatementError, UnknownTableError
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.store import ForeignKey
+
+NO_PARENT, HAS_CHILDREN = 1452, 1451
+_RESTRICTS = ("", "RESTRICT", "NO ACTION")
+
+
+class ForeignKeys:
+    """The foreign keys of a database. ``is_on``: the session's ``foreign_key_checks``."""
+
+    def __init__(self, database: Database, *, is_on: bool) -> None:
+        self._database = database
+        self._is_on = is_on
+
+    def check_child(self, table: StoredTable, row: Row, before: Row | None = None) -> None:
+        """Check that what a new row, or a changed one, refers to exists."""
+        if not self._is_on:
+            return
+        for key in table.state.foreign_keys:
+            texts = [row[column] for column in key.columns]
+            if None in texts or (before is not None and texts == [before[column] for column in key.columns]):
+                continue
+            if not self._has_parent(table.info, key, row):
+                raise StatementError(
+                    f"Cannot add or update a child row: {'.'.join(key.parent)} has no row for the key {key.name}",
+                    remedy="Insert the row that it refers to first",
+                    number=NO_PARENT,
+                    table=table.info.full_name,
+                )
+
+    def _has_parent(self, info: TableInfo, key: ForeignKey, row: Row) -> bool:
+        try:
+            parent = self._database.catalog.table(*key.parent)
+        except UnknownTableError:
+            return False
+        wanted = _parts(info, key.columns, row)
+        if parent is info and _parts(parent, key.referred, row) == wanted:
+            return True
+        rows = self._database.tables[parent.schema, parent.name].values()
+        return any(_parts(parent, key.referred, other) == wanted for other in rows)
+
+    def check_parent(self, table: StoredTable, row: Row, after: Row | None) -> None:
+        """Check that no row refers to one that is removed, or to what is changed in it (``after``)."""
+        if not self._is_on:
+            return
+        own = table.info.schema.lower(), table.info.name.lower()
+        for state in self._database.catalog.states():
+            for key in state.foreign_keys:
+                if tuple(name.lower() for name in key.parent) != own:
+                    continue
+                gone = _parts(table.info, key.referred, row)
+                if None in gone or (after is not None and gone == _parts(table.info, key.referred, after)):
+                    continue
+                children = self._database.tables[state.info.schema, state.info.name].values()
+                if not any(_parts(state.info, key.columns, child) == gone for child in children):
+                    continue
+                action = key.on_delete if after is None else key.on_update
+                if action not in _RESTRICTS:
+                    raise unsupported(
+                        f"ON {'DELETE' if after is None else 'UPDATE'} {action} of the foreign key {key.name}"
+                    )
+                raise StatementError(
+                    f"Cannot delete or update a parent row: rows of {state.info.full_name} refer to it ({key.name})",
+                    remedy="Change or delete these rows first",
+                    number=HAS_CHILDREN,
+                    table=table.info.full_name,
+                )
+
+
+def _parts(info: TableInfo, names: Sequence[str], row: Row) -> list[object]:
+    columns = [_column(info, name) for name in names]
+    return [None if (text := row[column.name]) is None else key_part(column.kind)(text) for column in columns]
+
+
+def _column(info: TableInfo, name: str) -> Column:
+    return next(column for column in info.columns if column.name.lower() == name.lower())

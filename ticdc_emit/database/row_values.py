@@ -1,0 +1,151 @@
+"""Rows in canonical text as columns of values, and back.
+
+In: rows of one table version. Out: the accepted values of a column (``columnar/values.py``), which expressions are
+evaluated over; canonical text of such values; what compares two rows in a unique key as TiDB does.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import pyarrow as pa
+
+from ticdc_emit.columnar.expressions import ColumnValues
+from ticdc_emit.columnar.strings import labels_of
+from ticdc_emit.columnar.values import Rendering, accept, plain_text
+from ticdc_emit.database.rows_after_ddl import Row
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.evaluation.comparisons import EXACT_COLLATIONS, PADDED_COLLATIONS, collation_keys
+from ticdc_emit.sql.types import FLOAT_TYPES, LABEL_TYPES, STRING_TYPES
+
+
+def accepted(column: Column, rows: Sequence[Row], how: Rendering) -> pa.Array:
+    """Return the values of a column of rows in accepted form."""
+    return accept(column, pa.array([row[column.name] for row in rows], pa.string()), how)
+
+
+def canonical_texts(column: Column, values: pa.Array) -> list[str | None]:
+    """Return the canonical text of accepted values."""
+    if column.is_binary:
+        return [None if raw is None else base64.b64encode(raw).decode() for raw in values.to_pylist()]
+    if column.type in LABEL_TYPES:
+        return labels_of(column, values)
+    return [None if text is None else str(text) for text in plain_text(column, values).to_pylist()]
+
+
+def column_values(info: TableInfo, rows: Sequence[Row], how: Rendering, *, computed: bool = False) -> ColumnValues:
+    """Return the columns of rows as operands; virtual columns are computed. ``computed``: so are stored ones."""
+
+    def held(column: Column) -> pa.Array | None:
+        is_computed = column.is_virtual or column.hidden or (computed and column.generated is not None)
+        return None if is_computed else accepted(column, rows, how)
+
+    return ColumnValues(info, held, len(rows), how)
+
+
+# -- keys --------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)
+def key_part(kind: Column, length: int = -1) -> Callable[[str], Any]:
+    """Return what makes of a column's text a value that is equal where TiDB's unique keys are equal.
+
+    ``kind``: :attr:`Column.kind`. ``length``: the characters that are indexed, -1 for all. Raises
+    :class:`NotExactError` and :class:`EvaluationError` for collations whose weights are not known here.
+    """
+    if kind.type in FLOAT_TYPES:
+        return lambda text: "0" if text == "-0" else text
+    if kind.type not in STRING_TYPES:
+        return str
+    if kind.is_binary:
+        return str if length < 0 else lambda text: base64.b64decode(text)[:length]
+    compare = _text_part(kind.collate)
+    return compare if length < 0 else lambda text: compare(text[:length])
+
+
+def _text_part(collate: str) -> Callable[[str], Any]:
+    if collate in PADDED_COLLATIONS:
+        return lambda text: text.rstrip(" ")
+    return str if collate in EXACT_COLLATIONS else partial(_weights, collate)
+
+
+@lru_cache(maxsize=65_536)
+def _weights(collate: str, text: str) -> Any:
+    return collation_keys(pa.scalar(text, pa.string()), collate, ordered=False).as_py()
+
+
+class UniqueKey:
+    """One unique key of a table version. ``name``: as errors show it; ``columns``: in the key's order."""
+
+    def __init__(self, info: TableInfo, name: str, columns: Sequence[str], lengths: Sequence[int] = ()) -> None:
+        self.name = name
+        self.columns = tuple(info.column(column) for column in columns)
+        widths = lengths or [-1] * len(self.columns)
+        self._parts = [key_part(column.kind, width) for column, width in zip(self.columns, widths, strict=True)]
+
+    def of(self, row: Row, computed: Row) -> tuple[Any, ...] | None:
+        """Return what is equal for two rows with the same key, ``None`` for a row that has a NULL in it.
+
+        ``computed``: the values of virtual and hidden columns.
+        """
+        parts = []
+        for column, part in zip(self.columns, self._parts, strict=True):
+            text = row[column.name] if column.name in row else computed[column.name]
+            if text is None:
+                return None
+            parts.append(part(text))
+        return tuple(parts)
+
+
+def unique_keys(info: TableInfo) -> list[UniqueKey]:
+    """Return the unique keys of a table, the primary key first."""
+    keys = []
+    if info.pk_is_handle:
+        keys.append(UniqueKey(info, "PRIMARY", [column.name for column in info.whole_primary_key]))
+    indexes = sorted((index for index in info.indexes if index.unique), key=lambda index: not index.primary)
+    return keys + [UniqueKey(info, index.name, index.columns, index.lengths) for index in indexes]
+
+
+class KeyIndex:
+    """The rows of one table by their unique keys: finds the rows that a new one is in conflict with."""
+
+    def __init__(self, info: TableInfo, how: Rendering) -> None:
+        self.info = info
+        self.keys = unique_keys(info)
+        self._how = how
+        computed = {column.name: column for key in self.keys for column in key.columns}
+        self._computed = [column for column in computed.values() if column.is_virtual or column.hidden]
+        self._places: list[dict[tuple[Any, ...], tuple[Any, ...]]] = [{} for _ in self.keys]
+
+    def identities(self, rows: Sequence[Row]) -> list[list[tuple[Any, ...] | None]]:
+        """Return of each row what it is in each unique key (:meth:`UniqueKey.of`)."""
+        computed: list[Row] = [{} for _ in rows]
+        if self._computed and rows:
+            values = column_values(self.info, rows, self._how)
+            for column in self._computed:
+                texts = canonical_texts(column, values.accepted(column))
+                for row, text in zip(computed, texts, strict=True):
+                    row[column.name] = text
+        return [[key.of(row, own) for key in self.keys] for row, own in zip(rows, computed, strict=True)]
+
+    def conflicts(self, identities: Sequence[tuple[Any, ...] | None]) -> list[tuple[UniqueKey, tuple[Any, ...]]]:
+        """Return the keys that rows have already, with the place of each such row."""
+        found = zip(self.keys, self._places, identities, strict=True)
+        return [
+            (key, places[identity]) for key, places, identity in found if identity is not None and identity in places
+        ]
+
+    def add(self, identities: Sequence[tuple[Any, ...] | None], place: tuple[Any, ...]) -> None:
+        """Add a row that has ``place`` among the rows of its table."""
+        for places, identity in zip(self._places, identities, strict=True):
+            if identity is not None:
+                places[identity] = place
+
+    def remove(self, identities: Sequence[tuple[Any, ...] | None]) -> None:
+        """Remove a row."""
+        for places, identity in zip(self._places, identities, strict=True):
+            if identity is not None:
+                places.pop(identity, None)

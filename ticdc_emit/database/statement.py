@@ -1,0 +1,137 @@
+"""One statement while it runs: the table that it names, and rows that it adds, changes and removes.
+
+In: a statement's tables and complete rows. Out: steps of the transaction, or TiDB's error: a duplicate key, a foreign
+key that does not hold. Generated columns get their values here. Rule source: pingcap/tidb ``pkg/executor/{insert,
+replace,update,delete}.go``, ``pkg/table/tables/tables.go`` (``AddRecord``, ``UpdateRecord``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ticdc_emit.columnar.assignment import STRICT, SqlRules
+from ticdc_emit.database.expressions import SessionValues
+from ticdc_emit.database.foreign_keys import ForeignKeys
+from ticdc_emit.database.refusals import expression_errors, unsupported
+from ticdc_emit.database.row_values import canonical_texts, column_values
+from ticdc_emit.database.rows_after_ddl import Row
+from ticdc_emit.database.tables import DUPLICATE, Database
+from ticdc_emit.database.transaction import Identities, OpenTransaction, StoredTable
+from ticdc_emit.errors import StatementError, UnknownTableError
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.store import TableState
+from ticdc_emit.sql import nodes
+from ticdc_emit.sql.types import integer_range
+
+UNKNOWN_TABLE, OF_GENERATED, OUT_OF_NUMBERS = 1146, 3105, 1467
+
+
+class RunningStatement:
+    """What a statement that changes rows works on.
+
+    ``values``: what the session knows. ``rules``: what its SQL mode allows. ``seq``: the ``seq`` of the row changes.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        transaction: OpenTransaction,
+        values: SessionValues,
+        *,
+        rules: SqlRules = STRICT,
+        keeps_zero: bool = False,
+        checks_foreign_keys: bool = True,
+        seq: int | None = None,
+    ) -> None:
+        self.database = database
+        self.transaction = transaction
+        self.values = values
+        self.rules = rules
+        self.keeps_zero = keeps_zero
+        self.rendering = database.rendering
+        self._foreign_keys = ForeignKeys(database, is_on=checks_foreign_keys)
+        self._seq = seq
+
+    def table(self, name: nodes.TableName) -> StoredTable:
+        """Return a table that the statement names; a :class:`StatementError` if it does not exist."""
+        schema = name.schema or self.values.database
+        try:
+            state = self.database.catalog.state(schema, name.name)
+        except UnknownTableError as fault:
+            raise StatementError(
+                f"Table '{schema}.{name.name}' doesn't exist", remedy=fault.remedy, number=UNKNOWN_TABLE
+            ) from None
+        if state.info.is_view:
+            raise unsupported(f"a change of the view {state.info.full_name}")
+        _check_partitions(state)
+        with expression_errors():
+            keys = self.database.key_index(state.info)
+        return StoredTable(state, self.database.rows(state.info), keys)
+
+    def completed(self, table: StoredTable, rows: list[Row]) -> list[Row]:
+        """Return rows with the values of their stored generated columns."""
+        stored = [column for column in table.info.row_columns if column.generated]
+        if not stored or not rows:
+            return rows
+        filled = [{column.name: row.get(column.name) for column in table.info.row_columns} for row in rows]
+        with expression_errors():
+            values = column_values(table.info, filled, self.rendering, computed=True)
+            for column in stored:
+                texts = canonical_texts(column, values.accepted(column))
+                for row, text in zip(filled, texts, strict=True):
+                    row[column.name] = text
+        return filled
+
+    def check_numbers(self, column: Column, texts: Sequence[str | None]) -> None:
+        """Refuse numbers of AUTO_INCREMENT that the column cannot hold."""
+        low, high = integer_range(column.type, unsigned=column.unsigned)
+        if any(text is not None and not low <= int(text) <= high for text in texts):
+            raise StatementError(
+                "Failed to read auto-increment value from storage engine",
+                remedy="Give the column a wider type",
+                number=OUT_OF_NUMBERS,
+            )
+
+    def identities(self, table: StoredTable, rows: Sequence[Row]) -> list[Identities]:
+        """Return of each row what it is in each unique key."""
+        with expression_errors():
+            return table.keys.identities(rows)
+
+    def add(self, table: StoredTable, row: Row, identities: Identities) -> None:
+        """Add a row; a :class:`StatementError` if another row has one of its keys."""
+        for key, place in table.keys.conflicts(identities):
+            raise duplicate(table, key.columns, key.name, row, table.rows[place])
+        self._foreign_keys.check_child(table, row)
+        self.transaction.add(table, row, identities, self._seq)
+
+    def remove(self, table: StoredTable, row: Row, identities: Identities) -> None:
+        """Remove a row."""
+        self._foreign_keys.check_parent(table, row, None)
+        self.transaction.remove(table, row, identities, self._seq)
+
+    def change(self, table: StoredTable, old: tuple[Row, Identities], new: tuple[Row, Identities]) -> None:
+        """Change a row into one whose keys are free."""
+        self._foreign_keys.check_parent(table, old[0], new[0])
+        self._foreign_keys.check_child(table, new[0], old[0])
+        self.transaction.change(table, old, new, self._seq)
+
+
+def duplicate(table: StoredTable, columns: Sequence[Any], key: str, row: Row, other: Row | None) -> StatementError:
+    """Return the error of a row whose unique key another row has."""
+    entry = "-".join(str(row.get(column.name, (other or {}).get(column.name))) for column in columns)
+    return StatementError(
+        f"Duplicate entry '{entry}' for key '{table.info.name}.{key}'",
+        remedy="Use another key, or change or delete the row that has it",
+        number=DUPLICATE,
+        table=table.info.full_name,
+    )
+
+
+def _check_partitions(state: TableState) -> None:
+    """Refuse a table where a value may have no partition."""
+    if state.partition_method in ("", "hash", "key"):
+        return
+    if state.partition_method == "range" and state.ranges is not None and "MAXVALUE" in state.ranges.bounds.values():
+        return
+    raise unsupported(f"a change of {state.info.full_name}, whose partitions may not hold every value,")

@@ -1,0 +1,209 @@
+"""A transaction: what statements change in the rows, step by step, and what of it TiKV sees.
+
+In: rows that statements add, change and remove. Out: after a rollback the rows as they were, after a commit the
+transaction's row changes in the generic form. TiDB collects a transaction in a buffer by key and sends only what the
+buffer holds at the end: a row that is added and removed is nothing, two updates are one, a row that is removed and
+added again under the same key is an update. A row is stored under its clustered primary key, so an update of that key
+is a delete and an insert; in every other table it has a row id, which an update keeps and a new row does not have.
+Rule source: pingcap/tidb ``pkg/table/tables/tables.go`` (``UpdateRecord``), client-go's membuffer; TiCDC's order of the
+changes of one transaction: deletes, updates, inserts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ticdc_emit.changes.model import Op
+from ticdc_emit.database.row_values import KeyIndex, key_part
+from ticdc_emit.database.rows_after_ddl import Row
+from ticdc_emit.database.tables import Rows, row_place
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.store import TableState
+
+Identities: TypeAlias = "list[tuple[Any, ...] | None]"
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """A committed transaction. ``changes``: its row changes in the generic form; none if it changes no row.
+
+    ``start_ts`` and ``commit_ts`` are TSOs.
+    """
+
+    start_ts: int
+    commit_ts: int
+    changes: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class AppliedDdl:
+    """A DDL statement that was applied at ``commit_ts``, a TSO. ``schema``: the current database.
+
+    ``events``: what it did to tables; none if TiDB does nothing, as for IF NOT EXISTS.
+    """
+
+    commit_ts: int
+    query: str
+    schema: str
+    events: tuple[DdlEvent, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """One table while a statement runs: its current version, its rows, and the rows by their unique keys."""
+
+    state: TableState
+    rows: Rows
+    keys: KeyIndex
+
+    @property
+    def info(self) -> TableInfo:
+        return self.state.info
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One row that is added (``old`` is None), removed (``new`` is None) or changed."""
+
+    table: StoredTable
+    old: Row | None
+    old_keys: Identities
+    new: Row | None
+    new_keys: Identities
+    seq: int | None
+
+
+class OpenTransaction:
+    """The steps of a transaction that has begun at ``start_ts``, a TSO. Each step is in the rows at once."""
+
+    def __init__(self, start_ts: int) -> None:
+        self.start_ts = start_ts
+        self._steps: list[_Step] = []
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def add(self, table: StoredTable, row: Row, keys: Identities, seq: int | None = None) -> None:
+        """Add a row whose unique keys no other row has."""
+        self._take(_Step(table, None, [], row, keys, seq))
+
+    def remove(self, table: StoredTable, row: Row, keys: Identities, seq: int | None = None) -> None:
+        """Remove a row that exists."""
+        self._take(_Step(table, row, keys, None, [], seq))
+
+    def change(
+        self, table: StoredTable, old: tuple[Row, Identities], new: tuple[Row, Identities], seq: int | None = None
+    ) -> None:
+        """Change a row that exists into one whose unique keys no other row has."""
+        self._take(_Step(table, *old, *new, seq))
+
+    def _take(self, step: _Step) -> None:
+        _apply(step.table, step.old, step.old_keys, step.new, step.new_keys)
+        self._steps.append(step)
+
+    def rollback(self, length: int = 0) -> None:
+        """Take back all steps after the first ``length``."""
+        while len(self._steps) > length:
+            step = self._steps.pop()
+            _apply(step.table, step.new, step.new_keys, step.old, step.old_keys)
+
+    def commit(self, commit_ts: int) -> Transaction:
+        """Return what the transaction changes; ``commit_ts`` is a TSO."""
+        by_table: dict[tuple[str, str], list[_Step]] = {}
+        for step in self._steps:
+            by_table.setdefault((step.table.info.schema, step.table.info.name), []).append(step)
+        changes = [change for steps in by_table.values() for change in self._changes(steps, commit_ts)]
+        return Transaction(self.start_ts, commit_ts, tuple(changes))
+
+    def _changes(self, steps: list[_Step], commit_ts: int) -> list[dict[str, Any]]:
+        info = steps[0].table.info
+        is_clustered = info.pk_is_handle or info.common_handle
+        nets = list(_clustered_nets(info, steps) if is_clustered else _nets_by_row_id(info, steps))
+        handles = Counter(handle for net in nets for handle in net.handles)
+        moves = any(count > 1 for count in handles.values())  # a key in two changes, which their kinds order
+        changes = []
+        for net in nets:
+            op = Op.INSERT if net.before is None else Op.DELETE if net.after is None else Op.UPDATE
+            change: dict[str, Any] = {
+                "schema": info.schema,
+                "table": info.name,
+                "op": op.value,
+                "commit_ts": commit_ts,
+                "start_ts": self.start_ts,
+                "before": net.before,
+                "after": net.after,
+            }
+            seq = _RANKS[op] if moves and net.seq is None else net.seq
+            changes.append(change if seq is None else change | {"seq": seq})
+        return changes
+
+
+_RANKS = {Op.DELETE: 0, Op.UPDATE: 1, Op.INSERT: 2}
+
+
+@dataclass
+class _Net:
+    """What becomes of one stored row."""
+
+    info: TableInfo
+    before: Row | None
+    after: Row | None
+    seq: int | None
+
+    @property
+    def handles(self) -> set[tuple[Any, ...]]:
+        return {_handle(self.info, row) for row in (self.before, self.after) if row is not None}
+
+
+def _apply(table: StoredTable, old: Row | None, old_keys: Identities, new: Row | None, new_keys: Identities) -> None:
+    rows, info = table.rows, table.info
+    if old is not None:
+        del rows[row_place(rows, info, old, added=True)]
+        table.keys.remove(old_keys)
+    if new is not None:
+        place = row_place(rows, info, new)
+        rows[place] = new
+        table.keys.add(new_keys, place)
+
+
+def _handle(info: TableInfo, row: Row) -> tuple[Any, ...]:
+    return tuple(row[column.name] for column in info.whole_handle_key) or tuple(row.values())
+
+
+def _clustered_nets(info: TableInfo, steps: list[_Step]) -> Iterator[_Net]:
+    """Yield the net changes of a table whose rows are stored under their primary key."""
+    parts = [(column.name, key_part(column.kind)) for column in info.whole_primary_key]
+
+    def stored_key(row: Row) -> tuple[Any, ...]:
+        return tuple(part(row[name] or "") for name, part in parts)
+
+    nets: dict[tuple[Any, ...], _Net] = {}
+    for step in steps:
+        for row, is_new in ((step.old, False), (step.new, True)):
+            if row is not None:
+                key = stored_key(row)
+                net = nets.get(key)
+                if net is None:
+                    net = nets[key] = _Net(info, None if is_new else row, None, None)
+                net.after, net.seq = (row if is_new else None), step.seq
+    return (net for net in nets.values() if net.before is not None or net.after is not None)
+
+
+def _nets_by_row_id(info: TableInfo, steps: list[_Step]) -> Iterator[_Net]:
+    """Yield the net changes of a table whose rows have a row id of their own."""
+    live: dict[tuple[Any, ...], list[_Net]] = {}
+    nets: list[_Net] = []
+    for step in steps:
+        waiting = live.get(_handle(info, step.old), []) if step.old is not None else []
+        waiting_net = bool(waiting)
+        net = waiting.pop() if waiting else _Net(info, step.old, None, None)
+        net.after, net.seq = step.new, step.seq
+        if not waiting_net:
+            nets.append(net)
+        if step.new is not None:
+            live.setdefault(_handle(info, step.new), []).append(net)
+    return (net for net in nets if net.before is not None or net.after is not None)

@@ -1,0 +1,300 @@
+"""UPDATE and DELETE: the rows for which WHERE is true, and what becomes of them.
+
+In: the statement's tree. Out: changed or removed rows, or TiDB's error. An assignment sees the row as it was before the
+statement. A row that does not change is not written. TiDB checks the keys of one changed row after the other, in the
+order in which it reads them: where keys change places among the rows of one statement, it is refused. Rule source:
+pingcap/tidb ``pkg/executor/{update,delete,write}.go`` (``updateRecord``), ``pkg/planner/core/point_get_plan.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ticdc_emit.columnar.assignment import BEYOND_RANGE, NOT_NULL, assign, assign_each
+from ticdc_emit.columnar.expressions import ColumnValues
+from ticdc_emit.database.expressions import Scope, matching, value_of
+from ticdc_emit.database.insert import default_text
+from ticdc_emit.database.refusals import expression_errors, unsupported
+from ticdc_emit.database.row_values import canonical_texts, column_values
+from ticdc_emit.database.rows_after_ddl import Row
+from ticdc_emit.database.statement import OF_GENERATED, RunningStatement, duplicate
+from ticdc_emit.database.transaction import Identities, StoredTable
+from ticdc_emit.errors import StatementError
+from ticdc_emit.schema.model import Column
+from ticdc_emit.sql import nodes
+from ticdc_emit.sql.call_tree import Call, CallTree, Constant, Reference
+from ticdc_emit.sql.evaluation.values import OUT_OF_RANGE, EvaluationError
+from ticdc_emit.sql.json_document import content_of
+from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType
+
+_ONE_TABLE = "Write one statement for each table, with the values themselves"
+
+
+def update(statement: nodes.Update, running: RunningStatement) -> int:
+    """Execute an UPDATE and return how many rows it changed.
+
+    Raises :class:`StatementError` and :class:`UnsupportedStatementError`.
+    """
+    source = _only_table(statement.tables, "UPDATE")
+    _refuse_parts(statement, "UPDATE")
+    table = running.table(_name(source))
+    scope = Scope(running.values, table.info, source.alias)
+    assignments = _assignments(statement, table, scope)
+    condition = None if statement.where is None else scope.bind(statement.where)
+    rows = _matching_rows(table, condition, running)
+    if not rows:
+        return 0
+    changed = _changed_rows(table, rows, assignments, condition, running)
+    _write(table, changed, running)
+    return len(changed)
+
+
+def delete(statement: nodes.Delete, running: RunningStatement) -> int:
+    """Execute a DELETE and return how many rows it removed.
+
+    Raises :class:`StatementError` and :class:`UnsupportedStatementError`.
+    """
+    source = _only_table(statement.tables, "DELETE")
+    if statement.targets:
+        raise unsupported("DELETE that names tables beside those after FROM", _ONE_TABLE)
+    _refuse_parts(statement, "DELETE")
+    table = running.table(_name(source))
+    scope = Scope(running.values, table.info, source.alias)
+    condition = None if statement.where is None else scope.bind(statement.where)
+    rows = _matching_rows(table, condition, running)
+    for row, identities in zip(rows, running.identities(table, rows), strict=True):
+        running.remove(table, row, identities)
+    return len(rows)
+
+
+def _only_table(tables: nodes.TableFactor, word: str) -> nodes.Source:
+    found = list(nodes.sources(tables))
+    if len(found) != 1:
+        raise unsupported(f"{word} of several tables, a join,", _ONE_TABLE)
+    (source,) = found
+    if not isinstance(source.origin, nodes.TableName):
+        raise unsupported(f"{word} of a subquery", _ONE_TABLE)
+    if source.partitions or source.as_of is not None or source.sample is not None:
+        raise unsupported(f"PARTITION, AS OF or TABLESAMPLE in {word}", "Leave it out")
+    return source
+
+
+def _name(source: nodes.Source) -> nodes.TableName:
+    assert isinstance(source.origin, nodes.TableName)
+    return source.origin
+
+
+def _refuse_parts(statement: nodes.Update | nodes.Delete, word: str) -> None:
+    if statement.common is not None:
+        raise unsupported(f"WITH before {word}")
+    if "IGNORE" in statement.options:
+        raise unsupported(f"{word} IGNORE", "Leave IGNORE out")
+    if statement.tail.order is not None:
+        raise unsupported(f"ORDER BY in {word}", "Name the rows in WHERE")
+    if statement.tail.limit is not None:
+        raise unsupported(f"LIMIT in {word}", "Name the rows in WHERE")
+
+
+# -- which rows --------------------------------------------------------------------------------------------------------
+
+
+def _matching_rows(table: StoredTable, condition: CallTree | None, running: RunningStatement) -> list[Row]:
+    """Return the rows for which a condition is true, all without one."""
+    if condition is None:
+        return list(table.rows.values())
+    rows = _by_key(table, condition, running)
+    if rows is None:
+        rows = list(table.rows.values())
+    columns = column_values(table.info, rows, running.rendering)
+    return [rows[place] for place in matching(condition, columns, len(rows))]
+
+
+def _by_key(table: StoredTable, condition: CallTree, running: RunningStatement) -> list[Row] | None:
+    """Return the row that a condition names by its key of integers, or no row; ``None`` if it names none so."""
+    handle = table.info.whole_handle_key
+    if not handle or any(column.type not in INTEGER_TYPES for column in handle):
+        return None
+    wanted = dict(_equalities(condition))
+    texts = []
+    for column in handle:
+        value = wanted.get(column.name)
+        number = value.value if isinstance(value, Constant) else None
+        if not isinstance(number, int) or isinstance(number, bool):
+            return None
+        texts.append(str(number))
+    row = table.rows.get(tuple(texts))
+    return [] if row is None else [row]
+
+
+def _equalities(condition: CallTree) -> Iterator[tuple[str, CallTree]]:
+    """Yield the columns that a condition compares with one constant each, all of which must be equal."""
+    match condition:
+        case Call("and", (left, right)):
+            yield from _equalities(left)
+            yield from _equalities(right)
+        case Call("=", (Reference(name), Constant() as constant)):
+            yield name, constant
+        case Call("=", (Constant() as constant, Reference(name))):
+            yield name, constant
+        case Call("=", (Reference(name), Call("negated", (Constant(int() as number),)))):
+            yield name, Constant(-number)
+
+
+def _is_point(table: StoredTable, condition: CallTree | None) -> bool:
+    """Whether TiDB reads one row by a unique key, and then casts what is assigned first."""
+    if condition is None:
+        return False
+    names = {name for name, _ in _equalities(condition)}
+    only = all(call.name in ("and", "=") for call in _conditions(condition))
+    return only and any({column.name for column in key.columns} == names for key in table.keys.keys)
+
+
+def _conditions(condition: CallTree) -> Iterator[Call]:
+    if isinstance(condition, Call):
+        yield condition
+        if condition.name == "and":
+            for each in condition.arguments:
+                yield from _conditions(each)
+
+
+# -- UPDATE ------------------------------------------------------------------------------------------------------------
+
+
+def _assignments(statement: nodes.Update, table: StoredTable, scope: Scope) -> dict[Column, CallTree | Column]:
+    """Return what is assigned to each column: an expression, or the column whose default it is."""
+    assignments: dict[Column, CallTree | Column] = {}
+    for each in statement.assignments:
+        column = scope.column(each.column)
+        if column in assignments:
+            raise unsupported(f"UPDATE that assigns to {column.name} twice", "Assign to each column once")
+        value: CallTree | Column
+        if isinstance(each.value, nodes.Default):
+            if column.generated and each.value.column is None:
+                continue
+            value = column if each.value.column is None else scope.column(each.value.column)
+        else:
+            value = scope.bind(each.value)
+        if column.generated:
+            raise StatementError(
+                f"The value specified for generated column '{column.name}' is not allowed",
+                remedy="Leave the column out, or write DEFAULT",
+                number=OF_GENERATED,
+            )
+        assignments[column] = value
+    return assignments
+
+
+def _changed_rows(
+    table: StoredTable,
+    rows: list[Row],
+    assignments: dict[Column, CallTree | Column],
+    condition: CallTree | None,
+    running: RunningStatement,
+) -> list[tuple[Row, Row]]:
+    """Return the rows that change, each as it was and as it is then."""
+    columns = column_values(table.info, rows, running.rendering)
+    is_point = _is_point(table, condition)
+    assigned = {
+        column.name: _assigned_texts(column, value, columns, len(rows), running, is_point=is_point)
+        for column, value in assignments.items()
+    }
+    changed: list[tuple[Row, Row]] = []
+    for place, row in enumerate(rows):
+        new = {**row, **{name: texts[place] for name, texts in assigned.items()}}
+        if any(_differs(column, row[column.name], new[column.name]) for column in assignments):
+            changed.append((row, new | _moments_of_update(table, assignments, running)))
+    completed = running.completed(table, [new for _, new in changed])
+    return [(old, new) for (old, _), new in zip(changed, completed, strict=True)]
+
+
+def _assigned_texts(
+    column: Column,
+    value: CallTree | Column,
+    columns: ColumnValues,
+    count: int,
+    running: RunningStatement,
+    *,
+    is_point: bool,
+) -> list[str | None]:
+    if isinstance(value, Column):
+        return [default_text(value, column, running)] * count
+    operand = value_of(value, columns, running.values)
+    rules = replace(running.rules, casts=True)
+    with expression_errors():
+        try:
+            if operand.is_constant:
+                return canonical_texts(column, assign_each(column, [operand], running.rendering, rules)) * count
+            return canonical_texts(column, assign(column, operand, count, running.rendering, rules))
+        except EvaluationError as fault:
+            is_decimal = column.type is MySQLType.NEWDECIMAL
+            if fault.number == BEYOND_RANGE and is_point and is_decimal:
+                raise EvaluationError(str(fault), OUT_OF_RANGE) from None
+            if fault.number == NOT_NULL:
+                raise EvaluationError(f"Column '{column.name}' cannot be null", NOT_NULL) from None
+            raise
+
+
+def _differs(column: Column, old: str | None, new: str | None) -> bool:
+    if old == new:
+        return False
+    if old is None or new is None:
+        return True
+    if column.type in FLOAT_TYPES:
+        return float(old) != float(new)
+    if column.type is MySQLType.JSON and content_of(old) == content_of(new):
+        raise unsupported("an UPDATE of a JSON value to one that differs only in the form of a number", "Leave it out")
+    return True
+
+
+def _moments_of_update(
+    table: StoredTable, assignments: dict[Column, CallTree | Column], running: RunningStatement
+) -> Row:
+    """Return the columns with ON UPDATE CURRENT_TIMESTAMP that the statement does not assign."""
+    return {
+        column.name: running.values.moment(column.fraction_digits)
+        for column in table.info.row_columns
+        if column.flags & ColumnFlag.ON_UPDATE_NOW and column not in assignments
+    }
+
+
+def _write(table: StoredTable, changed: Sequence[tuple[Row, Row]], running: RunningStatement) -> None:
+    """Change the rows, none if one of them gets a key that another row has."""
+    olds = running.identities(table, [old for old, _ in changed])
+    news = running.identities(table, [new for _, new in changed])
+    _check_keys(table, changed, olds, news)
+    for (old, new), old_keys, new_keys in zip(changed, olds, news, strict=True):
+        _raise_counter(table, old, new, running)
+        running.change(table, (old, old_keys), (new, new_keys))
+
+
+def _check_keys(
+    table: StoredTable, changed: Sequence[tuple[Row, Row]], olds: list[Identities], news: list[Identities]
+) -> None:
+    leaving: set[tuple[int, Any]] = set()
+    coming: set[tuple[int, Any]] = set()
+    for old_keys, new_keys in zip(olds, news, strict=True):
+        moved = [place for place, old in enumerate(old_keys) if old != new_keys[place]]
+        leaving |= {(place, old_keys[place]) for place in moved if old_keys[place] is not None}
+    for (_, new), old_keys, new_keys in zip(changed, olds, news, strict=True):
+        for place, identity in enumerate(new_keys):
+            if identity is None or identity == old_keys[place]:
+                continue
+            key = table.keys.keys[place]
+            if (place, identity) in leaving:
+                raise unsupported(
+                    "an UPDATE in which keys change places", "Write one UPDATE for each row, in an order that fits"
+                )
+            alone: Identities = [identity if other == place else None for other in range(len(new_keys))]
+            if (place, identity) in coming or table.keys.conflicts(alone):
+                raise duplicate(table, key.columns, key.name, new, None)
+            coming.add((place, identity))
+
+
+def _raise_counter(table: StoredTable, old: Row, new: Row, running: RunningStatement) -> None:
+    for column in table.info.row_columns:
+        text = new[column.name]
+        is_auto = column.flags & ColumnFlag.AUTO_INCREMENT
+        if is_auto and text is not None and text != old[column.name] and text.lstrip("-").isdecimal():
+            running.database.counter(table.state).reach(int(text))

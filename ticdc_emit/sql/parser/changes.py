@@ -1,0 +1,238 @@
+"""Statements that change rows, transactions, SET and queries. Tokens of one statement in, one node out.
+
+A rule reads all that TiDB's grammar has at its place, also what cannot be executed here, so that whoever refuses a
+statement can name the part. Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``InsertIntoStmt``, ``UpdateStmt``,
+``DeleteFromStmt``, ``BeginTransactionStmt``, ``SetStmt``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ticdc_emit.sql import nodes
+from ticdc_emit.sql.parser.base import Lead, rules_by_word
+from ticdc_emit.sql.parser.queries import QueryGrammar, read_hints
+
+_PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
+_OPTIONS = {
+    "INSERT": (*_PRIORITIES, "IGNORE"),
+    "REPLACE": ("LOW_PRIORITY", "DELAYED"),
+    "UPDATE": ("LOW_PRIORITY", "IGNORE"),
+    "DELETE": ("LOW_PRIORITY", "QUICK", "IGNORE"),
+}
+_SCOPES = {"GLOBAL": "GLOBAL", "SESSION": "SESSION", "LOCAL": "SESSION"}
+_FIRST_WORDS = "INSERT, REPLACE, UPDATE, DELETE, BEGIN, COMMIT, ROLLBACK, SET or a DDL statement"
+
+
+class ChangeParser(QueryGrammar):
+    """The parser of one statement that is not DDL."""
+
+    _what, _subject = "statement", "the statement"
+
+    def statement(self) -> nodes.ChangeStatement:
+        """Consume one whole statement."""
+        rule = ChangeParser._query if self._symbol_at("(") else self._rule_of(_RULES)
+        if rule is None:
+            self._fail(f"expected {_FIRST_WORDS}")
+        statement: nodes.ChangeStatement = rule(self)
+        self._expect_end()
+        return statement
+
+    def _options_of(self, word: str) -> tuple[str, ...]:
+        options = []
+        while option := self._accept_any(*_OPTIONS[word]):
+            options.append(option)
+        return tuple(options)
+
+    def _hints(self) -> tuple[nodes.Hint, ...]:
+        if self._curr.kind != "hint":
+            return ()
+        hints = read_hints(self._curr, self.sql)
+        self._advance()
+        return hints
+
+    # -- INSERT and REPLACE ----------------------------------------------------------------------------------
+
+    def _insert(self) -> nodes.Insert:
+        word = self._expect_any("INSERT", "REPLACE")
+        hints = self._hints()
+        options = self._options_of(word)
+        self._accept("INTO")
+        table = self._table_name()
+        partitions = self._partition_list()
+        columns, rows, query, as_set = self._inserted()
+        duplicate: tuple[nodes.Assigned, ...] = ()
+        if word == "INSERT" and self._accept("ON"):
+            self._expect("DUPLICATE", "KEY", "UPDATE")
+            duplicate = self._list(self._assigned)
+        return nodes.Insert(word, table, columns, rows, query, as_set, options, partitions, duplicate, hints)
+
+    def _inserted(
+        self,
+    ) -> tuple[tuple[nodes.ColumnName, ...] | None, tuple[tuple[nodes.Node, ...], ...], nodes.Query | None, bool]:
+        """What is inserted: columns, rows or a query, and whether the form is that with SET."""
+        if self._accept("SET"):
+            assigned = () if self._at_end else self._list(self._assigned)
+            return tuple(each.column for each in assigned), (tuple(each.value for each in assigned),), None, True
+        columns: tuple[nodes.ColumnName, ...] | None = None
+        if self._symbol_at("(") and (self._at_name(1) or self._symbol_at(")", 1)):
+            columns = self._members(self._column)
+        if self._word_at() in ("VALUE", "VALUES") and not self._at_words("VALUES", "ROW"):
+            self._advance()
+            return columns, self._list(self._row_value), None, False
+        return columns, (), self._query(), False
+
+    def _assigned(self) -> nodes.Assigned:
+        column = self._column()
+        if not (self._accept_symbol("=") or self._accept_symbol(":=")):
+            self._fail("expected =")
+        return nodes.Assigned(column, self._default_or(self._expression))
+
+    # -- UPDATE and DELETE -----------------------------------------------------------------------------------
+
+    def _update(self, common: nodes.With | None = None) -> nodes.Update:
+        self._expect("UPDATE")
+        hints = self._hints()
+        options = self._options_of("UPDATE")
+        tables = self._table_references()
+        self._expect("SET")
+        assignments = self._list(self._assigned)
+        where = self._expression() if self._accept("WHERE") else None
+        return nodes.Update(tables, assignments, where, self._order_and_limit(), options, common, hints)
+
+    def _delete(self, common: nodes.With | None = None) -> nodes.Delete:
+        self._expect("DELETE")
+        hints = self._hints()
+        options = self._options_of("DELETE")
+        targets: tuple[nodes.TableName, ...] = ()
+        using = False
+        if not self._accept("FROM"):
+            targets = self._list(self._target)
+            self._expect("FROM")
+        elif self._is_using():
+            targets = self._list(self._target)
+            self._expect("USING")
+            using = True
+        tables = self._table_references()
+        where = self._expression() if self._accept("WHERE") else None
+        return nodes.Delete(tables, where, self._order_and_limit(), options, targets, using, common, hints)
+
+    def _is_using(self) -> bool:
+        """Whether the names after FROM are those before USING."""
+        start = self._index
+        self._list(self._target)
+        is_using = self._at_words("USING")
+        self._retreat(start)
+        return is_using
+
+    def _target(self) -> nodes.TableName:
+        table = self._table_name()
+        if self._accept_symbol("."):
+            self._expect_symbol("*")
+        return table
+
+    def _with_change(self) -> nodes.Node:
+        """WITH before a query, an UPDATE or a DELETE."""
+        start = self._index
+        common = self._with()
+        if self._at_words("UPDATE"):
+            return self._update(common)
+        if self._at_words("DELETE"):
+            return self._delete(common)
+        self._retreat(start)
+        return self._query()
+
+    # -- transactions ----------------------------------------------------------------------------------------
+
+    def _begin(self) -> nodes.Begin:
+        if self._accept("BEGIN"):
+            return nodes.Begin(self._accept_any("PESSIMISTIC", "OPTIMISTIC"))
+        self._expect("START", "TRANSACTION")
+        return nodes.Begin(self._rest_of_words())
+
+    def _commit(self) -> nodes.Commit:
+        self._expect("COMMIT")
+        return nodes.Commit(self._rest_of_words())
+
+    def _rollback(self) -> nodes.Rollback:
+        self._expect("ROLLBACK")
+        if self._accept("TO"):
+            self._accept("SAVEPOINT")
+            return nodes.Rollback(self._name("a savepoint"))
+        return nodes.Rollback("", self._rest_of_words())
+
+    def _savepoint(self) -> nodes.Savepoint:
+        releases = self._accept("RELEASE")
+        self._expect("SAVEPOINT")
+        return nodes.Savepoint(self._name("a savepoint"), releases)
+
+    def _rest_of_words(self) -> str:
+        words = []
+        while word := self._word_at():
+            words.append(word)
+            self._advance()
+        return " ".join(words)
+
+    # -- SET -------------------------------------------------------------------------------------------------
+
+    def _set(self) -> nodes.SetStatement:
+        self._expect("SET")
+        for ahead in (0, 1):
+            if self._word_at(ahead) == "TRANSACTION" and (not ahead or self._word_at() in _SCOPES):
+                scope = _SCOPES[self._any_word("a scope")] if ahead else ""
+                self._expect("TRANSACTION")
+                start = self._curr.start
+                self._advance(self._last - self._index)
+                text = nodes.Constant("string", self._text_from(start))
+                return nodes.SetStatement((nodes.Variable("transaction", text, scope),))
+        return nodes.SetStatement(self._list(self._variable_assigned))
+
+    def _variable_assigned(self) -> nodes.Variable:
+        if self._accept("NAMES") or self._charset_keyword():
+            charset = nodes.Constant("string", self._charset_name())
+            if self._accept("COLLATE"):
+                self._collation_name()
+            return nodes.Variable("names", charset)
+        scope, name = "", self._curr.value
+        if self._curr.kind == "variable":
+            scope = "@"
+            self._advance()
+        elif self._curr.kind == "system":
+            variable = self._variable()
+            assert isinstance(variable, nodes.SystemVariable)
+            name, scope = variable.name, variable.scope
+        else:
+            scope = _SCOPES.get(self._word_at(), "")
+            if scope:
+                self._advance()
+            name = self._name("a variable").lower()
+        if not (self._accept_symbol("=") or self._accept_symbol(":=")):
+            self._fail("expected =")
+        if self._accept("DEFAULT"):
+            return nodes.Variable(name, None, scope)
+        if self._word_at() in ("ON", "BINARY"):
+            return nodes.Variable(name, nodes.Constant("string", self._any_word("ON")), scope)
+        return nodes.Variable(name, self._expression(), scope)
+
+
+def _row(words: str, rule: Callable[[ChangeParser], nodes.Node]) -> tuple[Lead, Callable[[ChangeParser], Any]]:
+    """A rule and the first words of its statements; ``A|B``: either word."""
+    return tuple(tuple(word.split("|")) for word in words.split()), rule
+
+
+_RULES = rules_by_word(
+    _row("INSERT|REPLACE", ChangeParser._insert),
+    _row("UPDATE", ChangeParser._update),
+    _row("DELETE", ChangeParser._delete),
+    _row("WITH", ChangeParser._with_change),
+    _row("BEGIN", ChangeParser._begin),
+    _row("START TRANSACTION", ChangeParser._begin),
+    _row("COMMIT", ChangeParser._commit),
+    _row("ROLLBACK", ChangeParser._rollback),
+    _row("SAVEPOINT", ChangeParser._savepoint),
+    _row("RELEASE SAVEPOINT", ChangeParser._savepoint),
+    _row("SET", ChangeParser._set),
+    _row("SELECT|TABLE|VALUES", ChangeParser._query),
+)
+"""Statements that are not DDL, by their first words."""
