@@ -38,6 +38,7 @@ from .history import CaseHistory
 from .produce import CaseChanges, RouteDispatcher, VariantEncoder, load_variant, refusal
 from .report import Dump, Mismatch, Report
 from .sequences import is_sequence, read_sequence, run_sequence
+from .storage import as_recorded, is_storage, read_storage_variants, run_storage
 from .vectors import (
     DML_KINDS,
     Case,
@@ -135,12 +136,16 @@ class _Run:
         self._dump = dump
 
     def file(self, file: Path, release: Release | None) -> None:
-        """Run a file of DDL texts, which belong to no protocol, a sequence, or a case."""
+        """Run a file of DDL texts, which belong to no protocol, a sequence, or a case of codecs or of files."""
         if holds_texts(file):
             if self._only is None:
                 check_texts(file, release, self._report, self._dump)
-        elif is_sequence(read_document(file)):
+        elif is_sequence(document := read_document(file)):
             run_sequence(read_sequence(file, release), self._report, self._dump, self._asked)
+        elif is_storage(document):
+            case = as_recorded(read_case(file, release))
+            self._case(case)  # its schemas
+            run_storage(case, read_storage_variants(file), self._report, self._asked)
         else:
             self._case(read_case(file, release))
 

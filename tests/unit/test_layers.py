@@ -19,6 +19,7 @@ FLOORS = (
     ("config",),
     ("delivery",),
     ("columnar",),
+    ("storage",),
     ("changes",),
     ("database",),
     ("registry",),

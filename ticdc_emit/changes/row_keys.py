@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,7 +102,7 @@ def row_ids_of(changes: Changes) -> pa.Array:
 
 
 def handle_texts(changes: Changes) -> pa.Array:
-    """Return each row's handle as TiDB prints it: a number, or ``{1, abc}`` with the parts of any other key.
+    """Return each row's handle as TiDB prints it, ``binary``: a number, or ``{1, abc}`` with the parts of other keys.
 
     Raises :class:`InvalidValueError` for a row whose key must be given (``row_key``), or is given and is not one, and
     :class:`UnsupportedTypeError` for an input column of another type.
@@ -112,7 +113,7 @@ def handle_texts(changes: Changes) -> pa.Array:
         missing = np.flatnonzero(np.asarray(numbers.is_null()))
         if len(missing):
             raise _refused(changes, missing, "only TiDB knows the row's handle in TiKV", "Give row_key with the row")
-        return numbers.cast(pa.string())
+        return numbers.cast(pa.string()).cast(pa.binary())
     columns = _handle_columns(table)
     if columns is None:
         every = np.arange(len(changes))
@@ -124,17 +125,25 @@ def handle_texts(changes: Changes) -> pa.Array:
         [_part_text(column, value) for value in _plain(column, image.values(column), image.how.zone)]
         for column in columns
     ]
-    return pa.array(["{" + ", ".join(row) + "}" for row in zip(*parts, strict=True)], pa.string())
+    return pa.array([b"{" + b", ".join(row) + b"}" for row in zip(*parts, strict=True)], pa.binary())
 
 
-def _part_text(column: Column, value: Any) -> str:
-    """Return one part of a handle: times as the number that TiDB keeps of them, text as its key has it."""
+def _part_text(column: Column, value: Any) -> bytes:
+    """Return one part of a handle as its key has it: dates as the number that TiDB keeps of them, a TIME with all
+    fraction digits, text without blanks at its end.
+    """
     kind = column.type
+    if isinstance(value, bytes):
+        return value
     if kind in DATE_TYPES or kind in MOMENT_TYPES:
-        return str(_packed_moment(value))
-    if kind in STRING_TYPES and column.collate in _TRIMMED:
-        return str(value).rstrip(" ")
-    return value.decode(errors="surrogateescape") if isinstance(value, bytes) else str(value)
+        return b"%d" % _packed_moment(value)
+    if kind is MySQLType.DURATION:
+        whole, _, fraction = value.partition(".")
+        return f"{whole}.{fraction:0<6}".encode()
+    if kind in FLOAT_TYPES:
+        return format(Decimal(repr(float(value))), "f").removesuffix(".0").encode()
+    text = str(value)
+    return (text.rstrip(" ") if kind in STRING_TYPES and column.collate in _TRIMMED else text).encode()
 
 
 def _given(changes: Changes) -> pa.Array:

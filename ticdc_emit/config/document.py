@@ -212,9 +212,7 @@ def hinted(name: str, known: Collection[str], shown: str | None = None) -> str:
 class Section:
     """One TOML table.  Readers return None where the key is absent."""
 
-    def __init__(
-        self, table: Mapping[str, Any], path: str, unknown: set[str] | None = None, dropped: set[str] | None = None
-    ) -> None:
+    def __init__(self, table: Mapping[str, Any], path: str, unknown: set[str] | None = None) -> None:
         keys: Collection[object] = table.keys()
         for key in keys:
             if not isinstance(key, str):
@@ -226,7 +224,6 @@ class Section:
         self._table = table
         self._path = path
         self._unknown = set() if unknown is None else unknown
-        self._dropped = set() if dropped is None else dropped
         self._read: set[str] = set()
         self._children: dict[str, Section] = {}
 
@@ -235,10 +232,6 @@ class Section:
         ``debezium.include-start-ts``.
         """
         self._unknown.update(names)
-
-    def drop(self, places: Collection[str]) -> None:
-        """From now on, read the keys at these dotted places as absent."""
-        self._dropped.update(places)
 
     def boolean(self, name: str) -> bool | None:
         return self._typed(name, bool, "boolean")
@@ -319,13 +312,13 @@ class Section:
 
     def _child(self, table: Mapping[str, Any], path: str) -> Section:
         # one child per key, so that several readers share the record of what was read
-        return self._children.setdefault(path, Section(table, path, self._unknown, self._dropped))
+        return self._children.setdefault(path, Section(table, path, self._unknown))
 
     def _place(self, name: str) -> str:
         return f"{self._path}.{name}" if self._path else name
 
     def _get(self, name: str) -> Any:
-        if self._forgotten(name) or self._place(name) in self._dropped:
+        if self._forgotten(name):
             return None
         key = name
         if key not in self._table:

@@ -25,7 +25,7 @@ from ticdc_emit.config.kafka import build_embedded, build_kafka, build_stored
 from ticdc_emit.config.protocols import Protocol
 from ticdc_emit.config.releases import CLASSIC, Release, releases_with
 from ticdc_emit.config.secrets import hides_arguments, printable
-from ticdc_emit.config.storage import QUEUE_OPTIONS, read_storage, refuse_unstored
+from ticdc_emit.config.storage import read_storage, refuse_unstored
 from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.config.uri import SinkUri
 from ticdc_emit.errors import ConfigError, SchemaError
@@ -87,7 +87,6 @@ def load_changefeed(
             warn_of_option("The protocol of the sink URI counts, not that of the changefeed file")
         refuse_unstored(protocol)
         storage = read_storage(parameters, root, protocol)
-        root.drop(QUEUE_OPTIONS)
     elif protocol.spec.is_written and not protocol.spec.queued:
         raise refused(
             "ErrSinkUnknownProtocol",

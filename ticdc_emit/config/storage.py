@@ -4,9 +4,9 @@ In: a sink URI whose scheme is one of :data:`~ticdc_emit.config.uri.STORAGE_SCHE
 ``[sink.cloud-storage-config]`` and ``[scheduler]`` of the changefeed file. Out: :class:`StorageConfig`, or TiCDC's
 refusal. A new option is a field here and its use in ``storage/``. Units are in the names.
 
-What only message queues have is dropped from the file (:data:`QUEUE_OPTIONS`), so options of the encoders work only
-where the sink URI has them. Source: ``pkg/sink/cloudstorage/config.go`` and ``pkg/config/sink.go`` of pingcap/tiflow;
-``pkg/cloudstorage/config.go`` of pingcap/ticdc.
+Options of the encoders count in both inputs, as TiCDC's sink reads them. (Its server removes some of them from the file
+of a storage changefeed that it creates; the recorded files show the sink.) Source: ``pkg/sink/cloudstorage/config.go``
+and ``pkg/config/sink.go`` of pingcap/tiflow; ``pkg/cloudstorage/config.go`` of pingcap/ticdc.
 """
 
 from __future__ import annotations
@@ -22,15 +22,6 @@ from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.errors import ConfigError
 
 STORAGE_TABLE = "sink.cloud-storage-config"
-QUEUE_OPTIONS = (
-    "sink.schema-registry",
-    "sink.encoder-concurrency",
-    "sink.only-output-updated-columns",
-    "sink.delete-only-output-handle-key-columns",
-    "sink.content-compatible",
-    "sink.kafka-config",
-)
-"""What TiCDC drops from a changefeed file with a storage sink."""
 DateSeparator = Literal["none", "year", "month", "day"]
 """Which part of the date is a folder."""
 MAX_BYTES = (1 << 63) - 1

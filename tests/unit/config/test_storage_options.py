@@ -120,11 +120,11 @@ def test_other_protocols(name: str, release: str) -> None:
     assert refusal(uri=f"gcs://b?protocol={name}", release=release) == text
 
 
-def test_options_of_queues_are_dropped_from_the_file() -> None:
+def test_options_of_encoders_count_and_those_of_kafka_do_not() -> None:
     queues = {"sink": {"content-compatible": True, "kafka-config": {"partition-num": 7}}}
-    with pytest.warns(ConfigWarning, match="content-compatible.*kafka-config"):
+    with pytest.warns(ConfigWarning, match="partition-num"):
         config = load_changefeed(URI, queues)
-    assert (config.codec.content_compatible, config.kafka.partition_num) == (False, 1)
+    assert (config.codec.content_compatible, config.kafka.partition_num) == (True, 1)
     assert load("&content-compatible=true").codec.content_compatible
 
 

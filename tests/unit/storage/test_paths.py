@@ -1,0 +1,60 @@
+"""Paths of a storage sink's files: joined as Go joins them, and taken apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from ticdc_emit.errors import DeliveryError, SchemaError
+from ticdc_emit.storage.paths import FileNames, SchemaFile, date_in, joined
+
+
+@pytest.mark.parametrize(
+    ("names", "path"),
+    [
+        (("shop", "orders", "7", "", "2024-05-06"), "shop/orders/7/2024-05-06"),
+        (("a", "b/c"), "a/b/c"),
+        (("a//b", "./c"), "a/b/c"),
+        (("a", "x/../y"), "a/y"),
+        (("订单 %20", "t"), "订单 %20/t"),
+        (("/a", "b"), "a/b"),
+    ],
+)
+def test_names_are_joined_and_cleaned(names: tuple[str, ...], path: str) -> None:
+    assert joined(*names) == path
+
+
+@pytest.mark.parametrize("names", [("..",), ("..", "t"), ("a", "../../b")])
+def test_no_name_leaves_the_folder(names: tuple[str, ...]) -> None:
+    with pytest.raises(SchemaError, match="leads out of the folder"):
+        joined(*names)
+
+
+def test_schema_files() -> None:
+    path = SchemaFile(450253245302439944, 643427229).path("shop/orders")
+    assert path == "shop/orders/meta/schema_450253245302439944_0643427229.json"
+    assert SchemaFile.parse(path) == SchemaFile(450253245302439944, 643427229)
+    assert SchemaFile.parse("shop/orders/meta/CDC.index") is None
+    assert SchemaFile.parse("shop/orders/meta/schema_1_1.json") is None
+
+
+@pytest.mark.parametrize("dispatcher", ["", "1197"])
+def test_names_of_files(dispatcher: str) -> None:
+    names = FileNames(".csv", 8, dispatcher)
+    first = "CDC_1197_" if dispatcher else "CDC"
+    assert names.name(12) == f"{first}00000012.csv"
+    assert names.index_file == f"meta/{first.removesuffix('_')}.index"
+    assert names.number(names.name(12)) == 12
+    assert names.number(f"{first}000007.csv") == 7  # of another file-index-digit
+
+
+@pytest.mark.parametrize(
+    "name", ["", "CDC1.csv", "CDC000001.json", "XYZ000001.csv", "CDC00000x.csv", "CDC_1_000001.csv"]
+)
+def test_other_names_are_refused(name: str) -> None:
+    with pytest.raises(DeliveryError, match="ErrStorageSinkInvalidFileName"):
+        FileNames(".csv", 20).number(name)
+
+
+def test_the_first_date_of_a_path_counts() -> None:
+    assert date_in("t_2020-01-02/a/7/2024-05-06/CDC000001.csv") == "2020-01-02"
+    assert date_in("metadata") is None

@@ -1,0 +1,300 @@
+"""A running storage sink: which files it writes, with which names, and in which order.
+
+In, in the order of the changefeed: :class:`TableRows`, DDL events, flushes (the flush interval is over), checkpoints,
+runs of the clean-up job, and the clock (:attr:`StorageFiles.now`). Out: writes to a :class:`Folder`. A restart is a new
+:class:`StorageFiles` over the same folder; what was not flushed is lost then.
+
+**Version.** Rows belong to the version that the last DDL of their table made (its commit_ts), never to one before the
+start of the sink. Their folder is that of this version, if a schema file of it exists; else that of the greatest
+version whose schema file has the same checksum; else a schema file without a statement is written. Releases differ in
+what a newer version with the same checksum means (``StorageSwitches.newer_schemas``). This is decided once for each
+version and partition.
+
+**Cut.** Transactions are never torn. A file has all rows of a table version and partition since the last one, up to a
+flush, or until they reach ``file-size``. A DDL has the rows before it written first.
+
+**Number.** Files are numbered from 1 on for each version, partition and date. What the index file names is read at the
+first file of a version, and how it counts depends on the release (``StorageSwitches.numbers``).
+
+**Order.** For each table: schema file, then index and data, in the order of ``StorageSwitches.order``. Tables that are
+flushed at the same moment, which TiCDC writes in any order, are written in the order of their paths.
+
+Sources: ``cdc/sink/dmlsink/cloudstorage`` and ``pkg/sink/cloudstorage/path.go`` of pingcap/tiflow;
+``downstreamadapter/sink/cloudstorage`` and ``pkg/cloudstorage/generator.go`` of pingcap/ticdc.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.storage.folder import Folder
+from ticdc_emit.storage.paths import METADATA, FileNames, SchemaFile, date_in, joined
+from ticdc_emit.storage.table_definitions import TableDefinition
+from ticdc_emit.tso import physical_ms
+
+logger = logging.getLogger(__name__)
+
+_EXTENSIONS = {"csv": ".csv", "canal-json": ".json"}
+_DATES = {"none": "", "year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d"}
+_BETWEEN_CHECKPOINTS = timedelta(seconds=2)
+_FIRST = 1
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """The rows of one transaction in one physical table: ``data`` has their bytes, each row with its end.
+
+    ``physical_id``: the id of the partition, or of the table. ``header``: the beginning of files with such rows.
+    """
+
+    table: TableInfo
+    physical_id: int
+    data: bytes
+    header: bytes = b""
+
+
+class _Key(NamedTuple):
+    """Whose rows are in one file."""
+
+    schema: str
+    table: str
+    version: int
+    physical_id: int
+
+
+@dataclass
+class _Pending:
+    """Rows that wait for their file."""
+
+    table: TableInfo
+    header: bytes
+    parts: list[bytes] = field(default_factory=list)
+    size: int = 0
+
+
+class StorageFiles:
+    """Writes the files of a changefeed with a storage sink to a folder.
+
+    ``start_ts``: the checkpoint at which the sink starts. ``now``: the moment, with its zone, which is the date in
+    paths and decides whether a checkpoint is written. ``zone``: that of the dates, by default the changefeed's.
+    ``dispatchers``: the id of the dispatcher of a physical table, which names of files show with
+    ``enable-table-across-nodes``.
+    """
+
+    def __init__(
+        self,
+        config: ChangefeedConfig,
+        folder: Folder,
+        *,
+        start_ts: int = 0,
+        now: datetime,
+        zone: str | None = None,
+        dispatchers: Callable[[int], str] = str,
+    ) -> None:
+        assert config.storage is not None
+        self.now = now
+        self._options = config.storage
+        self._switches = config.release.storage
+        self._extension = _EXTENSIONS[config.codec.protocol.value]
+        self._folder = folder
+        self._start_ts = start_ts
+        self._zone = ZoneInfo(zone or config.time_zone)
+        self._dispatchers = dispatchers
+        self._by_id = self._options.use_table_id_as_path
+        self._pending: dict[_Key, _Pending] = {}
+        self._versions: dict[_Key, int | None] = {}
+        self._numbers: dict[_Key, tuple[str, int]] = {}
+        self._last_ddl: dict[int, int] = {}
+        self._checkpoint, self._checkpoint_at = 0, now
+
+    def rows(self, rows: TableRows) -> None:
+        """Take the rows of a transaction; a file that they fill is written.
+
+        Raises :class:`~ticdc_emit.errors.DeliveryError`, as every method that writes.
+        """
+        key = _Key(rows.table.schema, rows.table.name, self._version(rows), rows.physical_id)
+        pending = self._pending.get(key)
+        if pending is None:
+            pending = self._pending[key] = _Pending(rows.table, rows.header)
+        pending.parts.append(rows.data)
+        pending.size += len(rows.data)
+        if pending.size >= self._options.file_size:
+            self._write_rows([key])
+
+    def flush(self) -> None:
+        """Write the rows of all tables that wait."""
+        self._write_rows(list(self._pending))
+
+    def ddl(self, event: DdlEvent) -> None:
+        """Write the rows before a DDL, then its schema files. Raises :class:`~ticdc_emit.errors.SchemaError` for a
+        table without columns, where TiCDC's changefeed stops.
+        """
+        changed = [info for info in (event.table_info, event.pre_table_info, *event.others) if info is not None]
+        ids = {info.id for info in changed}
+        concerned = [
+            key
+            for key, pending in self._pending.items()
+            if self._switches.flushed_by_ddl == "all"
+            or pending.table.id in ids
+            or (not event.table and key.schema == event.schema)
+        ]
+        self._write_rows(concerned)
+        self._last_ddl.update(dict.fromkeys(ids, event.commit_ts))
+        for definition, number in self._definitions(event):
+            self._write_definition(definition, number)
+
+    def checkpoint(self, ts: int) -> None:
+        """Write the checkpoint, unless the last one was written less than two seconds ago."""
+        if self.now - self._checkpoint_at < _BETWEEN_CHECKPOINTS:
+            return
+        if ts < self._checkpoint and self._switches.lower_checkpoints == "skipped":
+            return
+        self._checkpoint, self._checkpoint_at = ts, self.now
+        self._folder.write(METADATA, b'{"checkpoint-ts":%d}' % ts)
+
+    def clean_up(self, checkpoint: int) -> None:
+        """Remove the files in folders of dates that are older than ``file-expiration-days`` before a checkpoint."""
+        days = self._options.file_expiration_days
+        if self._options.date_separator != "day" or days <= 0:
+            return
+        moment = datetime.fromtimestamp(physical_ms(checkpoint) / 1000, timezone.utc) - timedelta(days=days)
+        first_kept = moment.astimezone(self._zone).strftime(_DATES["day"])
+        for path in list(self._folder.files("")):
+            date = date_in(path)
+            if date is not None and date < first_kept:
+                self._folder.remove(path)
+
+    def _version(self, rows: TableRows) -> int:
+        if self._switches.versions == "table":
+            return max(rows.table.version, self._start_ts)
+        return max(self._last_ddl.get(rows.table.id, 0), self._start_ts)
+
+    def _definitions(self, event: DdlEvent) -> Iterable[tuple[TableDefinition, int | None]]:
+        """Yield the definitions that a DDL writes, each with the id of its table."""
+        info = event.table_info
+        if not event.table:
+            if not self._by_id:
+                yield TableDefinition(event.schema, "", event.commit_ts, None).by(event), None
+            return
+        if info is None or not info.columns:
+            if self._switches.empty_schemas == "refused":
+                raise SchemaError(
+                    "a DDL of a table without columns: TiCDC stops here",
+                    remedy="Leave it out with [filter]",
+                    table=f"{event.schema}.{event.table}",
+                    statement=event.query,
+                )
+            yield TableDefinition(event.schema, event.table, event.commit_ts, None).by(event), None
+            return
+        yield self._definition(info, event.commit_ts).by(event), info.id
+        if event.action == "exchange partition" and event.pre_table_info is not None:
+            exchanged = event.pre_table_info
+            yield self._definition(exchanged, event.commit_ts), exchanged.id
+
+    def _definition(self, info: TableInfo, version: int) -> TableDefinition:
+        ids, labels = self._options.output_column_id, self._switches.labels
+        return TableDefinition.of_table(info, version, shows_ids=ids, shows_labels=labels)
+
+    def _write_definition(self, definition: TableDefinition, number: int | None) -> None:
+        folder = self._table_folder(definition.schema, definition.table, number)
+        self._folder.write(definition.file.path(folder), definition.content())
+
+    def _table_folder(self, schema: str, table: str, number: int | None) -> str:
+        return str(number) if self._by_id and number is not None else joined(schema, table)
+
+    def _write_rows(self, keys: Iterable[_Key]) -> None:
+        """Write a file for each of these, in the order of their paths."""
+        for key in sorted(keys, key=self._place):
+            pending = self._pending.pop(key)
+            version = self._version_of_folder(key, pending.table)
+            if version is None:
+                logger.warning(
+                    "rows of %s.%s are discarded, as TiCDC does it: a newer version of the table has the same columns",
+                    key.schema,
+                    key.table,
+                )
+                continue
+            folder, date = self._rows_folder(key, pending.table, version)
+            names = self._names(key)
+            name = names.name(self._next_number(key, folder, date, names))
+            data = joined(folder, name), pending.header + b"".join(pending.parts)
+            index = joined(folder, names.index_file), name.encode() + b"\n"
+            for path, content in (index, data) if self._switches.order == "index-first" else (data, index):
+                self._folder.write(path, content)
+
+    def _place(self, key: _Key) -> str:
+        info = self._pending[key].table
+        return self._rows_folder(key, info, key.version)[0]
+
+    def _rows_folder(self, key: _Key, info: TableInfo, version: int) -> tuple[str, str]:
+        """Return the folder of rows, and the date in it."""
+        date = self.now.astimezone(self._zone).strftime(_DATES[self._options.date_separator])
+        separated = self._options.enable_partition_separator and bool(info.partitions) and not self._by_id
+        partition = str(key.physical_id) if separated else ""
+        folder = self._table_folder(key.schema, key.table, key.physical_id)
+        return joined(folder, str(version), partition, date), date
+
+    def _names(self, key: _Key) -> FileNames:
+        shows = self._options.enable_table_across_nodes and self._switches.dispatcher_ids
+        dispatcher = self._dispatchers(key.physical_id) if shows else ""
+        return FileNames(self._extension, self._options.file_index_digit, dispatcher)
+
+    def _version_of_folder(self, key: _Key, info: TableInfo) -> int | None:
+        """Return the version whose folder has the rows; ``None`` if they are discarded."""
+        if key not in self._versions:
+            self._versions[key] = self._find_version(key, info)
+        version = self._versions[key]
+        if version is None:
+            del self._versions[key]  # looked for again with the next rows
+        return version
+
+    def _find_version(self, key: _Key, info: TableInfo) -> int | None:
+        definition = self._definition(info, key.version)
+        folder = self._table_folder(key.schema, key.table, key.physical_id)
+        if self._folder.exists(definition.file.path(folder)):
+            return key.version
+        present = [SchemaFile.parse(path) for path in self._folder.files(joined(folder, "meta"))]
+        alike = [each.version for each in present if each is not None and each.checksum == definition.checksum]
+        newest = max(alike, default=0)
+        if newest > key.version and self._switches.newer_schemas == "rows-discarded":
+            return None
+        if newest:
+            return newest
+        self._write_definition(definition, key.physical_id)
+        return key.version
+
+    def _next_number(self, key: _Key, folder: str, date: str, names: FileNames) -> int:
+        """Return the number of the next file, and remember it."""
+        last_date, last = self._numbers.get(key, (None, 0))
+        if last_date is None:
+            last = self._last_number(folder, names)
+        elif last_date != date:
+            last = 0
+        number = last + 1
+        if self._switches.numbers == "free" and self._folder.exists(joined(folder, names.name(number))):
+            number = max(number, self._last_number(folder, names)) + 1
+            while self._folder.exists(joined(folder, names.name(number))):
+                number += 1
+        self._numbers[key] = date, number
+        return number
+
+    def _last_number(self, folder: str, names: FileNames) -> int:
+        """Return the number that the next file follows, as the index file says it."""
+        index = joined(folder, names.index_file)
+        if not self._folder.exists(index):
+            return _FIRST - 1
+        number = names.number(self._folder.read(index).decode(errors="replace").removesuffix("\n"))
+        if self._switches.numbers == "free":
+            return number
+        last = joined(folder, names.name(number))
+        is_whole = self._folder.exists(last) and bool(self._folder.read(last))
+        return number if is_whole else number - 1

@@ -1,0 +1,69 @@
+"""What a storage sink asks of the place for its files, and such a place in memory.
+
+Paths are relative to the place, with ``/`` between names. A file is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+
+class Folder(Protocol):
+    """A folder of a file system, or of a bucket. Every method raises :class:`~ticdc_emit.errors.DeliveryError` where
+    the storage fails.
+    """
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is a file."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """Return a file's bytes."""
+        ...
+
+    def files(self, folder: str) -> Iterable[str]:
+        """Return the paths of all files in a folder, and in those below it, in order; "" for the whole place."""
+        ...
+
+    def write(self, path: str, content: bytes) -> None:
+        """Write a file, or replace it."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        ...
+
+
+class Write(NamedTuple):
+    """A file that was written; ``content`` is ``None`` for one that was removed."""
+
+    path: str
+    content: bytes | None
+
+
+class MemoryFolder:
+    """A :class:`Folder` in memory. ``contents``: its files by path. ``writes``: all writes in order, also of files that
+    were replaced later.
+    """
+
+    def __init__(self) -> None:
+        self.contents: dict[str, bytes] = {}
+        self.writes: list[Write] = []
+
+    def exists(self, path: str) -> bool:
+        return path in self.contents
+
+    def read(self, path: str) -> bytes:
+        return self.contents[path]
+
+    def files(self, folder: str) -> list[str]:
+        return sorted(path for path in self.contents if not folder or path.startswith(f"{folder}/"))
+
+    def write(self, path: str, content: bytes) -> None:
+        self.contents[path] = content
+        self.writes.append(Write(path, content))
+
+    def remove(self, path: str) -> None:
+        del self.contents[path]
+        self.writes.append(Write(path, None))

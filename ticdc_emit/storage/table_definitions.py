@@ -1,0 +1,151 @@
+"""What a schema file of a storage sink holds, and the checksum in its name.
+
+In: a table version, and the DDL that made it, if a DDL writes the file. Out: JSON as Go's ``json.MarshalIndent`` makes
+it (four blanks, ``<`` ``>`` ``&`` escaped), and CRC-32 of the same without query, type and version and with the columns
+in the order of their names. So two versions with the same columns in another order have one checksum. Values are texts,
+except numbers of the file itself; what is empty is left out. Virtual and hidden columns are shown as others are.
+
+Source: ``pkg/sink/cloudstorage/table_definition.go`` of pingcap/tiflow, ``pkg/cloudstorage/schema_file.go`` of
+pingcap/ticdc. TiDB sets the unsigned flag on BIT and YEAR, and here it is shown.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ticdc_emit.columnar.escape import GO_STD, quoted
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.sql.types import (
+    DATE_TYPES,
+    FLOAT_TYPES,
+    FSP_TYPES,
+    LABEL_TYPES,
+    UNSPECIFIED_LENGTH,
+    MySQLType,
+    type_name,
+)
+from ticdc_emit.storage.paths import SchemaFile
+
+_VERSION = 1
+"""The version of the format. The checksum is made with 0."""
+_INDENT = b"    "
+_WITHOUT_PRECISION = DATE_TYPES | FSP_TYPES | LABEL_TYPES | {MySQLType.JSON, MySQLType.VECTOR_FLOAT32}
+
+
+@dataclass(frozen=True)
+class TableDefinition:
+    """The schema of a table or, without ``table`` and columns, a database. ``version``: a TSO.
+
+    ``query`` and ``action``: the statement that wrote it and TiDB's number of it; empty for a definition that rows
+    need. ``columns``: ``None`` where TiCDC has none. ``shows_ids``: whether columns have their ids (``output-column-
+    id``); ``shows_labels``: whether ENUM and SET have their labels.
+    """
+
+    schema: str
+    table: str
+    version: int
+    columns: tuple[Column, ...] | None
+    query: str = ""
+    action: int = 0
+    shows_ids: bool = False
+    shows_labels: bool = False
+
+    @classmethod
+    def of_table(
+        cls, info: TableInfo, version: int, *, shows_ids: bool = False, shows_labels: bool = False
+    ) -> TableDefinition:
+        """Return the definition of a table version."""
+        return cls(info.schema, info.name, version, info.columns, shows_ids=shows_ids, shows_labels=shows_labels)
+
+    def by(self, event: DdlEvent) -> TableDefinition:
+        """Return the definition as the DDL writes it."""
+        return replace(self, query=event.query, action=event.action_code)
+
+    @property
+    def file(self) -> SchemaFile:
+        """The version and the checksum in the file's name."""
+        return SchemaFile(self.version, self.checksum)
+
+    @cached_property
+    def checksum(self) -> int:
+        """What all versions with the same columns have in common, in whatever order."""
+        columns = sorted(self.columns or (), key=lambda column: column.name.encode())
+        return zlib.crc32(self._document(0, columns, whole=False))
+
+    def content(self) -> bytes:
+        """Return the bytes of the file."""
+        return self._document(_VERSION, self.columns, whole=True)
+
+    def _document(self, version: int, columns: Sequence[Column] | None, *, whole: bool) -> bytes:
+        members = [
+            (b"Table", quoted(self.table, GO_STD)),
+            (b"Schema", quoted(self.schema, GO_STD)),
+            (b"Version", b"%d" % version),
+        ]
+        if whole:
+            members += [
+                (b"TableVersion", b"%d" % self.version),
+                (b"Query", quoted(self.query, GO_STD)),
+                (b"Type", b"%d" % self.action),
+            ]
+        shown = None if columns is None or (whole and not columns) else [self._column(column) for column in columns]
+        members += [
+            (b"TableColumns", b"null" if shown is None else _listed(shown, 1)),
+            (b"TableColumnsTotal", b"%d" % len(columns or ())),
+        ]
+        return _object(members, 0)
+
+    def _column(self, column: Column) -> bytes:
+        unsigned = b" UNSIGNED" if column.unsigned else b""
+        members = [(b"ColumnId", b'"%d"' % column.id)] if self.shows_ids else []
+        members += [
+            (b"ColumnName", quoted(column.name, GO_STD)),
+            (b"ColumnType", b'"%s%s"' % (type_name(column.type, column.charset).upper().encode(), unsigned)),
+        ]
+        if column.default is not None:
+            members.append((b"ColumnDefault", quoted(column.default, GO_STD)))
+        precision, scale = _precision(column), _scale(column)
+        if precision is not None:
+            members.append((b"ColumnPrecision", b'"%d"' % precision))
+        if scale is not None:
+            members.append((b"ColumnScale", b'"%d"' % scale))
+        if not column.nullable:
+            members.append((b"ColumnNullable", b'"false"'))
+        if column.is_primary_key:
+            members.append((b"ColumnIsPk", b'"true"'))
+        if self.shows_labels and column.elems:
+            members.append((b"ColumnElems", _listed([quoted(label, GO_STD) for label in column.elems], 3)))
+        return _object(members, 2)
+
+
+def _precision(column: Column) -> int | None:
+    kind = column.type
+    return None if kind in _WITHOUT_PRECISION or kind is MySQLType.UNSPECIFIED else column.length
+
+
+def _scale(column: Column) -> int | None:
+    kind = column.type
+    if kind is MySQLType.NEWDECIMAL:
+        return column.scale
+    if kind in FSP_TYPES:
+        return column.decimal if column.decimal > 0 else None
+    if kind in FLOAT_TYPES:
+        return column.decimal if column.decimal not in (0, UNSPECIFIED_LENGTH) else None
+    return None
+
+
+def _object(members: Iterable[tuple[bytes, bytes]], depth: int) -> bytes:
+    return _enclosed(b"{", [b'"%s": %s' % member for member in members], b"}", depth)
+
+
+def _listed(items: Sequence[bytes], depth: int) -> bytes:
+    return _enclosed(b"[", items, b"]", depth) if items else b"[]"
+
+
+def _enclosed(opening: bytes, items: Iterable[bytes], closing: bytes, depth: int) -> bytes:
+    inside, outside = b"\n" + _INDENT * (depth + 1), b"\n" + _INDENT * depth
+    return opening + inside + (b"," + inside).join(items) + outside + closing
