@@ -221,6 +221,9 @@ def test_ddl_rows_stand_in_their_place(store: str) -> None:
 def test_ddl_can_be_given_beside_the_rows(store: str) -> None:
     rows, query = [row for row in history(3) if row["table"] == "orders"], "alter table orders add column extra int"
     add = {"schema": "shop", "op": "ddl", "commit_ts": tso(15), "query": query}
+    for row in (row for row in rows if row["commit_ts"] > tso(15)):
+        for name in ("before", "after"):
+            row[name] = row[name] and row[name] | {"extra": "5"}
     feed(store, RULES["index-value"]).run(ArrowBatch(cut(generic([*rows, add]), 10)), 0, final=True)
     expected = content(store)
     batch = ArrowBatch(cut(generic(rows), 10), ddl=[(tso(15), query, "shop")])
