@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from ticdc_emit.cli.option_sets import TRAFFIC, TrafficOptions, topic_source, traffic, with_options
 from ticdc_emit.cli.options import (
     DIALECTS_HELP,
     PROTOCOL_HELP,
@@ -39,7 +39,6 @@ from ticdc_emit.cli.options import (
     complete_release,
     complete_schema,
     examples,
-    from_variable,
     grouped,
     one_of,
     spark_settings,
@@ -203,8 +202,7 @@ def emit(
 @app.command(
     cls=grouped(
         {
-            "Traffic": "schema schema_dialect rows table seed columns updates deletes skew transaction_size "
-            "shared_commits ddl_rate",
+            "Traffic": f"schema rows {TRAFFIC}",
             "Time": "start rate live stream endless",
             "Delivery": "redelivery lag",
             "Sink": _SINK,
@@ -219,7 +217,9 @@ def emit(
         "'kafka://127.0.0.1:9092/t?protocol=simple'",
     ),
 )
+@with_options(traffic, after="schema")
 def generate(
+    traffic: TrafficOptions,
     schema: Annotated[
         str,
         typer.Option(
@@ -228,7 +228,6 @@ def generate(
             autocompletion=complete_schema,
         ),
     ],
-    schema_dialect: SchemaDialect = None,
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
     endless: Annotated[
         bool,
@@ -241,80 +240,35 @@ def generate(
         str | None,
         typer.Option(metavar="now|TIME|TSO", help="First commit; TIME in ISO form. Default: 2024, with --live now."),
     ] = None,
-    rate: Annotated[
-        float | None, typer.Option(help="Changes per second of commit time. Default: 1,000.", min=0.001)
-    ] = None,
-    ddl_rate: Annotated[float, typer.Option(help="Schema changes per second of commit time.", min=0)] = 0.0,
-    seed: Annotated[int, typer.Option(help="The same seed makes the same traffic.")] = 0,
-    table: Annotated[
-        list[str] | None, typer.Option(help="schema.name; generate only this table. Repeat it for more.")
-    ] = None,
-    transaction_size: Annotated[float, typer.Option(help="Average number of changes per transaction.", min=1)] = 1.0,
-    shared_commits: Annotated[
-        float, typer.Option(help="Share of transactions that have the commit_ts of another one.", min=0, max=1)
-    ] = 0.0,
-    updates: Annotated[float, typer.Option(help="Average number of updates of a row.", min=0)] = 3.0,
-    deletes: Annotated[float, typer.Option(help="Share of rows that are deleted in the end.", min=0, max=1)] = 0.5,
-    skew: Annotated[float, typer.Option(help="Zipf exponent of updates over rows; 0: all rows alike.", min=0)] = 1.0,
-    columns: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.toml", help="Ranges, labels and weights of columns.", exists=True, dir_okay=False),
-    ] = None,
-    redelivery: Annotated[float, typer.Option(help="Share of messages that come again.", min=0, max=1)] = 0.0,
-    lag: Annotated[
-        float, typer.Option(help="Share of changes that later ones of other tables overtake.", min=0, max=1)
-    ] = 0.0,
     protocol: Annotated[
         str, typer.Option(help=PROTOCOL_HELP + " A protocol in the sink URI wins.", autocompletion=complete_protocol)
     ] = "canal-json",
     sink_uri: SinkUriOrEmbedded = None,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
-    ] = None,
-    time_zone: Annotated[str, typer.Option(help="The changefeed's time zone.")] = "UTC",
-    release: ReleaseName = None,
     schema_registry: Registry = None,
     stream: Annotated[bool, typer.Option("--stream", help="Run as a Structured Streaming query.")] = False,
-    live: Annotated[bool, typer.Option("--live", help="Send at --rate in wall time, as a stream.")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Send at --rate in wall time.")] = False,
     on_spark: OnSpark = False,
     spark: SparkSettings = None,
     html: Html = None,
     as_json: AsJson = False,
     strict: Strict = False,
-) -> None:
+) -> int:
     """Generate traffic from table schemas alone: inserts, updates, deletes and schema changes."""
     from ticdc_emit.cli.generate import Wanted, run
-    from ticdc_emit.traffic.generate.settings import Settings
 
-    settings = Settings(
-        rows=None if endless else rows,
-        seed=seed,
-        tables=tuple(table or ()),
-        rate=rate,
-        transaction_size=transaction_size,
-        shared_commits=shared_commits,
-        updates=updates,
-        deletes=deletes,
-        skew=skew,
-        ddl_rate=ddl_rate,
-        time_zone=time_zone,
-        columns=columns,
-        redelivery=redelivery,
-        lag=lag,
-    )
-    code = run(
-        Wanted(schema, settings, stream, live, start, schema_dialect),
+    settings = traffic.settings if endless else replace(traffic.settings, rows=rows)
+    return run(
+        Wanted(schema, settings, stream, live, start, traffic.dialect),
         protocol=protocol,
         sink_uri=sink_uri,
-        config=config,
-        release=release,
+        config=traffic.config,
+        release=traffic.release,
         schema_registry=schema_registry,
         on_spark=on_spark,
         spark=spark_settings(spark),
         html=html,
         as_json=as_json,
     )
-    raise typer.Exit(code)
 
 
 @app.command(
@@ -532,16 +486,40 @@ def replay(
 
 
 @app.command(
-    cls=Command,
+    cls=grouped(
+        {
+            "Server": "broker port registry_port host advertise ready_file",
+            "Traffic": f"schema {TRAFFIC}",
+            "Time": "rate on_spark",
+            "Delivery": "redelivery lag",
+            "Changefeed": "protocol enable_tidb_extension config time_zone release",
+        }
+    ),
     epilog=examples(
         "ticdc-emit serve",
         "ticdc-emit serve --schema shop --rate 500",
         "ticdc-emit serve --schema bank --protocol avro --broker kafka --port 19092 --registry-port 18081",
+        "ticdc-emit serve --schema bank --port 0 --registry-port 0 --json --ready-file /tmp/ready.json",
     ),
 )
+@with_options(traffic, after="schema")
 def serve(
-    port: Annotated[int, typer.Option(help="Port of Kafka.", min=1, max=65535)] = 9092,
-    registry_port: Annotated[int, typer.Option(help="Port of the schema registry.", min=1, max=65535)] = 8081,
+    traffic: TrafficOptions,
+    port: Annotated[int, typer.Option(help="Port of Kafka; 0 for any free one.", min=0, max=65535)] = 9092,
+    registry_port: Annotated[
+        int, typer.Option(help="Port of the schema registry; 0 for any free one.", min=0, max=65535)
+    ] = 8081,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on; 0.0.0.0 for all of this machine's.")
+    ] = "127.0.0.1",
+    advertise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST[:PORT]",
+            help="Where clients connect to, if that is not --host and --port: the name of a container, a published "
+            "port …",
+        ),
+    ] = None,
     broker: Annotated[
         str,
         typer.Option(
@@ -558,9 +536,12 @@ def serve(
             autocompletion=complete_schema,
         ),
     ] = None,
-    schema_dialect: SchemaDialect = None,
-    rate: Annotated[float, typer.Option(help="Row changes per second of the traffic.", min=0.001)] = 100.0,
-    protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP, autocompletion=complete_protocol)] = "canal-json",
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{PROTOCOL_HELP} Default: the changefeed file's, else canal-json.", autocompletion=complete_protocol
+        ),
+    ] = None,
     enable_tidb_extension: Annotated[
         bool,
         typer.Option(
@@ -568,17 +549,39 @@ def serve(
             help="Write TiDB's extension fields, as with enable-tidb-extension=true in a sink URI.",
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="The same seed makes the same rows.")] = 0,
-    release: ReleaseOrClassic = None,
+    ready_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Write the settings to this file once consumers can connect and the first message is there.",
+            dir_okay=False,
+        ),
+    ] = None,
+    on_spark: OnSpark = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per line: settings, begin of traffic, end.")
+    ] = False,
     strict: Strict = False,
-) -> None:
+) -> int:
     """Run a Kafka and a schema registry until Ctrl-C, with live traffic if you name a schema.
 
     Prints connection settings for confluent-kafka, kcat, ClickHouse, Flink SQL, Kafka Connect, Spark.
     """
+    from ticdc_emit.cli.serve import Server, run
+
     if broker not in _BROKERS:
         raise typer.BadParameter(f"choose {' or '.join(_BROKERS)}", param_hint="--broker")
-    _run("serve", locals())
+    server = Server(broker, port, registry_port, host, advertise)
+    return run(
+        server,
+        traffic,
+        schema=schema,
+        protocol=protocol,
+        enable_tidb_extension=enable_tidb_extension,
+        ready_file=ready_file,
+        on_spark=on_spark,
+        as_json=as_json,
+    )
 
 
 def _complete_scenario(incomplete: str) -> list[str]:
@@ -649,63 +652,6 @@ def scenario(
     raise typer.Exit(code)
 
 
-def _topic_source(
-    context: typer.Context,
-    path: Annotated[
-        Path | None,
-        typer.Argument(help="Files of a file:// sink: its folder, a topic's folder, or one file.", metavar="PATH"),
-    ] = None,
-    topic: Annotated[
-        list[str] | None, typer.Option(help="Topic; repeat it for more. Default: the changefeed's topics.")
-    ] = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            help=f"{PROTOCOL_HELP} Not with --sink-uri, which names it.",
-            autocompletion=complete_protocol,
-        ),
-    ] = None,
-    brokers: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT,…", help="Kafka brokers, instead of --sink-uri.")
-    ] = None,
-    sink_uri: Annotated[
-        str | None,
-        uri_option(
-            "--sink-uri", "URI", "The changefeed's sink URI with all its options.", envvar="TICDC_EMIT_SINK_URI"
-        ),
-    ] = None,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="The changefeed file.", exists=True, dir_okay=False)
-    ] = None,
-    schema_registry: RegistryOrVariable = None,
-    time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
-    release: ReleaseName = None,
-) -> SourceOptions:
-    """Return where to read. The environment's sink URI counts only if the command line gives no other source."""
-    from ticdc_emit.cli.topics import SourceOptions
-
-    if (path is not None or brokers is not None) and from_variable(context, "sink_uri"):
-        sink_uri = None
-    return SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone, release)
-
-
-def _reads_topics(command: Callable[..., int]) -> Callable[..., None]:
-    """Give a command the options of :func:`_topic_source`, whose result is its first argument."""
-    later = {"SourceOptions": Any}  # imported when a command runs
-    shared = inspect.signature(_topic_source, locals=later, eval_str=True).parameters
-    _, *own = inspect.signature(command, locals=later, eval_str=True).parameters.values()
-
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        source = _topic_source(**{name: given.pop(name) for name in shared})
-        raise typer.Exit(command(source, **given))
-
-    signature = inspect.Signature([*shared.values(), *own])
-    run.__signature__ = signature  # type: ignore[attr-defined]
-    run.__annotations__ = {name: each.annotation for name, each in signature.parameters.items()}
-    return run
-
-
 @app.command(
     cls=Command,
     epilog=examples(
@@ -713,7 +659,7 @@ def _reads_topics(command: Callable[..., int]) -> Callable[..., None]:
         "ticdc-emit tail --brokers 127.0.0.1:9092 --topic t --protocol canal-json --table 'shop.*' --op update",
     ),
 )
-@_reads_topics
+@with_options(topic_source)
 def tail(
     source: SourceOptions,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Continue with new messages as they arrive.")] = False,
@@ -758,7 +704,7 @@ def tail(
         "ticdc-emit verify --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json'",
     ),
 )
-@_reads_topics
+@with_options(topic_source)
 def verify(
     source: SourceOptions,
     claims: Annotated[

@@ -1,6 +1,7 @@
 """``ticdc-emit generate``: traffic from table schemas alone, to Kafka or files; made here or by Spark.
 
-A live stream is warmed up before it must keep pace with the clock, and a stream ends after a whole batch.
+Live traffic is made here up to a rate that one process keeps up with (:data:`MOST_LIVE_RATE`). On Spark a live stream
+is warmed up before it must keep pace with the clock. Streams end after a whole batch.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from ticdc_emit.cli.messages import (
     target_at,
 )
 from ticdc_emit.cli.schema_sql import in_tidb_sql
-from ticdc_emit.cli.session import MOST_ROWS_HERE, SHORT_ROWS, CountedBatches, runs_here, spark_for
+from ticdc_emit.cli.session import MOST_LIVE_RATE, MOST_ROWS_HERE, SHORT_ROWS, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocols import protocol_document
@@ -35,11 +36,12 @@ from ticdc_emit.consume.tail import Tail
 from ticdc_emit.delivery.base import Sink
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.hints import counted
-from ticdc_emit.pipeline.report import RunReport, RunTotal
+from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal
 from ticdc_emit.spark.batch import SparkBatch, in_micro_batch
 from ticdc_emit.spark.session import MOST_WARM_UP_S, warm_up_stream
 from ticdc_emit.traffic.generate import ArrowTraffic, Traffic, TrafficStream
 from ticdc_emit.traffic.generate.changes import check_columns
+from ticdc_emit.traffic.generate.live import LiveTraffic, send_live
 from ticdc_emit.traffic.generate.results import stream_on_spark, traffic_here, traffic_on_spark
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.sample_schemas import schema_text
@@ -59,7 +61,7 @@ _STREAM_ROWS = 1_000_000_000  # rows assumed for a stream without end, for which
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to generate. ``stream``: as a Structured Streaming query; ``live``: that too, at the rate of the wall clock.
+    """What to generate. ``stream``: as a Structured Streaming query; ``live``: at the rate of the wall clock.
 
     ``start``: ``now``, ISO time or TSO; ``None``: now, if it is live. It replaces the one of ``settings``. ``dialect``:
     of the schema; ``None``: TiDB's.
@@ -112,11 +114,12 @@ def run(
     spark: Mapping[str, str],
     html: Path | None,
     as_json: bool,
+    on_begin: Callable[[RunReport], object] | None = None,
 ) -> int:
     """Generate, send and print the report; without a sink URI also the newest messages. Return the exit code.
 
     ``config``: the changefeed file, or what is in one. ``on_spark``: even with few rows. ``spark``: further settings of
-    Spark.
+    Spark. ``on_begin``: called when the first messages of live traffic are acknowledged; default: say so.
     """
     pictures, reports = Pictures(html, "ticdc-emit generate"), list[RunReport]()
     text, rows = in_tidb_sql(schema_text(wanted.schema), wanted.dialect), wanted.settings.rows
@@ -131,28 +134,38 @@ def run(
         changefeed: str | os.PathLike[str] | dict[str, Any] = config or protocol_document(protocol)
         kafka, uri = target_at(stack, sink_uri, _TOPIC, changefeed)
         feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings.time_zone, release)
-        rows_at_once = None if wanted.is_stream else rows
-        is_here = runs_here(rows_at_once, MOST_ROWS_HERE, on_spark=on_spark, settings=spark)
-        here = traffic_here(text, wanted.started()) if is_here else None
+        if wanted.live and not wanted.stream:
+            rate = wanted.settings.changes_per_second
+            is_here = runs_here(rate, MOST_LIVE_RATE, on_spark=on_spark, settings=spark)
+        else:
+            rows_at_once = None if wanted.stream else rows
+            is_here = runs_here(rows_at_once, MOST_ROWS_HERE, on_spark=on_spark, settings=spark)
+        here = traffic_here(text, wanted.started()) if is_here and not wanted.live else None
         session = None
-        if here is None:
+        if not is_here:
             short = rows is not None and rows <= SHORT_ROWS and not wanted.live
             session = spark_for(stack, "generate", short=short, settings=spark, quiet=as_json)
         if rows is None and not as_json:
             say("Ctrl-C ends it")
-        if wanted.warms_up and not as_json:
+        if wanted.warms_up and session is not None and not as_json:
             say(f"warming up Spark for at most {MOST_WARM_UP_S:g} s, then the first changes come")
         stop = stack.enter_context(stopped_by_interrupt("batch", quiet=as_json)) if wanted.is_stream else None
         doing = f"generating {amount} to {mask_uri(uri)}"
         sink = kafka.sink() if kafka else None
+        on_begin = on_begin or (None if as_json else say_begun)
         batches = {} if here is None else {table: CountedBatches(each) for table, each in here.changes.items()}
         source = session or (lambda: sum(each.read for each in batches.values()))
         with step(doing, quiet=as_json) if stop else row_progress(doing, source, rows, quiet=as_json):
             if here is not None:
-                report: RunReport | RunTotal = _emitter(here, wanted, feed, sink, reports).write(batches)
+                report: RunReport | RunTotal = _emitter(here, wanted, feed, sink, [reports.append]).write(batches)
+            elif session is None:
+                assert stop is not None
+                live = LiveTraffic(text, wanted.started())
+                kept = (reports.append,) if pictures.wanted else ()
+                report = send_live(live, live.changefeed(feed, sink=sink, on_report=kept), stop=stop, on_begin=on_begin)
             else:
-                assert session is not None
-                report = _send(session, text, wanted, feed, sink, stop, reports)
+                watching = [reports.append, *([_once(on_begin)] if wanted.live and on_begin else [])]
+                report = _send(session, text, wanted, feed, sink, stop, watching)
         pictures.add_run(reports, feed, kafka)
         pictures.write()
         code = 0 if stop is None else _exit_code(stop, wanted, report)
@@ -169,6 +182,25 @@ def run(
     return code
 
 
+def _once(on_begin: Callable[[RunReport], object]) -> ReportCallback:
+    """Return what calls ``on_begin`` with the first report that has rows."""
+    begun = False
+
+    def call(report: RunReport) -> None:
+        nonlocal begun
+        if report.rows and not begun:
+            begun = True
+            on_begin(report)
+
+    return call
+
+
+def say_begun(report: RunReport) -> None:
+    """Say that the first messages of live traffic were acknowledged."""
+    moment = time.strftime("%H:%M:%S", time.localtime((report.finished_ms or 0) / 1000))
+    say(f"sending since {moment}")
+
+
 def _exit_code(stop: Stop, wanted: Wanted, report: RunReport | RunTotal) -> int:
     """Return 0 if everything was sent."""
     rows = wanted.settings.rows
@@ -182,19 +214,19 @@ def _send(
     feed: ChangefeedConfig,
     sink: Sink | None,
     stop: Callable[[], bool] | None,
-    reports: list[RunReport],
+    on_report: Sequence[ReportCallback],
 ) -> RunReport | RunTotal:
-    """``stop``: called between the batches of a stream, whether to stop. ``reports``: receives the report of each
-    batch.
+    """``stop``: called between the batches of a stream, whether to stop. ``on_report``: called with the report
+    of each batch.
     """
     if wanted.warms_up:
         warm_up_live(spark, schema, wanted.settings, feed, sink)
     if stop is not None:
         stream = stream_on_spark(spark, schema, wanted.started(), live=wanted.live)
-        emitter = _emitter(stream, wanted, feed, sink, reports)
+        emitter = _emitter(stream, wanted, feed, sink, on_report)
         return send_stream(stream.changes, emitter, wanted.settings.rows, stop, live=wanted.live)
     traffic = traffic_on_spark(spark, schema, wanted.started())
-    return _emitter(traffic, wanted, feed, sink, reports).write(traffic.changes)
+    return _emitter(traffic, wanted, feed, sink, on_report).write(traffic.changes)
 
 
 def _emitter(
@@ -202,7 +234,7 @@ def _emitter(
     wanted: Wanted,
     feed: ChangefeedConfig,
     sink: Sink | None,
-    reports: list[RunReport],
+    on_report: Sequence[ReportCallback],
 ) -> TicdcSink:
     settings = wanted.settings
     if settings.ddl_rate and not traffic.ddl:
@@ -213,7 +245,7 @@ def _emitter(
     ):  # other protocols have no watermarks between the rows
         rows = _STREAM_ROWS if wanted.stream or settings.rows is None else settings.rows
         interval = sparse_interval(feed, rows, rows / settings.changes_per_second)
-    return traffic.sink(feed, sink=sink, watermark_interval=interval, on_report=reports.append)
+    return traffic.sink(feed, sink=sink, watermark_interval=interval, on_report=on_report)
 
 
 def _without_ddl(settings: Settings) -> str:

@@ -14,12 +14,14 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Any, NoReturn
 
-from ticdc_emit.cli import signals
+from ticdc_emit.cli import pandas_import, signals
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit; ``arguments`` default to the process's own."""
     with signals.handled(own_process=arguments is None):
+        if arguments is None:
+            pandas_import.leave_out()
         try:
             _run(arguments)
         except BaseException:

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ticdc_emit import errors
-from ticdc_emit.cli import signals
+from ticdc_emit.cli import pandas_import, signals
 from ticdc_emit.cli.console import step
 from ticdc_emit.config import mask_text
 from ticdc_emit.config.secrets import foreign_text
@@ -71,6 +71,7 @@ def local_spark(
     """
     from ticdc_emit.spark.session import require_pyspark
 
+    pandas_import.allow()
     require_pyspark()
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -209,15 +210,20 @@ MOST_ROWS_HERE = 500_000
 MOST_BYTES_HERE = 16 * 1024 * 1024
 """The same for files whose rows are not counted yet."""
 
+MOST_LIVE_RATE = 5_000
+"""Up to this number of live row changes per second, this process keeps up with the clock, whatever the protocol: tables
+of a hundred columns take half of a core then (``tests/scale/live_rates.py``).
+"""
+
 
 _BATCH_ROWS = 10_000
 
 
-def runs_here(amount: float | None, most: int, *, on_spark: bool, settings: Mapping[str, str]) -> bool:
+def runs_here(amount: float | None, most: float, *, on_spark: bool, settings: Mapping[str, str]) -> bool:
     """Return whether a command runs in this process.
 
-    ``amount``: its rows or bytes, ``None`` for a stream. ``on_spark``, ``settings``: the user's ``--on-spark`` and
-    ``--spark``, which choose Spark.
+    ``amount``: its rows or bytes, of live traffic its rows per second, ``None`` for another stream. ``on_spark``,
+    ``settings``: the user's ``--on-spark`` and ``--spark``, which choose Spark.
     """
     return amount is not None and amount <= most and not on_spark and not settings
 

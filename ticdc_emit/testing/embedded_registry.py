@@ -348,9 +348,10 @@ class EmbeddedRegistry:
         login: tuple[str, str] | None = None,
         tls: ssl.SSLContext | None = None,
         port: int = 0,
+        host: str = "127.0.0.1",
     ) -> None:
-        """``compatibility``: the global level; ``login``: user and password that every request must give. ``port``: on
-        loopback, 0 for any free one.
+        """``compatibility``: the global level; ``login``: user and password that every request must give. ``port``: 0
+        for any free one. ``host``: the address it listens on, ``0.0.0.0`` for all of the machine's.
 
         Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown level, and
         :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``registry``.
@@ -365,6 +366,7 @@ class EmbeddedRegistry:
         self._login = login
         self._tls = tls
         self._port = port
+        self._host = host
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -373,11 +375,17 @@ class EmbeddedRegistry:
 
     @property
     def url(self) -> str:
-        """``http[s]://127.0.0.1:port``, without user and password."""
-        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self._port}"
+        """``http[s]://host:port`` for a program on this machine, without user and password."""
+        host = "127.0.0.1" if self._host == "0.0.0.0" else self._host
+        return f"{'https' if self._tls else 'http'}://{host}:{self._port}"
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return self._port
 
     def start(self) -> EmbeddedRegistry:
-        self._server = _Server(self._port, self.store, self._login, self._tls)
+        self._server = _Server((self._host, self._port), self.store, self._login, self._tls)
         self._port = self._server.server_port
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
@@ -404,14 +412,18 @@ class _Server(ThreadingHTTPServer):
     allow_reuse_address = True
 
     def __init__(
-        self, port: int, store: RegistryStore, login: tuple[str, str] | None, tls: ssl.SSLContext | None
+        self,
+        place: tuple[str, int],
+        store: RegistryStore,
+        login: tuple[str, str] | None,
+        tls: ssl.SSLContext | None,
     ) -> None:
         self.store = store
         self.authorization = "Basic " + base64.b64encode(":".join(login).encode()).decode() if login else None
         self._tls = tls
         self._open: set[socket.socket] = set()
         self._open_lock = threading.Lock()
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(place, _Handler)
 
     def server_bind(self) -> None:
         # HTTPServer's own version looks up the host name, which may take seconds

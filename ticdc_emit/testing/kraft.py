@@ -214,19 +214,26 @@ _MEMORY = ("-Xmx384m", "-Xms128m")
 
 @dataclass(frozen=True)
 class Listener:
-    """A further listener of a broker: Kafka's security ``protocol``, and ``settings`` for this listener only."""
+    """A further listener of a broker: Kafka's security ``protocol``, and ``settings`` for this listener only.
+
+    ``host``, ``port``: the address it listens on; ``None`` for any free port. ``advertised``: the address that clients
+    are told to connect to, if it is another one.
+    """
 
     name: str
     protocol: str
     settings: Mapping[str, object] = field(default_factory=dict)
+    host: str = "127.0.0.1"
+    port: int | None = None
+    advertised: tuple[str, int] | None = None
 
 
 class KraftBroker(ServerProcess):
     """Broker and controller in one process; ``settings`` go into its server.properties.
 
-    :meth:`kill` and :meth:`start` keep data and ports, as a crash and a restart do.  ``bootstrap`` is a plain listener
-    on ``port``, by default any free one; :meth:`address` returns those of ``listeners``.  ``quorum`` holds the
-    controller port of every node, by node id.
+    :meth:`kill` and :meth:`start` keep data and ports, as a crash and a restart do. ``bootstrap`` is a plain listener
+    on ``port`` of loopback, by default any free one; :meth:`address` returns those of ``listeners``. ``quorum`` holds
+    the controller port of every node, by node id.
     """
 
     def __init__(
@@ -249,18 +256,21 @@ class KraftBroker(ServerProcess):
         self._users = names(users)
         self._jvm_options = names(jvm_options)
         self._node = node
-        every = [Listener("PLAINTEXT", "PLAINTEXT"), *listeners]
-        *ports, controller = free_ports(len(every) + 1)
-        ports[0] = port or ports[0]
+        every = [Listener("PLAINTEXT", "PLAINTEXT", port=port), *listeners]
+        *free, controller = free_ports(len(every) + 1)
         quorum = quorum or {node: controller}
-        self._addresses = {listener.name: f"127.0.0.1:{port}" for listener, port in zip(every, ports, strict=True)}
+        places = [(listener.host, listener.port or other) for listener, other in zip(every, free, strict=True)]
+        self._addresses = {
+            listener.name: _joined(listener.advertised or place) for listener, place in zip(every, places, strict=True)
+        }
         self.bootstrap = self.address("PLAINTEXT")
         advertised = ",".join(f"{name}://{address}" for name, address in self._addresses.items())
+        own = ",".join(f"{listener.name}://{_joined(place)}" for listener, place in zip(every, places, strict=True))
         self._properties = {
             "process.roles": "broker,controller",
             "node.id": node,
             "controller.quorum.voters": ",".join(f"{member}@127.0.0.1:{port}" for member, port in quorum.items()),
-            "listeners": f"{advertised},CONTROLLER://127.0.0.1:{quorum[node]}",
+            "listeners": f"{own},CONTROLLER://127.0.0.1:{quorum[node]}",
             "advertised.listeners": advertised,
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
@@ -285,7 +295,7 @@ class KraftBroker(ServerProcess):
         }
 
     def address(self, listener: str) -> str:
-        """Return ``host:port`` of one listener."""
+        """Return ``host:port`` of one listener, as clients are told."""
         return self._addresses[listener]
 
     @property
@@ -320,6 +330,11 @@ class KraftBroker(ServerProcess):
             return self._node in _metadata(self.bootstrap, timeout_s=1).brokers
         except KafkaException:
             return False
+
+
+def _joined(address: tuple[str, int]) -> str:
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 class KafkaCluster(Server):
@@ -444,6 +459,12 @@ def _until(look: Callable[[], int | None], what: str) -> int:
             raise ServerError(f"not within {_SETTLE_TIMEOUT_S} s: {what}")
         time.sleep(0.1)
     return result
+
+
+def kafka_version() -> str:
+    """Return the release of Kafka that :func:`kafka_jars` has."""
+    (jar,) = kafka_jars().glob("kafka-clients-*.jar")
+    return jar.stem.removeprefix("kafka-clients-")
 
 
 def kafka_jars() -> Path:

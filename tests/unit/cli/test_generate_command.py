@@ -21,8 +21,6 @@ from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.tso import compose, physical_ms
 
 
-@pytest.mark.slow
-@pytest.mark.spark
 def test_live_traffic_into_the_embedded_kafka() -> None:
     settings = ("--rows", "250", "--rate", "50", "--ddl-rate", "0.5", "--table", "sbtest.sbtest1")
     done = command("generate", "--schema", "sysbench", *settings, "--live", "--json")
@@ -50,8 +48,6 @@ def test_bad_days_are_sent_and_legal(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert exit_code("verify", str(tmp_path / "bank"), "--protocol", "simple") == 0
 
 
-@pytest.mark.slow
-@pytest.mark.spark
 def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> None:
     uri = f"file://{tmp_path}/t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
     program = [
@@ -65,6 +61,8 @@ def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> 
         uri,
         "--rate",
         "50",
+        "--ddl-rate",
+        "2",
     ]
     began = time.time()
     running = subprocess.Popen([*program, "--live", "--endless", "--json"], stdout=subprocess.PIPE, text=True)
@@ -76,7 +74,9 @@ def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> 
     finally:
         running.kill()
     assert running.returncode == 0
-    assert json.loads(told)["rows"] > 0
+    report = json.loads(told)
+    assert report["rows"] > 0
+    assert report["batches"] > 1
     newest = 0
     for file in tmp_path.rglob("*.jsonl"):
         sent = [json.loads(json.loads(line)["value"]) for line in file.read_text(encoding="utf-8").splitlines()]
@@ -145,6 +145,43 @@ def test_live_traffic_says_that_it_warms_up(
     monkeypatch.setattr(generate, "spark_for", lambda *_, **__: "spark")
     monkeypatch.setattr(generate, "_send", lambda *_: RunTotal.of([]))
     uri = f"file://{tmp_path}?protocol=canal-json&enable-tidb-extension=true"
-    for options, lines in ((["--live"], 1), (["--live", "--json"], 0), (["--live", "--start", "2024-05-05"], 0)):
-        exit_code("generate", "--schema", "bank", "--rows", "5", "--sink-uri", uri, *options)
+    for options, lines in (
+        (["--on-spark"], 1),
+        (["--on-spark", "--json"], 0),
+        (["--on-spark", "--start", "2024-05-05"], 0),
+    ):
+        exit_code("generate", "--schema", "bank", "--rows", "5", "--sink-uri", uri, "--live", *options)
         assert capsys.readouterr().err.count("warming up Spark for at most 20 s") == lines
+
+
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [
+        (["--rate", "5000"], "here"),
+        (["--rate", "5001"], "spark"),
+        (["--rate", "10", "--on-spark"], "spark"),
+        (["--rate", "10", "--spark", "spark.x=y"], "spark"),
+        (["--rate", "10", "--stream"], "spark"),
+    ],
+)
+def test_live_traffic_is_made_where_it_keeps_up(
+    options: list[str], where: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made: list[str] = []
+
+    def ran(place: str) -> Any:
+        return lambda *_, **__: made.append(place) or RunTotal.of([])
+
+    monkeypatch.setattr(generate, "spark_for", lambda *_, **__: "spark")
+    monkeypatch.setattr(generate, "_send", ran("spark"))
+    monkeypatch.setattr(generate, "send_live", ran("here"))
+    uri = f"file://{tmp_path}?protocol=canal-json"
+    exit_code("generate", "--schema", "bank", "--live", "--rows", "5", "--sink-uri", uri, *options)
+    assert made == [where]
+
+
+def test_live_traffic_says_when_it_begins(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    uri = f"file://{tmp_path}?protocol=canal-json"
+    for options, lines in (([], 1), (["--json"], 0)):
+        assert exit_code("generate", "--schema", "bank", "--live", "--rows", "5", "--sink-uri", uri, *options) == 0
+        assert capsys.readouterr().err.count("sending since") == lines

@@ -6,11 +6,13 @@ import io
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +20,10 @@ from child import exit_code
 from documented import ROOT, blocks_of
 from rich.console import Console
 
+from ticdc_emit.cli import generate
+from ticdc_emit.cli.consumer_settings import EMBEDDED_LIMITS, Served, print_settings, settings_record
 from ticdc_emit.cli.generate import Wanted
-from ticdc_emit.cli.serve import EMBEDDED_LIMITS, Served, print_settings
+from ticdc_emit.cli.serve import Server
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.testing.embedded_kafka import require_free_port
@@ -66,8 +70,6 @@ def test_it_answers_until_a_signal(number: int, code: int) -> None:
 
 @pytest.mark.parametrize("option", ["--port", "--registry-port"])
 def test_a_port_in_use_is_refused_first(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    import socket
-
     own = {"--port": "0", "--registry-port": "0"}
     own["--port"], own["--registry-port"] = map(str, free_ports(2))
     with socket.socket() as other:
@@ -81,7 +83,7 @@ def test_a_port_in_use_is_refused_first(option: str, capsys: pytest.CaptureFixtu
     assert f"choose another port with {option}" in shown.err
 
 
-def _settings(protocol: str, *, embedded: bool = False, release: str = "classic", tables: str = TABLE) -> str:
+def _served(protocol: str, *, embedded: bool = False, release: str = "classic", tables: str = TABLE) -> Served:
     feed = load_changefeed(
         f"kafka://127.0.0.1:9092/ticdc?protocol={protocol}",
         {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]}},
@@ -89,8 +91,12 @@ def _settings(protocol: str, *, embedded: bool = False, release: str = "classic"
         release=release,
     )
     infos = tuple(catalog_for(feed, tables).tables())
+    return Served("127.0.0.1:9092", "http://127.0.0.1:8081", feed, infos, embedded)
+
+
+def _settings(protocol: str, **options: Any) -> str:
     console = Console(file=io.StringIO(), width=300)
-    print_settings(console, Served("127.0.0.1:9092", "http://127.0.0.1:8081", feed, infos, embedded))
+    print_settings(console, _served(protocol, **options))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -111,7 +117,7 @@ def test_settings_of_avro_read_the_registry() -> None:
     assert "`id` BIGINT,\n  `v` STRING,\n  `d` DECIMAL(8,2),\n  `b` BYTES,\n  `f` DOUBLE,\n  `y` BIGINT" in shown
     assert "'connector' = 'upsert-kafka'" in shown
     assert "'value.avro-confluent.url' = 'http://127.0.0.1:8081'" in shown
-    assert "`d` Decimal(8, 2), `b` Nullable(String)" in shown
+    assert "  `d` Decimal(8, 2),\n  `b` Nullable(String)" in shown
     assert 'SchemaRegistryClient({"url": "http://127.0.0.1:8081"})' in shown
 
 
@@ -141,7 +147,7 @@ def test_every_table_has_its_settings(protocol: str) -> None:
         topic = f"shop_{table}"
         assert f"kcat -b 127.0.0.1:9092 -t {topic} -C" in shown
         assert f"CREATE TABLE `{table}` (\n" in shown
-        assert f"CREATE TABLE `{table}_changes` (" in shown
+        assert f"CREATE TABLE `{table}_{'rows' if protocol == 'avro' else 'changes'}` (" in shown
         assert f"'topic' = '{topic}'" in shown
         assert f"kafka_topic_list = '{topic}'" in shown
         assert f"--topic {topic}" in shown
@@ -198,7 +204,8 @@ def test_flink_has_the_types_of_its_page(protocol: str, format: str, options: st
             digits = kind.partition("(")[2].rstrip(")") or "0"
             expected[kind] = documented[row].replace("(p,s)", f"({digits})").replace("(n)", f"({digits})")
     columns = ", ".join(f"c{place} {kind}" for place, kind in enumerate(expected))
-    shown = _settings(protocol + options, release="next", tables=f"create table shop.t (id int primary key, {columns})")
+    tables = f"create table shop.t (id int primary key, {columns})"
+    shown = settings_record(_served(protocol + options, release="next", tables=tables))["consumers"]["Flink SQL"]
     assert (
         dict(zip(expected, re.findall(r"^  `c\d+` (\w+(?:\([\d,]+\))?)", shown, re.MULTILINE), strict=True)) == expected
     )
@@ -217,19 +224,230 @@ def test_the_limits_of_the_embedded_kafka_come_before_the_settings_of_every_cons
     assert shown.replace("\n", "").endswith(_settings("debezium").split("# Topics")[1].replace("\n", ""))
 
 
-@pytest.mark.parametrize("option", [[], ["--enable-tidb-extension"]])
-def test_the_traffic_has_the_options_of_the_command(option: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def _statements(text: str) -> list[str]:
+    """Return the statements of SQL without quotes of names, on one line each."""
+    plain = (" ".join(each.replace("`", "").split()) for each in text.split(";"))
+    return [each for each in plain if each]
+
+
+@pytest.mark.parametrize("protocol", ["canal-json", "avro"])
+def test_clickhouse_has_the_tables_of_its_page(protocol: str) -> None:
+    tables = "create table shop.orders (id bigint primary key, customer varchar(40) not null, total decimal(10,2), "
+    tables += "note text, placed datetime not null, channel varchar(9), points int)"
+    served = _served(f"{protocol}&enable-tidb-extension=true", tables=tables)
+    shown = _statements(settings_record(served)["consumers"]["ClickHouse"])
+    form = "JSONEachRow" if protocol == "canal-json" else "AvroConfluent"
+    (page,) = (each.code for each in blocks_of("docs/cookbook/clickhouse.md") if form in each.code)
+    expected = page.replace("kafka_topic_list = 'shop',", "kafka_topic_list = 'shop_orders',")
+    assert shown == _statements(expected)
+
+
+def test_clickhouse_without_commit_times_reads_whole_messages() -> None:
+    shown = _settings("canal-json")
+    assert "-- With --enable-tidb-extension" in shown
+    assert "CREATE TABLE `t_changes` (message String) ENGINE = Kafka" in shown
+    assert "CREATE TABLE `t_changes` (message String)" in _settings("debezium")
+    assert "CREATE TABLE `t_rows` (\n  `id` Int64" in _settings("avro")
+
+
+def test_clickhouse_has_a_type_for_every_column() -> None:
+    shown = _settings("canal-json&enable-tidb-extension=true", tables=COOKBOOK)
+    types = dict(re.findall(r"^  row\['(\w+)'\](?:::([^ ]+(?: [^ ]+)?))? AS `", shown, re.MULTILINE))
+    assert types["huge"] == "Nullable(UInt64)"
+    assert types["at"] == "Nullable(DateTime64(6, 'UTC'))"
+    assert types["wide"] == "Nullable(Decimal(38, 10))"
+    assert types["body"] == ""
+    assert types["state"] == "Nullable(UInt64)"
+    assert types["customer"] == "String"
+
+
+def test_the_record_has_every_table_with_the_types_of_the_pages() -> None:
+    record = settings_record(_served("canal-json", tables=COOKBOOK, embedded=True))
+    assert [each["table"] for each in record["tables"]] == ["shop.kinds", "shop.orders", "shop.lines"]
+    lines = record["tables"][2]
+    assert (lines["topic"], lines["key"]) == ("shop_lines", ["order_id", "sku"])
+    assert lines["columns"][0] == {
+        "name": "order_id",
+        "type": "bigint(20)",
+        "nullable": False,
+        "flink": "BIGINT",
+        "clickhouse": "Int64",
+    }
+    assert record["limits"] == list(EMBEDDED_LIMITS)
+    assert json.loads(json.dumps(record)) == record
+    assert "flink" not in settings_record(_served("simple"))["tables"][0]["columns"][0]
+
+
+@contextmanager
+def serving_json(*options: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """Yield the process and what it says first, on free ports."""
+    command = [sys.executable, "-m", "ticdc_emit", "serve", "--port", "0", "--registry-port", "0", "--json", *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        line = process.stdout.readline()
+        yield process, json.loads(line or process.stderr.read())
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _read(bootstrap: str, topics: list[str], count: int) -> list[dict[str, Any]]:
+    """Return the first messages of topics, without a consumer group."""
+    from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "test"})
+    consumer.assign([TopicPartition(topic, n, OFFSET_BEGINNING) for topic in topics for n in range(4)])
+    messages: list[dict[str, Any]] = []
+    while len(messages) < count:
+        message = consumer.poll(30)
+        assert message is not None
+        if message.error() is None:
+            messages.append(json.loads(message.value()))
+    consumer.close()
+    return messages
+
+
+def test_traffic_is_there_once_it_says_so(tmp_path: Path) -> None:
+    changefeed, ready = tmp_path / "changefeed.toml", tmp_path / "ready.json"
+    changefeed.write_text('[sink]\nprotocol = "canal-json"\n[[sink.dispatchers]]\nmatcher = ["*.*"]\ntopic = "all"\n')
+    options = ["--config", str(changefeed), "--ddl-rate", "4", "--time-zone", "Asia/Tokyo", "--enable-tidb-extension"]
+    options += ["--table", "bank.customers", "--transaction-size", "3", "--ready-file", str(ready)]
+    with serving_json("--schema", "bank", *options) as (process, served):
+        assert served["event"] == "serving"
+        assert served["time_zone"] == "Asia/Tokyo"
+        assert served["topics"] == ["all"]
+        assert [each["table"] for each in served["tables"]] == ["bank.customers"]
+        assert process.stdout is not None
+        began = json.loads(process.stdout.readline())
+        assert began["event"] == "traffic"
+        assert began["messages"] >= 1
+        assert json.loads(ready.read_text()) == {**served, "traffic": began}
+        messages = _read(served["bootstrap"], ["all", "ticdc"], 300)
+        assert {message["table"] for message in messages} <= {"customers", ""}
+        assert any(message["isDdl"] for message in messages)
+        assert any(message["type"] == "TIDB_WATERMARK" for message in messages)
+        process.send_signal(signal.SIGINT)
+        told, shown = process.communicate(timeout=30)
+    assert process.returncode == 0, shown
+    ended = json.loads(told)
+    assert ended["event"] == "ended"
+    assert ended["rows"] > 100
+    assert not ready.exists()
+    assert shown == ""
+
+
+def test_without_a_schema_it_is_ready_at_once_and_says_how_to_send(tmp_path: Path) -> None:
+    ready = tmp_path / "ready.json"
+    ready.write_text("of an earlier run")
+    with serving_json("--ready-file", str(ready)) as (process, served):
+        assert served["tables"] == served["topics"] == []
+        assert f"kafka://{served['bootstrap']}/t" in served["consumers"]["Send something"]
+        while not (ready.exists() and ready.read_text().startswith("{")):
+            assert process.poll() is None
+        assert json.loads(ready.read_text()) == served
+        with urllib.request.urlopen(f"{served['schema_registry']}/subjects", timeout=10) as answer:
+            assert json.load(answer) == []
+
+
+def test_it_serves_other_machines_by_the_address_that_they_connect_to() -> None:
+    from confluent_kafka.admin import AdminClient
+
+    with serving_json("--schema", "sysbench", "--host", "0.0.0.0") as (_, served):
+        host, port = served["bootstrap"].split(":")
+        assert host not in ("0.0.0.0", "localhost")
+        for address in (host, "127.0.0.1"):
+            metadata = AdminClient({"bootstrap.servers": f"{address}:{port}"}).list_topics(timeout=10)
+            assert {(broker.host, broker.port) for broker in metadata.brokers.values()} == {(address, int(port))}
+            assert _read(f"{address}:{port}", ["sbtest_sbtest1"], 3)
+
+
+def test_it_says_the_address_that_it_is_told() -> None:
+    from confluent_kafka.admin import AdminClient
+
+    with serving_json("--advertise", "localhost:19094") as (_, served):
+        assert served["bootstrap"] == "localhost:19094"
+        assert served["schema_registry"].startswith("http://localhost:")
+    port = free_ports(1)[0]
+    with serving_json("--advertise", "localhost", "--port", str(port)) as (_, served):
+        assert served["bootstrap"] == f"localhost:{port}"
+        (broker,) = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}"}).list_topics(timeout=10).brokers.values()
+        assert (broker.host, broker.port) == ("localhost", port)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--host", "kafka"], "'kafka' is not an IP address"),
+        (["--advertise", "kafka:0"], "is not HOST or HOST:PORT"),
+        (["--ready-file", "/nowhere/ready"], "the ready file cannot be written"),
+        (["--schema", "bank", "--ddl-rate", "200"], "ddl_rate is out of its range"),
+        (["--schema", "bank", "--table", "bank.nope"], "table bank.nope does not exist"),
+        (["--schema", "bank", "--protocol", "avro", "--release", "7.0"], "release"),
+    ],
+)
+def test_what_is_wrong_is_refused_first(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("serve", "--port", "0", "--registry-port", "0", *options) == 2
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert shown.out == ""
+
+
+@pytest.mark.parametrize(
+    ("advertise", "expected"), [(None, ("127.0.0.1", 7)), ("a", ("a", 7)), ("a:9", ("a", 9)), ("::1", ("::1", 7))]
+)
+def test_the_advertised_address(advertise: str | None, expected: tuple[str, int]) -> None:
+    assert Server("kafka", 0, 0, "127.0.0.1", advertise).advertised(7) == expected
+
+
+def test_it_imports_neither_spark_nor_pandas(tmp_path: Path) -> None:
+    ready = tmp_path / "ready.json"
+    command = [sys.executable, "-X", "importtime", "-m", "ticdc_emit", "serve", "--schema", "bank", "--json"]
+    with (tmp_path / "imported").open("w") as imported:
+        process = subprocess.Popen(
+            [*command, "--port", "0", "--registry-port", "0", "--ready-file", str(ready)],
+            stdout=subprocess.DEVNULL,
+            stderr=imported,
+        )
+    try:
+        while not ready.exists():
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 143
+    finally:
+        process.kill()
+        process.wait()
+    lines = (tmp_path / "imported").read_text().splitlines()
+    names = {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time")}
+    packages = {
+        name.partition(".")[0] for name in names if "." in name
+    }  # of one that is looked for, nothing else comes
+    assert {"pyarrow", "confluent_kafka"} <= packages
+    assert not packages & {"pyspark", "pandas", "hypothesis", "httpx", "plotly", "sqlglot", "fastavro"}
+
+
+@pytest.mark.parametrize("option", [[], ["--enable-tidb-extension"], ["--config", "CONFIG"]])
+def test_much_traffic_is_made_by_spark_with_the_options_of_the_command(
+    option: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     given: dict[str, Any] = {}
 
     def run(wanted: Wanted, **options: Any) -> int:
         given.update(options, wanted=wanted)
         return 0
 
-    monkeypatch.setattr("ticdc_emit.cli.generate.run", run)
-    port, registry = map(str, free_ports(2))
-    ports = ("--port", port, "--registry-port", registry)
-    assert exit_code("serve", "--schema", "bank", "--rate", "7", "--seed", "3", *ports, *option) == 0
+    monkeypatch.setattr(generate, "run", run)
+    (tmp_path / "feed.toml").write_text("[sink.kafka-config]\npartition-num = 7\n")
+    option = [each.replace("CONFIG", str(tmp_path / "feed.toml")) for each in option]
+    settings = ("--schema", "bank", "--rate", "70000", "--seed", "3", "--updates", "1")
+    assert exit_code("serve", *settings, "--port", "0", "--registry-port", "0", *option) == 0
     feed = load_changefeed(given["sink_uri"], given["config"])
-    assert feed.codec.enable_tidb_extension is bool(option)
-    settings = given["wanted"].settings
-    assert (settings.rows, settings.rate, settings.seed, given["wanted"].live) == (None, 7, 3, True)
+    assert feed.codec.enable_tidb_extension is ("--enable-tidb-extension" in option)
+    assert feed.codec.protocol.value == "canal-json"
+    assert feed.kafka.partition_num == (7 if "--config" in option else None)
+    made = given["wanted"].settings
+    assert (made.rows, made.rate, made.seed, made.updates, given["wanted"].live) == (None, 70_000, 3, 1, True)
+    given.clear()
+    assert exit_code("serve", "--schema", "bank", "--on-spark", "--port", "0", "--registry-port", "0") == 0
+    assert given["wanted"].settings.rate == 100

@@ -27,7 +27,7 @@ from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.report import ReportCallback, RunTotal
+from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.traffic.generate.changes import TableChanges, TrafficPlan, plan_traffic
 from ticdc_emit.traffic.generate.cycle import Clock
@@ -301,12 +301,14 @@ def send_live(
     stop: Callable[[], bool],
     interval: float = INTERVAL_S,
     watermark_every: float = WATERMARK_S,
+    on_begin: Callable[[RunReport], object] | None = None,
 ) -> RunTotal:
     """Send what is due, batch by batch, until the traffic is ended or ``stop`` returns true; then end the changefeed.
 
     ``interval``: seconds from one batch to the next, if the batch takes less; a backlog is sent without pauses.
     ``watermark_every``: seconds of wall time between watermarks, with rows or without. ``stop`` is called between
-    batches. Returns the sum of all reports. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`.
+    batches, ``on_begin`` with the report of the first batch that has rows, once its messages are acknowledged. Returns
+    the sum of all reports. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`.
     """
     number = feed.next_batch_id()
     marked = time.monotonic() - watermark_every
@@ -315,7 +317,10 @@ def send_live(
         due = traffic.take(moment)
         is_marked = began - marked >= watermark_every
         if due.changes or due.ddl or is_marked:
-            feed.run(due.batch(), number, final=False, until=due.until, watermark=is_marked)
+            report = feed.run(due.batch(), number, final=False, until=due.until, watermark=is_marked)
+            if on_begin is not None and report.rows:
+                on_begin(report)
+                on_begin = None
             number += 1
             marked = began if is_marked else marked
         if due.until == moment and not traffic.is_ended:
