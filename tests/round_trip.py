@@ -16,7 +16,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -31,7 +31,6 @@ from ticdc_emit.config.switches import DebeziumSwitches, Defect
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.database.tables import Rows, Tables
-from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ReleaseDefectError
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.routing.table_routes import TableRoutes
@@ -40,6 +39,7 @@ from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.json_document import normalise
 from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.strategies import TYPES, FeedOptions, changefeeds, histories, names
+from ticdc_emit.strategies.fuzzing import follows_ddl, interleaved
 from ticdc_emit.traffic import History
 from ticdc_emit.traffic.expected_tables import TableFold
 from ticdc_emit.tso import physical_ms
@@ -174,7 +174,7 @@ def round_trips(draw: st.DrawFn, kind: str, release: str = "classic", **limits: 
         told["allow_keyless"] = False
     if keyless and ("content-compatible" in feed.sink_uri or "only-output-updated" in feed.sink_uri):
         told["types"] = [name for name in TYPES if name not in _SIGNED_ZEROS]  # 0 and -0 are no change to TiCDC
-    if not follows_ddl(feed):
+    if not follows_ddl(feed.load()):
         told["ddl_kinds"] = ()
     if "target-schema" not in switches.options.unknown and draw(st.booleans()):
         feed = _with_targets(feed, draw(st.sampled_from(TARGETS)))
@@ -207,33 +207,6 @@ def _hides_updates(feed: FeedOptions) -> bool:
 def _has_primary_keys(history: History) -> bool:
     """Return whether Avro's deletes have keys in a release whose keys are primary keys."""
     return all(info.whole_primary_key for info in history.catalog().tables())
-
-
-def follows_ddl(feed: FeedOptions) -> bool:
-    """Return whether a consumer can tell which rows come before a DDL: by commit_ts, or by their only partition."""
-    codec = feed.load().codec
-    if not codec.sends_ddl:
-        return False
-    if codec.sends_watermarks:
-        return True
-    (dispatcher,) = feed.changefeed["sink"]["dispatchers"]
-    return "partition-num=1" in feed.sink_uri and "topic" not in dispatcher
-
-
-def interleaved(messages: Iterable[Message], chance: random.Random) -> Iterator[Message]:
-    """Yield messages in their order within a partition, and in any order between partitions."""
-    waiting: dict[tuple[str, int], list[Message]] = {}
-    for message in messages:
-        waiting.setdefault((message.topic, message.partition), []).append(message)
-    for own in waiting.values():
-        own.reverse()
-    while waiting:
-        place = chance.choice(list(waiting))
-        for _ in range(chance.randrange(1, 8)):
-            if place in waiting:
-                yield waiting[place].pop()
-                if not waiting[place]:
-                    del waiting[place]
 
 
 class _CarriedFold(TableFold):

@@ -653,6 +653,75 @@ def scenario(
 
 
 @app.command(
+    cls=grouped(
+        {
+            "Examples": "seed examples_ schema schema_dialect no_ddl restarts",
+            "Changefeed": "protocol sink_uri config time_zone release",
+        }
+    ),
+    epilog=examples(
+        "ticdc-emit fuzz --seed 7 --examples 100 --json",
+        "ticdc-emit fuzz --protocol simple --schema tables.sql --json",
+        "ticdc-emit fuzz --seed 7 --json | my-consumer | ticdc-emit fuzz --seed 7 --check -",
+    ),
+)
+def fuzz(
+    seed: Annotated[int, typer.Option(help="The same seed makes the same examples.", min=0)] = 0,
+    examples_: Annotated[int, typer.Option("--examples", help="How many histories to draw.", min=1)] = 100,
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.sql",
+            help="DDL of the tables, or a sample: bank, shop … Default: random tables.",
+            autocompletion=complete_schema,
+        ),
+    ] = None,
+    schema_dialect: SchemaDialect = None,
+    no_ddl: Annotated[bool, typer.Option("--no-ddl", help="Draw no schema changes between the rows.")] = False,
+    restarts: Annotated[
+        int, typer.Option(help="How often TiCDC restarts at most and sends messages again.", min=0)
+    ] = 3,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            help=PROTOCOL_HELP + " Default: the changefeed file's, else canal-json.", autocompletion=complete_protocol
+        ),
+    ] = None,
+    sink_uri: Annotated[
+        str | None,
+        uri_option("--sink-uri", "URI", "The changefeed's sink URI, for its options; nothing is sent.", sends=False),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
+    ] = None,
+    time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
+    release: ReleaseName = None,
+    canonical: Annotated[
+        bool,
+        typer.Option("--canonical", help="Expect ENUM, SET and binary values as canonical text, not as in messages."),
+    ] = False,
+    check: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|-",
+            help='Compare a consumer\'s tables, a line {"example": 1, "tables": …} for each; exit 1 if they differ.',
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per example, each on one line.")
+    ] = False,
+    strict: Strict = False,
+) -> None:
+    """Draw random histories for a consumer in any language: messages as they arrive, and the expected tables.
+
+    With --check, say for which examples a consumer's tables differ.
+    """
+    if sink_uri is not None and protocol is not None:
+        raise typer.BadParameter("the sink URI names the protocol", param_hint="--protocol")
+    _run("fuzz", locals())
+
+
+@app.command(
     cls=Command,
     epilog=examples(
         "ticdc-emit tail --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json' --follow",

@@ -146,9 +146,9 @@ def sink_uri_text(param: typer.CallbackParam, value: str | None) -> str | None:
     return text
 
 
-def uri_option(name: str, metavar: str, text: str, *, envvar: str | None = None) -> Any:
+def uri_option(name: str, metavar: str, text: str, *, envvar: str | None = None, sends: bool = True) -> Any:
     """Return an option that may hold a secret: it also takes ``@FILE`` and, with ``envvar``, an environment variable's
-    value.
+    value. ``sends``: messages are sent to a sink URI.
 
     Commands that send made-up data have no variable: a variable that is still set must not lead them to a real topic.
     """
@@ -157,7 +157,7 @@ def uri_option(name: str, metavar: str, text: str, *, envvar: str | None = None)
         metavar=f"{metavar}|@FILE",
         help=text,
         envvar=envvar,
-        callback=sink_uri_text if name == "--sink-uri" else from_file,
+        callback=sink_uri_text if sends and name == "--sink-uri" else from_file,
     )
 
 

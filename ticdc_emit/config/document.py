@@ -227,6 +227,10 @@ class Section:
         self._read: set[str] = set()
         self._children: dict[str, Section] = {}
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as it was read."""
+        return dict(self._table)
+
     def forget(self, names: Collection[str]) -> None:
         """From now on, treat keys of these names as unknown, here and below. A name may have its table before it:
         ``debezium.include-start-ts``.

@@ -172,15 +172,32 @@ class History:
         routes = TableRoutes() if config is None else TableRoutes.of(config)
         return {routes.target(*name): rows for name, rows in tables.items()}
 
+    def keys(self, *, config: ChangefeedConfig | None = None) -> dict[tuple[str, str], tuple[str, ...]]:
+        """Return the columns of each final table's handle key, ``()`` for a table without one.
+
+        ``config``: as for :meth:`tables`. Raises :class:`~ticdc_emit.errors.DdlError` for bad SQL.
+        """
+        routes = TableRoutes() if config is None else TableRoutes.of(config)
+        tables = (info for info in self._versions().tables() if not info.is_view)
+        return {
+            routes.target(info.schema, info.name): tuple(column.name for column in info.whole_handle_key)
+            for info in tables
+        }
+
+    def _versions(self) -> Catalog:
+        """Return the tables after the last statement, with their versions before it."""
+        catalog = self.catalog()
+        database = current_database(None, catalog)
+        for commit_ts, query in sorted(self.ddl, key=lambda statement: statement[0]):
+            catalog.apply(query, schema=database, commit_ts=commit_ts)
+        return catalog
+
     def _checked_rows(self) -> list[Mapping[str, Any]]:
         """Return the rows with their values in canonical text."""
         rows = [_checked_row(row, position) for position, row in enumerate(self.rows)]
         if all(_is_text(row[which]) for row in rows for which in _IMAGES):
             return rows
-        catalog = self.catalog()
-        database = current_database(None, catalog)
-        for commit_ts, query in sorted(self.ddl, key=lambda statement: statement[0]):
-            catalog.apply(query, schema=database, commit_ts=commit_ts)
+        catalog = self._versions()
         for position, row in enumerate(rows):
             if not all(_is_text(row[which]) for which in _IMAGES):
                 info = catalog.at(row["schema"], row["table"], row["commit_ts"] - 1)

@@ -1,0 +1,229 @@
+"""``fuzz``: the same examples for a seed, tables that a correct consumer has, and a verdict on those of any other."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from child import command, exit_code
+from hypothesis import strategies as st
+
+from ticdc_emit.config.protocols import FORMS
+from ticdc_emit.errors import ConfigError, StrategyError
+from ticdc_emit.strategies import Delivery, fuzzing
+from ticdc_emit.strategies.fuzzing import Example, ExampleOptions, examples, feed_of_examples
+from ticdc_emit.traffic import History
+
+PARTS = ("version", "history", "feed", "messages", "partitions", "schemas")
+
+
+def drawn(capsys: pytest.CaptureFixture[str], *options: str) -> list[dict[str, Any]]:
+    assert exit_code("fuzz", "--json", *options) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def consumed(example: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer of a correct consumer, here the reference consumer."""
+    delivery = Delivery.from_json({name: example[name] for name in PARTS})
+    consumer = delivery.consumer()
+    consumer.take_all(delivery.messages)
+    consumer.finish()
+    tables = {".".join(name): list(rows.values()) for name, rows in consumer.tables.items()}
+    return {"example": example["example"], "tables": tables}
+
+
+def checked(
+    capsys: pytest.CaptureFixture[str], path: Path, answers: list[Any], *options: str
+) -> tuple[int | str | None, str]:
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in answers), encoding="utf-8")
+    code = exit_code("fuzz", "--check", str(path), *options)
+    shown = capsys.readouterr()
+    return code, shown.out + shown.err
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_correct_consumer_passes_in_every_protocol(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--seed", "3", "--examples", "3", "--protocol", form)
+    answers = [consumed(example) for example in drawn(capsys, *options)]
+    assert [each["example"] for each in answers] == [1, 2, 3]
+    assert any(each["tables"] for each in answers)
+    code, told = checked(capsys, tmp_path / "a", answers, *options, "--canonical")
+    assert (code, told.strip()) == (0, "the tables of 3 examples match")
+
+
+def test_the_members_of_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    example = drawn(capsys, "--seed", "5", "--examples", "4", "--protocol", "avro")[-1]
+    assert list(example) == ["seed", "protocol", "release", "example", *PARTS, "expected", "keys"]
+    assert (example["seed"], example["protocol"], example["release"], example["example"]) == (5, "avro", "classic", 4)
+    assert {type(each["key"]) for each in example["messages"]} <= {str, type(None)}
+    identity = base64.b64decode(example["messages"][0]["value"])[1:5]
+    assert int.from_bytes(identity, "big") in {each["id"] for each in example["schemas"]}
+    by_place: dict[tuple[str, int], int] = {}
+    for message in example["messages"]:
+        place = message["topic"], message["partition"]
+        assert message["partition"] < example["partitions"][message["topic"]]
+        assert message["offset"] == by_place.get(place, 0)
+        by_place[place] = message["offset"] + 1
+
+
+def test_partitions_arrive_in_any_order_and_messages_again() -> None:
+    shuffled, repeated = 0, 0
+
+    def take(example: Example) -> None:
+        nonlocal shuffled, repeated
+        places = [message[:2] for message in example.delivery.messages]
+        shuffled += places != sorted(places)
+        repeated += len({message[3:] for message in example.delivery.messages}) < len(places)
+
+    examples(ExampleOptions(feed_of_examples("simple")), seed=1, count=8, take=take)
+    assert shuffled > 2
+    assert repeated > 2
+
+
+def test_the_same_seed_draws_the_same_examples_in_every_process_and_mode(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("fuzz", "--seed", "11", "--examples", "6")
+    first = command(*options, "--json")
+    assert first.returncode == 0, first.stderr
+    assert exit_code(*options, "--json") == 0
+    assert capsys.readouterr().out == first.stdout
+    lines = [json.loads(line) for line in first.stdout.splitlines()]
+    answers = tmp_path / "answers"
+    answers.write_text("\n".join(json.dumps({"example": e["example"], "tables": e["expected"]}) for e in lines))
+    assert command(*options, "--check", str(answers)).stdout == "the tables of 6 examples match\n"
+
+
+def test_examples_and_the_check_at_the_ends_of_a_pipe(tmp_path: Path) -> None:
+    consumer = tmp_path / "consumer.py"
+    consumer.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    example = json.loads(line)\n"
+        "    tables = example['expected'] if example['example'] != 3 else {}\n"
+        "    print(json.dumps({'example': example['example'], 'tables': tables}), flush=True)\n"
+    )
+    options = [sys.executable, "-m", "ticdc_emit", "fuzz", "--examples", "4", "--seed", "2"]
+    draws = subprocess.Popen([*options, "--json"], stdout=subprocess.PIPE)
+    answers = subprocess.Popen([sys.executable, str(consumer)], stdin=draws.stdout, stdout=subprocess.PIPE)
+    checks = subprocess.run(
+        [*options, "--check", "-", "--json"], stdin=answers.stdout, capture_output=True, text=True, check=False
+    )
+    assert (draws.wait(), answers.wait(), checks.returncode) == (0, 0, 1)
+    *differing, verdict = map(json.loads, checks.stdout.splitlines())
+    assert [each["example"] for each in differing] == [3]
+    assert verdict == {"examples": 4, "different": [3], "smallest": 3}
+
+
+def test_what_differs_and_the_smallest_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--seed", "7", "--examples", "5")
+    lines = drawn(capsys, *options)
+    answers = [{"example": each["example"], "tables": each["expected"]} for each in lines]
+    size = {each["example"]: len(each["history"]["rows"]) + len(each["history"]["ddl"]) for each in lines}
+    answers[1]["tables"] = {}
+    answers[3] = {"example": 4, "error": "no such table"}
+    code, told = checked(capsys, tmp_path / "a", answers, *options)
+    assert code == 1
+    assert "the row is missing" in told
+    assert "the consumer failed: no such table" in told
+    assert f"2 of 5 examples differ; the smallest is example {min((2, 4), key=lambda each: size[each])}: " in told
+    assert told.rstrip().splitlines()[-1].startswith("History(schema=")
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([], "the consumer's tables end before example 1"),
+        ([{"example": 2, "tables": {}}], "example 2 is where example 1 should be"),
+        ([{"tables": {}}], "an answer has no example"),
+        ([[]], "line 1 is not a consumer's tables: [] is not an object"),
+        ([{"example": 1, "tables": {"t": []}}], "'t' names no table"),
+        ([{"example": 1, "tables": {"a.t": [{"id": 1}]}}], "its canonical text is '1'"),
+    ],
+)
+def test_wrong_answers(answers: list[Any], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = checked(capsys, tmp_path / "a", answers, "--examples", "1")
+    assert (code, told.count("\n")) == (2, 1)
+    assert message in told
+
+
+def test_an_answer_that_is_not_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\n{\n")))
+    assert exit_code("fuzz", "--examples", "1", "--check", "-") == 2
+    assert "line 2 is not a consumer's tables" in capsys.readouterr().err
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    (folder / "t.sql").write_text("create table shop.t (id int primary key, e enum('a','b'), `n,o` varchar(9))")
+    (folder / "c.toml").write_text('[sink]\nprotocol = "simple"\n')
+    yield from (folder / "t.sql", folder / "c.toml")
+
+
+def test_tables_and_a_changefeed_of_your_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    schema, config = _files(tmp_path)
+    given = ("--schema", str(schema), "--config", str(config), "--no-ddl", "--restarts", "0", "--examples", "3")
+    for example in drawn(capsys, *given, "--time-zone", "Asia/Shanghai", "--release", "8.5.3"):
+        assert (example["protocol"], example["release"]) == ("simple", "classic-8.5.3")
+        assert example["keys"] == {"shop.t": ["id"]}
+        assert example["history"]["ddl"] == []
+        assert example["history"]["time_zone"] == "Asia/Shanghai"
+        assert {row["e"] for row in example["expected"]["shop.t"]} <= {"1", "2", None}
+        assert feed_of_examples(changefeed=example["feed"]["changefeed"]).changefeed == example["feed"]["changefeed"]
+    uri = "stdout://?protocol=canal-json&partition-num=1"
+    (example,) = drawn(capsys, "--sink-uri", uri, "--examples", "1")
+    assert example["feed"]["sink_uri"] == uri
+    assert not (tmp_path / ".hypothesis").exists()
+
+
+def test_too_few_examples_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = feed_of_examples("canal-json")
+    only = Delivery(History("create table a.t (id int)"), feed.load(), feed, [], {}, {})
+    monkeypatch.setattr(fuzzing, "_carried", lambda _: st.just(only))
+    with pytest.raises(StrategyError, match="only 1 example of 5 could be drawn"):
+        examples(ExampleOptions(feed), seed=0, count=5, take=lambda _: None)
+
+
+def test_an_unknown_protocol_is_refused() -> None:
+    with pytest.raises(ConfigError, match="unknown protocol"):
+        feed_of_examples("canl-json")
+
+
+def test_a_table_that_cannot_be_sent_is_refused_at_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "t.sql").write_text("create table a.t (v int)")
+    assert exit_code("fuzz", "--schema", str(tmp_path / "t.sql")) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+
+
+def test_the_error_of_what_takes_an_example_comes_at_once() -> None:
+    taken = []
+
+    def take(example: Example) -> None:
+        taken.append(example.number)
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        examples(ExampleOptions(feed_of_examples("simple")), seed=1, count=5, take=take)
+    assert taken == [1]
+
+
+def test_the_missing_extra_is_named() -> None:
+    code = (
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "from ticdc_emit.cli.main import main; main(['fuzz', '--examples', '1'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "pip install 'ticdc-emit[strategies]'" in done.stderr

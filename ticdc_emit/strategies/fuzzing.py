@@ -1,0 +1,287 @@
+"""Examples for a consumer in any language: random histories, their messages as they arrive, and the expected tables.
+
+In: a changefeed, tables or none, limits and a seed. Out: one example after the other (:func:`examples`), the same ones
+for the same arguments and versions of packages. Messages arrive in the order of their partition, some of them again, as
+after restarts of TiCDC; partitions arrive in any order.
+
+A protocol does not carry everything (docs/consumer.md). What is known not to arrive is not drawn, and an example counts
+only if the reference consumer, which shares no code with the encoders, ends with the tables of the history.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, given, reject, settings
+from hypothesis import strategies as st
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.document import read_document
+from ticdc_emit.config.protocols import parse_protocol_name, protocol_parameters
+from ticdc_emit.config.releases import RELEASES, Release
+from ticdc_emit.delivery.base import Message, Target
+from ticdc_emit.errors import ConfigError, ReleaseDefectError, StrategyError, TicdcEmitError
+from ticdc_emit.hints import counted
+from ticdc_emit.protocols.events import DecodeError
+from ticdc_emit.strategies.changefeeds import PROTOCOLS, FeedOptions
+from ticdc_emit.strategies.columns import TYPES, names
+from ticdc_emit.strategies.deliveries import Delivery, deliveries
+from ticdc_emit.strategies.histories import histories
+from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
+
+__all__ = ["Example", "ExampleOptions", "examples", "feed_of_examples"]
+
+_REGISTRY = "http://127.0.0.1:8081"
+_TOPIC_OF_A_TABLE = {"matcher": ["*.*"], "topic": "{schema}_{table}"}
+_MOST_IN_A_ROW = 8
+
+
+def feed_of_examples(
+    protocol: str | None = None,
+    *,
+    sink_uri: str | None = None,
+    changefeed: Mapping[str, Any] | None = None,
+    release: str | None = None,
+) -> FeedOptions:
+    """Return the changefeed of examples, complete: with its release and, for Avro, a schema registry and topics.
+
+    ``protocol``: also ``simple-json`` and ``simple-avro``; default that of ``changefeed``, the changefeed file as a
+    mapping, else ``canal-json``. ``sink_uri``: its options; default those with which the protocol carries most, and
+    three partitions. ``release``: default the changefeed file's, else the first that has the protocol. Raises
+    :class:`~ticdc_emit.errors.ConfigError`.
+    """
+    document: dict[str, Any] = copy.deepcopy(dict(changefeed or {}))
+    if release is not None:
+        document["ticdc-emit"] = {**document.get("ticdc-emit", {}), "release": Release.parse(release).name}
+    if sink_uri is None:
+        name = protocol or read_document(document).at("sink").text("protocol") or PROTOCOLS[0]
+        own = read_document(document).at("ticdc-emit").text("release")
+        held = RELEASES[parse_protocol_name(name)[0].releases[0]] if own is None else Release.parse(own)
+        document["ticdc-emit"] = {**document.get("ticdc-emit", {}), "release": held.name}
+        sink_uri = f"memory://fuzz/?{urlencode(_parameters(name, held))}"
+    feed = FeedOptions(sink_uri, document)
+    try:
+        config = feed.load()
+    except ConfigError as error:
+        if error.context.get("option") != "schema-registry":
+            raise
+        document["sink"] = {**document.get("sink", {}), "schema-registry": _REGISTRY}
+        config = feed.load()
+    if config.codec.protocol.spec.registers_schemas and not config.dispatchers:
+        document["sink"] = {**document.get("sink", {}), "dispatchers": [_TOPIC_OF_A_TABLE]}
+    return feed
+
+
+def _parameters(protocol: str, release: Release) -> dict[str, str]:
+    """Return the parameters of a sink URI with which a protocol carries most."""
+    spec = parse_protocol_name(protocol)[0].spec
+    parameters = {**protocol_parameters(protocol), **dict(spec.lossless), "partition-num": "3"}
+    if spec.extension and parse_protocol_name(protocol)[0].value not in release.options.rows_only:
+        parameters["enable-tidb-extension"] = "true"
+    return {name: value for name, value in parameters.items() if name not in release.options.unknown}
+
+
+@dataclass(frozen=True)
+class ExampleOptions:
+    """What is drawn. ``schema``: SQL of the tables; ``None``: random ones. ``ddl``: whether statements come between
+    rows, if the changefeed sends them. ``restarts``: the maximum number of restarts of TiCDC.
+    """
+
+    feed: FeedOptions
+    schema: str | None = None
+    time_zone: str = "UTC"
+    ddl: bool = True
+    restarts: int = 3
+
+
+@dataclass(frozen=True)
+class Example:
+    """``number``: from 1. ``keys``: the columns of each table's handle key, at the end."""
+
+    number: int
+    delivery: Delivery
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How small an example is: rows and statements, then messages."""
+        history = self.delivery.history
+        return len(history.rows) + len(history.ddl), len(self.delivery.messages)
+
+    @property
+    def label(self) -> str:
+        """The example in a few words."""
+        history = self.delivery.history
+        counts = (
+            counted(len(self.keys), "table"),
+            counted(len(history.rows), "row"),
+            counted(len(history.ddl), "statement"),
+            counted(len(self.delivery.messages), "message"),
+        )
+        return f"example {self.number}: {', '.join(counts)}"
+
+    @property
+    def keys(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
+        return self.delivery.history.keys(config=self.delivery.config)
+
+    def expected(self, *, canonical: bool = False) -> dict[tuple[str, str], dict[Any, Any]]:
+        """Return the tables at the end, ENUM, SET and binary values as messages show them unless ``canonical``."""
+        config = self.delivery.config
+        protocol = None if canonical else config.codec.protocol.value
+        return self.delivery.history.tables(protocol=protocol, config=config)
+
+    def check(self, tables: GivenTables, *, canonical: bool = False) -> list[Difference]:
+        """Compare a consumer's tables with :meth:`expected`.
+
+        Raises :class:`~ticdc_emit.errors.ConfigError` for anything but tables of text.
+        """
+        return differences(self.expected(canonical=canonical), self.keys, tables)
+
+    def to_dict(self, *, canonical: bool = False) -> dict[str, Any]:
+        """Return the example for JSON: ``example``, the members of the delivery, ``expected`` (rows by
+        ``schema.table``) and ``keys``.
+        """
+        expected = self.expected(canonical=canonical)
+        return {
+            "example": self.number,
+            **self.delivery.to_dict(),
+            "expected": {".".join(name): list(rows.values()) for name, rows in expected.items()},
+            "keys": {".".join(name): list(columns) for name, columns in self.keys.items()},
+        }
+
+
+def examples(options: ExampleOptions, *, seed: int, count: int, take: Callable[[Example], None]) -> None:
+    """Draw ``count`` examples and call ``take`` with each, as soon as it is there.
+
+    Raises :class:`~ticdc_emit.errors.StrategyError` if the changefeed does not carry enough of what is drawn, and the
+    errors of the histories' messages for one that cannot send the tables.
+    """
+    taken = 0
+
+    @hypothesis.seed(seed)
+    @settings(
+        max_examples=count,
+        phases=[Phase.generate],
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(_carried(options))
+    def draw(delivery: Delivery) -> None:
+        nonlocal taken
+        taken += 1
+        try:
+            take(Example(taken, delivery))
+        except BaseException as error:
+            raise _Stop(error) from None
+
+    cause: BaseException | None = None
+    with _without_constants_of_sources():
+        try:
+            draw()
+        except _Stop as stop:
+            cause = stop.cause
+    if cause is not None:
+        raise cause
+    if taken < count:
+        raise StrategyError(
+            f"only {counted(taken, 'example')} of {count} could be drawn",
+            remedy="The messages of this changefeed do not carry the other ones completely (docs/consumer.md): "
+            "choose other tables or options",
+            argument="feed",
+        )
+
+
+@contextmanager
+def _without_constants_of_sources() -> Iterator[None]:
+    """Let a checkout draw what an installation draws.
+
+    Hypothesis also draws constants that it finds in the sources of loaded modules, unless they are installed. Older
+    releases do not, and have none of these names.
+    """
+    providers = importlib.import_module("hypothesis.internal.conjecture.providers")
+    instead = {"_get_local_constants": lambda: providers.Constants(), "CONSTANTS_CACHE": {}}
+    usual = {name: getattr(providers, name) for name in instead if hasattr(providers, name)}
+    for name in usual:
+        setattr(providers, name, instead[name])
+    try:
+        yield
+    finally:
+        for name, value in usual.items():
+            setattr(providers, name, value)
+
+
+class _Stop(BaseException):
+    """Ends the drawing at once: Hypothesis would run the example again first. ``cause``: the error to raise."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__()
+        self.cause = cause
+
+
+@st.composite
+def _carried(draw: st.DrawFn, options: ExampleOptions) -> Delivery:
+    """Draw deliveries from which the reference consumer gets the tables."""
+    config = options.feed.load(time_zone=options.time_zone)
+    drawn = deliveries(_histories(options, config), st.just(options.feed), max_restarts=options.restarts)
+    try:
+        delivery = draw(drawn)
+        order = random.Random(draw(st.integers(0, 1 << 16)))
+        delivery = replace(delivery, messages=interleaved(delivery.messages, order))
+        consumer = delivery.consumer()
+        consumer.take_all(delivery.messages)
+        consumer.finish()
+    except (ReleaseDefectError, DecodeError):  # where TiCDC itself fails, and what a message does not show
+        reject()
+    except TicdcEmitError as error:
+        raise _Stop(error) from None
+    if consumer.tables != delivery.history.tables(config=delivery.config):
+        reject()
+    return delivery
+
+
+def _histories(options: ExampleOptions, config: ChangefeedConfig) -> st.SearchStrategy[Any]:
+    spec = config.codec.protocol.spec
+    told: dict[str, Any] = {"time_zone": options.time_zone}
+    if options.schema is None:
+        told |= {"names": names(allow_odd=False), "allow_virtual": False}
+    if not (options.ddl and follows_ddl(config)):
+        told["ddl_kinds"] = ()
+    if "debezium" in config.codec.protocol.value:
+        told |= {"allow_defaults": False, "allow_zero_dates": False}
+        if options.schema is None and not spec.registers_schemas:
+            told["types"] = [name for name in TYPES if name != "decimal"]  # doubles there
+    return histories(options.schema, **told)
+
+
+def follows_ddl(config: ChangefeedConfig) -> bool:
+    """Return whether a consumer can tell which rows come before a statement: by commit_ts, or by the only partition."""
+    if not config.codec.sends_ddl:
+        return False
+    own_topics = any(rule.topic for rule in config.dispatchers)
+    return config.codec.sends_watermarks or (config.kafka.partition_num == 1 and not own_topics)
+
+
+def interleaved(messages: Iterable[Message], order: random.Random) -> list[Message]:
+    """Return messages in their order within a partition, and in a random order between partitions."""
+    waiting: dict[Target, list[Message]] = {}
+    for message in messages:
+        waiting.setdefault((message.topic, message.partition), []).append(message)
+    for own in waiting.values():
+        own.reverse()
+    arrived: list[Message] = []
+    while waiting:
+        target = order.choice(list(waiting))
+        for _ in range(order.randrange(1, _MOST_IN_A_ROW)):
+            if target in waiting:
+                arrived.append(waiting[target].pop())
+                if not waiting[target]:
+                    del waiting[target]
+    return arrived
