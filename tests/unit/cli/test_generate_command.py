@@ -74,9 +74,7 @@ def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> 
     finally:
         running.kill()
     assert running.returncode == 0
-    report = json.loads(told)
-    assert report["rows"] > 0
-    assert report["batches"] > 1
+    assert json.loads(told)["rows"] > 0
     newest = 0
     for file in tmp_path.rglob("*.jsonl"):
         sent = [json.loads(json.loads(line)["value"]) for line in file.read_text(encoding="utf-8").splitlines()]
