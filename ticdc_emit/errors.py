@@ -20,6 +20,7 @@ __all__ = [
     "AuthenticationError",
     "BatchTooLargeError",
     "BrokerUnreachableError",
+    "ChangefeedStateError",
     "ClaimCheckError",
     "ColumnSelectorError",
     "ConfigError",
@@ -52,6 +53,7 @@ __all__ = [
     "TemporaryFileError",
     "TicdcEmitError",
     "TicdcEmitWarning",
+    "UnknownChangefeedError",
     "UnknownTableError",
     "UnknownTopicError",
     "UnsupportedStatementError",
@@ -350,6 +352,14 @@ class JarsMissingError(ServerError):
 
 class StateError(TicdcEmitError, RuntimeError):
     """The per-batch state store disagrees with the run (a replayed batch with other input, an unreadable record)."""
+
+
+class ChangefeedStateError(TicdcEmitError, RuntimeError):
+    """A changefeed that runs cannot do what is asked: it was stopped, it has failed, or there is nothing to send."""
+
+
+class UnknownChangefeedError(TicdcEmitError, LookupError):
+    """No changefeed has this id. ``changefeed`` names it."""
 
 
 class JsonError(TicdcEmitError, ValueError):

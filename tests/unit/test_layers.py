@@ -33,6 +33,7 @@ FLOORS = (
     ("spark",),
     ("traffic",),
     ("strategies",),
+    ("emulator",),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -557,6 +557,30 @@ def serve(
             dir_okay=False,
         ),
     ] = None,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS:PORT",
+            help="Also serve the control API, for tests in other languages: SQL, redelivery, reset … Port 0 for any "
+            "free one. Traffic begins when it is asked for.",
+        ),
+    ] = None,
+    control_token: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The token that requests to the control API must have; or TICDC_EMIT_CONTROL_TOKEN.",
+            dir_okay=False,
+            exists=True,
+        ),
+    ] = None,
+    control_any_sink: Annotated[
+        bool,
+        typer.Option(
+            "--control-any-sink",
+            help="Let requests create changefeeds into any Kafka, not only into this and loopback's.",
+        ),
+    ] = False,
     on_spark: OnSpark = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per line: settings, begin of traffic, end.")
@@ -567,7 +591,7 @@ def serve(
 
     Prints connection settings for confluent-kafka, kcat, ClickHouse, Flink SQL, Kafka Connect, Spark.
     """
-    from ticdc_emit.cli.serve import Server, run
+    from ticdc_emit.cli.serve import Control, Server, run
 
     if broker not in _BROKERS:
         raise typer.BadParameter(f"choose {' or '.join(_BROKERS)}", param_hint="--broker")
@@ -575,6 +599,7 @@ def serve(
     return run(
         server,
         traffic,
+        control=Control.of(control, control_token, any_sink=control_any_sink),
         schema=schema,
         protocol=protocol,
         enable_tidb_extension=enable_tidb_extension,

@@ -3,7 +3,8 @@
 In: where to listen, and what to send. Out: settings of consumers for every table (``cli.consumer_settings``), a line
 when the first message of the traffic is acknowledged, and the traffic itself, each table in its own topic unless the
 changefeed file says otherwise. For programs, each of these is one JSON object on a line of its own, with ``event``:
-``serving``, ``traffic`` and ``ended``. And a ready file appears, whole, when consumers find a message (without a
+``serving``, ``traffic`` and ``ended``. With ``--control``, a control API starts and stops the traffic
+(``emulator/``), and does much else. And a ready file appears, whole, when consumers find a message (without a
 schema, when they can connect).
 
 Kafka is librdkafka's mock cluster in this process (``testing.embedded_kafka``), or a real broker as a child process
@@ -24,6 +25,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step
 from ticdc_emit.cli.consumer_settings import Served, print_settings, settings_record
@@ -33,6 +36,7 @@ from ticdc_emit.cli.signals import stopped_by_interrupt
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.config.document import read_document
 from ticdc_emit.config.protocols import parse_protocol_name, protocol_document
+from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.ddl import catalog_for
 
@@ -41,9 +45,11 @@ if TYPE_CHECKING:
 
     from ticdc_emit.cli.option_sets import TrafficOptions
     from ticdc_emit.delivery.base import Sink
+    from ticdc_emit.emulator import ControlServer
     from ticdc_emit.pipeline.report import RunReport, RunTotal
     from ticdc_emit.schema.model import TableInfo
     from ticdc_emit.traffic.generate.live import LiveTraffic
+    from ticdc_emit.traffic.generate.settings import Settings
 
 _DEFAULT_TOPIC = "ticdc"  # for DDL without a table
 _TOPIC_OF_TABLE = "{schema}_{table}"
@@ -52,6 +58,7 @@ _PROTOCOL = "canal-json"
 _POLL_S = 0.2
 _LOOPBACK = "127.0.0.1"
 _ALL = ("0.0.0.0", "::")
+_TOKEN = "TICDC_EMIT_CONTROL_TOKEN"
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,49 @@ class Server:
         return host, int(port)
 
 
+@dataclass(frozen=True)
+class Control:
+    """The control API: ``address`` (``HOST:PORT``), the ``token`` of requests, and whether changefeeds may use
+    ``any_sink``.
+    """
+
+    address: str
+    token: Secret[str] | None = None
+    any_sink: bool = False
+
+    @classmethod
+    def of(cls, address: str | None, token_file: Path | None, *, any_sink: bool) -> Control | None:
+        """Return what the options ask for; ``None`` without an address.
+
+        Raises :class:`~ticdc_emit.errors.ConfigError` for an address or a token that cannot be used.
+        """
+        from ticdc_emit.emulator.guard import address_of, check_binding
+
+        if address is None:
+            if token_file is not None or any_sink:
+                raise ConfigError("there is no control API", remedy="Add --control 127.0.0.1:8300", option="control")
+            return None
+        text = os.environ.get(_TOKEN, "") if token_file is None else token_file.read_text(encoding="utf-8").strip()
+        token = Secret(text) if text or token_file is not None else None
+        check_binding(address_of(address)[0], token)
+        return cls(address, token, any_sink)
+
+    def check_traffic(self, settings: Settings, *, is_here: bool) -> None:
+        """Raise :class:`~ticdc_emit.errors.ConfigError` for traffic that the control API cannot start and stop."""
+        if not is_here:
+            raise ConfigError(
+                "Spark makes this traffic, and the control API cannot start and stop it",
+                remedy=f"Leave --on-spark out, and give --rate up to {MOST_LIVE_RATE:,}",
+                option="control",
+            )
+        if settings.redelivery or settings.lag:
+            raise ConfigError(
+                "with the control API, no message comes again or late by itself",
+                remedy="Leave --redelivery and --lag out; tests ask for POST /redeliver and POST /hold",
+                option="redelivery" if settings.redelivery else "lag",
+            )
+
+
 def _own_address() -> str:
     """Return the address of this machine by which others reach it; loopback if it has no network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
@@ -133,6 +183,7 @@ def run(
     server: Server,
     traffic: TrafficOptions,
     *,
+    control: Control | None,
     schema: str | None,
     protocol: str | None,
     enable_tidb_extension: bool,
@@ -157,6 +208,8 @@ def run(
     if schema is not None:
         text = _schema_text(schema, traffic.dialect)
         is_here = runs_here(settings.rate, MOST_LIVE_RATE, on_spark=on_spark, settings={})
+        if control is not None:
+            control.check_traffic(settings, is_here=is_here)
         live = _planned(text, traffic, feed) if is_here else None
     tables = () if text is None else _tables(feed, text, settings.tables if live is None else live.tables)
     with ExitStack() as stack:
@@ -169,9 +222,19 @@ def run(
         registry_url = f"http://{host}:{registry.port}"
         served = Served(bootstrap, registry_url, feed_at(bootstrap, registry_url), tables, server.is_embedded)
         record = {"event": "serving", **_versions(server), **settings_record(served)}
+        if control is not None:
+            own, schemas = (
+                feed_at(here, registry.url),
+                {f"{each}:{registry.port}" for each in (host, server.address_here)},
+            )
+            api = _start_control(stack, control, server, own, text or "", settings, {here, bootstrap, *schemas})
+            record["control"] = api.url
+            api.answer_settings(record)
         if as_json:
             print_json(record, flush=True)
         else:
+            if control is not None:
+                result_console().print(Text(f"Control API      {record['control']}", "bold"))
             print_settings(result_console(), served)
 
         def begin(report: RunReport) -> None:
@@ -187,7 +250,7 @@ def run(
         if text is not None and live is None:
             return _send_on_spark(text, feed_at, here, registry.url, on_begin=begin, as_json=as_json)
         stop = stack.enter_context(stopped_by_interrupt("batch" if live else "second", quiet=True))
-        if live is None:
+        if live is None or control is not None:
             ready(record)
             while not stop():
                 time.sleep(_POLL_S)
@@ -265,6 +328,29 @@ def _send(
 
     live.resume(now())  # it was planned before Kafka started
     return send_live(live, live.changefeed(feed, sink=_sink(feed, server)), stop=stop, on_begin=on_begin)
+
+
+def _start_control(
+    stack: ExitStack,
+    control: Control,
+    server: Server,
+    feed: ChangefeedConfig,
+    text: str,
+    settings: Settings,
+    served: set[str],
+) -> ControlServer:
+    """Start an emulator and its control API; ``served``: addresses of this Kafka and this registry."""
+    from ticdc_emit.delivery.sinks import sink_for
+    from ticdc_emit.emulator import ControlServer, Emulator
+
+    def sinks(config: ChangefeedConfig) -> Sink:
+        return _sink(config, server) if served.issuperset(config.kafka.brokers) else sink_for(config)
+
+    emulator = Emulator(feed, text, sinks=sinks, traffic=settings)
+    api = ControlServer(emulator, control.address, token=control.token, served=served, any_sink=control.any_sink)
+    stack.enter_context(api)
+    stack.enter_context(emulator)
+    return api
 
 
 def _sink(feed: ChangefeedConfig, server: Server) -> Sink:

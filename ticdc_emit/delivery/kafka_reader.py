@@ -88,6 +88,28 @@ def stream_topics(
         consumer.close()
 
 
+def end_offsets(settings: Mapping[str, Any], targets: Collection[Target], timeout_s: float = 10.0) -> dict[Target, int]:
+    """Return the offset after the last message of each topic-partition in the cluster of ``settings``.
+
+    Raises :class:`~ticdc_emit.errors.BrokerUnreachableError` or :class:`~ticdc_emit.errors.AuthenticationError`.
+    """
+    try:
+        from confluent_kafka import Consumer, KafkaException, TopicPartition
+    except ImportError:
+        raise MissingDependencyError("reading Kafka needs confluent-kafka", extra="kafka") from None
+    log, brokers, started = ConnectionLog(), str(settings.get("bootstrap.servers", "")).split(","), time.monotonic()
+    try:
+        consumer = Consumer(client_settings({**settings, "group.id": f"ticdc-emit-reader-{uuid4()}"}, log))
+    except KafkaException as error:
+        raise settings_refused(error) from None
+    try:
+        return {target: _offsets(consumer, TopicPartition(*target), timeout_s)[1] for target in targets}
+    except KafkaException as error:
+        raise log.failure(brokers, time.monotonic() - started, error.args[0].str()) from None
+    finally:
+        consumer.close()
+
+
 def _assign(consumer: Consumer, targets: list[Target], newest: int | None, timeout_s: float) -> dict[Target, int]:
     """Start each partition at its first wanted message; returns the offsets after the last ones that are there."""
     from confluent_kafka import TopicPartition

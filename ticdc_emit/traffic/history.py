@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
@@ -194,25 +194,18 @@ class History:
 
     def _checked_rows(self) -> list[Mapping[str, Any]]:
         """Return the rows with their values in canonical text."""
-        rows = [_checked_row(row, position) for position, row in enumerate(self.rows)]
-        if all(_is_text(row[which]) for row in rows for which in _IMAGES):
-            return rows
-        catalog = self._versions()
-        for position, row in enumerate(rows):
-            if not all(_is_text(row[which]) for which in _IMAGES):
-                info = catalog.at(row["schema"], row["table"], row["commit_ts"] - 1)
-                rows[position] = {**row, **{which: _texts(row[which], info, position) for which in _IMAGES}}
-        return rows
+        return canonical_rows(self.rows, self._table_at)
+
+    def _table_at(self, schema: str, name: str, commit_ts: int) -> TableInfo:
+        return self._final_catalog.at(schema, name, commit_ts - 1)
+
+    @cached_property
+    def _final_catalog(self) -> Catalog:
+        return self._versions()
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as one Arrow table in the generic form, without DDL."""
-        rows = self._checked_rows()
-        used = [name for name in _FIELDS if name in _ALWAYS or any(row.get(name) is not None for row in rows)]
-        columns = {name: [row.get(name) for row in rows] for name in used}
-        columns |= {
-            name: [None if image is None else list(image.items()) for image in columns[name]] for name in _IMAGES
-        }
-        return pa.table({name: _array(name, values) for name, values in columns.items()})
+        return rows_to_arrow(self._checked_rows())
 
     @hides_arguments
     def messages(
@@ -270,6 +263,28 @@ def _statement_of(members: Members) -> tuple[int, str]:
 
 def _row_of(members: Members) -> dict[str, Any]:
     return {name: members.binary(name) if name == ROW_KEY else members.value(name) for name in members.names()}
+
+
+def canonical_rows(rows: Iterable[Any], table_at: Callable[[str, str, int], TableInfo]) -> list[Mapping[str, Any]]:
+    """Return changes in the generic form with their values in canonical text.
+
+    ``table_at``: the table with this schema and name at a commit_ts; it is asked for where a value is a number.
+    Raises the :class:`~ticdc_emit.errors.RowError` family for a row that is not a change.
+    """
+    checked = [_checked_row(row, position) for position, row in enumerate(rows)]
+    for position, row in enumerate(checked):
+        if not all(_is_text(row[which]) for which in _IMAGES):
+            info = table_at(row["schema"], row["table"], row["commit_ts"])
+            checked[position] = {**row, **{which: _texts(row[which], info, position) for which in _IMAGES}}
+    return checked
+
+
+def rows_to_arrow(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Return changes in canonical text as one Arrow table in the generic form."""
+    used = [name for name in _FIELDS if name in _ALWAYS or any(row.get(name) is not None for row in rows)]
+    columns = {name: [row.get(name) for row in rows] for name in used}
+    columns |= {name: [None if image is None else list(image.items()) for image in columns[name]] for name in _IMAGES}
+    return pa.table({name: _array(name, values) for name, values in columns.items()})
 
 
 def _checked_row(row: Any, position: int) -> Mapping[str, Any]:

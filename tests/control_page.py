@@ -1,0 +1,98 @@
+"""What ``docs/control.md`` has of the code: the tables of endpoints and of ``replica_config``, and the description.
+
+``python -m tests.control_page`` writes them into the page, between a heading and the next one, and
+``docs/control-openapi.json``; ``tests/unit/emulator/test_control_page.py`` fails if they are others.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from ticdc_emit.emulator.control_api import openapi_description
+from ticdc_emit.emulator.guard import TICDC_PATH
+from ticdc_emit.emulator.replica_config import FIELDS
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "control.md"
+DESCRIPTION = DOCS / "control-openapi.json"
+_USES = {"file": "changefeed file", "answer": "the API", "none": "no effect"}
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _operations(description: Any) -> list[tuple[str, str, Any]]:
+    return [
+        (method.upper(), path, operation)
+        for path, methods in description["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def _fields(description: Any, content: Any) -> str:
+    """Return the members of a request body or an answer."""
+    schema = content.get("schema", {})
+    options = [schema, *schema.get("anyOf", ())]
+    name = next((each["$ref"].rpartition("/")[2] for each in options if "$ref" in each), "")
+    if schema.get("type") == "array" and "$ref" in schema.get("items", {}):
+        name = schema["items"]["$ref"].rpartition("/")[2]
+    members = description["components"]["schemas"].get(name, {}).get("properties", {})
+    return ", ".join(f"`{each}`" for each in members)
+
+
+def endpoints(*, ticdc: bool) -> str:
+    """Return the table of the control API's endpoints, or of those of TiCDC's."""
+    description = json.loads(openapi_description())
+    rows = []
+    for method, path, operation in _operations(description):
+        if path.startswith(TICDC_PATH) is not ticdc:
+            continue
+        body = operation.get("requestBody", {}).get("content", {})
+        given = _fields(description, body.get("application/json", {})) if "application/json" in body else ""
+        if "application/x-ndjson" in body:
+            given = "JSON lines"
+        query = [f"`?{each['name']}`" for each in operation.get("parameters", ()) if each["in"] == "query"]
+        cells = [f"`{method} {path}`", ", ".join(filter(None, [given, *query]))]
+        if not ticdc:
+            answer = operation["responses"]["200"]["content"]["application/json"]
+            cells.append(_fields(description, answer))
+        rows.append(tuple(cells))
+    return _table(("call", "in", "out")[: 2 if ticdc else 3], rows)
+
+
+def fields() -> str:
+    """Return the table of ``replica_config``."""
+    rows = []
+    for (place, use), group in groupby(FIELDS, key=lambda field: (field.path.rpartition(".")[0], field.use)):
+        names = [f"`{field.path.rpartition('.')[2]}`" for field in group]
+        if rows and rows[-1][0] == (f"`{place}`" if place else "") and rows[-1][2] == _USES[use]:
+            names = [rows.pop()[1], *names]
+        rows.append((f"`{place}`" if place else "", ", ".join(names), _USES[use]))
+    return _table(("in", "fields", "used by"), rows)
+
+
+TABLES = {
+    "## Endpoints": lambda: endpoints(ticdc=False),
+    "### Calls": lambda: endpoints(ticdc=True),
+    "### Fields of `replica_config`": fields,
+}
+
+
+def page(text: str) -> str:
+    """Return the page with its tables made anew: the first table after each heading."""
+    for heading, make in TABLES.items():
+        start = text.index(f"\n{heading}\n")
+        begin = text.index("\n| ", start) + 1
+        end = text.index("\n\n", begin) + 1
+        text = text[:begin] + make() + text[end:]
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    DESCRIPTION.write_text(openapi_description(), encoding="utf-8")

@@ -1,0 +1,268 @@
+"""The control API over an emulator in memory: every endpoint, its errors, and its description."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api_client import ApiClient, running_api
+
+from ticdc_emit.delivery.memory import messages
+from ticdc_emit.emulator.control_api import openapi_description
+from ticdc_emit.emulator.emulator import Emulator
+from ticdc_emit.errors import DeliveryError
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def api() -> Iterator[ApiClient]:
+    with running_api() as client:
+        yield client
+
+
+def _types(api: ApiClient, sent: dict[str, Any]) -> list[str]:
+    """The kinds of the Canal-JSON messages that a call has sent."""
+    ends = {(p["topic"], p["partition"]): p for p in sent["partitions"]}
+    types = []
+    for message in messages(api.store):
+        place = ends.get((message.topic, message.partition))
+        if place and place["end_offset"] - place["messages"] <= message.offset < place["end_offset"]:
+            types.append(json.loads(message.value or b"")["type"])
+    return sorted(kind for kind in types if kind != "TIDB_WATERMARK")
+
+
+def test_health_comes_before_readiness() -> None:
+    with running_api(started=False) as api:
+        assert api.get("/health") == {"status": "ok"}
+        answer = api.request("GET", "/ready")
+        assert (answer.status_code, answer.json()) == (503, {"status": "starting"})
+        api.emulator.start()
+        assert api.get("/ready") == {"status": "ready"}
+
+
+def test_settings_are_those_that_were_given() -> None:
+    with running_api(settings={"kafka": "127.0.0.1:9092"}) as api:
+        assert api.get("/settings") == {"kafka": "127.0.0.1:9092"}
+
+
+def test_sql_is_executed_and_what_was_sent_is_told(api: ApiClient) -> None:
+    sent = api.post("/sql", {"sql": "INSERT INTO clerks (name) VALUES ('Ada'); UPDATE clerks SET name = 'Eve'"})
+    assert [(each["kind"], each["affected_rows"], each["last_insert_id"]) for each in sent["statements"]] == [
+        ("insert", 1, 1), ("update", 1, None),
+    ]  # fmt: skip
+    assert _types(api, sent) == ["INSERT", "UPDATE"]
+    assert (sent["rows"], sent["state"]) == (2, "normal")
+    assert sent["commit_ts"] == sent["statements"][1]["commit_ts"] > sent["statements"][0]["commit_ts"]
+    assert sent["messages"] == sum(each["messages"] for each in sent["partitions"])
+
+
+def test_an_sql_error_names_number_place_and_remedy(api: ApiClient) -> None:
+    script = "INSERT INTO clerks VALUES (1, 'Ada'); INSERT INTO clerks VALUES (1, 'Ben')"
+    status, body = api.refused("POST", "/sql", json={"sql": script})
+    error = body["error"]
+    assert (status, error["type"], error["code"]) == (400, "StatementError", 1062)
+    assert "Ben" in error["context"]["statement"]
+    assert error["message"]
+    assert api.get("/tables")["tables"]["shop.clerks"] == [{"id": "1", "name": "Ada"}]
+
+
+def test_rows_are_json_lines_and_one_transaction(api: ApiClient) -> None:
+    lines = [
+        {"schema": "shop", "table": "orders", "op": "insert", "after": {"id": number, "note": "é", "state": "new"}}
+        for number in (1, 2)
+    ]
+    sent = api.post("/rows", "\n".join(json.dumps(line) for line in lines) + "\n\n")
+    assert (_types(api, sent), sent["rows"]) == (["INSERT", "INSERT"], 2)
+    change = {"schema": "shop", "table": "orders", "op": "delete", "before": lines[0]["after"]}
+    assert _types(api, api.post("/rows", change)) == ["DELETE"]
+    assert [row["id"] for row in api.get("/tables")["tables"]["shop.orders"]] == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "the request has no row"),
+        (b"\n\n", "the request has no row"),
+        (b'{"schema": "shop"}\nnope', "line 2 is not JSON"),
+        (b"[" * 1000, "line 1 is not JSON"),
+        (b"7", ""),
+        (b'{"schema": "shop", "table": "nope", "op": "insert", "after": {"id": "1"}}', "nope"),
+        (b'{"schema": "shop", "table": "orders", "op": "insert", "after": {"id": "1"}}', "lacks a column"),
+    ],
+)
+def test_lines_that_are_not_row_changes_are_refused(api: ApiClient, body: bytes, words: str) -> None:
+    status, answer = api.refused("POST", "/rows", content=body)
+    assert status == 400
+    assert words in answer["error"]["message"] + str(answer["error"]["context"])
+    assert api.get("/tables")["tables"]["shop.orders"] == []
+
+
+def test_ddl_is_sent(api: ApiClient) -> None:
+    assert _types(api, api.post("/ddl", {"query": "ALTER TABLE shop.orders ADD COLUMN c INT"})) == ["ALTER"]
+    status, answer = api.refused("POST", "/ddl", json={"query": "ALTER TABLE shop.nope ADD COLUMN c INT"})
+    assert (status, answer["error"]["type"]) == (400, "UnknownTableError")
+
+
+def test_tables_in_both_forms(api: ApiClient) -> None:
+    api.post("/sql", {"sql": "INSERT INTO orders VALUES (1, NULL, 'paid')"})
+    canonical, shown = api.get("/tables"), api.get("/tables?as=messages")
+    assert canonical["tables"] == {
+        "shop.clerks": [],
+        "shop.orders": [{"id": "1", "note": None, "state": "paid"}],
+    }
+    assert shown["tables"]["shop.orders"] == [{"id": "1", "note": None, "state": "2"}]
+    assert canonical["keys"] == {"shop.clerks": ["id"], "shop.orders": ["id"]}
+
+
+def test_what_was_sent_by_topic_partition(api: ApiClient) -> None:
+    sent = api.post("/sql", {"sql": "INSERT INTO orders VALUES (1, 'é', 'new')"})
+    found = api.get("/messages?topic=shop_orders")
+    kept = {(each.topic, each.partition, each.offset): each for each in messages(api.store)}
+    for message in found["messages"]:
+        known = kept[message["topic"], message["partition"], message["offset"]]
+        assert base64.b64decode(message["value"]) == known.value
+        assert message["key"] == ("" if known.key == b"" else None)
+    states = {each["partition"]: each for each in found["partitions"]}
+    assert set(states) == {0, 1}
+    (filled,) = [p for p in sent["partitions"] if p["topic"] == "shop_orders" and p["messages"] == 2]
+    assert states[filled["partition"]]["end_offset"] == filled["end_offset"]
+    texts = api.get(f"/messages?topic=shop_orders&partition={filled['partition']}&last=2&text=true")["messages"]
+    assert [json.loads(each["value"])["type"] for each in texts] == ["INSERT", "TIDB_WATERMARK"]
+    assert "é" in texts[0]["value"]
+    ends = api.get("/offsets")["partitions"]
+    assert [(p["topic"], p["partition"]) for p in ends] == sorted((p["topic"], p["partition"]) for p in ends)
+
+
+def test_delivery_can_repeat_hold_release_and_restart(api: ApiClient) -> None:
+    sent = api.post("/sql", {"sql": "INSERT INTO orders VALUES (1, 'a', 'new')"})
+    (filled,) = [p for p in sent["partitions"] if p["topic"] == "shop_orders" and p["messages"] == 2]
+    place = {"topic": "shop_orders", "partition": filled["partition"]}
+    assert _types(api, api.post("/redeliver", {"last": 2, **place})) == ["INSERT"]
+    assert api.post("/redeliver")["messages"] == 6
+    assert api.post("/hold", place) == {"held": [{**place, "messages": 0}]}
+    assert _types(api, api.post("/sql", {"sql": "UPDATE orders SET note = 'b'"})) == []
+    assert [p["held"] for p in api.get("/messages?topic=shop_orders")["partitions"] if p["held"]] == [2]
+    assert _types(api, api.post("/release")) == ["UPDATE"]
+    assert api.post("/watermark", place)["messages"] == 1
+    assert _types(api, api.post("/restart", {"transactions": 2})) == ["INSERT", "UPDATE"]
+    assert _types(api, api.post("/restart", {"checkpoint_ts": sent["commit_ts"]})) == ["UPDATE"]
+    assert _types(api, api.post("/restart")) == []
+
+
+def test_a_scenario_by_name(api: ApiClient) -> None:
+    names = {each["name"] for each in api.get("/scenarios")}
+    assert "redelivery" in names
+    made = api.post("/scenarios/redelivery", {"seed": 4, "topic": "mine"})
+    assert made["topics"] == {"mine": 2}
+    assert sum(p["messages"] for p in made["partitions"]) == len([m for m in messages(api.store) if m.topic == "mine"])
+    assert made["expected"]["shop.orders"]
+    assert made["keys"] == {"shop.orders": ["id"]}
+    assert (made["refusal"], made["producer_refused"], made["commit_ts"]) == (None, None, None)
+    assert api.refused("POST", "/scenarios/nope")[0] == 404
+
+
+def test_traffic_is_started_and_stopped(api: ApiClient) -> None:
+    assert api.get("/traffic") == {"running": False, "rate": 10.0, "rows": 0, "error": None}
+    assert api.post("/traffic/start", {"rate": 500})["running"]
+    assert api.post("/traffic/rate", {"rate": 1000.0})["rate"] == 1000.0
+    api.emulator.tick()
+    state = api.post("/traffic/stop")
+    assert not state["running"]
+    assert api.get("/traffic") == state
+    assert api.refused("POST", "/traffic/start", json={"rate": 0})[0] == 422
+    assert api.refused("POST", "/traffic/rate", json={"rate": 1e9})[0] == 400
+
+
+def test_a_reset_tells_where_the_next_test_reads(api: ApiClient) -> None:
+    api.post("/sql", {"sql": "INSERT INTO orders VALUES (1, 'a', 'new'); ALTER TABLE clerks ADD COLUMN c INT"})
+    reset = api.post("/reset")
+    assert reset["partitions"] == api.get("/offsets")["partitions"]
+    assert api.get("/tables")["tables"] == {"shop.clerks": [], "shop.orders": []}
+    sent = api.post("/sql", {"sql": "INSERT INTO clerks (name) VALUES ('Ada')"})
+    begins = {(p["topic"], p["partition"]): p["end_offset"] for p in reset["partitions"]}
+    for place in sent["partitions"]:
+        assert place["end_offset"] - place["messages"] == begins[place["topic"], place["partition"]]
+
+
+def test_another_changefeed_is_named_in_the_query(api: ApiClient) -> None:
+    with running_api(any_sink=True) as api:
+        body = {"changefeed_id": "two", "sink_uri": f"memory://{api.store}-two/?protocol=canal-json"}
+        api.post("/api/v2/changefeeds", body)
+        api.post("/sql", {"sql": "INSERT INTO orders VALUES (1, 'a', 'new')"})
+        found = api.get("/messages?changefeed=two")
+        assert {each["topic"] for each in found["messages"]} == {"ticdc"}
+        assert api.post("/redeliver?changefeed=two", {"last": 1})["messages"] == 1
+        assert api.refused("GET", "/messages?changefeed=nope")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "words"),
+    [
+        ("POST", "/sql", {}, 422, "sql"),
+        ("POST", "/sql", {"sql": 7}, 422, "sql"),
+        ("POST", "/sql", {"sql": "", "file": "/etc/passwd"}, 422, "file"),
+        ("POST", "/sql", [], 422, "the body"),
+        ("POST", "/hold", {"topic": "shop_orders", "partition": -1}, 422, "partition"),
+        ("POST", "/hold", {"topic": "shop_orders", "partition": 9}, 404, "no partition 9"),
+        ("POST", "/hold", {"topic": "../../etc", "partition": 0}, 404, "does not exist"),
+        ("POST", "/redeliver", {"last": 0}, 422, "last"),
+        ("POST", "/redeliver", {"last": True}, 422, "last"),
+        ("POST", "/restart", {"checkpoint_ts": 1}, 409, "are kept from"),
+        ("POST", "/restart", {"checkpoint_ts": 1, "transactions": 1}, 400, "both given"),
+        ("POST", "/restart", {"checkpoint_ts": 1 << 70}, 409, "its checkpoint is"),
+        ("POST", "/scenarios/..%2F..%2Fetc%2Fpasswd", None, 404, ""),
+        ("POST", "/scenarios/redelivery", {"topic": "a/../b"}, 422, "topic"),
+        ("GET", "/messages?partition=-1", None, 422, "partition"),
+        ("GET", "/messages?last=1000000", None, 422, "last"),
+        ("GET", "/tables?as=secrets", None, 422, "as"),
+        ("GET", "/../../etc/passwd", None, 404, "nothing at this path"),
+        ("GET", "/docs", None, 404, "nothing at this path"),
+        ("GET", "/sql", None, 405, "other methods"),
+        ("DELETE", "/reset", None, 405, "other methods"),
+    ],
+)
+def test_wrong_requests_are_refused_and_change_nothing(
+    api: ApiClient, method: str, path: str, body: Any, status: int, words: str
+) -> None:
+    before = len(messages(api.store))
+    answer = api.request(method, path, json=body) if body is not None else api.request(method, path)
+    assert answer.status_code == status, answer.text
+    error = answer.json()["error"]
+    assert words in error["message"]
+    assert error["remedy"]
+    assert len(messages(api.store)) == before
+
+
+def test_a_sink_that_fails_is_502_and_then_409(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise DeliveryError("kafka://user:secret@host is gone", remedy="Start it", password="secret")
+
+    monkeypatch.setattr("ticdc_emit.delivery.memory.MemoryWriter.settle", fail)
+    status, answer = api.refused("POST", "/sql", json={"sql": "INSERT INTO orders VALUES (1, 'a', 'new')"})
+    assert (status, answer["error"]["type"]) == (502, "DeliveryError")
+    assert "user:secret" not in answer["error"]["message"]
+    assert api.refused("POST", "/sql", json={"sql": "INSERT INTO orders VALUES (2, 'a', 'new')"})[0] == 409
+
+
+def test_a_defect_shows_no_traceback(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("a secret of the server")
+
+    monkeypatch.setattr(Emulator, "reset", fail)
+    status, answer = api.refused("POST", "/reset")
+    assert (status, answer["error"]["type"]) == (500, "InternalError")
+    assert "secret" not in json.dumps(answer)
+
+
+def test_the_description_in_the_documentation_is_current() -> None:
+    described = (ROOT / "docs" / "control-openapi.json").read_text(encoding="utf-8")
+    assert described == openapi_description(), "python -m tests.control_page"
+
+
+def test_the_server_gives_the_description(api: ApiClient) -> None:
+    assert api.get("/openapi.json") == json.loads(openapi_description())

@@ -1,0 +1,513 @@
+"""A running changefeed as an object: what each call sends, what the expected tables are, what a reset leaves behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from ticdc_emit import load_changefeed
+from ticdc_emit.consume import ReferenceConsumer
+from ticdc_emit.delivery.base import Message
+from ticdc_emit.delivery.memory import clear, messages
+from ticdc_emit.emulator.emulator import DEFAULT, Emulator, Sent
+from ticdc_emit.errors import (
+    ChangefeedStateError,
+    ConfigError,
+    DdlError,
+    DeliveryError,
+    HistoryError,
+    InvalidValueError,
+    StatementError,
+    UnknownChangefeedError,
+)
+from ticdc_emit.traffic.generate.settings import Settings
+from ticdc_emit.tso import compose
+
+SCHEMA = """
+CREATE TABLE shop.orders (id INT PRIMARY KEY, note VARCHAR(20), state ENUM('new', 'paid') DEFAULT 'new');
+CREATE TABLE shop.clerks (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(20) NOT NULL);
+"""
+BY_TABLE = {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}", "partition": "index-value"}]}}
+START_MS = 1_700_000_000_000
+
+
+class Server:
+    """An emulator over a store in memory, whose clock stands still until :attr:`now` moves."""
+
+    def __init__(self, store: str, parameters: str, schema: str, **options: Any) -> None:
+        self.now = START_MS
+        self.store = store
+        config = load_changefeed(f"memory://{store}/?{parameters}", BY_TABLE)
+        self.config = config
+        self.emulator = Emulator(config, schema, now=lambda: self.now, heartbeat_s=None, **options)
+        self.emulator.start()
+
+    def read(self, sent: Sent | None = None) -> list[Message]:
+        """All messages, or those before the ends of what was sent that a call added."""
+        everything = messages(self.store)
+        if sent is None:
+            return everything
+        spans = {(p.topic, p.partition): (p.end_offset - p.messages, p.end_offset) for p in sent.partitions}
+        return [
+            each
+            for each in everything
+            if (each.topic, each.partition) in spans
+            and spans[each.topic, each.partition][0] <= each.offset < spans[each.topic, each.partition][1]
+        ]
+
+    def rows(self, sent: Sent) -> list[tuple[str, Any]]:
+        """The Canal-JSON row messages of a call: kind and data."""
+        values = [json.loads(each.value or b"") for each in self.read(sent)]
+        return [
+            (value["type"], value["data"][0]) for value in values if value["type"] in ("INSERT", "UPDATE", "DELETE")
+        ]
+
+    def kinds(self, sent: Sent) -> list[str]:
+        return [json.loads(each.value or b"")["type"] for each in self.read(sent)]
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Server]]:
+    started: list[Server] = []
+
+    def start(
+        parameters: str = "protocol=canal-json&enable-tidb-extension=true&partition-num=2",
+        schema: str = SCHEMA,
+        **options: Any,
+    ) -> Server:
+        started.append(Server(f"emulator-{uuid4()}", parameters, schema, **options))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.emulator.stop()
+        clear(server.store)
+
+
+def _insert(number: int, **values: Any) -> dict[str, Any]:
+    row = {"id": number, "note": "x", "state": "new"} | values
+    return {"schema": "shop", "table": "orders", "op": "insert", "after": row}
+
+
+def _update(before: dict[str, Any], **values: Any) -> dict[str, Any]:
+    return {"schema": "shop", "table": "orders", "op": "update", "before": before, "after": before | values}
+
+
+def _orders(emulator: Emulator) -> list[dict[str, str | None]]:
+    return list(emulator.tables()["shop", "orders"].values())
+
+
+def test_sql_is_sent_and_changes_the_expected_tables(serve: Callable[..., Server]) -> None:
+    server = serve()
+    sent, results = server.emulator.run_sql(
+        "INSERT INTO orders (id, note) VALUES (1, 'a'), (2, 'b'); UPDATE orders SET state = 'paid' WHERE id = 2;"
+        "DELETE FROM orders WHERE id = 1; INSERT INTO clerks (name) VALUES ('Ada')"
+    )
+    assert [(each.kind, each.affected_rows) for each in results] == [
+        ("insert", 2), ("update", 1), ("delete", 1), ("insert", 1),
+    ]  # fmt: skip
+    assert sorted(kind for kind, _ in server.rows(sent)) == ["DELETE", "INSERT", "INSERT", "INSERT", "UPDATE"]
+    assert sent.rows == 5
+    assert _orders(server.emulator) == [{"id": "2", "note": "b", "state": "paid"}]
+    assert server.emulator.tables()["shop", "clerks"] == {("1",): {"id": "1", "name": "Ada"}}
+    assert server.emulator.tables("messages")["shop", "orders"] == {("2",): {"id": "2", "note": "b", "state": "2"}}
+
+
+def test_a_watermark_follows_every_commit_on_every_partition(serve: Callable[..., Server]) -> None:
+    server = serve()
+    sent = server.emulator.send_rows([_insert(1)])
+    last = {(each.topic, each.partition): json.loads(each.value or b"") for each in server.read()}
+    assert {value["type"] for value in last.values()} == {"TIDB_WATERMARK"}
+    assert {value["_tidb"]["watermarkTs"] for value in last.values()} == {sent.commit_ts}
+    assert len(last) == 6  # three topics
+
+
+def test_a_statement_that_fails_leaves_what_was_committed_before(serve: Callable[..., Server]) -> None:
+    server = serve()
+    with pytest.raises(StatementError) as caught:
+        server.emulator.run_sql("INSERT INTO orders (id) VALUES (1); INSERT INTO orders (id) VALUES (1)")
+    assert caught.value.context["number"] == 1062
+    assert _orders(server.emulator) == [{"id": "1", "note": None, "state": "new"}]
+    assert [each.value for each in server.read() if b'"INSERT"' in (each.value or b"")]
+
+
+def test_a_transaction_that_does_not_end_is_refused(serve: Callable[..., Server]) -> None:
+    server = serve()
+    with pytest.raises(StatementError, match="does not commit it"):
+        server.emulator.run_sql("BEGIN; INSERT INTO orders (id) VALUES (1)")
+    assert _orders(server.emulator) == []
+    server.emulator.run_sql("INSERT INTO orders (id) VALUES (1)")
+
+
+def test_the_current_database_is_that_of_the_call(serve: Callable[..., Server]) -> None:
+    server = serve(schema="CREATE TABLE a.t (id INT PRIMARY KEY); CREATE TABLE b.t (id INT PRIMARY KEY);")
+    server.emulator.run_sql("INSERT INTO t VALUES (1)", "b")
+    server.emulator.run_ddl("ALTER TABLE t ADD COLUMN c INT", "a")
+    assert server.emulator.tables() == {("a", "t"): {}, ("b", "t"): {("1",): {"id": "1"}}}
+    assert [column.name for column in server.emulator.source.catalog.table("a", "t").columns] == ["id", "c"]
+
+
+def test_rows_and_sql_and_ddl_act_on_the_same_tables(serve: Callable[..., Server]) -> None:
+    server = serve()
+    emulator = server.emulator
+    emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new')")
+    sent = emulator.send_rows([_update({"id": 1, "note": "a", "state": "new"}, note="b"), _insert(2)])
+    assert [kind for kind, _ in server.rows(sent)] == ["UPDATE", "INSERT"] or sent.rows == 2
+    emulator.run_ddl("ALTER TABLE orders ADD COLUMN amount INT DEFAULT 7")
+    emulator.run_sql("UPDATE orders SET amount = amount + 1 WHERE id = 2")
+    assert _orders(emulator) == [
+        {"id": "1", "note": "b", "state": "new", "amount": "7"},
+        {"id": "2", "note": "x", "state": "new", "amount": "8"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "words"),
+    [
+        ([_insert(2), _insert(1)], HistoryError, "adds a row whose key exists"),
+        ([_insert(2), _insert(3, id="abc")], InvalidValueError, "'abc' is not a whole number"),
+        ([{**_insert(2), "op": "upsert"}], InvalidValueError, "is not an operation"),
+        ([{**_insert(2), "commit_ts": 5}], InvalidValueError, "the server's clock gives"),
+        ([_insert(2), 5], InvalidValueError, "not a mapping"),
+    ],
+)
+def test_rows_that_do_not_fit_change_nothing(
+    serve: Callable[..., Server], rows: list[Any], error: type[Exception], words: str
+) -> None:
+    server = serve()
+    server.emulator.send_rows([_insert(1)])
+    before = server.read()
+    with pytest.raises(error, match=words):
+        server.emulator.send_rows(rows)
+    assert ([row["id"] for row in _orders(server.emulator)], server.read()) == (["1"], before)
+    sent = server.emulator.send_rows([_insert(2)])
+    assert [data["id"] for _, data in server.rows(sent)] == ["2"]
+
+
+def test_ddl_that_does_not_apply_changes_nothing(serve: Callable[..., Server]) -> None:
+    server = serve()
+    before = server.read()
+    with pytest.raises(DdlError):
+        server.emulator.run_ddl("ALTER TABLE orders DROP COLUMN none")
+    assert server.read() == before
+    sent = server.emulator.run_ddl("ALTER TABLE orders DROP COLUMN note")
+    assert "ALTER" in server.kinds(sent)
+
+
+def test_the_last_messages_come_again(serve: Callable[..., Server]) -> None:
+    server = serve()
+    first = server.emulator.send_rows([_insert(1)])
+    again = server.emulator.redeliver(2, "shop_orders")
+    (kept,) = [each for each in server.read(first) if b'"INSERT"' in (each.value or b"")]
+    assert (kept.key, kept.value) in [(each.key, each.value) for each in server.read(again)]
+    assert again.messages == 4
+
+
+def test_a_held_partition_stops_the_checkpoint_and_gets_everything_on_release(serve: Callable[..., Server]) -> None:
+    server = serve()
+    emulator = server.emulator
+    target = next(p for p in emulator.send_rows([_insert(1)]).partitions if (p.topic, p.messages) == ("shop_orders", 2))
+    held_at = emulator.changefeed().checkpoint
+    emulator.hold("shop_orders", target.partition)
+    sent = emulator.run_sql("UPDATE orders SET note = 'y' WHERE id = 1")[0]
+    assert server.rows(sent) == []
+    assert emulator.changefeed().checkpoint == held_at < (sent.commit_ts or 0)
+    released = emulator.release()
+    assert [(kind, data["note"]) for kind, data in server.rows(released)] == [("UPDATE", "y")]
+    assert emulator.changefeed().checkpoint == sent.commit_ts
+
+
+def test_a_watermark_is_repeated_with_the_same_bytes(serve: Callable[..., Server]) -> None:
+    server = serve()
+    sent = server.emulator.send_rows([_insert(1)])
+    again = server.emulator.repeat_watermark("shop_clerks", 0)
+    marks = [each.value for each in server.read(sent) if (each.topic, each.partition) == ("shop_clerks", 0)]
+    assert [each.value for each in server.read(again)] == marks
+    without = serve("protocol=canal-json")
+    with pytest.raises(ChangefeedStateError, match="has no watermarks"):
+        without.emulator.repeat_watermark()
+
+
+def test_a_restart_sends_everything_after_the_checkpoint_again(serve: Callable[..., Server]) -> None:
+    server = serve()
+    emulator = server.emulator
+    emulator.send_rows([_insert(1)])
+    checkpoint = emulator.changefeed().checkpoint
+    second = emulator.send_rows([_insert(2)])
+    ddl = emulator.run_ddl("ALTER TABLE orders ADD COLUMN c INT")
+    third = emulator.run_sql("INSERT INTO orders VALUES (3, 'z', 'new', 1)")[0]
+    again = emulator.restart(checkpoint)
+    expected = [data["id"] for sent in (second, third) for _, data in server.rows(sent)]
+    assert sorted(data["id"] for _, data in server.rows(again)) == sorted(expected) == ["2", "3"]
+    assert server.kinds(again).count("ALTER") == server.kinds(ddl).count("ALTER") == 1
+    assert [data["id"] for _, data in server.rows(emulator.restart(transactions=1))] == ["3"]
+    assert server.rows(emulator.restart()) == []
+    with pytest.raises(ChangefeedStateError, match="its checkpoint is"):
+        emulator.restart((third.commit_ts or 0) + 1)
+    with pytest.raises(ChangefeedStateError, match="are kept from the TSO"):
+        emulator.restart(1)
+
+
+def test_a_restart_makes_what_was_held_anew(serve: Callable[..., Server]) -> None:
+    server = serve()
+    emulator = server.emulator
+    for partition in (0, 1):
+        emulator.hold("shop_orders", partition)
+    emulator.send_rows([_insert(1)])
+    assert server.rows(emulator.restart()) == []
+    assert [data["id"] for _, data in server.rows(emulator.release())] == ["1"]
+
+
+def test_the_reference_consumer_has_the_expected_tables_whatever_delivery_does(serve: Callable[..., Server]) -> None:
+    server = serve()
+    emulator = server.emulator
+    emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new'), (2, 'b', 'paid')")
+    emulator.hold("shop_orders", 0)
+    emulator.run_sql("UPDATE orders SET note = 'c'; INSERT INTO clerks (name) VALUES ('Ada'), ('Ben')")
+    emulator.redeliver(3)
+    emulator.release()
+    emulator.run_ddl("ALTER TABLE orders ADD COLUMN amount INT DEFAULT 1")
+    emulator.run_sql("UPDATE orders SET id = 9 WHERE id = 1")
+    emulator.restart(transactions=4)
+    consumer = ReferenceConsumer(server.config, SCHEMA, partitions=emulator.sink().partitions)
+    consumer.take_all(sorted(server.read(), key=lambda each: each.offset))
+    consumer.finish()
+    assert consumer.tables == emulator.tables()
+
+
+def test_a_reset_leaves_the_tables_of_the_start_and_the_ends_of_the_partitions(serve: Callable[..., Server]) -> None:
+    server = serve()
+    emulator = server.emulator
+    emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new'); CREATE TABLE extra (id INT PRIMARY KEY)")
+    emulator.run_sql(
+        "ALTER TABLE clerks ADD COLUMN age INT; CREATE DATABASE other; CREATE TABLE other.t (a INT PRIMARY KEY)"
+    )
+    emulator.hold("shop_orders", 0)
+    before = emulator.changefeed().checkpoint
+    sent = emulator.reset()
+    assert emulator.tables() == {("shop", "orders"): {}, ("shop", "clerks"): {}}
+    assert [column.name for column in emulator.source.catalog.table("shop", "clerks").columns] == ["id", "name"]
+    assert "other" not in emulator.source.catalog.databases()
+    ends: dict[tuple[str, int], int] = {}
+    for message in server.read():
+        ends[message.topic, message.partition] = message.offset + 1
+    assert {(p.topic, p.partition): p.end_offset for p in sent.partitions} == {
+        target: ends[target] for target in emulator.sink().targets
+    }
+    assert (sent.commit_ts or 0) > before
+    assert emulator.messages() == []
+    after, results = emulator.run_sql("INSERT INTO clerks (name) VALUES ('Ada')")
+    assert results[0].last_insert_id == 1
+    assert [data for _, data in server.rows(after)] == [{"id": "1", "name": "Ada"}]
+
+
+def test_a_consumer_that_lives_on_has_empty_tables_after_a_reset(serve: Callable[..., Server]) -> None:
+    server = serve()
+    consumer = ReferenceConsumer(server.config, SCHEMA, partitions=server.emulator.sink().partitions)
+    for statement in ("INSERT INTO orders VALUES (1, 'a', 'new')", "ALTER TABLE orders DROP COLUMN note"):
+        server.emulator.run_sql(statement)
+        server.emulator.reset()
+    consumer.take_all(sorted(server.read(), key=lambda each: each.offset))
+    consumer.finish()
+    assert consumer.tables == server.emulator.tables()
+
+
+def test_a_table_that_did_not_change_is_not_touched_by_a_reset(serve: Callable[..., Server]) -> None:
+    server = serve()
+    table = server.emulator.source.catalog.table("shop", "clerks")
+    server.emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new')")
+    server.emulator.reset()
+    assert server.emulator.source.catalog.table("shop", "clerks") == table
+    assert server.emulator.source.catalog.table("shop", "orders").id != table.id
+
+
+def test_resets_get_no_slower(serve: Callable[..., Server]) -> None:
+    server = serve()
+    for _ in range(30):
+        server.emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new'); ALTER TABLE orders ADD COLUMN c INT")
+        server.emulator.reset()
+    assert len(server.emulator.source.catalog.histories()["shop", "orders"]) == 1
+    assert server.emulator.source.begins == server.emulator.source.end
+
+
+def test_a_scenario_goes_to_topics_of_its_own(serve: Callable[..., Server]) -> None:
+    server = serve()
+    before = len(server.read())
+    sent, made = server.emulator.run_scenario("redelivery", seed=3)
+    scenario_messages = [each for each in server.read() if each.topic.startswith("scenario-redelivery-3")]
+    assert [each.value for each in scenario_messages] == [
+        each.value for each in sorted(made.messages, key=lambda each: (each.topic, each.partition, each.offset))
+    ]
+    assert sent.messages == len(scenario_messages) == len(server.read()) - before
+    other, _ = server.emulator.run_scenario("redelivery", seed=3)
+    assert {p.topic for p in other.partitions}.isdisjoint(p.topic for p in sent.partitions)
+    with pytest.raises(ConfigError, match="no scenario 'redeliver'"):
+        server.emulator.run_scenario("redeliver")
+
+
+def test_generated_traffic_and_sql_act_on_the_same_tables_in_one_order(serve: Callable[..., Server]) -> None:
+    server = serve(traffic=Settings(rows=None, rate=100.0, seed=3))
+    emulator = server.emulator
+    emulator.stop()  # no thread: the test moves the clock
+    assert emulator.start_traffic(200.0).running
+    for step in range(5):
+        server.now += 100
+        emulator.tick()
+        emulator.run_sql(f"INSERT INTO orders VALUES ({1_000_000 + step}, 'mine', 'new')")
+    server.now += 50
+    state = emulator.stop_traffic()
+    assert (state.running, state.error) == (False, None)
+    assert 80 <= state.rows <= 120
+    server.now += 1000
+    emulator.tick()
+    assert emulator.traffic.rows == state.rows
+    consumer = ReferenceConsumer(server.config, SCHEMA, partitions=emulator.sink().partitions)
+    consumer.take_all(sorted(server.read(), key=lambda each: each.offset))
+    consumer.finish()
+    assert consumer.tables == emulator.tables()
+    assert sum(row["note"] == "mine" for row in emulator.tables()["shop", "orders"].values()) == 5
+
+
+def test_generated_changes_fit_what_sql_has_done_to_their_rows(serve: Callable[..., Server]) -> None:
+    server = serve(traffic=Settings(rows=None, rate=200.0, seed=5))
+    emulator = server.emulator
+    emulator.stop()
+    emulator.start_traffic()
+    for _ in range(10):
+        server.now += 100
+        emulator.tick()
+        emulator.run_sql("DELETE FROM orders WHERE id % 3 = 0; UPDATE orders SET note = 'mine' WHERE id % 3 = 1")
+    assert emulator.stop_traffic().error is None
+    consumer = ReferenceConsumer(server.config, SCHEMA, partitions=emulator.sink().partitions)
+    consumer.take_all(sorted(server.read(), key=lambda each: each.offset))
+    consumer.finish()
+    assert consumer.tables == emulator.tables()
+    rows: dict[str, Any] = {}
+    for message in server.read():  # by partition, and a key is in one
+        value = json.loads(message.value or b"")
+        if value["table"] == "orders" and value["type"] in ("INSERT", "UPDATE", "DELETE"):
+            (new,), old = value["data"], (value["old"] or [{}])[0]
+            was = rows.pop(new["id"], None)
+            assert (was is None) == (value["type"] == "INSERT")
+            assert value["type"] != "UPDATE" or {**(was or {}), **old} == was
+            if value["type"] != "DELETE":
+                rows[new["id"]] = new
+
+
+def test_traffic_stops_when_one_of_its_tables_changes(serve: Callable[..., Server]) -> None:
+    server = serve()
+    emulator = server.emulator
+    emulator.start_traffic(50.0)
+    server.now += 100
+    emulator.run_ddl("ALTER TABLE orders DROP COLUMN note")
+    state = emulator.traffic
+    assert (state.running, state.error is not None) == (False, True)
+    with pytest.raises(ChangefeedStateError):
+        emulator.start_traffic()
+    assert emulator.changefeed().state == "normal"
+    emulator.reset()
+    assert emulator.start_traffic().running
+
+
+def test_changefeeds_share_a_source_and_have_their_own_checkpoints(serve: Callable[..., Server]) -> None:
+    server = serve()
+    emulator = server.emulator
+    other = f"other-{uuid4()}"
+    config = load_changefeed(f"memory://{other}/?protocol=open-protocol", {"filter": {"rules": ["shop.clerks"]}})
+    emulator.send_rows([_insert(1)])
+    feed = emulator.add("other", config)
+    emulator.run_sql("INSERT INTO orders VALUES (2, 'b', 'new'); INSERT INTO clerks (name) VALUES ('Ada')")
+    assert [info.name for info in feed.tables] == ["clerks"]
+    assert len([each for each in messages(other) if b"Ada" in (each.value or b"")]) == 1
+    feed.pause()
+    emulator.run_sql("INSERT INTO clerks (name) VALUES ('Ben')")
+    assert not [each for each in messages(other) if b"Ben" in (each.value or b"")]
+    feed.restart()
+    assert len([each for each in messages(other) if b"Ben" in (each.value or b"")]) == 1
+    clear(other)
+    with pytest.raises(UnknownChangefeedError, match="Did you mean other"):
+        emulator.redeliver(1, changefeed="othr")
+
+
+def test_a_changefeed_ends_at_its_target(serve: Callable[..., Server]) -> None:
+    server = serve()
+    emulator = server.emulator
+    other = f"other-{uuid4()}"
+    start = emulator.source.clock()
+    feed = emulator.add("other", load_changefeed(f"memory://{other}/?protocol=canal-json", BY_TABLE), start_ts=start)
+    feed.target_ts = compose(START_MS + 10)
+    emulator.send_rows([_insert(1)])
+    server.now += 20
+    emulator.send_rows([_insert(2)])
+    assert (feed.state, feed.checkpoint) == ("finished", feed.target_ts)
+    assert [json.loads(each.value or b"")["data"][0]["id"] for each in messages(other)] == ["1"]
+    clear(other)
+
+
+def test_a_changefeed_that_fails_says_so_until_it_is_restarted(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    emulator = server.emulator
+
+    def fail(*_: Any) -> None:
+        raise DeliveryError("the broker is gone", remedy="Start it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ticdc_emit.delivery.memory.MemoryWriter.settle", fail)
+        with pytest.raises(DeliveryError, match="the broker is gone"):
+            emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new')")
+    assert emulator.changefeed().state == "failed"
+    with pytest.raises(ChangefeedStateError, match="has failed, so nothing is sent: the broker is gone"):
+        emulator.run_sql("INSERT INTO orders VALUES (2, 'b', 'new')")
+    again = emulator.restart()
+    assert sorted(data["id"] for _, data in server.rows(again)) == ["1", "2"]
+    assert emulator.changefeed().state == "normal"
+
+
+def test_changes_that_are_no_longer_kept_cannot_be_sent_again(serve: Callable[..., Server]) -> None:
+    server = serve()
+    emulator = server.emulator
+    start = emulator.changefeed().checkpoint
+    emulator.source._most_bytes = 4_000
+    for number in range(40):
+        emulator.send_rows([_insert(number)])
+    emulator.run_ddl("ALTER TABLE orders ADD COLUMN c INT")
+    for number in range(40, 60):
+        emulator.run_sql(f"INSERT INTO orders VALUES ({number}, 'a', 'new', 1)")
+    assert emulator.source.begins > start
+    with pytest.raises(ChangefeedStateError, match="are kept from"):
+        emulator.restart(start)
+    again = emulator.restart(emulator.source.begins)
+    assert 0 < len(server.rows(again)) < 60
+    assert len(_orders(emulator)) == 60
+
+
+def test_watermarks_follow_the_clock_while_nothing_is_committed(serve: Callable[..., Server]) -> None:
+    server = serve()
+    emulator = server.emulator
+    emulator.stop()
+    emulator._heartbeat_s = 0.0
+    server.now += 5_000
+    before = len(server.read())
+    emulator.tick()
+    assert len(server.read()) == before + 6
+    assert emulator.changefeed().checkpoint >= compose(server.now)
+
+
+@pytest.mark.parametrize("parameters", ["protocol=simple", "protocol=open-protocol", "protocol=debezium"])
+def test_other_protocols(serve: Callable[..., Server], parameters: str) -> None:
+    server = serve(parameters)
+    emulator = server.emulator
+    emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new'); ALTER TABLE orders ADD COLUMN c INT DEFAULT 3")
+    emulator.run_sql("UPDATE orders SET note = 'z'")
+    emulator.restart(transactions=2)
+    consumer = ReferenceConsumer(server.config, SCHEMA, partitions=emulator.sink().partitions)
+    consumer.take_all(sorted(server.read(), key=lambda each: each.offset))
+    consumer.finish()
+    assert consumer.tables == emulator.tables()
+    assert emulator.changefeed(DEFAULT).state == "normal"

@@ -1,0 +1,73 @@
+"""The control API on a real socket: addresses, the token, what is in use."""
+
+from __future__ import annotations
+
+import json
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from ticdc_emit import load_changefeed
+from ticdc_emit.config import Secret
+from ticdc_emit.delivery.memory import clear
+from ticdc_emit.emulator import ControlServer, Emulator
+from ticdc_emit.errors import ConfigError
+
+TOKEN = "0123456789abcdef"
+
+
+@pytest.fixture
+def emulator() -> Iterator[Emulator]:
+    store = f"server-{uuid4()}"
+    with Emulator(
+        load_changefeed(f"memory://{store}?protocol=canal-json"), "CREATE TABLE s.t (id INT PRIMARY KEY)"
+    ) as it:
+        yield it
+    clear(store)
+
+
+def _ask(url: str, body: str | None = None, **headers: str) -> tuple[int, Any]:
+    request = urllib.request.Request(url, None if body is None else body.encode(), headers)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def test_it_answers_on_a_free_port_until_it_stops(emulator: Emulator) -> None:
+    with ControlServer(emulator, "127.0.0.1:0") as server:
+        assert server.port > 0
+        assert _ask(f"{server.url}/ready") == (200, {"status": "ready"})
+        status, sent = _ask(f"{server.url}/sql", '{"sql": "INSERT INTO t VALUES (1)"}')
+        assert (status, sent["rows"]) == (200, 1)
+        server.answer_settings({"kafka": "here"})
+        assert _ask(f"{server.url}/settings") == (200, {"kafka": "here"})
+        _, captures = _ask(f"{server.url}/api/v2/captures")
+        assert captures["items"][0]["address"] == f"127.0.0.1:{server.port}"
+        assert _ask(f"{server.url}/ready", Host="evil.example")[0] == 403
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(f"{server.url}/ready", timeout=1)
+
+
+def test_elsewhere_it_needs_a_token(emulator: Emulator) -> None:
+    with pytest.raises(ConfigError, match="has no token"):
+        ControlServer(emulator, "0.0.0.0:0")
+    with ControlServer(emulator, "0.0.0.0:0", token=Secret(TOKEN)) as server:
+        url = f"http://127.0.0.1:{server.port}"
+        assert _ask(f"{url}/ready", Host="kafka.example")[0] == 200
+        assert _ask(f"{url}/tables")[0] == 401
+        assert _ask(f"{url}/tables", Authorization=f"Bearer {TOKEN}", Host="kafka.example")[0] == 200
+
+
+def test_a_port_in_use_is_refused(emulator: Emulator) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with pytest.raises(ConfigError, match=r"cannot use 127\.0\.0\.1"):
+            ControlServer(emulator, f"127.0.0.1:{other.getsockname()[1]}").start()

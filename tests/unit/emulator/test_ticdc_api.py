@@ -1,0 +1,432 @@
+"""TiCDC's OpenAPI v2 over an emulator: the requests of TiCDC's documentation and of ``cdc cli``, and TiCDC's errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from api_client import ApiClient, running_api
+
+from ticdc_emit import load_changefeed
+from ticdc_emit.delivery.memory import clear, messages
+from ticdc_emit.emulator.control_api import openapi_description
+from ticdc_emit.emulator.ticdc_api import TicdcRefusal, json_time, refuse_outside
+from ticdc_emit.tso import compose
+
+FEEDS = "/api/v2/changefeeds"
+BLACKHOLE = "blackhole://"
+
+
+@pytest.fixture
+def api() -> Iterator[ApiClient]:
+    with running_api(any_sink=True) as client:
+        yield client
+        for name in ("one", "two"):
+            clear(f"{client.store}-{name}")
+
+
+def _uri(api: ApiClient, name: str = "one", parameters: str = "protocol=canal-json") -> str:
+    return f"memory://{api.store}-{name}/?{parameters}"
+
+
+def _create(api: ApiClient, name: str = "one", **body: Any) -> Any:
+    return api.post(FEEDS, {"changefeed_id": name, "sink_uri": _uri(api, name), **body})
+
+
+def _inserted(api: ApiClient, name: str = "one") -> list[str]:
+    """The ids of the orders that a changefeed has inserted, in order."""
+    values = [json.loads(each.value or b"") for each in messages(f"{api.store}-{name}")]
+    return [value["data"][0]["id"] for value in values if value["type"] == "INSERT"]
+
+
+def _insert(api: ApiClient, *ids: int, table: str = "orders") -> Any:
+    others = {"orders": {"note": "a", "state": "new"}, "clerks": {"name": "Ada"}}[table]
+    rows = [{"schema": "shop", "table": table, "op": "insert", "after": {"id": number, **others}} for number in ids]
+    return api.post("/rows", "\n".join(map(json.dumps, rows)))
+
+
+# what TiCDC's documentation shows, in its order (docs.pingcap.com/tidb/stable/ticdc-open-api-v2), and the answer's keys
+DOCUMENTED = (
+    ("curl -X GET http://127.0.0.1:8300/api/v2/status", {"version", "git_hash", "id", "pid", "is_owner", "liveness"}),
+    ("curl -X GET http://127.0.0.1:8300/api/v2/health", set[str]()),
+    (
+        "curl -X POST -H \"'Content-type':'application/json'\" http://127.0.0.1:8300/api/v2/changefeeds "
+        '-d \'{"changefeed_id":"test5","sink_uri":"blackhole://"}\'',
+        {"checkpoint_time", "checkpoint_ts", "config", "create_time", "creator_version", "id", "resolved_ts", "state"},
+    ),
+    ("curl -X DELETE http://127.0.0.1:8300/api/v2/changefeeds/test1", set[str]()),
+    ("curl -X GET http://127.0.0.1:8300/api/v2/changefeeds?state=normal", {"total", "items"}),
+    ("curl -X GET http://127.0.0.1:8300/api/v2/changefeeds/test1", {"id", "sink_uri", "start_ts", "task_status"}),
+    (
+        "curl -X GET http://127.0.0.1:8300/api/v2/changefeeds/test1/synced",
+        {"synced", "sink_checkpoint_ts", "puller_resolved_ts", "last_synced_ts", "now_ts", "info"},
+    ),
+    ("curl -X POST http://127.0.0.1:8300/api/v2/changefeeds/test1/pause", set[str]()),
+    ("curl -X POST http://127.0.0.1:8300/api/v2/changefeeds/test1/resume -d '{}'", set[str]()),
+    ("curl -X GET http://127.0.0.1:8300/api/v2/processors", {"total", "items"}),
+    ("curl -X GET http://127.0.0.1:8300/api/v2/processors/test/CAPTURE", {"table_ids"}),
+    ("curl -X GET http://127.0.0.1:8300/api/v2/captures", {"total", "items"}),
+    ("curl -X POST http://127.0.0.1:8300/api/v2/owner/resign", set[str]()),
+    (
+        "curl -X POST -H \"'Content-type':'application/json'\" http://127.0.0.1:8300/api/v2/log "
+        '-d \'{"log_level":"debug"}\'',
+        set[str](),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "keys"), DOCUMENTED, ids=[command.split("/api/v2/")[1] for command, _ in DOCUMENTED]
+)
+def test_the_requests_of_ticdcs_documentation(api: ApiClient, command: str, keys: set[str]) -> None:
+    for name in ("test", "test1"):
+        api.post(FEEDS, {"changefeed_id": name, "sink_uri": BLACKHOLE})
+    capture = api.get("/api/v2/status")["id"]
+    answer = api.curl(command.replace("CAPTURE", capture))
+    assert answer.status_code == 200, answer.text
+    assert keys <= answer.json().keys()
+    assert keys or answer.json() == {}
+
+
+def test_the_documented_update_of_a_target(api: ApiClient) -> None:
+    """The documentation's target is before every start; the update itself needs a changefeed that is stopped."""
+    command = (
+        "curl -X PUT -H \"'Content-type':'application/json'\" http://127.0.0.1:8300/api/v2/changefeeds/test1 "
+        "-d '{\"target_ts\":TARGET}'"
+    )
+    start = api.post(FEEDS, {"changefeed_id": "test1", "sink_uri": BLACKHOLE})["start_ts"]
+    running = api.curl(command.replace("TARGET", "32"))
+    assert (running.status_code, running.json()["error_code"]) == (400, "CDC:ErrChangefeedUpdateRefused")
+    assert running.json()["error_msg"] == (
+        "[CDC:ErrChangefeedUpdateRefused]changefeed update error: can only update changefeed config when it is "
+        "stopped or failed"
+    )
+    api.post(f"{FEEDS}/test1/pause")
+    too_early = api.curl(command.replace("TARGET", "32")).json()
+    assert too_early["error_msg"] == (
+        f"[CDC:ErrChangefeedUpdateRefused]can not update target_ts:32 less than start_ts:{start}"
+    )
+    target = start + compose(3_600_000)
+    assert api.curl(command.replace("TARGET", str(target))).json()["target_ts"] == target
+
+
+def test_cdc_cli_creates_a_changefeed(api: ApiClient) -> None:
+    """``cdc cli changefeed create`` asks for a TSO, verifies the tables, and sends all defaults with its own values."""
+    tso = api.post("/api/v2/tso", {"ca_path": "", "cert_path": "", "key_path": "", "id": 0})
+    start = compose(tso["timestamp"], tso["logic_time"])
+    defaults = api.post(FEEDS, {"changefeed_id": "other", "sink_uri": BLACKHOLE})["config"]
+    sink = {**defaults["sink"], "protocol": "canal-json"}
+    sink["dispatchers"] = [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]
+    sink["kafka_config"] = {"codec_config": {"enable_tidb_extension": True}}
+    whole = {**defaults, "sink": sink, "filter": {"rules": ["shop.orders"]}}
+    body = {"sink_uri": _uri(api, "one", ""), "start_ts": start, "replica_config": whole}
+    verified = api.post("/api/v2/verify_table", body)
+    assert [table["table_name"] for table in verified["eligible_tables"]] == ["orders"]
+    info = api.post(FEEDS, {**body, "changefeed_id": "one", "namespace": "default", "target_ts": 0})
+    assert (info["state"], info["start_ts"], info["checkpoint_ts"]) == ("normal", start, start)
+    assert info["config"]["sink"]["dispatchers"] == [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]
+    _insert(api, 1)
+    found = messages(f"{api.store}-one")
+    assert {each.topic for each in found} == {"ticdc", "shop_orders"}
+    assert any(b'"_tidb"' in (each.value or b"") for each in found)
+    assert _inserted(api) == ["1"]
+
+
+def test_a_changefeed_is_paused_and_resumed(api: ApiClient) -> None:
+    _create(api)
+    _insert(api, 1)
+    assert api.post(f"{FEEDS}/one/pause") == {}
+    paused = api.get(f"{FEEDS}/one/status")
+    assert paused["state"] == "stopped"
+    _insert(api, 2)
+    assert _inserted(api) == ["1"]
+    assert api.get(f"{FEEDS}/one/status")["checkpoint_ts"] == paused["checkpoint_ts"]
+    assert api.post(f"{FEEDS}/one/resume", "{}") == {}
+    assert _inserted(api) == ["1", "2"]
+    assert api.get(f"{FEEDS}/one")["state"] == "normal"
+
+
+def test_a_resumed_changefeed_may_begin_at_another_checkpoint(api: ApiClient) -> None:
+    start = _create(api)["start_ts"]
+    _insert(api, 1)
+    api.post(f"{FEEDS}/one/pause")
+    second = _insert(api, 2)["commit_ts"]
+    api.post(f"{FEEDS}/one/resume", {"overwrite_checkpoint_ts": start})
+    assert _inserted(api) == ["1", "1", "2"]
+    api.post(f"{FEEDS}/one/pause")
+    _insert(api, 3)
+    skipped = _insert(api, 4)["commit_ts"]
+    api.post(f"{FEEDS}/one/resume", {"overwrite_checkpoint_ts": skipped - 1})
+    assert second < skipped
+    assert _inserted(api) == ["1", "1", "2", "4"]
+
+
+def test_a_changefeed_begins_at_its_start_and_ends_at_its_target(api: ApiClient) -> None:
+    start = _insert(api, 1)["commit_ts"]
+    last = _insert(api, 2)["commit_ts"]
+    _insert(api, 3)
+    _create(api, start_ts=start, target_ts=last)
+    assert _inserted(api) == ["2"]
+    assert api.get(f"{FEEDS}/one")["state"] == "finished"
+    listed = {each["id"] for each in api.get(FEEDS)["items"]}
+    assert listed == {"default"}
+    assert {each["id"] for each in api.get(f"{FEEDS}?state=all")["items"]} == {"default", "one"}
+    assert [each["id"] for each in api.get(f"{FEEDS}?state=finished")["items"]] == ["one"]
+
+
+def test_a_stopped_changefeed_takes_another_configuration(api: ApiClient) -> None:
+    _create(api)
+    api.post(f"{FEEDS}/one/pause")
+    changed = api.request(
+        "PUT",
+        f"{FEEDS}/one",
+        json={"sink_uri": _uri(api, "two"), "replica_config": {"filter": {"rules": ["shop.clerks"]}}},
+    ).json()
+    assert changed["config"]["filter"]["rules"] == ["shop.clerks"]
+    same = api.request("PUT", f"{FEEDS}/one", json={"sink_uri": _uri(api, "two")}).json()
+    assert same["error_msg"].endswith("changefeed config is the same with the old one, do nothing")
+    wrong = api.request("PUT", f"{FEEDS}/one", json={"replica_config": {"filter": {"rules": ["*"]}}}).json()
+    assert wrong["error_code"] == "CDC:ErrChangefeedUpdateRefused"
+    api.post(f"{FEEDS}/one/resume", "{}")
+    _insert(api, 1)
+    _insert(api, 7, table="clerks")
+    assert _inserted(api) == []
+    assert _inserted(api, "two") == ["7"]
+    assert len(api.get(f"{FEEDS}/one")["task_status"][0]["table_ids"]) == 1
+
+
+def test_removing_is_idempotent_and_spares_the_servers_own(api: ApiClient) -> None:
+    _create(api)
+    for _ in range(2):
+        assert api.request("DELETE", f"{FEEDS}/one").json() == {}
+    _insert(api, 1)
+    assert _inserted(api) == []
+    assert api.request("DELETE", f"{FEEDS}/default").status_code == 400
+
+
+REFUSED = {
+    "no sink": (
+        {},
+        400,
+        "[CDC:ErrSinkURIInvalid]sink uri invalid 'sink_uri is empty, cannot create a changefeed without sink_uri'",
+    ),
+    "an id": (
+        {"changefeed_id": "a_b", "sink_uri": BLACKHOLE},
+        400,
+        "[CDC:ErrAPIInvalidParam]invalid changefeed_id: a_b",
+    ),
+    "the same id": (
+        {"changefeed_id": "default", "sink_uri": BLACKHOLE},
+        500,
+        "[CDC:ErrChangeFeedAlreadyExists]changefeed already exists, default",
+    ),
+    "a protocol": (
+        {"sink_uri": "kafka://127.0.0.1:9092/t?protocol=nope"},
+        500,
+        "[CDC:ErrSinkUnknownProtocol]unknown 'nope' message protocol for sink",
+    ),
+    "no topic": (
+        {"sink_uri": "kafka://127.0.0.1:9092/?protocol=canal-json"},
+        500,
+        "[CDC:ErrKafkaInvalidConfig]no topic is specified in sink-uri",
+    ),
+    "a type": (
+        {"sink_uri": BLACKHOLE, "replica_config": {"case_sensitive": "yes"}},
+        400,
+        "[CDC:ErrAPIInvalidParam]invalid api parameter: json: cannot unmarshal string into Go struct field "
+        "ReplicaConfig.case_sensitive of type bool",
+    ),
+    "a target": (
+        {"sink_uri": BLACKHOLE, "target_ts": 5},
+        400,
+        r"[CDC:ErrTargetTsBeforeStartTs]fail to create changefeed because target-ts 5 is earlier than start-ts \d+",
+    ),
+    "a start": (
+        {"sink_uri": BLACKHOLE, "start_ts": 5},
+        400,
+        r"[CDC:ErrStartTsBeforeGC]fail to create or maintain changefeed because start-ts 5 is earlier than or equal to "
+        r"GC safepoint at \d+",
+    ),
+    "a start in the future": (
+        {"sink_uri": BLACKHOLE, "start_ts": 1 << 62},
+        400,
+        rf"[CDC:ErrAPIInvalidParam]invalid start-ts {1 << 62}, larger than current tso \d+",
+    ),
+    "a rule": (
+        {"sink_uri": "kafka://127.0.0.1:9092/t?protocol=canal-json", "replica_config": {"filter": {"rules": ["*"]}}},
+        400,
+        r"[CDC:ErrFilterRuleInvalid].*",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "status", "text"), REFUSED.values(), ids=REFUSED.keys())
+def test_errors_have_ticdcs_words(api: ApiClient, body: dict[str, Any], status: int, text: str) -> None:
+    code, answer = api.refused("POST", FEEDS, json=body)
+    pattern = text.replace("[CDC", r"\[CDC")
+    assert re.fullmatch(pattern, answer["error_msg"]) or answer["error_msg"] == text
+    assert (code, answer["error_code"]) == (status, answer["error_msg"][1:].partition("]")[0])
+    assert [each["id"] for each in api.get(FEEDS)["items"]] == ["default"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "text"),
+    [
+        ("GET", f"{FEEDS}/none", None, "[CDC:ErrChangeFeedNotExists]changefeed not exists, default/none"),
+        ("POST", f"{FEEDS}/none/pause", None, "[CDC:ErrChangeFeedNotExists]changefeed not exists, default/none"),
+        ("GET", f"{FEEDS}/none?namespace=x", None, "[CDC:ErrChangeFeedNotExists]changefeed not exists, x/none"),
+        ("DELETE", f"{FEEDS}/a_b", None, "[CDC:ErrAPIInvalidParam]invalid changefeed_id: a_b"),
+        ("GET", "/api/v2/processors/default/none", None, "[CDC:ErrCaptureNotExist]capture not exists, none"),
+        (
+            "POST",
+            "/api/v2/captures/none/drain",
+            None,
+            "[CDC:ErrSchedulerRequestFailed]scheduler request failed, only one capture alive",
+        ),
+        ("POST", "/api/v2/log", {"log_level": "loud"}, "[CDC:ErrAPIInvalidParam]fail to change log level: loud"),
+        ("POST", FEEDS, {"start_ts": "x"}, "[CDC:ErrAPIInvalidParam]invalid api parameter: start_ts"),
+        ("POST", f"{FEEDS}/default/resume", None, "[CDC:ErrAPIInvalidParam]invalid api parameter"),
+    ],
+)
+def test_errors_of_other_calls(api: ApiClient, method: str, path: str, body: Any, text: str) -> None:
+    answer = api.request(method, path, json=body) if body is not None else api.request(method, path)
+    assert answer.status_code == 400
+    assert answer.json()["error_msg"].startswith(text)
+
+
+@pytest.mark.filterwarnings("ignore::ticdc_emit.pipeline.plan.KeylessTableWarning")
+def test_tables_without_a_key_are_refused_unless_they_are_ignored() -> None:
+    schema = "CREATE TABLE shop.logs (note INT); CREATE TABLE shop.t (id INT PRIMARY KEY);"
+    with running_api(schema=schema, any_sink=True) as api:
+        body = {"changefeed_id": "one", "sink_uri": _uri(api)}
+        verified = api.post("/api/v2/verify_table", {"sink_uri": _uri(api)})
+        assert [table["table_name"] for table in verified["ineligible_tables"]] == ["logs"]
+        code, answer = api.refused("POST", FEEDS, json=body)
+        assert (code, answer["error_msg"]) == (
+            400,
+            "[CDC:ErrTableIneligible]some tables are not eligible to replicate([shop.logs]), if you want to ignore "
+            "these tables, please set ignore_ineligible_table to true",
+        )
+        assert api.post(FEEDS, {**body, "replica_config": {"ignore_ineligible_table": True}})["id"] == "one"
+        clear(f"{api.store}-one")
+
+
+def test_a_kafka_that_does_not_answer_is_an_error_of_ticdcs(api: ApiClient) -> None:
+    body = {"sink_uri": "kafka://127.0.0.1:1/t?protocol=canal-json&dial-timeout=1s"}
+    code, answer = api.refused("POST", FEEDS, json=body)
+    assert (code, answer["error_code"]) == (500, "CDC:ErrKafkaNewProducer")
+    assert [each["id"] for each in api.get(FEEDS)["items"]] == ["default"]
+
+
+def test_answers_show_no_secret(api: ApiClient) -> None:
+    uri = "kafka://127.0.0.1:1/t?protocol=canal-json&sasl-user=u&sasl-password=hunter2&sasl-mechanism=plain"
+    _, answer = api.refused("POST", FEEDS, json={"sink_uri": f"{uri}&dial-timeout=1s"})
+    assert "hunter2" not in json.dumps(answer)
+    config = {"sink": {"kafka_config": {"sasl_password": "hunter2"}}}
+    info = api.post(FEEDS, {"changefeed_id": "one", "sink_uri": _uri(api), "replica_config": config})
+    assert "hunter2" not in json.dumps(info)
+
+
+OUTSIDE = {
+    "another host": ("kafka://10.0.0.1:9092/t?protocol=canal-json", {}, "10.0.0.1:9092"),
+    "a host among others": ("kafka://127.0.0.1:9092,evil:1/t?protocol=canal-json", {}, "evil:1"),
+    "a file": ("kafka://127.0.0.1:9092/t?protocol=canal-json&ca=/etc/passwd&cert=/a&key=/b", {}, "ca, cert, key"),
+    "a folder": ("file:///tmp/out?protocol=canal-json", {}, "file://"),
+    "a registry": ("kafka://127.0.0.1:9092/t?protocol=avro&schema-registry=http://10.0.0.1:80", {}, "10.0.0.1:80"),
+    "a login at a registry": (
+        "kafka://127.0.0.1:1/t?protocol=avro&schema-registry=http://127.0.0.1@evil:80",
+        {},
+        "evil:80",
+    ),
+    "a keytab": (
+        "kafka://127.0.0.1:9092/t?protocol=canal-json&sasl-mechanism=gssapi&sasl-gssapi-keytab-path=/etc/keytab"
+        "&sasl-gssapi-auth-type=keytab",
+        {},
+        "sasl-gssapi-keytab-path",
+    ),
+    "a storage": (
+        "kafka://127.0.0.1:9092/t?protocol=canal-json&enable-tidb-extension=true",
+        {
+            "large-message-handle": {
+                "large-message-handle-option": "claim-check",
+                "claim-check-storage-uri": "file:///etc",
+            }
+        },
+        "claim-check-storage-uri",
+    ),
+    "a token service": (
+        "kafka://127.0.0.1:9092/t?protocol=canal-json",
+        {
+            "sasl-mechanism": "OAUTHBEARER",
+            "sasl-oauth-client-id": "a",
+            "sasl-oauth-client-secret": "Yg==",
+            "sasl-oauth-token-url": "http://10.0.0.1/",
+        },
+        "sasl-oauth-token-url",
+    ),
+    "Glue": (
+        "kafka://127.0.0.1:9092/t?protocol=avro",
+        {"glue-schema-registry-config": {"registry-name": "a", "region": "b"}},
+        "glue-schema-registry-config",
+    ),
+}
+
+
+@pytest.mark.parametrize(("uri", "kafka", "named"), OUTSIDE.values(), ids=OUTSIDE.keys())
+def test_a_changefeed_may_not_reach_outside(uri: str, kafka: dict[str, Any], named: str) -> None:
+    config = load_changefeed(uri, {"sink": {"kafka-config": kafka}})
+    with pytest.raises(TicdcRefusal, match=re.escape(named)):
+        refuse_outside(config, {"kafka:9092"})
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "kafka://127.0.0.1:9092/t?protocol=canal-json",
+        "kafka://localhost:1,kafka:9092/t?protocol=canal-json",
+        "kafka://[::1]:9092/t?protocol=avro&schema-registry=http://registry:8081",
+    ],
+)
+def test_the_served_kafka_and_loopback_are_allowed(uri: str) -> None:
+    refuse_outside(load_changefeed(uri), {"kafka:9092", "registry:8081"})
+
+
+def test_the_limits_hold_for_create_verify_and_update() -> None:
+    with running_api() as api:
+        body = {"changefeed_id": "one", "sink_uri": "kafka://10.0.0.1:9092/t?protocol=canal-json"}
+        for path in (FEEDS, "/api/v2/verify_table"):
+            code, answer = api.refused("POST", path, json=body)
+            assert (code, answer["error_code"]) == (400, "CDC:ErrSinkURIInvalid")
+            assert "--control-any-sink" in answer["error_msg"]
+        api.post(FEEDS, {"changefeed_id": "two", "sink_uri": BLACKHOLE})
+        api.post(f"{FEEDS}/two/pause")
+        code, answer = api.refused("PUT", f"{FEEDS}/two", json={"sink_uri": body["sink_uri"]})
+        assert (code, answer["error_code"]) == (400, "CDC:ErrChangefeedUpdateRefused")
+
+
+def test_the_version_is_that_of_the_release(api: ApiClient) -> None:
+    assert re.fullmatch(r"v\d+\.\d+\.\d+", api.get("/api/v2/status")["version"])
+
+
+def test_times_are_utc_with_milliseconds() -> None:
+    assert json_time(compose(1_701_357_251_015)) == "2023-11-30 15:14:11.015"
+
+
+def test_a_reset_lets_every_changefeed_begin_anew(api: ApiClient) -> None:
+    _create(api)
+    _insert(api, 1)
+    api.post(f"{FEEDS}/one/pause")
+    api.post("/reset")
+    assert api.get(f"{FEEDS}/one")["state"] == "normal"
+    _insert(api, 1)
+    assert _inserted(api) == ["1", "1"]
+
+
+def test_every_endpoint_is_described() -> None:
+    paths = json.loads(openapi_description())["paths"]
+    documented = {re.sub(r"\?.*", "", command.split("8300")[1].split(" ")[0]) for command, _ in DOCUMENTED}
+    known = [re.compile(re.sub(r"\{\w+\}", "[^/]+", path)) for path in paths]
+    assert not [path for path in documented if not any(pattern.fullmatch(path) for pattern in known)]

@@ -1,0 +1,233 @@
+"""One changefeed of an emulator: it sends what its source commits, from its checkpoint on.
+
+In: a configuration, a sink, a :class:`~ticdc_emit.emulator.source.Source`. Out: messages; a state, a checkpoint and the
+error at which it stopped, as TiCDC has them. A restart begins at a checkpoint with nothing remembered, so everything
+after it is sent again and watermarks fall back to it: delivery is at-least-once, as TiCDC's is after a crash.
+
+States are TiCDC's (docs.pingcap.com, "Changefeed state transfer"): ``normal``; ``stopped`` after a pause; ``failed`` at
+an error; ``finished`` at the target TSO. Errors that TiCDC retries (``warning``) are ``failed`` here at once, since a
+test wants to see them.
+
+Nothing here is thread-safe, apart from the sink: the emulator holds its lock.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Literal, TypeAlias
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.delivery.base import Message, Target
+from ticdc_emit.emulator.recording import RecordingSink
+from ticdc_emit.emulator.source import Commits, Source
+from ticdc_emit.errors import ChangefeedStateError, RowError, TicdcEmitError
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.run import Changefeed
+from ticdc_emit.protocols.events import WatermarkEvent
+from ticdc_emit.registry.base import SchemaRegistry
+from ticdc_emit.routing.filter_rules import FilterRules
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.model import TableInfo
+
+
+def tables_of(config: ChangefeedConfig, catalog: Catalog) -> tuple[list[TableInfo], list[TableInfo]]:
+    """Return the tables that a changefeed replicates, and those that its rules name but that have no handle key."""
+    rules = FilterRules.of(config)
+    named = [info for info in catalog.tables() if not info.is_view and rules.has(info)]
+    eligible = [info for info in named if rules.allows_key(info)]
+    return eligible, [info for info in named if not rules.allows_key(info)]
+
+
+State: TypeAlias = Literal["normal", "stopped", "failed", "finished"]
+
+
+class EmulatedChangefeed:
+    """``start_ts``: the TSO after which it sends; ``target_ts``: that after which it is finished.
+
+    ``config``, ``sink``: ``None`` for a changefeed into the void (``blackhole://``). ``registry``: instead of the
+    configured one. Raises the :class:`~ticdc_emit.errors.ConfigError` and :class:`~ticdc_emit.errors.SchemaError`
+    families for a configuration that does not fit the tables; nothing outside is touched.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: Source,
+        config: ChangefeedConfig | None,
+        sink: RecordingSink | None,
+        *,
+        start_ts: int,
+        target_ts: int | None = None,
+        registry: SchemaRegistry | None = None,
+        options: RunOptions | None = None,
+    ) -> None:
+        self.name = name
+        self.config = config
+        self.sink = sink
+        self.start_ts = start_ts
+        self.target_ts = target_ts
+        self.created = time.time()
+        self.state: State = "normal"
+        self.error: TicdcEmitError | None = None
+        self._source = source
+        self._registry = registry
+        self._options = options or RunOptions(clock="wall")
+        self._held_since: dict[Target, int] = {}
+        self._position = start_ts
+        self._feed = self._begin(start_ts)
+
+    @property
+    def checkpoint(self) -> int:
+        """The TSO up to which everything was sent. Messages that are held back stop it."""
+        return min([self._position, *self._held_since.values()])
+
+    @property
+    def position(self) -> int:
+        """The TSO up to which it has made messages, sent or held back."""
+        return self._position
+
+    @property
+    def tables(self) -> list[TableInfo]:
+        """The tables that it replicates now."""
+        return [] if self.config is None else tables_of(self.config, self._source.catalog)[0]
+
+    # -- sending ------------------------------------------------------------------------------------------------------
+
+    def send_new(self, until: int | None = None, *, watermark: bool = True, refuses_rows: bool = False) -> None:
+        """Send what the source has committed since the last call, and then the watermark ``until``, a TSO.
+
+        ``watermark``: whether watermarks follow; without, a later one covers the rows.
+
+        Does nothing unless the state is ``normal``. An error ends that: it is kept, and raised. With ``refuses_rows``,
+        one of rows before the first message was sent is raised alone.
+        """
+        if self.state != "normal":
+            return
+        try:
+            for commits in self._source.after(self._position):
+                self._send(commits, watermark)
+            if until is not None and until > self._position:
+                self._send(Commits(self._position, until), watermark)
+        except RowError as error:
+            if not (refuses_rows and "messages_sent" not in error.context):
+                self._fail(error)
+            raise
+        except TicdcEmitError as error:
+            self._fail(error)
+            raise
+        if self.target_ts is not None and self._position >= self.target_ts:
+            self.state = "finished"
+
+    def _send(self, commits: Commits, watermark: bool) -> None:
+        due = commits if self.target_ts is None else commits.between(commits.start, self.target_ts)
+        if due.end <= self._position:
+            return
+        if self._feed is not None:
+            self._feed.run(due.batch(), self._feed.next_batch_id(), final=False, until=due.end, watermark=watermark)
+        self._position = due.end
+
+    def _fail(self, error: TicdcEmitError) -> None:
+        self.state, self.error = "failed", error
+
+    def _begin(self, checkpoint: int) -> Changefeed | None:
+        self._source.check_start(checkpoint)
+        if self.config is None or self.sink is None:
+            return None
+        return Changefeed(
+            self.config,
+            self.sink,
+            self._source.catalog_at(checkpoint),
+            options=self._options,
+            registry=self._registry,
+        )
+
+    # -- states -------------------------------------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """Stop sending. What is held back is dropped: it is sent after the checkpoint."""
+        if self.state != "finished":
+            self.state = "stopped"
+
+    def restart(self, checkpoint: int | None = None, *, skips: bool = False) -> None:
+        """Begin anew after a checkpoint, by default the changefeed's, and send everything after it, also again.
+
+        Partitions that are held stay held; the messages that waited there are made anew. Raises
+        :class:`~ticdc_emit.errors.ChangefeedStateError` for a TSO before the changes that are kept, and for one above
+        the changefeed's checkpoint, unless it ``skips`` what is between them.
+        """
+        begin = self.checkpoint if checkpoint is None else checkpoint
+        if begin > self.checkpoint and not skips:
+            raise ChangefeedStateError(
+                f"the changefeed has not sent everything up to {begin}: its checkpoint is {self.checkpoint}",
+                remedy="Give a TSO up to the checkpoint, or leave it out",
+                checkpoint_ts=begin,
+            )
+        self._feed = self._begin(begin)
+        if self.sink is not None:
+            self.sink.forget_held()
+        self._position = begin
+        self._held_since = dict.fromkeys(self._held_since, begin)
+        self.state, self.error = "normal", None
+        self.send_new()
+
+    def begin_anew(self, start_ts: int) -> None:
+        """Begin at a TSO as a new changefeed does, and hold nothing back."""
+        self._feed = self._begin(start_ts)
+        if self.sink is not None:
+            self.sink.forget_held(ends_holds=True)
+        self._held_since = {}
+        self._position = start_ts
+        self.state, self.error = "normal", None
+
+    def reconfigure(self, config: ChangefeedConfig | None, sink: RecordingSink | None) -> None:
+        """Take another configuration, which begins with the next :meth:`restart`; raises what the first one may."""
+        before = self.config, self.sink
+        self.config, self.sink = config, sink
+        try:
+            self._begin(self.checkpoint)
+        except TicdcEmitError:
+            self.config, self.sink = before
+            raise
+
+    # -- what a test asks for -----------------------------------------------------------------------------------------
+
+    def hold(self, topic: str, partition: int) -> None:
+        """From now on, keep the messages of a topic-partition back; the checkpoint stays where it is."""
+        self._sink().hold(topic, partition)
+        self._held_since.setdefault((topic, partition), self._position)
+
+    def release(self, topic: str | None, partition: int | None) -> None:
+        """Send what was held back."""
+        sink = self._sink()
+        released = sink.chosen(topic, partition)
+        sink.release(topic, partition)
+        for target in released:
+            self._held_since.pop(target, None)
+
+    def repeat_watermark(self, topic: str | None, partition: int | None) -> None:
+        """Send the last watermark of each topic-partition once more, the same bytes.
+
+        Raises :class:`~ticdc_emit.errors.ChangefeedStateError` if there is none.
+        """
+        sink = self._sink()
+        assert self.config is not None
+        if not self.config.codec.has_watermarks:
+            raise ChangefeedStateError(
+                f"the protocol {self.config.codec.form} has no watermarks with these options",
+                remedy="Use enable-tidb-extension=true, or another protocol",
+            )
+        reader = reader_for(self.config)
+
+        def is_watermark(message: Message) -> bool:
+            return isinstance(reader.read(message.key, message.value), WatermarkEvent)
+
+        if not sink.repeat(is_watermark, topic, partition):
+            raise ChangefeedStateError("no watermark was sent yet", remedy="Send a change first, or wait a second")
+
+    def _sink(self) -> RecordingSink:
+        if self.sink is None:
+            raise ChangefeedStateError(
+                f"the changefeed {self.name} sends its messages nowhere", remedy="Name another changefeed"
+            )
+        return self.sink

@@ -1,0 +1,714 @@
+"""The control API: what tests in any language ask of an :class:`~ticdc_emit.emulator.emulator.Emulator`, over HTTP.
+
+In: JSON (``docs/control.md`` and ``/openapi.json`` describe it), behind the :class:`~ticdc_emit.emulator.guard.Guard`.
+Out: JSON. An error of the library is ``{"error": {"type", "message", "remedy", "code", "context"}}`` with a status that
+says whose it is: 4xx the request's, 502 the sink's. No answer shows a traceback, and nothing of a request names a file.
+TiCDC's own API is in ``ticdc_api.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+import ticdc_emit
+from ticdc_emit.config.secrets import foreign_text
+from ticdc_emit.delivery.base import Message
+from ticdc_emit.emulator import emulator as emulating
+from ticdc_emit.emulator import ticdc_api
+from ticdc_emit.emulator.emulator import DEFAULT, Emulator
+from ticdc_emit.emulator.guard import TICDC_PATH
+from ticdc_emit.emulator.ticdc_api import TicdcRefusal, TicdcService, code_of, ticdc_error
+from ticdc_emit.errors import (
+    ChangefeedStateError,
+    ConfigError,
+    DeliveryError,
+    InvalidValueError,
+    RegistryError,
+    TicdcEmitError,
+    UnknownChangefeedError,
+    UnknownTopicError,
+    shortened,
+)
+from ticdc_emit.json_depth import parsed
+from ticdc_emit.traffic.scenarios import scenarios
+
+logger = logging.getLogger(__name__)
+
+_MOST_ROWS = 100_000
+_MOST_LAST = 10_000
+
+Tso = Annotated[int, Field(json_schema_extra={"format": "int64"}, description="A TSO: 64 bits.")]
+Offset = Annotated[int, Field(json_schema_extra={"format": "int64"})]
+
+
+class _Request(BaseModel):
+    model_config: ClassVar[ConfigDict] = {"extra": "forbid", "strict": True}
+
+
+class Script(_Request):
+    """A change script, and the database of tables that it names without one."""
+
+    sql: str = Field(description="DDL, INSERT, REPLACE, UPDATE, DELETE, BEGIN, COMMIT; statements end with ;")
+    database: str | None = None
+
+
+class Ddl(_Request):
+    """One DDL statement, and the database of tables that it names without one."""
+
+    query: str
+    database: str | None = None
+
+
+class ScenarioRequest(_Request):
+    """The seed of a scenario, and the topic of its messages, by default a new one."""
+
+    seed: int = 0
+    topic: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,249}$")
+
+
+class TrafficRequest(_Request):
+    """Rows a second; by default as before."""
+
+    rate: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+
+
+class RateRequest(_Request):
+    """Rows a second."""
+
+    rate: float = Field(gt=0, allow_inf_nan=False)
+
+
+class Chosen(_Request):
+    """Topic-partitions: those with this topic and this number, by default any."""
+
+    topic: str | None = None
+    partition: int | None = Field(default=None, ge=0)
+
+
+class RedeliverRequest(Chosen):
+    """How many of the last messages of each topic-partition come again."""
+
+    last: int = Field(default=1, ge=1, le=_MOST_LAST)
+
+
+class HoldRequest(_Request):
+    """A topic-partition."""
+
+    topic: str
+    partition: int = Field(ge=0)
+
+
+class RestartRequest(_Request):
+    """The checkpoint: a TSO, or the one before the last so many transactions; by default the changefeed's own."""
+
+    checkpoint_ts: Tso | None = Field(default=None, ge=1)
+    transactions: int | None = Field(default=None, ge=1)
+
+
+class PartitionSent(BaseModel):
+    """``messages``: that a topic-partition got; ``end_offset``: the offset after its last message."""
+
+    topic: str
+    partition: int
+    messages: int
+    end_offset: Offset
+
+
+class Sent(BaseModel):
+    """What a call has sent, acknowledged by the sink. ``state``: the changefeed's."""
+
+    commit_ts: Tso | None
+    rows: int
+    messages: int
+    partitions: list[PartitionSent]
+    state: str
+
+
+class StatementResult(BaseModel):
+    """What one statement did; ``commit_ts``: of what became committed by it."""
+
+    kind: str
+    affected_rows: int
+    last_insert_id: int | None
+    commit_ts: Tso | None
+
+
+class SqlSent(Sent):
+    statements: list[StatementResult]
+
+
+Rows = list[dict[str, str | None]]
+
+
+class Tables(BaseModel):
+    """The expected tables, with the columns of their handle keys, by ``schema.table``."""
+
+    commit_ts: Tso
+    tables: dict[str, Rows]
+    keys: dict[str, list[str]]
+
+
+class ScenarioSent(Sent):
+    """``refusal``: the error that a correct consumer raises; ``producer_refused``: that of the producer."""
+
+    scenario: str
+    protocol: str
+    seed: int
+    outcome: str
+    schema_sql: str
+    topics: dict[str, int]
+    expected: dict[str, Rows]
+    keys: dict[str, list[str]]
+    refusal: str | None
+    producer_refused: str | None
+
+
+class ScenarioKind(BaseModel):
+    name: str
+    incident: str
+    breaks: str
+    outcome: str
+    protocols: list[str]
+
+
+class TrafficState(BaseModel):
+    """``rows``: changes that were generated since the start or the last reset."""
+
+    running: bool
+    rate: float
+    rows: int
+    error: dict[str, Any] | None
+
+
+class SentMessage(BaseModel):
+    """``key``, ``value``: base64, or text if it was asked for and the bytes are UTF-8; null is Kafka's null."""
+
+    topic: str
+    partition: int
+    offset: Offset
+    key: str | None
+    value: str | None
+    is_text: bool
+
+
+class PartitionState(BaseModel):
+    """``sent``: messages since the start or the last reset; ``held``: those that wait."""
+
+    topic: str
+    partition: int
+    sent: int
+    held: int
+    end_offset: Offset
+
+
+class Messages(BaseModel):
+    messages: list[SentMessage]
+    partitions: list[PartitionState]
+
+
+class PartitionEnd(BaseModel):
+    topic: str
+    partition: int
+    end_offset: Offset
+
+
+class Offsets(BaseModel):
+    partitions: list[PartitionEnd]
+
+
+class Held(BaseModel):
+    topic: str
+    partition: int
+    messages: int
+
+
+class HeldPartitions(BaseModel):
+    held: list[Held]
+
+
+class Reset(BaseModel):
+    """From ``end_offset`` on the next test reads."""
+
+    commit_ts: Tso
+    partitions: list[PartitionEnd]
+
+
+class Status(BaseModel):
+    status: Literal["ok", "ready", "starting"]
+
+
+class ErrorBody(BaseModel):
+    """``code``: MySQL's number or TiCDC's code, if there is one. ``context``: the place."""
+
+    type: str
+    message: str
+    remedy: str
+    code: int | str | None = None
+    context: dict[str, Any] = Field(default_factory=dict)
+
+
+class Error(BaseModel):
+    error: ErrorBody
+
+
+_STATUSES: tuple[tuple[type[TicdcEmitError], int], ...] = (
+    (UnknownChangefeedError, 404),
+    (UnknownTopicError, 404),
+    (ChangefeedStateError, 409),
+    (DeliveryError, 502),
+    (RegistryError, 502),
+)
+
+
+def error_status(error: TicdcEmitError) -> int:
+    """Return the HTTP status of an error: 400 where the request or its content is wrong."""
+    if isinstance(error, ConfigError) and error.context.get("option") == "scenario":
+        return 404
+    return next((status for kind, status in _STATUSES if isinstance(error, kind)), 400)
+
+
+def error_body(error: TicdcEmitError) -> dict[str, Any]:
+    """Return an error as JSON has it; long values of its context are shortened."""
+    context = {name: _plain(value) for name, value in error.context.items()}
+    code = context.pop("number", None) or context.pop("code", None)
+    return {
+        "type": type(error).__name__,
+        "message": foreign_text(error.message),
+        "remedy": error.remedy,
+        **({} if code is None else {"code": code}),
+        "context": context,
+    }
+
+
+def _plain(value: object) -> Any:
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return foreign_text(shortened(str(value)))
+
+
+def _emulator(request: Request) -> Emulator:
+    emulator: Emulator = request.app.state.emulator
+    return emulator
+
+
+Running = Annotated[Emulator, Depends(_emulator)]
+ChangefeedId = Annotated[str, Query(description="The id of the changefeed.", max_length=128)]
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": Error, "description": "The request, its content, or the state is wrong."},
+    "5XX": {"model": Error, "description": "The sink failed (502), or the server."},
+}
+
+
+_LINES: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/x-ndjson": {
+                "schema": {
+                    "type": "string",
+                    "description": "One row change a line: an object with schema, table, op, before, after.",
+                }
+            }
+        },
+    }
+}
+router = APIRouter()
+
+
+def control_api(emulator: Emulator, *, served: frozenset[str] = frozenset(), any_sink: bool = False) -> FastAPI:
+    """Return the API, to be put behind a :class:`~ticdc_emit.emulator.guard.Guard`.
+
+    The arguments are those of :class:`~ticdc_emit.emulator.server.ControlServer`. ``state.settings`` of the result:
+    what ``GET /settings`` answers.
+    """
+    application = _application()
+    application.state.emulator = emulator
+    application.state.settings = {}
+    application.state.ticdc = TicdcService(emulator, served=served, any_sink=any_sink)
+    application.add_exception_handler(TicdcRefusal, ticdc_api.refuse)
+    application.add_exception_handler(TicdcEmitError, _refuse_error)
+    application.add_exception_handler(RequestValidationError, _refuse_content)
+    application.add_exception_handler(HTTPException, _refuse_path)
+    application.add_exception_handler(Exception, _fail)
+    return application
+
+
+# -- server ------------------------------------------------------------------------------------------------------------
+
+
+@router.get("/health", tags=["server"])
+def health() -> Status:
+    """Answer as soon as the server runs. Needs no token."""
+    return Status(status="ok")
+
+
+@router.get("/ready", tags=["server"], responses={503: {"model": Status}})
+def ready(running: Running) -> JSONResponse:
+    """Answer with 200 when Kafka, the registry and the changefeed are there, before with 503. Needs no token."""
+    is_ready = running.is_ready
+    return JSONResponse({"status": "ready" if is_ready else "starting"}, 200 if is_ready else 503)
+
+
+@router.get("/settings", tags=["server"])
+def settings(request: Request) -> dict[str, Any]:
+    """Return addresses, options and tables, as ``serve --json`` prints them."""
+    return dict(request.app.state.settings)
+
+
+@router.post("/reset", tags=["server"])
+def reset(running: Running) -> Reset:
+    """Make everything as at the start, for the next test, which reads each topic-partition from its ``end_offset``."""
+    sent = running.reset()
+    assert sent.commit_ts is not None
+    ends = [PartitionEnd(topic=p.topic, partition=p.partition, end_offset=p.end_offset) for p in sent.partitions]
+    return Reset(commit_ts=sent.commit_ts, partitions=ends)
+
+
+# -- changes -----------------------------------------------------------------------------------------------------------
+
+
+@router.post("/sql", tags=["changes"])
+def sql(running: Running, script: Script) -> SqlSent:
+    """Execute a change script and send what it commits.
+
+    At a statement that fails, the script ends; what was committed before stays, and is sent.
+    """
+    sent, results = running.run_sql(script.sql, script.database)
+    statements = [
+        StatementResult(
+            kind=result.kind,
+            affected_rows=result.affected_rows,
+            last_insert_id=result.last_insert_id,
+            commit_ts=max((each.commit_ts for each in result.committed), default=None),
+        )
+        for result in results
+    ]
+    return SqlSent(**_sent(sent).model_dump(), statements=statements)
+
+
+@router.post("/ddl", tags=["changes"])
+def ddl(running: Running, statement: Ddl) -> Sent:
+    """Execute one DDL statement and send it."""
+    return _sent(running.run_ddl(statement.query, statement.database))
+
+
+@router.post("/rows", tags=["changes"], openapi_extra=_LINES)
+async def rows(running: Running, request: Request) -> Sent:
+    """Commit row changes as one transaction and send them.
+
+    A line is ``{"schema", "table", "op", "before", "after"}``; ``op`` is insert, update or delete, values are canonical
+    text or null, those of integer columns may be numbers. If a line is refused, nothing has changed.
+    """
+    body = await request.body()
+    return _sent(await run_in_threadpool(lambda: running.send_rows(_read_lines(body))))
+
+
+@router.get("/tables", tags=["changes"])
+def tables(
+    running: Running,
+    form: Annotated[
+        Literal["canonical", "messages"],
+        Query(alias="as", description="Values in canonical text, or as the changefeed's messages show them."),
+    ] = "canonical",
+) -> Tables:
+    """Return the tables that a consumer must have once it has read everything."""
+    with running.locked():
+        found, keys, commit_ts = running.tables(form), running.keys(), running.source.end
+    return Tables(
+        commit_ts=commit_ts,
+        tables={".".join(name): list(own.values()) for name, own in sorted(found.items())},
+        keys={".".join(name): list(own) for name, own in sorted(keys.items())},
+    )
+
+
+def _read_lines(body: bytes) -> list[Mapping[str, Any]]:
+    lines = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
+    if not lines or len(lines) > _MOST_ROWS:
+        raise InvalidValueError(
+            "the request has no row" if not lines else f"the request has more than {_MOST_ROWS:,} rows",
+            remedy="Send one JSON object a line, each a row change",
+        )
+    changes = []
+    for number, line in lines:
+        try:
+            changes.append(parsed(line))
+        except ValueError as error:
+            raise InvalidValueError(
+                f"line {number} is not JSON that can be read: {error}",
+                remedy="Send one JSON object a line, each a row change",
+                row={"position": number - 1},
+            ) from None
+    return changes
+
+
+# -- scenarios and traffic ---------------------------------------------------------------------------------------------
+
+
+@router.get("/scenarios", tags=["scenarios"])
+def list_scenarios() -> list[ScenarioKind]:
+    """Return the scenarios that break consumers."""
+    return [
+        ScenarioKind(
+            name=kind.name,
+            incident=kind.incident,
+            breaks=kind.breaks,
+            outcome=kind.outcome,
+            protocols=list(kind.protocols),
+        )
+        for kind in scenarios()
+    ]
+
+
+@router.post("/scenarios/{name}", tags=["scenarios"])
+def run_scenario(
+    running: Running,
+    name: Annotated[str, Path(max_length=100)],
+    wanted: ScenarioRequest | None = None,
+) -> ScenarioSent:
+    """Send a scenario's messages to topics of their own, and return the tables that a correct consumer has then."""
+    asked = wanted or ScenarioRequest()
+    sent, made = running.run_scenario(name, seed=asked.seed, topic=asked.topic)
+    return ScenarioSent(
+        **_sent(sent).model_dump(),
+        scenario=made.name,
+        protocol=made.protocol,
+        seed=made.seed,
+        outcome=made.kind.outcome,
+        schema_sql=made.schema,
+        topics=dict(made.partitions),
+        expected={".".join(table): list(own.values()) for table, own in made.expected.items()},
+        keys={".".join(table): list(own) for table, own in made.keys.items()},
+        refusal=None if made.refusal is None else made.refusal.__name__,
+        producer_refused=None if made.refused is None else made.refused.message,
+    )
+
+
+@router.get("/traffic", tags=["traffic"])
+def traffic(running: Running) -> TrafficState:
+    """Return whether traffic is generated, and how much was."""
+    return _traffic(running.traffic)
+
+
+@router.post("/traffic/start", tags=["traffic"])
+def start_traffic(running: Running, wanted: TrafficRequest | None = None) -> TrafficState:
+    """Generate changes of the tables from now on."""
+    return _traffic(running.start_traffic(None if wanted is None else wanted.rate))
+
+
+@router.post("/traffic/stop", tags=["traffic"])
+def stop_traffic(running: Running) -> TrafficState:
+    """Generate nothing more. What was generated is sent when this answers."""
+    return _traffic(running.stop_traffic())
+
+
+@router.post("/traffic/rate", tags=["traffic"])
+def set_rate(running: Running, wanted: RateRequest) -> TrafficState:
+    """Generate so many rows a second from now on."""
+    return _traffic(running.set_rate(wanted.rate))
+
+
+def _traffic(state: emulating.TrafficState) -> TrafficState:
+    error = None if state.error is None else error_body(state.error)
+    return TrafficState(running=state.running, rate=state.rate, rows=state.rows, error=error)
+
+
+# -- delivery ----------------------------------------------------------------------------------------------------------
+
+
+@router.get("/messages", tags=["delivery"])
+def messages(
+    running: Running,
+    topic: str | None = None,
+    partition: Annotated[int | None, Query(ge=0)] = None,
+    last: Annotated[int, Query(ge=1, le=_MOST_LAST)] = _MOST_LAST,
+    text: Annotated[bool, Query(description="Keys and values as text where they are UTF-8.")] = False,
+    changefeed: ChangefeedId = DEFAULT,
+) -> Messages:
+    """Return the newest messages that were sent, and how many, by topic-partition."""
+    with running.locked():
+        sink = running.sink(changefeed)
+        found = sink.messages(topic, partition, last)
+        sent, held = sink.sent(), sink.held
+        states = [
+            PartitionState(
+                topic=target[0],
+                partition=target[1],
+                sent=sent.get(target, 0),
+                held=held.get(target, 0),
+                end_offset=sink.end(target),
+            )
+            for target in sink.chosen(topic, partition)
+        ]
+    return Messages(messages=[_message(each, as_text=text) for each in found], partitions=states)
+
+
+def _message(message: Message, *, as_text: bool) -> SentMessage:
+    key, value = _base64(message.key), _base64(message.value)
+    if as_text:
+        try:
+            key, value = (None if data is None else data.decode() for data in (message.key, message.value))
+        except UnicodeDecodeError:
+            as_text = False
+    return SentMessage(
+        topic=message.topic,
+        partition=message.partition,
+        offset=message.offset,
+        key=key,
+        value=value,
+        is_text=as_text,
+    )
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode()
+
+
+@router.get("/offsets", tags=["delivery"])
+def offsets(running: Running, changefeed: ChangefeedId = DEFAULT) -> Offsets:
+    """Return where each topic-partition of the changefeed ends now, as the sink says."""
+    ends = running.end_offsets(changefeed)
+    return Offsets(
+        partitions=[
+            PartitionEnd(topic=topic, partition=number, end_offset=end) for (topic, number), end in ends.items()
+        ]
+    )
+
+
+@router.post("/redeliver", tags=["delivery"])
+def redeliver(running: Running, wanted: RedeliverRequest | None = None, changefeed: ChangefeedId = DEFAULT) -> Sent:
+    """Send the last messages of each topic-partition again, the same bytes in the same order."""
+    asked = wanted or RedeliverRequest()
+    return _sent(running.redeliver(asked.last, asked.topic, asked.partition, changefeed=changefeed))
+
+
+@router.post("/hold", tags=["delivery"])
+def hold(running: Running, wanted: HoldRequest, changefeed: ChangefeedId = DEFAULT) -> HeldPartitions:
+    """Keep the messages of a topic-partition back from now on."""
+    held = running.hold(wanted.topic, wanted.partition, changefeed=changefeed)
+    return HeldPartitions(
+        held=[Held(topic=topic, partition=number, messages=count) for (topic, number), count in held.items()]
+    )
+
+
+@router.post("/release", tags=["delivery"])
+def release(running: Running, wanted: Chosen | None = None, changefeed: ChangefeedId = DEFAULT) -> Sent:
+    """Send what was held back, in order."""
+    asked = wanted or Chosen()
+    return _sent(running.release(asked.topic, asked.partition, changefeed=changefeed))
+
+
+@router.post("/watermark", tags=["delivery"])
+def watermark(running: Running, wanted: Chosen | None = None, changefeed: ChangefeedId = DEFAULT) -> Sent:
+    """Send the last watermark of each topic-partition once more, the same bytes."""
+    asked = wanted or Chosen()
+    return _sent(running.repeat_watermark(asked.topic, asked.partition, changefeed=changefeed))
+
+
+@router.post("/restart", tags=["delivery"])
+def restart(running: Running, wanted: RestartRequest | None = None, changefeed: ChangefeedId = DEFAULT) -> Sent:
+    """Stop the changefeed as a crash does and start it at a checkpoint: everything after it is sent again."""
+    asked = wanted or RestartRequest()
+    if asked.checkpoint_ts is not None and asked.transactions is not None:
+        raise ConfigError(
+            "checkpoint_ts and transactions are both given", remedy="Leave one out", option="transactions"
+        )
+    return _sent(running.restart(asked.checkpoint_ts, transactions=asked.transactions, changefeed=changefeed))
+
+
+def _sent(sent: emulating.Sent) -> Sent:
+    return Sent(
+        commit_ts=sent.commit_ts,
+        rows=sent.rows,
+        messages=sent.messages,
+        partitions=[PartitionSent(**vars(each)) for each in sent.partitions],
+        state=sent.state,
+    )
+
+
+# -- errors ------------------------------------------------------------------------------------------------------------
+
+
+def _answer(request: Request, status: int, body: dict[str, Any]) -> JSONResponse:
+    if request.url.path.startswith(TICDC_PATH):
+        if status == 404:
+            return JSONResponse({"error_msg": body["message"], "error_code": ""}, 404)
+        code = "CDC:ErrAPIInvalidParam" if status < 500 else "CDC:ErrInternalServerError"
+        return ticdc_error(code, f"invalid api parameter: {body['message']}" if status < 500 else body["message"])
+    return JSONResponse({"error": body}, status)
+
+
+async def _refuse_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, TicdcEmitError)
+    if request.url.path.startswith(TICDC_PATH):
+        return ticdc_error(code_of(error), foreign_text(error.message))
+    return _answer(request, error_status(error), error_body(error))
+
+
+async def _refuse_content(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
+    message = f"{place or 'the body'}: {first['msg']}"
+    remedy = "Give the fields that docs/control.md and /openapi.json list"
+    return _answer(
+        request,
+        422,
+        {"type": "RequestRefused", "message": message, "remedy": remedy, "context": {"member": place}},
+    )
+
+
+async def _refuse_path(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    message = {404: "there is nothing at this path", 405: "this path has other methods"}.get(
+        error.status_code, str(error.detail)
+    )
+    body = {"type": "RequestRefused", "message": message, "remedy": "See /openapi.json for the paths", "context": {}}
+    response = _answer(request, error.status_code, body)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _fail(request: Request, error: Exception) -> JSONResponse:
+    logger.error("the control API failed at %s %s", request.method, request.url.path, exc_info=error)
+    body = {
+        "type": "InternalError",
+        "message": "the server failed",
+        "remedy": "Read its traceback on the server's stderr, and report it",
+        "context": {},
+    }
+    return _answer(request, 500, body)
+
+
+def _application() -> FastAPI:
+    application = FastAPI(
+        title="ticdc-emit control API",
+        version=ticdc_emit.__version__,
+        docs_url=None,  # its page loads scripts of another host
+        redoc_url=None,
+        redirect_slashes=False,
+        responses=_ERRORS,
+        strict_content_type=False,
+    )
+    application.include_router(router)
+    application.include_router(ticdc_api.router)
+    return application
+
+
+def openapi_description() -> str:
+    """Return the OpenAPI description of the API as JSON text, as ``docs/control-openapi.json`` has it."""
+    return json.dumps(_application().openapi(), indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,614 @@
+"""A running TiDB with TiCDC as an object: what a test does to it, and what its consumer should have in the end.
+
+In: a changefeed's configuration, SQL of the tables, and calls: SQL, row changes, DDL, generated traffic, scenarios;
+messages again, held back, a watermark again, a restart, a reset. Out: messages in the sink, acknowledged when a call
+returns, and :class:`Sent`: how many each topic-partition got and where it ends now.
+
+The changefeed that the emulator begins with is called :data:`DEFAULT`; more of them can be made over the same source
+(``ticdc_api.py``). While nothing is committed, watermarks follow the clock every :data:`HEARTBEAT_S` seconds.
+
+Every method takes one lock, so calls of several threads come one after the other. Errors are those of the library: the
+:class:`~ticdc_emit.errors.TicdcEmitError` family.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any, Literal
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.database.session import StatementResult
+from ticdc_emit.database.tables import Tables
+from ticdc_emit.delivery.base import Message, Sink, Target
+from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.emulator.changefeed import EmulatedChangefeed
+from ticdc_emit.emulator.recording import RecordingSink, TopicEnds
+from ticdc_emit.emulator.source import Source
+from ticdc_emit.errors import ChangefeedStateError, RowError, TicdcEmitError, UnknownChangefeedError
+from ticdc_emit.hints import did_you_mean
+from ticdc_emit.pipeline.ddl import catalog_for
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.registry.base import SchemaRegistry, registry_for
+from ticdc_emit.routing.table_routes import TableRoutes
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.traffic.expected_tables import shown_tables
+from ticdc_emit.traffic.generate.live import LiveTraffic
+from ticdc_emit.traffic.generate.settings import Settings
+from ticdc_emit.traffic.scenarios import Scenario, feed_of, scenario
+
+logger = logging.getLogger(__name__)
+
+DEFAULT = "default"
+"""The id of the changefeed that an emulator begins with."""
+
+HEARTBEAT_S = 1.0
+"""Between watermarks while nothing is committed, as TiCDC's."""
+
+DEFAULT_RATE = 10.0
+"""Rows a second of generated traffic."""
+
+_TICK_S = 0.1  # between looks at generated traffic
+
+
+@dataclass(frozen=True)
+class PartitionSent:
+    """``messages``: that a topic-partition got. ``end_offset``: the offset after its last message."""
+
+    topic: str
+    partition: int
+    messages: int
+    end_offset: int
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a call has sent. ``commit_ts``: its last commit, if any; ``rows``: the row changes that it committed.
+
+    ``state``: that of the changefeed; one that is stopped sends its messages when it is resumed.
+    """
+
+    commit_ts: int | None = None
+    rows: int = 0
+    partitions: tuple[PartitionSent, ...] = ()
+    state: str = "normal"
+
+    @property
+    def messages(self) -> int:
+        return sum(each.messages for each in self.partitions)
+
+
+@dataclass(frozen=True)
+class TrafficState:
+    """``rows``: how many changes were generated since the start."""
+
+    running: bool
+    rate: float
+    rows: int
+    error: TicdcEmitError | None = None
+
+
+@dataclass
+class _Counted:
+    partitions: tuple[PartitionSent, ...] = field(default=())
+
+
+class Emulator:
+    """``schema``: SQL of the tables, which begin empty. ``config``: of the default changefeed, whose release, time zone
+    and SQL mode are the server's.
+
+    ``sinks``: makes the sink of a changefeed's configuration. ``registry``: instead of the configured one. ``traffic``:
+    how generated traffic is made once it is started. ``now``: the clock's milliseconds, by default those of the wall
+    clock. ``heartbeat_s``: seconds between watermarks while nothing is committed, ``None`` for none.
+
+    Use it as a context manager, or call :meth:`start` and :meth:`stop`. Raises the
+    :class:`~ticdc_emit.errors.ConfigError` and :class:`~ticdc_emit.errors.SchemaError` families before anything outside
+    is touched.
+    """
+
+    def __init__(
+        self,
+        config: ChangefeedConfig,
+        schema: str = "",
+        *,
+        sinks: Callable[[ChangefeedConfig], Sink] = sink_for,
+        registry: SchemaRegistry | None = None,
+        traffic: Settings | None = None,
+        now: Callable[[], int] | None = None,
+        options: RunOptions | None = None,
+        heartbeat_s: float | None = HEARTBEAT_S,
+    ) -> None:
+        self._lock = threading.RLock()
+        self._sinks = sinks
+        self._registry = registry
+        self._options = options or RunOptions(clock="wall")
+        self._ends: dict[tuple[object, ...], TopicEnds] = {}
+        catalog = catalog_for(config, schema)
+        self.source = Source(schema, catalog, time_zone=config.time_zone, sql_mode=config.sql_mode, now=now)
+        self.changefeeds: dict[str, EmulatedChangefeed] = {}
+        self.add(DEFAULT, config)
+        self._schema = schema
+        self._traffic_settings = traffic or Settings(rows=None, rate=DEFAULT_RATE)
+        self._traffic: LiveTraffic | None = None
+        self._traffic_error: TicdcEmitError | None = None
+        self._generated_of: list[TableInfo | None] = []
+        """The tables of which changes are generated, as they were when they were last."""
+        self._scenarios = 0
+        self._heartbeat_s = heartbeat_s
+        self._last_watermark = time.monotonic()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.is_ready = False
+
+    # -- life ---------------------------------------------------------------------------------------------------------
+
+    def start(self) -> Emulator:
+        """Create the topics, send the first watermark, and begin to follow the clock. Raises the errors of the sink."""
+        with self._lock:
+            self.changefeed().send_new(self.source.clock())
+            self.is_ready = True
+        self._ended.clear()
+        self._thread = threading.Thread(target=self._follow_clock, name="emulator", daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End traffic and watermarks. What is held back is dropped."""
+        self._ended.set()
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.join()
+        self.is_ready = False
+
+    def __enter__(self) -> Emulator:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _follow_clock(self) -> None:
+        while not self._ended.wait(_TICK_S):
+            try:
+                self.tick()
+            except Exception:  # the thread must live on, and nobody waits for it
+                logger.exception("the emulator failed while it followed the clock")
+
+    def tick(self) -> None:
+        """Send what is due: generated traffic, and the watermark if none was sent for a while."""
+        with self._lock:
+            is_due = self._heartbeat_s is not None and time.monotonic() - self._last_watermark >= self._heartbeat_s
+            until = self.source.clock()
+            try:
+                if self._generate(until) or is_due:
+                    self._send_new(until, watermark=is_due)
+            except TicdcEmitError as error:
+                if self._is_generating:
+                    self._stop_generating(error)
+
+    # -- changefeeds --------------------------------------------------------------------------------------------------
+
+    def changefeed(self, name: str = DEFAULT) -> EmulatedChangefeed:
+        """Return a changefeed by its id; raises :class:`UnknownChangefeedError`."""
+        found = self.changefeeds.get(name)
+        if found is None:
+            raise UnknownChangefeedError(
+                f"no changefeed has the id {name!r}",
+                remedy=f"{did_you_mean(name, self.changefeeds)}There are: {', '.join(sorted(self.changefeeds))}",
+                changefeed=name,
+            )
+        return found
+
+    def add(
+        self,
+        name: str,
+        config: ChangefeedConfig | None,
+        *,
+        start_ts: int | None = None,
+        target_ts: int | None = None,
+    ) -> EmulatedChangefeed:
+        """Make a changefeed over the source; ``config``: ``None`` for one whose messages go nowhere.
+
+        It sends from the next call on. Raises the :class:`~ticdc_emit.errors.ConfigError` and
+        :class:`~ticdc_emit.errors.SchemaError` families, and :class:`~ticdc_emit.errors.ChangefeedStateError` for a
+        ``start_ts`` before the changes that are kept.
+        """
+        with self._lock:
+            made = EmulatedChangefeed(
+                name,
+                self.source,
+                config,
+                None if config is None else self.recording_sink(config),
+                start_ts=self.source.clock() if start_ts is None else start_ts,
+                target_ts=target_ts,
+                registry=self._registry,
+                options=self._options,
+            )
+            self.changefeeds[name] = made
+            return made
+
+    def recording_sink(self, config: ChangefeedConfig) -> RecordingSink:
+        """Return the sink of a configuration as a changefeed of this emulator uses it."""
+        place = (config.sink_uri.scheme, config.sink_uri.hosts, "" if config.sink_uri.hosts else config.sink_uri.path)
+        return RecordingSink(self._sinks(config), self._ends.setdefault(place, TopicEnds()))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other calls out of the block."""
+        with self._lock:
+            yield
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Keep other calls and generated traffic out of the block: what was due before it is committed and sent."""
+        with self._lock, self._between_traffic():
+            yield
+
+    # -- changes ------------------------------------------------------------------------------------------------------
+
+    def run_sql(self, script: str, database: str | None = None) -> tuple[Sent, list[StatementResult]]:
+        """Execute a change script and send what it commits; return what each statement did.
+
+        ``database``: the current one. Raises :class:`~ticdc_emit.errors.StatementError` and others at the first
+        statement that fails; what those before it have committed is sent.
+        """
+        with self._call() as counted:
+            results, commits, failure = self.source.run(script, database)
+            self._send_new(commits.end)
+            if failure is not None:
+                raise failure
+        return self._sent(counted, commits.end, commits.row_count), results
+
+    def send_rows(self, rows: Sequence[Mapping[str, Any]]) -> Sent:
+        """Commit row changes as one transaction and send them; see :class:`~ticdc_emit.History` for their form.
+
+        A change that does not fit the rows before it, and a value that its column cannot have, are refused, and then
+        nothing has changed: the :class:`~ticdc_emit.errors.RowError` family.
+        """
+        with self._call() as counted:
+            default = self.changefeed()
+            with self.source.undone_on_error():
+                commits = self.source.take(rows)
+                try:
+                    default.send_new(commits.end, refuses_rows=True)
+                except RowError:
+                    raise
+                except TicdcEmitError:  # the rows are right, the sink is not
+                    default_failed = True
+                else:
+                    default_failed = False
+            self._send_new(commits.end)
+            if default_failed:
+                self._refuse_failed()
+        return self._sent(counted, commits.end, commits.row_count)
+
+    def run_ddl(self, query: str, database: str | None = None) -> Sent:
+        """Execute one DDL statement and send it. Raises :class:`~ticdc_emit.errors.DdlError`; nothing has changed."""
+        with self._call() as counted:
+            commits = self.source.apply(query, database)
+            self._send_new(commits.end)
+        return self._sent(counted, commits.end, 0)
+
+    def tables(self, form: Literal["canonical", "messages"] = "canonical") -> Tables:
+        """Return the expected tables: what a consumer that has read everything should have.
+
+        ``form``: ENUM, SET and binary values in canonical text, or as the default changefeed's messages show them. With
+        table routing, the tables have the names of the messages.
+        """
+        with self._lock:
+            config = self.changefeed().config
+            assert config is not None
+            tables, target = self.source.tables, TableRoutes.of(config).target
+            if form == "messages":
+                tables = shown_tables(tables, self.source.catalog, config.codec.protocol.value)
+            return {target(*name): dict(rows) for name, rows in tables.items()}
+
+    def keys(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """Return the columns of each table's handle key, by the names of :meth:`tables`."""
+        with self._lock:
+            config = self.changefeed().config
+            assert config is not None
+            target = TableRoutes.of(config).target
+            return {
+                target(info.schema, info.name): tuple(column.name for column in info.whole_handle_key)
+                for info in self.source.catalog.tables()
+                if not info.is_view
+            }
+
+    def run_scenario(self, name: str, *, seed: int = 0, topic: str | None = None) -> tuple[Sent, Scenario]:
+        """Send a scenario's messages to topics of their own; ``topic``: by default a new one.
+
+        Its tables are not those of the source. Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name, and
+        for a scenario that the protocol or the release does not have.
+        """
+        with self._call() as counted:
+            config = self.changefeed().config
+            assert config is not None
+            self._scenarios += 1
+            own = topic or f"scenario-{name}-{seed}-{self._scenarios}"
+            made = self._scenario(config, name, seed, own)
+            sink = self.recording_sink(config)
+            made.send(sink)
+            counted.partitions = _partitions(sink, sink.sent())
+        return Sent(None, len(made.history.rows), counted.partitions), made
+
+    def _scenario(self, config: ChangefeedConfig, name: str, seed: int, topic: str) -> Scenario:
+        protocol, registers = feed_of(config), config.codec.protocol.spec.registers_schemas
+        if not registers:
+            return scenario(name, protocol=protocol, release=config.release, seed=seed, topic=topic)
+        registry = self._registry or registry_for(config)
+        url = None if config.codec.schema_registry is None else config.codec.schema_registry.reveal()
+        return scenario(
+            name,
+            protocol=protocol,
+            release=config.release,
+            seed=seed,
+            topic=topic,
+            registry=registry,
+            schema_registry=url,
+        )
+
+    # -- generated traffic --------------------------------------------------------------------------------------------
+
+    @property
+    def traffic(self) -> TrafficState:
+        """Whether changes are generated, and how many were."""
+        with self._lock:
+            made = self._traffic
+            rate = self._traffic_settings.changes_per_second if made is None else made.rate
+            return TrafficState(self._is_generating, rate, 0 if made is None else made.taken, self._traffic_error)
+
+    @property
+    def _is_generating(self) -> bool:
+        return self._traffic is not None and not self._traffic.is_paused
+
+    def start_traffic(self, rate: float | None = None) -> TrafficState:
+        """Generate changes of the tables from now on; ``rate``: rows a second, by default as before.
+
+        Raises :class:`~ticdc_emit.errors.SchemaError` without tables and for a rate out of its range, and
+        :class:`~ticdc_emit.errors.ChangefeedStateError` if a table has other columns than at the start.
+        """
+        with self._lock:
+            if rate is not None:
+                self._check_rate(rate)
+            if self._traffic_error is not None:
+                raise ChangefeedStateError(
+                    f"traffic has stopped, and cannot go on: {self._traffic_error.message}", remedy="Reset the server"
+                )
+            if self._traffic is None:
+                begin = self.source.clock()
+                made = LiveTraffic(self._schema, replace(self._traffic_settings, rows=None, start=begin))
+                if not self.source.has_definition_of_start(made.tables):
+                    raise ChangefeedStateError(
+                        "the tables have other definitions than those of which changes are generated",
+                        remedy="Reset the server first",
+                    )
+                self._traffic, self._generated_of = made, self._tables_of(made)
+            if self._tables_of(self._traffic) != self._generated_of:
+                raise ChangefeedStateError(
+                    "a table of which changes are generated was changed meanwhile", remedy="Reset the server first"
+                )
+            if self._traffic.is_paused:
+                self._traffic.resume(self.source.clock(), rate)
+            elif rate is not None and rate != self._traffic.rate:
+                return self.set_rate(rate)
+            return self.traffic
+
+    def stop_traffic(self) -> TrafficState:
+        """Generate nothing more. What was due is sent."""
+        with self._lock:
+            if self._traffic is not None:
+                until = self.source.clock()
+                if self._generate(until):
+                    self._send_new(until)
+                self._traffic.pause(until)
+                self._generated_of = self._tables_of(self._traffic)
+            return self.traffic
+
+    def set_rate(self, rate: float) -> TrafficState:
+        """Generate so many rows a second from now on, or when it is started."""
+        with self._lock:
+            self._check_rate(rate)
+            if self._traffic is not None and self._is_generating:
+                until = self.source.clock()
+                if self._generate(until):
+                    self._send_new(until)
+                self._traffic.resume(self.source.clock(), rate)
+            return self.traffic
+
+    def _check_rate(self, rate: float) -> None:
+        self._traffic_settings = replace(self._traffic_settings, rate=rate)
+
+    def _generate(self, until: int) -> bool:
+        """Commit the traffic that is due; return whether there is any."""
+        if self._traffic is None or self._traffic.is_paused:
+            return False
+        has_any = False
+        while True:
+            due = self._traffic.take(until)
+            if due.rows or due.ddl:
+                has_any = True
+                self.source.take_generated(due.changes, due.until, due.ddl)
+            if due.until >= until:
+                return has_any
+
+    @contextmanager
+    def _between_traffic(self) -> Iterator[None]:
+        """Commit the traffic that is due before the block, and let the next change come after it.
+
+        So all commits have one order. If the block changes a table of which changes are generated, they stop.
+        """
+        is_generating, traffic = self._is_generating, self._traffic
+        if traffic is None or not is_generating:
+            yield
+            return
+        self._generate(self.source.clock())
+        traffic.pause(self.source.clock())
+        self._generated_of = self._tables_of(traffic)
+        try:
+            yield
+        finally:
+            if self._traffic is traffic and self._tables_of(traffic) != self._generated_of:
+                self._stop_generating(
+                    ChangefeedStateError(
+                        "a statement has changed a table of which changes were generated", remedy="Reset the server"
+                    )
+                )
+            elif self._traffic is traffic:
+                traffic.resume(self.source.clock())
+
+    def _tables_of(self, traffic: LiveTraffic) -> list[TableInfo | None]:
+        known = {info.full_name: info for info in self.source.catalog.tables()}
+        return [known.get(name) for name in traffic.tables]
+
+    def _stop_generating(self, error: TicdcEmitError) -> None:
+        self._traffic_error = error
+        if self._traffic is not None:
+            self._traffic.pause(self.source.clock())
+
+    # -- what a delivery may do ---------------------------------------------------------------------------------------
+
+    def messages(
+        self,
+        topic: str | None = None,
+        partition: int | None = None,
+        last: int | None = None,
+        *,
+        changefeed: str = DEFAULT,
+    ) -> list[Message]:
+        """Return the newest messages that a changefeed has sent, by topic-partition and offset."""
+        return self.sink(changefeed).messages(topic, partition, last)
+
+    def end_offsets(self, changefeed: str = DEFAULT) -> dict[Target, int]:
+        """Ask the sink where each topic-partition of a changefeed ends now."""
+        with self._lock:
+            return self.sink(changefeed).current_ends()
+
+    def redeliver(
+        self, last: int, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT
+    ) -> Sent:
+        """Send the last messages of each topic-partition again, the same bytes in the same order."""
+        with self._call(changefeed) as counted:
+            self.sink(changefeed).redeliver(last, topic, partition)
+        return self._sent(counted)
+
+    def hold(self, topic: str, partition: int, *, changefeed: str = DEFAULT) -> dict[Target, int]:
+        """Keep the messages of a topic-partition back from now on; return how many wait by topic-partition."""
+        with self._lock:
+            self.changefeed(changefeed).hold(topic, partition)
+            return self.sink(changefeed).held
+
+    def release(self, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT) -> Sent:
+        """Send what was held back, in order."""
+        with self._call(changefeed) as counted:
+            self.changefeed(changefeed).release(topic, partition)
+        return self._sent(counted)
+
+    def repeat_watermark(
+        self, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT
+    ) -> Sent:
+        """Send the last watermark of each topic-partition once more, the same bytes."""
+        with self._call(changefeed) as counted:
+            self.changefeed(changefeed).repeat_watermark(topic, partition)
+        return self._sent(counted)
+
+    def restart(
+        self, checkpoint_ts: int | None = None, *, transactions: int | None = None, changefeed: str = DEFAULT
+    ) -> Sent:
+        """Stop a changefeed as a crash does and start it again at a checkpoint: what comes after it is sent again.
+
+        ``checkpoint_ts``: by default the changefeed's, after which nothing was sent. ``transactions``: the checkpoint
+        before the last so many transactions and DDL. Raises :class:`~ticdc_emit.errors.ChangefeedStateError`.
+        """
+        with self._call(changefeed) as counted:
+            feed = self.changefeed(changefeed)
+            if transactions is not None:
+                checkpoint_ts = min(self.source.last_commits(transactions), feed.checkpoint)
+            feed.restart(checkpoint_ts)
+        return self._sent(counted)
+
+    def reset(self) -> Sent:
+        """Make everything as at the start, for the next test; return where each topic-partition ends now.
+
+        Traffic stops and nothing is held back any more. Tables that have rows are truncated, and tables that have other
+        definitions are dropped and created anew: by DDL, which the changefeeds send, so that a consumer that lives on
+        has empty tables, too. Then the changefeeds begin anew, without memory of what they sent. The clock goes on.
+        The next test reads each topic-partition from its ``end_offset``.
+        """
+        with self._call():
+            self._traffic, self._traffic_error = None, None
+            feeds = list(self.changefeeds.values())
+            for feed in feeds:
+                if feed.sink is not None:
+                    feed.sink.forget_held(ends_holds=True)
+                feed.begin_anew(self.source.clock())
+            commits = self.source.reset()
+            self._send_new(commits.end)
+            self.source.begin_log()
+            for feed in feeds:
+                feed.begin_anew(commits.end)
+                if feed.sink is not None:
+                    feed.sink.clear()
+        sink = self.sink(DEFAULT)
+        return Sent(commits.end, 0, tuple(PartitionSent(*target, 0, sink.end(target)) for target in sink.targets))
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def sink(self, changefeed: str = DEFAULT) -> RecordingSink:
+        """Return the sink of a changefeed, which knows what was sent."""
+        sink = self.changefeed(changefeed).sink
+        if sink is None:
+            raise ChangefeedStateError(
+                f"the changefeed {changefeed} sends its messages nowhere", remedy="Name another changefeed"
+            )
+        return sink
+
+    @contextmanager
+    def _call(self, changefeed: str = DEFAULT) -> Iterator[_Counted]:
+        """Hold the lock, and count what a changefeed sends in the block."""
+        with self.exclusive():
+            counted, sink = _Counted(), self.changefeed(changefeed).sink
+            if sink is None:
+                yield counted
+                return
+            with sink.counted() as counts:
+                yield counted
+            if not counted.partitions:
+                counted.partitions = _partitions(sink, counts)
+
+    def _sent(self, counted: _Counted, commit_ts: int | None = None, rows: int = 0) -> Sent:
+        return Sent(commit_ts, rows, counted.partitions, self.changefeed().state)
+
+    def _send_new(self, until: int, *, watermark: bool = True) -> None:
+        """Let every changefeed send what is new. Raises the error of the default one; the others keep theirs."""
+        if watermark:
+            self._last_watermark = time.monotonic()
+        failure: TicdcEmitError | None = None
+        for feed in self.changefeeds.values():
+            try:
+                feed.send_new(until, watermark=watermark)
+            except TicdcEmitError as error:
+                if feed.name == DEFAULT:
+                    failure = error
+        if failure is not None:
+            raise failure
+        self._refuse_failed()
+
+    def _refuse_failed(self) -> None:
+        feed = self.changefeed()
+        if feed.state == "failed" and feed.error is not None:
+            raise ChangefeedStateError(
+                f"the changefeed {feed.name} has failed, so nothing is sent: {feed.error.message}",
+                remedy=f"{feed.error.remedy}. Then restart it, or reset the server".removeprefix(". "),
+                changefeed=feed.name,
+            )
+
+
+def _partitions(sink: RecordingSink, counts: Mapping[Target, int]) -> tuple[PartitionSent, ...]:
+    return tuple(PartitionSent(*target, number, sink.end(target)) for target, number in sorted(counts.items()))

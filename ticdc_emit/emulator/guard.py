@@ -1,0 +1,265 @@
+"""What is refused before a request reaches the control API: other hosts, other sites, large bodies, too many at once.
+
+In: requests as ASGI has them. Out: the same requests with a body that was read whole and is JSON of bounded depth, or a
+refusal as JSON. The API changes what tests see and can connect to Kafka, so it must answer its user alone:
+
+- On loopback a request must name a loopback host: a page of the web that points its own name to 127.0.0.1 (DNS
+  rebinding) has another one.
+- A request that a browser sends for a page of another site is refused. There are no CORS headers, so no page reads an
+  answer.
+- With a token, every request but those for health and readiness must have it. Elsewhere than on loopback a token is
+  required (:func:`check_binding`). Tokens are compared in constant time, and no answer repeats one.
+- A body has at most :data:`MOST_BODY_BYTES` and arrives within :data:`BODY_TIMEOUT_S`; JSON is nested at most
+  ``json_depth.DEEPEST`` levels. At most :data:`MOST_AT_ONCE` requests are served at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import ipaddress
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from ticdc_emit.config.secrets import Secret
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.json_depth import parsed
+
+MOST_BODY_BYTES = 8 * 1024 * 1024
+MOST_AT_ONCE = 16
+BODY_TIMEOUT_S = 30.0
+OPEN_PATHS = frozenset({"/health", "/ready"})
+"""Which need no token: they tell nothing but that the server runs."""
+LINES_PATHS = frozenset({"/rows"})
+"""Whose body is JSON lines, each of which is checked when it is read."""
+TICDC_PATH = "/api/v2"
+
+_SHORTEST_TOKEN = 16
+
+Scope = MutableMapping[str, Any]
+Event = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine's own: ``localhost``, ``127.0.0.1``, ``::1`` ..."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def address_of(text: str) -> tuple[str, int]:
+    """Return host and port of ``127.0.0.1:8300``, ``:8300`` (loopback), ``8300`` or ``[::1]:8300``.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError`.
+    """
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+    if not port.isdecimal() or int(port) > 65535:
+        raise ConfigError(
+            f"{text!r} is not an address", remedy="Give HOST:PORT, such as 127.0.0.1:8300", option="control"
+        )
+    return host, int(port)
+
+
+def check_binding(host: str, token: Secret[str] | None) -> None:
+    """Raise :class:`~ticdc_emit.errors.ConfigError` for a host elsewhere without a token, and for a short token."""
+    if token is None:
+        if not is_loopback(host):
+            raise ConfigError(
+                f"the control API on {host} can be reached from other machines, and has no token",
+                remedy="Give --control-token or TICDC_EMIT_CONTROL_TOKEN, or bind it to 127.0.0.1",
+                option="control",
+            )
+        return
+    text = token.reveal()
+    if len(text) < _SHORTEST_TOKEN or not text.isascii() or not text.isprintable() or " " in text:
+        raise ConfigError(
+            f"the token of the control API needs {_SHORTEST_TOKEN} or more visible ASCII characters",
+            remedy="Make one: openssl rand -hex 16",
+            option="control-token",
+        )
+
+
+@dataclass(frozen=True)
+class Refusal(Exception):  # noqa: N818 - an answer
+    """``status`` is HTTP's. ``message`` and ``remedy`` are those of an error."""
+
+    status: int
+    message: str
+    remedy: str
+
+    def body(self, path: str) -> bytes:
+        """Return the answer's JSON, in TiCDC's form below its path."""
+        if path.startswith(TICDC_PATH):
+            text = f"[CDC:ErrAPIInvalidParam]invalid api parameter: {self.message}. {self.remedy}"
+            return orjson.dumps({"error_msg": text, "error_code": "CDC:ErrAPIInvalidParam"})
+        return orjson.dumps(
+            {"error": {"type": "RequestRefused", "message": self.message, "remedy": self.remedy, "context": {}}}
+        )
+
+
+class Guard:
+    """An ASGI application around another one.
+
+    ``checks_host``: the server is bound to loopback, so requests must name it.
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        *,
+        token: Secret[str] | None = None,
+        checks_host: bool = True,
+        most_body_bytes: int = MOST_BODY_BYTES,
+        most_at_once: int = MOST_AT_ONCE,
+        body_timeout_s: float = BODY_TIMEOUT_S,
+    ) -> None:
+        self._application = application
+        self._digest = None if token is None else hashlib.sha256(token.reveal().encode()).digest()
+        self._checks_host = checks_host
+        self._most_body_bytes = most_body_bytes
+        self._most_at_once = most_at_once
+        self._body_timeout_s = body_timeout_s
+        self._running = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._application(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if self._running >= self._most_at_once and scope["path"] not in OPEN_PATHS:
+            await _refuse(scope, send, Refusal(429, "too many requests at once", "Send fewer requests in parallel"))
+            return
+        self._running += 1
+        try:
+            await self._serve(scope, receive, send)
+        finally:
+            self._running -= 1
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            headers = _headers(scope)
+            self._check(scope, headers)
+            body = await asyncio.wait_for(self._read(headers, receive), self._body_timeout_s)
+            if body and scope["path"] not in LINES_PATHS:
+                _check_json(body)
+                # curl's -d names a form, and TiCDC's documentation shows it that way
+                scope = {**scope, "headers": _as_json(scope["headers"])}
+        except Refusal as refusal:
+            await _refuse(scope, send, refusal)
+            return
+        except (asyncio.TimeoutError, TimeoutError):
+            await _refuse(scope, send, Refusal(408, "the body did not arrive in time", "Send it again"))
+            return
+        events: list[Event] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def read_again() -> Event:
+            return events.pop() if events else await receive()
+
+        await self._application(scope, read_again, _safe(send))
+
+    def _check(self, scope: Scope, headers: dict[str, str]) -> None:
+        host = headers.get("host", "")
+        if self._checks_host and not is_loopback(_name(host)):
+            raise Refusal(
+                403, "the request names another host than this one", "Use http://127.0.0.1 and the port of --control"
+            )
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if (origin is not None and origin not in (f"http://{host}", f"https://{host}")) or site not in (
+            "none",
+            "same-origin",
+        ):
+            raise Refusal(403, "the request comes from a page of another site", "Use a client that is not a browser")
+        if self._digest is not None and scope["path"] not in OPEN_PATHS:
+            scheme, _, given = headers.get("authorization", "").partition(" ")
+            digest = hashlib.sha256(given.strip().encode()).digest()
+            if not hmac.compare_digest(digest, self._digest) or scheme.lower() != "bearer":
+                raise Refusal(
+                    401, "the request has no token, or another one", "Send the header Authorization: Bearer TOKEN"
+                )
+
+    async def _read(self, headers: dict[str, str], receive: Receive) -> bytes:
+        too_large = Refusal(413, f"the body has more than {self._most_body_bytes} bytes", "Send it in several requests")
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or len(length) > len(str(1 << 63)):
+            raise Refusal(400, "Content-Length is not a number", "Leave it to the client")
+        if int(length) > self._most_body_bytes:
+            raise too_large
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            event = await receive()
+            if event["type"] != "http.request":
+                raise Refusal(400, "the connection was closed", "Send the request again")
+            part = event.get("body", b"")
+            size += len(part)
+            if size > self._most_body_bytes:
+                raise too_large
+            parts.append(part)
+            if not event.get("more_body", False):
+                return b"".join(parts)
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """Return the headers by name; a second one of those that decide is refused."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        if name in headers and name in ("host", "origin", "authorization", "content-length"):
+            raise Refusal(400, f"the request has the header {name} twice", "Send it once")
+        headers[name] = value
+    return headers
+
+
+def _name(host: str) -> str:
+    """Return the name or address of a Host header, without the port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
+
+
+def _check_json(body: bytes) -> None:
+    try:
+        parsed(body)
+    except ValueError as error:
+        raise Refusal(400, f"the body is not JSON that can be read: {error}", "Send one JSON object") from None
+
+
+def _as_json(headers: Any) -> list[tuple[bytes, bytes]]:
+    kept = [(name, value) for name, value in headers if name.lower() != b"content-type"]
+    return [*kept, (b"content-type", b"application/json")]
+
+
+def _safe(send: Send) -> Send:
+    async def sending(event: Event) -> None:
+        if event["type"] == "http.response.start":
+            event = {**event, "headers": [*event.get("headers", ()), *_SAFE_HEADERS]}
+        await send(event)
+
+    return sending
+
+
+_SAFE_HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+
+
+async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
+    body = refusal.body(scope["path"])
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *_SAFE_HEADERS]
+    if refusal.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if refusal.status in (400, 408, 413, 429):
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,391 @@
+"""The sink of an emulated changefeed: it knows what it sent, can hold partitions back, and can send messages again.
+
+In: the messages that a changefeed writes. Out: the same messages in the sink behind it, unless their topic-partition is
+held; and the newest of them with their offsets (:meth:`RecordingSink.messages`). Memory is bounded: of each
+topic-partition the newest :data:`MOST_MESSAGES` are kept, of all together :data:`MOST_BYTES`; messages that wait for
+the release of their partition may have as many bytes again.
+
+Offsets are counted from the end that a topic-partition had when the changefeed first used it. Changefeeds that write to
+one Kafka share :class:`TopicEnds`, so they are Kafka's own as long as no other program writes to the topics.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_emit.delivery.base import (
+    MESSAGE_SCHEMA,
+    Message,
+    MessageWriter,
+    PartitionBatch,
+    Sink,
+    Target,
+    TaskWriter,
+    unknown_partition,
+    unknown_topic,
+)
+from ticdc_emit.delivery.kafka import KafkaSink
+from ticdc_emit.delivery.kafka_reader import end_offsets
+from ticdc_emit.delivery.memory import MemorySink, messages
+from ticdc_emit.errors import DeliveryError
+
+MOST_MESSAGES = 10_000
+"""Of one topic-partition."""
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Of keys and values of all topic-partitions of a changefeed."""
+
+
+class _Record(NamedTuple):
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+_Pair = tuple[bytes | None, bytes | None]
+
+
+def _size(key: bytes | None, value: bytes | None) -> int:
+    return len(key or b"") + len(value or b"")
+
+
+@dataclass
+class TopicEnds:
+    """The offset after the last message of each topic-partition, for changefeeds that write to the same sink."""
+
+    ends: dict[Target, int] = field(default_factory=dict)
+
+    def learn(self, sink: Sink, partitions: Mapping[str, int]) -> None:
+        """Ask the sink for the ends of topics that are new; a file counts from 0."""
+        new = [
+            (topic, number)
+            for topic, count in partitions.items()
+            for number in range(count)
+            if (topic, number) not in self.ends
+        ]
+        if new:
+            known = current_ends(sink, new)
+            self.ends |= {target: known.get(target, 0) for target in new}
+
+    def advance(self, target: Target, count: int) -> int:
+        """Count messages and return the offset of the first."""
+        first = self.ends.get(target, 0)
+        self.ends[target] = first + count
+        return first
+
+
+def current_ends(sink: Sink, targets: Iterable[Target]) -> dict[Target, int]:
+    """Ask a Kafka or the memory for the ends of topic-partitions; raises the errors of the sink."""
+    targets = list(targets)
+    if isinstance(sink, KafkaSink):
+        return end_offsets(sink.connection_settings(), targets)
+    if isinstance(sink, MemorySink):
+        ends = dict.fromkeys(targets, 0)
+        for message in messages(sink.name):
+            target = message.topic, message.partition
+            if target in ends:
+                ends[target] = message.offset + 1
+        return ends
+    return {}
+
+
+class RecordingSink:
+    """A :class:`~ticdc_emit.delivery.base.Sink` around another one, in this process; safe to use from several threads.
+
+    ``ends``: shared by the changefeeds that write to the same Kafka.
+    """
+
+    in_process = True
+
+    def __init__(
+        self,
+        sink: Sink,
+        ends: TopicEnds | None = None,
+        *,
+        most_messages: int = MOST_MESSAGES,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self._sink = sink
+        self._ends = ends or TopicEnds()
+        self._most_messages, self._most_bytes = most_messages, most_bytes
+        self._lock = threading.RLock()
+        self._partitions: dict[str, int] = {}
+        self._kept: dict[Target, deque[_Record]] = {}
+        self._order: deque[Target] = deque()
+        """The topic-partition of each message that was kept, oldest first; some are gone already."""
+        self._kept_bytes = 0
+        self._held: dict[Target, list[_Pair]] = {}
+        self._held_bytes = 0
+        self._sent: dict[Target, int] = {}
+
+    # -- the contract of a sink ---------------------------------------------------------------------------------------
+
+    def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
+        counts = self._sink.prepare(topics)
+        with self._lock:
+            self._ends.learn(self._sink, counts)
+            self._partitions |= counts
+        return counts
+
+    def message_limit(self, topics: Iterable[str]) -> int:
+        return self._sink.message_limit(topics)
+
+    def open(self, message_limit: int | None = None) -> MessageWriter:
+        return _Writer(self, message_limit)
+
+    # -- what was sent ------------------------------------------------------------------------------------------------
+
+    @property
+    def targets(self) -> list[Target]:
+        """The topic-partitions that the changefeed uses, in order."""
+        with self._lock:
+            return [(topic, number) for topic, count in sorted(self._partitions.items()) for number in range(count)]
+
+    @property
+    def partitions(self) -> dict[str, int]:
+        """The number of partitions of each topic that the changefeed uses."""
+        with self._lock:
+            return dict(sorted(self._partitions.items()))
+
+    def sent(self) -> dict[Target, int]:
+        """Return how many messages each topic-partition got from this changefeed, also again ones."""
+        with self._lock:
+            return dict(self._sent)
+
+    def end(self, target: Target) -> int:
+        """Return the offset after the last message of a topic-partition."""
+        with self._lock:
+            return self._ends.ends.get(target, 0)
+
+    def current_ends(self) -> dict[Target, int]:
+        """Ask the sink for the end of each topic-partition, in order; a file's is counted."""
+        with self._lock:
+            ends = {target: self.end(target) for target in self.targets}
+            return ends | current_ends(self._sink, list(ends))
+
+    def messages(
+        self, topic: str | None = None, partition: int | None = None, last: int | None = None
+    ) -> list[Message]:
+        """Return the newest messages that were sent, of each topic-partition at most ``last``, in order of offset.
+
+        Raises :class:`~ticdc_emit.errors.UnknownTopicError` for a topic-partition that the changefeed does not use.
+        """
+        with self._lock:
+            return [
+                _message(target, record)
+                for target in self.chosen(topic, partition)
+                for record in _last(self._kept.get(target, ()), last)
+            ]
+
+    def chosen(self, topic: str | None, partition: int | None) -> list[Target]:
+        """Return the topic-partitions with this topic and number, ``None`` for any."""
+        with self._lock:
+            if topic is not None and topic not in self._partitions:
+                raise unknown_topic(topic)
+            targets = [
+                target for target in self.targets if topic in (None, target[0]) and partition in (None, target[1])
+            ]
+            if not targets and partition is not None:
+                raise unknown_partition(topic or "", partition)
+            return targets
+
+    # -- what a test asks for -----------------------------------------------------------------------------------------
+
+    def redeliver(self, last: int, topic: str | None = None, partition: int | None = None) -> None:
+        """Send the last messages of each topic-partition again, the same bytes in the same order.
+
+        Where a partition is held, they wait behind the others. Raises the errors of the sink.
+        """
+        with self._lock:
+            self._send(
+                {
+                    target: [(record.key, record.value) for record in _last(self._kept.get(target, ()), last)]
+                    for target in self.chosen(topic, partition)
+                }
+            )
+
+    def repeat(self, is_wanted: Callable[[Message], bool], topic: str | None, partition: int | None) -> int:
+        """Send of each topic-partition the last message that is wanted once more; return how many there were."""
+        with self._lock:
+            again: dict[Target, list[_Pair]] = {}
+            for target in self.chosen(topic, partition):
+                for record in reversed(self._kept.get(target, ())):
+                    if is_wanted(_message(target, record)):
+                        again[target] = [(record.key, record.value)]
+                        break
+            self._send(again)
+            return len(again)
+
+    def hold(self, topic: str, partition: int) -> None:
+        """From now on, keep the messages of a topic-partition back."""
+        with self._lock:
+            (target,) = self.chosen(topic, partition)
+            self._held.setdefault(target, [])
+
+    @property
+    def held(self) -> dict[Target, int]:
+        """The topic-partitions that are held, and how many messages of each wait."""
+        with self._lock:
+            return {target: len(waiting) for target, waiting in sorted(self._held.items())}
+
+    def release(self, topic: str | None = None, partition: int | None = None) -> None:
+        """Send what waits, in order, and hold nothing more. Raises the errors of the sink."""
+        with self._lock:
+            waiting = {
+                target: self._held.pop(target) for target in self.chosen(topic, partition) if target in self._held
+            }
+            self._held_bytes -= sum(_size(*pair) for pairs in waiting.values() for pair in pairs)
+            self._send(waiting)
+
+    def forget_held(self, *, ends_holds: bool = False) -> None:
+        """Drop the messages that wait, as a TiCDC that crashes does. ``ends_holds``: hold nothing more."""
+        with self._lock:
+            self._held = {} if ends_holds else {target: [] for target in self._held}
+            self._held_bytes = 0
+
+    def clear(self) -> None:
+        """Forget what was sent, hold nothing back, and drop what waits. Offsets go on."""
+        with self._lock:
+            self.forget_held(ends_holds=True)
+            self._kept, self._order, self._kept_bytes, self._sent = {}, deque(), 0, {}
+
+    # -- sending ------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def counted(self) -> Iterator[dict[Target, int]]:
+        """Yield what gets, at the end of the block, the number of messages that each topic-partition got in it."""
+        with self._lock:
+            before = dict(self._sent)
+            counts: dict[Target, int] = {}
+            try:
+                yield counts
+            finally:
+                for target, number in sorted(self._sent.items()):
+                    if number > before.get(target, 0):
+                        counts[target] = number - before.get(target, 0)
+
+    def _send(self, pairs: Mapping[Target, Sequence[_Pair]]) -> None:
+        batches = [
+            PartitionBatch(
+                *target,
+                [key for key, _ in own],
+                [value for _, value in own],
+                np.array([_size(*pair) for pair in own], np.int64),
+            )
+            for target, own in pairs.items()
+            if own
+        ]
+        if batches:
+            with self.open(self._sink.message_limit(sorted(self._partitions))) as writer:
+                assert isinstance(writer, _Writer)
+                for batch in batches:
+                    writer.write_partition(batch)
+                writer.flush()
+
+    def _deliver(self, batches: Sequence[PartitionBatch], message_limit: int | None) -> None:
+        """Send what is not held and wait for its acknowledgement; then it is recorded."""
+        with self._lock:
+            self._check_room(batches)
+            due = [batch for batch in batches if (batch.topic, batch.partition) not in self._held]
+            if due:
+                with self._sink.open(message_limit) as writer:
+                    for batch in due:
+                        writer.write(_message_batch(batch))
+                    writer.flush()
+            for batch in batches:
+                target = batch.topic, batch.partition
+                pairs = list(zip(batch.keys, batch.values, strict=True))
+                if target in self._held:
+                    self._held[target] += pairs
+                    self._held_bytes += int(batch.sizes.sum())
+                else:
+                    self._record(target, pairs)
+
+    def _check_room(self, batches: Sequence[PartitionBatch]) -> None:
+        more = sum(int(batch.sizes.sum()) for batch in batches if (batch.topic, batch.partition) in self._held)
+        if self._held_bytes + more > self._most_bytes:
+            raise DeliveryError(
+                f"more than {self._most_bytes} bytes of messages wait for the release of their partitions",
+                remedy="Release the partitions earlier",
+                partitions=[f"{topic}/{number}" for topic, number in self._held],
+            )
+
+    def _record(self, target: Target, pairs: Sequence[_Pair]) -> None:
+        first = self._ends.advance(target, len(pairs))
+        self._sent[target] = self._sent.get(target, 0) + len(pairs)
+        kept = self._kept.setdefault(target, deque())
+        for offset, (key, value) in enumerate(pairs, first):
+            kept.append(_Record(offset, key, value))
+            self._order.append(target)
+            self._kept_bytes += _size(key, value)
+            if len(kept) > self._most_messages:
+                self._drop_oldest(target)
+        while self._kept_bytes > self._most_bytes:
+            self._drop_oldest(self._order.popleft())
+        if len(self._order) > 2 * sum(map(len, self._kept.values())) + self._most_messages:
+            self._order = deque(self._places())
+
+    def _drop_oldest(self, target: Target) -> None:
+        kept = self._kept[target]
+        if kept:
+            record = kept.popleft()
+            self._kept_bytes -= _size(record.key, record.value)
+
+    def _places(self) -> list[Target]:
+        """Return the newest entries of the order that still have their message."""
+        left = {target: len(kept) for target, kept in self._kept.items()}
+        places = []
+        for target in reversed(self._order):
+            if left[target]:
+                left[target] -= 1
+                places.append(target)
+        return places[::-1]
+
+
+class _Writer(TaskWriter):
+    """Collects, and delivers on flush."""
+
+    def __init__(self, sink: RecordingSink, message_limit: int | None) -> None:
+        super().__init__(_NO_LIMIT)  # the writer behind it checks sizes
+        self._recording, self._message_limit = sink, message_limit
+        self._batches: list[PartitionBatch] = []
+
+    def check_target(self, topic: str, partition: int) -> None:
+        """The sink behind it checks."""
+
+    def enqueue(self, batch: PartitionBatch) -> None:
+        self._batches.append(batch)
+
+    def settle(self) -> None:
+        batches, self._batches = self._batches, []
+        self._recording._deliver(batches, self._message_limit)
+
+    def release(self, failed: bool) -> None:
+        self._batches = []
+
+
+_NO_LIMIT = 1 << 62
+
+
+def _last(kept: Sequence[_Record] | deque[_Record], last: int | None) -> list[_Record]:
+    records = list(kept)
+    return records if last is None else records[len(records) - min(last, len(records)) :]
+
+
+def _message(target: Target, record: _Record) -> Message:
+    return Message(*target, record.offset, record.key, record.value)
+
+
+def _message_batch(batch: PartitionBatch) -> pa.RecordBatch:
+    count = len(batch.keys)
+    columns = [[batch.topic] * count, [batch.partition] * count, batch.keys, batch.values, [None] * count]
+    arrays = [pa.array(values, member.type) for values, member in zip(columns, MESSAGE_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=MESSAGE_SCHEMA)

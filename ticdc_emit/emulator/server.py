@@ -1,0 +1,132 @@
+"""The control API as an HTTP server in a thread of this process, on uvicorn (extra ``serve``).
+
+In: an emulator and an address. Out: a server whose :attr:`ControlServer.url` answers when :meth:`ControlServer.start`
+returns.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Collection, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ticdc_emit.config.secrets import Secret
+from ticdc_emit.emulator.emulator import Emulator
+from ticdc_emit.emulator.guard import Guard, address_of, check_binding, is_loopback
+from ticdc_emit.errors import ConfigError, MissingDependencyError, ServerError
+from ticdc_emit.hints import names
+
+if TYPE_CHECKING:
+    import uvicorn
+
+_START_TIMEOUT_S = 10.0
+_STOP_TIMEOUT_S = 5.0
+
+
+class ControlServer:
+    """A context manager. ``address``: ``HOST:PORT``; port 0 chooses a free one. ``token``: that requests must have.
+
+    ``served``: ``host:port`` of the Kafka and of the schema registry that changefeeds made over HTTP may use beside
+    loopback's; ``any_sink``: they may use any. Raises :class:`~ticdc_emit.errors.ConfigError` for what is not an
+    address, and for an address elsewhere than on loopback without a token.
+    """
+
+    def __init__(
+        self,
+        emulator: Emulator,
+        address: str = "127.0.0.1:8300",
+        *,
+        token: Secret[str] | None = None,
+        served: str | Collection[str] = (),
+        any_sink: bool = False,
+    ) -> None:
+        self._host, self._port = address_of(address)
+        check_binding(self._host, token)
+        try:
+            import uvicorn  # noqa: F401
+
+            from ticdc_emit.emulator.control_api import control_api
+        except ImportError as error:
+            raise MissingDependencyError(
+                "the control API needs FastAPI and uvicorn", extra="serve", package=error.name
+            ) from error
+        self._application = control_api(emulator, served=frozenset(names(served)), any_sink=any_sink)
+        self._guard = Guard(self._application, token=token, checks_host=is_loopback(self._host))
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def port(self) -> int:
+        """The port; before the start, the one that was asked for."""
+        return self._port
+
+    @property
+    def url(self) -> str:
+        """``http://127.0.0.1:8300`` while it runs."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._port}"
+
+    def answer_settings(self, settings: Mapping[str, Any]) -> None:
+        """Let ``GET /settings`` answer this, which JSON must hold."""
+        self._application.state.settings = settings
+
+    def start(self) -> ControlServer:
+        """Return when it answers. Raises :class:`~ticdc_emit.errors.ConfigError` for a port in use."""
+        import uvicorn
+
+        listener = self._listener()
+        self._port = listener.getsockname()[1]
+        self._application.state.ticdc.address = self.url.removeprefix("http://")
+        config = uvicorn.Config(
+            self._guard,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            ws="none",
+            timeout_graceful_shutdown=1,
+        )
+        server = self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="control", daemon=True)
+        self._thread.start()
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while not server.started:
+            if not self._thread.is_alive() or time.monotonic() > deadline:
+                raise ServerError("the control API does not start", remedy="Read uvicorn's lines on stderr")
+            time.sleep(0.005)
+        return self
+
+    def _listener(self) -> socket.socket:
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        listener = socket.socket(family)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((self._host, self._port))
+        except OSError as error:
+            listener.close()
+            raise ConfigError(
+                f"the control API cannot use {self._host}:{self._port}: {error.strerror}",
+                remedy="Stop the program that uses the port, or choose another one with --control",
+                option="control",
+            ) from None
+        return listener
+
+    def stop(self) -> None:
+        """Free the port; requests under way may end without an answer."""
+        server, self._server = self._server, None
+        thread, self._thread = self._thread, None
+        if server is not None:
+            server.should_exit = True
+        if thread is not None:
+            thread.join(_STOP_TIMEOUT_S)
+
+    def __enter__(self) -> ControlServer:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

@@ -1,0 +1,428 @@
+"""The TiDB of an emulator: tables with their rows, a clock, and what was committed, for any number of changefeeds.
+
+In: SQL, row changes, DDL, typed rows of generated traffic. Out: :class:`Commits` in commit order, which a changefeed
+sends from its own checkpoint on (:meth:`Source.after`), the tables at a checkpoint (:meth:`Source.catalog_at`), and the
+expected final tables (:attr:`Source.tables`). What was committed is kept as long as it fits into :data:`MOST_BYTES`; a
+changefeed cannot go back behind that, as a TiDB's garbage collection forbids it.
+
+Nothing here is thread-safe: the emulator holds its lock.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.database.session import DEFAULT_SQL_MODE, Session, StatementResult
+from ticdc_emit.database.tables import Database, Tables
+from ticdc_emit.database.transaction import AppliedDdl, Transaction
+from ticdc_emit.emulator.generated import due, fitted, generic_changes
+from ticdc_emit.errors import ChangefeedStateError, ConfigError, InvalidValueError, StatementError, TicdcEmitError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.ddl import DdlStatement
+from ticdc_emit.schema.catalog import Catalog, current_database
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.script import schema_statements, script_statements
+from ticdc_emit.sql.words import quoted
+from ticdc_emit.traffic.history import canonical_rows, rows_to_arrow
+from ticdc_emit.tso import compose
+
+MOST_BYTES = 256 * 1024 * 1024
+"""Of row changes as Arrow."""
+
+_MOST_ROWS = 10_000  # of one batch, where a changefeed catches up
+
+
+class Clock:
+    """TSOs, each above all before: the wall clock's, or one more than the last. ``now``: milliseconds since 1970."""
+
+    def __init__(self, now: Callable[[], int] | None = None) -> None:
+        self._now = now or (lambda: time.time_ns() // 1_000_000)
+        self.last = 0
+
+    def __call__(self) -> int:
+        self.last = max(self.last + 1, compose(self._now()))
+        return self.last
+
+    def advance(self, commit_ts: int) -> None:
+        """Go on from a TSO that was given from outside."""
+        self.last = max(self.last, commit_ts)
+
+
+@dataclass(frozen=True)
+class Commits:
+    """What was committed after the TSO ``start``, up to ``end``: row changes in the generic form, and DDL."""
+
+    start: int
+    end: int
+    rows: pa.Table | None = None
+    ddl: tuple[DdlStatement, ...] = ()
+
+    @property
+    def row_count(self) -> int:
+        return 0 if self.rows is None else int(self.rows.num_rows)
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self.rows is None else int(self.rows.nbytes)
+
+    @property
+    def stamps(self) -> list[int]:
+        """The commit_ts of each transaction and statement, in order."""
+        own = {commit_ts for commit_ts, _, _ in self.ddl}
+        if self.rows is not None:
+            own.update(pc.unique(self.rows.column("commit_ts")).to_pylist())
+        return sorted(own)
+
+    def between(self, start: int, end: int) -> Commits:
+        """Return what was committed after the TSO ``start``, up to ``end``."""
+        if start <= self.start and end >= self.end:
+            return self
+        rows = self.rows
+        if rows is not None:
+            stamps = rows.column("commit_ts")
+            rows = rows.filter(pc.and_(pc.greater(stamps, start), pc.less_equal(stamps, end)))
+        ddl = tuple(statement for statement in self.ddl if start < statement[0] <= end)
+        return Commits(max(self.start, start), min(self.end, end), rows, ddl)
+
+    def batch(self) -> ArrowBatch:
+        """Return it as a changefeed takes it."""
+        statements = [(commit_ts, query, schema) for commit_ts, schema, query in self.ddl]
+        rows = {} if self.rows is None or not self.rows.num_rows else {"": self.rows.to_batches()}
+        return ArrowBatch(rows, ddl=statements)
+
+
+def joined(commits: Iterable[Commits]) -> Iterator[Commits]:
+    """Yield consecutive commits as fewer ones."""
+    waiting: list[Commits] = []
+    for each in commits:
+        if waiting and sum(one.row_count for one in waiting) + each.row_count > _MOST_ROWS:
+            yield _one(waiting)
+            waiting = []
+        waiting.append(each)
+    if waiting:
+        yield _one(waiting)
+
+
+def _one(commits: Sequence[Commits]) -> Commits:
+    tables = [each.rows for each in commits if each.rows is not None]
+    rows = pa.concat_tables(tables, promote_options="default") if tables else None
+    ddl = tuple(statement for each in commits for statement in each.ddl)
+    return Commits(commits[0].start, commits[-1].end, rows, ddl)
+
+
+class Source:
+    """``schema``: SQL text of the tables at the start, which are empty; ``catalog``: what it makes.
+
+    ``now``: the milliseconds of the clock; by default those of the wall clock.
+    """
+
+    def __init__(
+        self,
+        schema: str,
+        catalog: Catalog,
+        *,
+        time_zone: str = "UTC",
+        sql_mode: str = "",
+        now: Callable[[], int] | None = None,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self.clock = Clock(now)
+        self._schema, self._sql_mode = schema, sql_mode
+        self._time_zone = time_zone
+        self._most_bytes = most_bytes
+        self._start = _without_history(catalog)
+        self._log: deque[Commits] = deque()
+        self._bytes = 0
+        self._base = copy.deepcopy(self._start)
+        self._begins = self.clock()
+        """The TSO after which the log begins, at which the tables are those of the base."""
+        self._database = Database(copy.deepcopy(self._start), time_zone, checks=True)
+
+    @property
+    def tables(self) -> Tables:
+        """The rows of all tables in canonical text."""
+        return self._database.tables
+
+    @property
+    def catalog(self) -> Catalog:
+        """The tables' current versions; not to be changed."""
+        return self._database.catalog
+
+    @property
+    def begins(self) -> int:
+        """The TSO from which on a changefeed can start."""
+        return self._begins
+
+    @property
+    def end(self) -> int:
+        """The TSO of the last commit, or that at which the log begins."""
+        return self._log[-1].end if self._log else self._begins
+
+    # -- changes ------------------------------------------------------------------------------------------------------
+
+    def run(self, script: str, database: str | None) -> tuple[list[StatementResult], Commits, TicdcEmitError | None]:
+        """Execute a change script; return its results, what it committed, and the error at which it ended.
+
+        ``database``: the current one; by default that of all tables. What comes before the error stays committed.
+        """
+        _refuse_given_times(script, self._sql_mode)
+        start = self.clock.last
+        session = self._session(database)
+        results: list[StatementResult] = []
+        failure: TicdcEmitError | None = None
+        try:
+            for result in session.run(script):
+                results.append(result)
+            if session.in_transaction:
+                failure = StatementError(
+                    "the script begins a transaction and does not commit it, so its changes were rolled back",
+                    remedy="Add COMMIT, or leave BEGIN out",
+                )
+        except TicdcEmitError as error:
+            failure = error
+        finally:
+            session.rollback()
+        rows: list[Mapping[str, Any]] = []
+        ddl: list[DdlStatement] = []
+        for item in (item for result in results for item in result.committed):
+            if isinstance(item, Transaction):
+                rows += item.changes
+            elif item.events:
+                ddl.append((item.commit_ts, item.schema, item.query))
+        commits = Commits(start, self.clock.last, rows_to_arrow(rows) if rows else None, tuple(ddl))
+        return results, self._logged(commits), failure
+
+    def _session(self, database: str | None) -> Session:
+        session = Session(self._database, clock=self.clock, sql_mode=self._sql_mode or DEFAULT_SQL_MODE)
+        if database is not None:
+            session.execute(f"USE {quoted(database)}")
+        return session
+
+    def take(self, rows: Sequence[Mapping[str, Any]]) -> Commits:
+        """Commit row changes in the generic form as one transaction; the clock gives its commit_ts.
+
+        Values are canonical text or ``None``, those of integer columns may be numbers. Raises the
+        :class:`~ticdc_emit.errors.RowError` family, and then nothing has changed.
+        """
+        start, commit_ts = self.clock.last, self.clock()
+        for position, row in enumerate(rows):
+            if isinstance(row, Mapping) and "commit_ts" in row:
+                raise InvalidValueError(
+                    "a row has a commit_ts, which the server's clock gives",
+                    remedy="Leave it out: all rows of one request are one transaction",
+                    column="commit_ts",
+                    row={"position": position},
+                )
+        stamped = [
+            {**row, "commit_ts": commit_ts, "seq": position} if isinstance(row, Mapping) else row
+            for position, row in enumerate(rows)
+        ]
+        changes = canonical_rows(stamped, self._table_at)
+        self._database.take(changes)
+        return self._logged(Commits(start, commit_ts, rows_to_arrow(changes)))
+
+    def apply(self, query: str, database: str | None) -> Commits:
+        """Execute one DDL statement. Raises :class:`~ticdc_emit.errors.DdlError`, and then nothing has changed."""
+        start, commit_ts = self.clock.last, self.clock()
+        schema = database or current_database(None, self.catalog)
+        events = self._database.apply_statement(query, commit_ts, schema=schema, sql_mode=self._sql_mode)
+        ddl = ((commit_ts, schema, query),) if events else ()
+        return self._logged(Commits(start, commit_ts, ddl=ddl))
+
+    def take_generated(
+        self, changes: Mapping[str, Sequence[pa.RecordBatch]], until: int, ddl: Sequence[tuple[int, str]] = ()
+    ) -> Commits:
+        """Commit changes of generated traffic, in the typed form by ``schema.name``, and its DDL, up to a TSO.
+
+        Each change keeps its commit_ts, which must be above the last commit. Where SQL has changed its row, it is made
+        to fit: the images before are those that the tables have.
+        """
+        start = begin = self._log[-1].end if self._log else self._begins
+        database = current_database(None, self.catalog)
+        taken: list[Mapping[str, Any]] = []
+        for commit_ts, query in [*ddl, (until, "")]:
+            due_now = [
+                change
+                for name, batches in changes.items()
+                for change in self._generic_changes(name, due(batches, begin, commit_ts))
+            ]
+            for change in sorted(due_now, key=itemgetter("commit_ts")):
+                info = self.catalog.table(change["schema"], change["table"])
+                fitting = fitted(change, info, self._database.rows(info))
+                if fitting is not None:
+                    self._database.take([fitting])
+                    taken.append(fitting)
+            if query:
+                self._database.apply(commit_ts, query, schema=database)
+            begin = commit_ts
+        self.clock.advance(until)
+        statements = tuple((commit_ts, database, query) for commit_ts, query in ddl)
+        return self._logged(Commits(start, until, rows_to_arrow(taken) if taken else None, statements))
+
+    def _generic_changes(self, name: str, batches: Sequence[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+        if batches:
+            schema, _, own = name.partition(".")
+            yield from generic_changes(self.catalog.table(schema, own), batches, self._database.rendering)
+
+    def has_definition_of_start(self, names: Iterable[str]) -> bool:
+        """Return whether tables, by ``schema.name``, have the definitions that they had at the start."""
+        was, now = ({info.full_name: info for info in catalog.tables()} for catalog in (self._start, self.catalog))
+        return all(name in was and name in now and _same(was[name], now[name]) for name in names)
+
+    def _table_at(self, schema: str, name: str, _: int) -> TableInfo:
+        return self.catalog.table(schema, name)
+
+    @contextmanager
+    def undone_on_error(self) -> Iterator[None]:
+        """Take back the rows and the log of the block if it raises. It may not change definitions."""
+        rows = {name: dict(rows) for name, rows in self.tables.items()}
+        logged = list(self._log)
+        try:
+            yield
+        except BaseException:
+            self._database.tables = rows
+            self._log = deque(logged)
+            self._bytes = sum(each.nbytes for each in logged)
+            raise
+
+    # -- reset --------------------------------------------------------------------------------------------------------
+
+    def reset(self) -> Commits:
+        """Make the tables those of the start again, without rows, by DDL; return the statements.
+
+        Tables with rows are truncated. If one has another definition, all are dropped and created anew. Ids go on.
+        """
+        start = self.clock.last
+        session = self._session(None)
+        ddl: list[DdlStatement] = []
+        for query in list(self._resetting()):
+            for result in session.execute(query):
+                ddl += [
+                    (item.commit_ts, item.schema, item.query)
+                    for item in result.committed
+                    if isinstance(item, AppliedDdl)
+                ]
+        self._database = Database(_without_history(self.catalog), self._time_zone, checks=True)
+        return self._logged(Commits(start, self.clock(), ddl=tuple(ddl)))
+
+    def begin_log(self) -> None:
+        """Forget what was committed so far: a changefeed starts at the present from now on."""
+        self._log.clear()
+        self._bytes = 0
+        self._base, self._begins = copy.deepcopy(self.catalog), self.clock.last
+
+    def _resetting(self) -> Iterator[str]:
+        was = {(info.schema.lower(), info.name.lower()): info for info in self._start.tables()}
+        now = {(info.schema.lower(), info.name.lower()): info for info in self.catalog.tables()}
+        databases = {name.lower(): name for name in self._start.databases()}
+        existing = {name.lower() for name in self.catalog.databases()}
+        is_as_before = all(key in now and _same(info, now[key]) for key, info in was.items())
+        yield from (
+            f"DROP DATABASE {quoted(name)}" for name in self.catalog.databases() if name.lower() not in databases
+        )
+        yield from (f"CREATE DATABASE {quoted(name)}" for key, name in databases.items() if key not in existing)
+        dropped = [info for key, info in now.items() if key[0] in databases and not (is_as_before and key in was)]
+        for info in sorted(dropped, key=lambda each: not each.is_view):
+            kind = "VIEW" if info.is_view else "TABLE"
+            yield f"DROP {kind} {quoted(info.schema)}.{quoted(info.name)}"
+        if is_as_before:
+            filled = (name for name, rows in self.tables.items() if rows and (name[0].lower(), name[1].lower()) in was)
+            yield from (f"TRUNCATE TABLE {quoted(schema)}.{quoted(name)}" for schema, name in list(filled))
+        else:
+            yield from (statement.text for statement in schema_statements(self._schema, self._sql_mode))
+
+    # -- the log ------------------------------------------------------------------------------------------------------
+
+    def after(self, checkpoint: int) -> Iterator[Commits]:
+        """Yield what was committed after a TSO, in commit order.
+
+        Raises :class:`~ticdc_emit.errors.ChangefeedStateError` for one before the log.
+        """
+        self.check_start(checkpoint)
+        yield from joined(each.between(checkpoint, each.end) for each in list(self._log) if each.end > checkpoint)
+
+    def check_start(self, checkpoint: int) -> None:
+        """Raise :class:`~ticdc_emit.errors.ChangefeedStateError` if the changes after a TSO are not kept any more."""
+        if checkpoint < self._begins:
+            raise ChangefeedStateError(
+                f"changes are kept from the TSO {self._begins} on, and {checkpoint} is before it",
+                remedy="Start later",
+                checkpoint_ts=checkpoint,
+            )
+
+    def last_commits(self, transactions: int) -> int:
+        """Return the TSO before the last so many transactions and statements."""
+        stamps = self._newest_stamps(transactions)
+        return stamps[-1] - 1 if stamps else self.end
+
+    def last_commit(self, since: int) -> int:
+        """Return the commit_ts of the last transaction or statement after a TSO; without one, that TSO."""
+        return max([since, *self._newest_stamps(1)])
+
+    def _newest_stamps(self, count: int) -> list[int]:
+        stamps: list[int] = []
+        for commits in reversed(self._log):
+            stamps += reversed(commits.stamps)
+            if len(stamps) >= count:
+                break
+        return stamps[:count]
+
+    def catalog_at(self, checkpoint: int) -> Catalog:
+        """Return the tables as they were at a TSO, without earlier versions."""
+        self.check_start(checkpoint)
+        catalog = copy.deepcopy(self._base)
+        for commits in self._log:
+            for commit_ts, schema, query in commits.ddl:
+                if commit_ts <= checkpoint:
+                    catalog.apply(query, schema=schema, commit_ts=commit_ts)
+        return _without_history(catalog)
+
+    def _logged(self, commits: Commits) -> Commits:
+        self._log.append(commits)
+        self._bytes += commits.nbytes
+        while self._bytes > self._most_bytes and len(self._log) > 1:
+            oldest = self._log.popleft()
+            self._bytes -= oldest.nbytes
+            for commit_ts, schema, query in oldest.ddl:
+                self._base.apply(query, schema=schema, commit_ts=commit_ts)
+            self._begins = oldest.end
+        return commits
+
+
+_GIVEN_TIME = re.compile(r"/\*\s*ticdc-emit:[^*]*(commit_ts|start_ts)\s*=")
+
+
+def _refuse_given_times(script: str, sql_mode: str) -> None:
+    for statement in script_statements(script, sql_mode):
+        if _GIVEN_TIME.search(script, statement.start, statement.first):
+            raise ConfigError(
+                "a comment of the script gives a commit_ts, which the server's clock gives",
+                remedy="Leave the comment out",
+                option="sql",
+                statement=statement.text,
+            )
+
+
+def _same(was: TableInfo, now: TableInfo) -> bool:
+    """Return whether a table is as it was, apart from the ids and times that TRUNCATE changes."""
+    parts = [part.name for part in now.partitions]
+    if parts != [part.name for part in was.partitions]:
+        return False
+    return replace(now, id=was.id, version=was.version, update_ts=was.update_ts, partitions=was.partitions) == was
+
+
+def _without_history(catalog: Catalog) -> Catalog:
+    pruned = copy.deepcopy(catalog)
+    pruned.rename(lambda schema, name: (schema, name))
+    return pruned
