@@ -32,7 +32,8 @@ from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.sql.script import schema_statements, script_statements
+from ticdc_emit.sql.nodes.statements import CreateDatabase
+from ticdc_emit.sql.script import ScriptStatement, parse_ddl, schema_statements, script_statements
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.history import canonical_rows, rows_to_arrow
 from ticdc_emit.tso import compose
@@ -331,7 +332,10 @@ class Source:
         yield from (
             f"DROP DATABASE {quoted(name)}" for name in self.catalog.databases() if name.lower() not in databases
         )
-        yield from (f"CREATE DATABASE {quoted(name)}" for key, name in databases.items() if key not in existing)
+        script = () if is_as_before else tuple(schema_statements(self._schema, self._sql_mode))
+        created = {statement: name.lower() for statement in script if (name := self._created_database(statement))}
+        absent = (key for key in databases if key not in existing and key not in created.values())
+        yield from (f"CREATE DATABASE {quoted(databases[key])}" for key in absent)
         dropped = [info for key, info in now.items() if key[0] in databases and not (is_as_before and key in was)]
         for info in sorted(dropped, key=lambda each: not each.is_view):
             kind = "VIEW" if info.is_view else "TABLE"
@@ -339,8 +343,12 @@ class Source:
         if is_as_before:
             filled = (name for name, rows in self.tables.items() if rows and (name[0].lower(), name[1].lower()) in was)
             yield from (f"TRUNCATE TABLE {quoted(schema)}.{quoted(name)}" for schema, name in list(filled))
-        else:
-            yield from (statement.text for statement in schema_statements(self._schema, self._sql_mode))
+        yield from (statement.text for statement in script if created.get(statement) not in existing)
+
+    def _created_database(self, statement: ScriptStatement) -> str | None:
+        """Return the name in a CREATE DATABASE."""
+        node = parse_ddl(statement.text, self._sql_mode) if statement.word == "CREATE" else None
+        return node.name if isinstance(node, CreateDatabase) else None
 
     # -- the log ------------------------------------------------------------------------------------------------------
 

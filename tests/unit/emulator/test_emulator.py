@@ -316,6 +316,29 @@ def test_a_consumer_that_lives_on_has_empty_tables_after_a_reset(serve: Callable
     assert consumer.tables == server.emulator.tables()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE shop.t ADD COLUMN b INT",
+        "DROP DATABASE shop",
+        "DROP TABLE shop.t; DROP DATABASE other",
+    ],
+)
+def test_a_schema_that_creates_its_databases_can_be_reset(serve: Callable[..., Server], change: str) -> None:
+    schema = (
+        "CREATE DATABASE `shop` CHARSET latin1; USE shop; CREATE TABLE t (a CHAR(9) PRIMARY KEY); CREATE SCHEMA other"
+    )
+    source = serve(schema=schema).emulator.source
+    emulator = serve(schema=schema).emulator
+    for _ in range(2):
+        emulator.run_sql(change)
+        emulator.reset()
+        assert emulator.tables() == {("shop", "t"): {}}
+        assert set(emulator.source.catalog.databases()) == set(source.catalog.databases())
+        assert emulator.source.catalog.table("shop", "t").columns == source.catalog.table("shop", "t").columns
+        emulator.run_sql("INSERT INTO shop.t VALUES ('x')")
+
+
 def test_a_table_that_did_not_change_is_not_touched_by_a_reset(serve: Callable[..., Server]) -> None:
     server = serve()
     table = server.emulator.source.catalog.table("shop", "clerks")
