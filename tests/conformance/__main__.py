@@ -97,6 +97,8 @@ def _print_lines(console: Console, report: Report) -> None:
         _line(console, f"verdicts {report.verdicts.matched}/{report.verdicts.total}")
     if report.texts.total:
         _line(console, f"texts {report.texts.matched}/{report.texts.total}")
+    if report.statements.total:
+        _line(console, f"statements {report.statements.matched}/{report.statements.total}")
 
 
 def _print_table(console: Console, report: Report) -> None:
@@ -118,6 +120,8 @@ def _print_table(console: Console, report: Report) -> None:
         _row(table, "verdicts (jobs and rows of a changefeed)", report.verdicts, "bold")
     if report.texts.total:
         _row(table, "texts (DDL as each release prints it)", report.texts, "bold")
+    if report.statements.total:
+        _row(table, "statements (cases of SQL against TiDB's rows)", report.statements, "bold")
     console.print(table)
 
 

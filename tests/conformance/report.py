@@ -84,7 +84,7 @@ class Report:
 
     ``catalog`` counts the schemas that DDL gave, ``registrations`` the requests to the schema registry, ``routes`` the
     events of every dispatcher configuration, and those refused; ``verdicts`` what becomes of the jobs and rows of
-    recorded sequences; ``texts`` the DDL texts of every release.
+    recorded sequences; ``texts`` the DDL texts of every release; ``statements`` the cases of SQL statements that ran.
     """
 
     files: int = 0
@@ -94,6 +94,7 @@ class Report:
     routes: Tally = field(default_factory=Tally)
     verdicts: Tally = field(default_factory=Tally)
     texts: Tally = field(default_factory=Tally)
+    statements: Tally = field(default_factory=Tally)
     mismatches: list[Mismatch] = field(default_factory=list)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
 
@@ -117,7 +118,7 @@ class Report:
     def add(self, other: Report) -> None:
         """Count what another report counts, too."""
         self.files += other.files
-        for name in ("catalog", "registrations", "routes", "verdicts", "texts"):
+        for name in ("catalog", "registrations", "routes", "verdicts", "texts", "statements"):
             getattr(self, name).add(getattr(other, name))
         for place, tally in other.variants.items():
             self.variants.setdefault(place, Tally()).add(tally)
@@ -148,6 +149,7 @@ class Report:
             "catalog": self.catalog.as_dict(),
             "registrations": self.registrations.as_dict(),
             "routes": self.routes.as_dict(),
+            "statements": self.statements.as_dict(),
             "verdicts": self.verdicts.as_dict(),
             "texts": self.texts.as_dict(),
             "protocols": protocols,

@@ -38,6 +38,7 @@ from .history import CaseHistory
 from .produce import CaseChanges, RouteDispatcher, VariantEncoder, load_variant, refusal
 from .report import Dump, Mismatch, Report
 from .sequences import is_sequence, read_sequence, run_sequence
+from .statements import are_statements, run_statements
 from .storage import as_recorded, is_storage, read_storage_variants, run_storage
 from .vectors import (
     DML_KINDS,
@@ -136,7 +137,7 @@ class _Run:
         self._dump = dump
 
     def file(self, file: Path, release: Release | None) -> None:
-        """Run a file of DDL texts, which belong to no protocol, a sequence, or a case of codecs or of files."""
+        """Run a file of DDL texts or statements, which have no protocol, a sequence, a case of codecs or of files."""
         if holds_texts(file):
             if self._only is None:
                 check_texts(file, release, self._report, self._dump)
@@ -146,6 +147,9 @@ class _Run:
             case = as_recorded(read_case(file, release))
             self._case(case)  # its schemas
             run_storage(case, read_storage_variants(file), self._report, self._asked)
+        elif are_statements(document):
+            if self._only is None:
+                run_statements(file, self._report)
         else:
             self._case(read_case(file, release))
 

@@ -272,6 +272,52 @@ def generate(
 
 
 @app.command(
+    cls=grouped({"Arguments": "script", "Script": "schema start", "Sink": f"{_SINK} watermark_interval"}),
+    epilog=examples(
+        "ticdc-emit sql changes.sql",
+        "ticdc-emit sql changes.sql --schema tables.sql --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json'",
+        """echo "create table t (id int primary key); insert into t values (1)" | ticdc-emit sql -""",
+    ),
+)
+def sql(
+    script: Annotated[
+        str, typer.Argument(help="Statements of TiDB: INSERT, UPDATE, DDL …; -: standard input.", metavar="FILE.sql|-")
+    ],
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.sql", help="DDL of tables that exist before; it is not sent.", exists=True, dir_okay=False
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="now|TIME|TSO",
+            help="Time of the first statement; each further one is a second later. Default: 2024.",
+        ),
+    ] = None,
+    protocol: Annotated[
+        str, typer.Option(help=PROTOCOL_HELP + " A protocol in the sink URI wins.", autocompletion=complete_protocol)
+    ] = "canal-json",
+    sink_uri: Annotated[
+        str | None, uri_option("--sink-uri", "URI", "TiCDC's sink URI: where to send. Default: show the messages.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
+    ] = None,
+    time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, and the session's.")] = "UTC",
+    release: ReleaseName = None,
+    schema_registry: Registry = None,
+    watermark_interval: WatermarkInterval = RunOptions.watermark_interval,
+    html: Html = None,
+    as_json: AsJson = False,
+    strict: Strict = False,
+) -> None:
+    """Execute SQL over tables in memory, and send or show the messages of what it commits."""
+    _run("sql", locals())
+
+
+@app.command(
     "table-sql",
     cls=grouped({"Arguments": "source", "Table": "name keys type_ input_format", "Spark": "spark"}),
     epilog=examples(

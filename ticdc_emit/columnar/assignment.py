@@ -70,6 +70,7 @@ _BLOB_BYTES = {
     MySQLType.LONG_BLOB: 4_294_967_295,
 }
 _BMP = 0x10000
+_BIGINT_DIGITS = 20
 _SECONDS_OF_NUMBER = re.compile(r"-?\d{1,7}")
 _INTEGER = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _ZERO_DAY = "0000-00-00"
@@ -262,6 +263,8 @@ def _whole(column: Column, value: Value, rules: SqlRules, item: Any) -> int:
         number = _number(column, "integer", rules, item)
         if rules.casts:
             raise NotExactError(f"the text {shown(item)} in a column of integers")
+        if number and number.adjusted() > _BIGINT_DIGITS:
+            raise _out_of_range(column, item)
         return int(number.quantize(Decimal(1), ROUND_HALF_UP, _EXACT))
     if value.kind is Kind.DATETIME and value.fsp == 0:
         return int(re.sub(r"\D", "", item))
@@ -274,8 +277,6 @@ def _number(column: Column, what: str, rules: SqlRules, item: Any) -> Decimal:
         number = number_of(item if isinstance(item, str) else item.decode())
     except (ValueError, UnicodeDecodeError):
         raise _wrong(what, item, column, TRUNCATED if rules.casts else WRONG_VALUE) from None
-    if number and not -60 < number.adjusted() < 70:
-        raise NotExactError(f"the number {shown(item)}")
     return number
 
 
@@ -292,6 +293,8 @@ def _decimal(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
         number = _number(column, "decimal", rules, item)
     else:
         raise _unknown(column, value)
+    if number and number.adjusted() >= column.flen:
+        raise _out_of_range(column, item)
     scale = max(column.decimal, 0)
     rounded = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)
     if (rounded and rounded.adjusted() >= column.flen - scale) or (column.unsigned and rounded < 0):

@@ -12,7 +12,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from ticdc_emit.changes.images import image_column
 from ticdc_emit.columnar.expressions import ColumnValues
 from ticdc_emit.columnar.strings import labels_of
 from ticdc_emit.columnar.values import Rendering, accept, plain_text
@@ -44,6 +46,36 @@ def column_values(info: TableInfo, rows: Sequence[Row], how: Rendering, *, compu
         return None if is_computed else accepted(column, rows, how)
 
     return ColumnValues(info, held, len(rows), how)
+
+
+def typed_changes(batch: pa.RecordBatch, info: TableInfo, how: Rendering) -> list[dict[str, Any]]:
+    """Return row changes in the typed form as those in the generic form, their images in canonical text."""
+    names = batch.schema.names
+    images = {which: batch.column(which) for which in ("before", "after") if which in names}
+    texts = {which: _image_texts(image, info, how) for which, image in images.items()}
+    ops, stamps = batch.column("op").to_pylist(), batch.column("commit_ts").to_pylist()
+    seqs = batch.column("seq").to_pylist() if "seq" in names else [None] * batch.num_rows
+    table = {"schema": info.schema, "table": info.name}
+    empty: list[Row | None] = [None] * batch.num_rows
+    before, after = (texts.get(which, empty) for which in ("before", "after"))
+    return [
+        {**table, "op": op, "commit_ts": stamp, "seq": seq, "before": old, "after": new}
+        for op, stamp, seq, old, new in zip(ops, stamps, seqs, before, after, strict=True)
+    ]
+
+
+def _image_texts(image: pa.Array, info: TableInfo, how: Rendering) -> list[Row | None]:
+    rows: list[Row | None] = [None] * len(image)
+    given = pc.indices_nonzero(image.is_valid())
+    present = image.take(given)
+    columns = {}
+    for column in info.row_columns:
+        values = image_column(present, column.name)
+        if values is not None:
+            columns[column.name] = canonical_texts(column, accept(column, values, how))
+    for place, *texts in zip(given.to_pylist(), *columns.values(), strict=True):
+        rows[place] = dict(zip(columns, texts, strict=True))
+    return rows
 
 
 # -- keys --------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ A comment before a statement may give what a history knows and SQL does not::
     /* ticdc-emit: commit_ts=449577000000000000 start_ts=449576999999999999 seq=1 */ INSERT INTO t VALUES (1)
 
 ``commit_ts`` and ``start_ts`` are TSOs of the transaction that the statement commits, ``seq`` the order of its row
-changes inside the transaction. Rule source: pingcap/tidb ``pkg/executor/simple.go``, ``pkg/session/session.go``.
+changes inside the transaction; with ``unchanged=1`` an UPDATE also writes rows that it does not change, as two UPDATE
+of one transaction may do. Rule source: pingcap/tidb ``pkg/executor/simple.go``, ``pkg/session/session.go``.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ _HARMLESS = frozenset(
 _TRUE, _FALSE = frozenset({"1", "ON", "TRUE"}), frozenset({"0", "OFF", "FALSE"})
 _DIRECTIVE = re.compile(r"/\*\s*ticdc-emit:(.*?)\*/", re.DOTALL)
 _FACT = re.compile(r"(\w+)=(-?\d+)")
-_FACTS = frozenset({"commit_ts", "start_ts", "seq"})
+_FACTS = frozenset({"commit_ts", "start_ts", "seq", "unchanged"})
 _ALIASES = {"TRADITIONAL": ("STRICT_TRANS_TABLES", "NO_ZERO_DATE", "NO_ZERO_IN_DATE", "ERROR_FOR_DIVISION_BY_ZERO")}
 
 
@@ -272,6 +273,7 @@ class Session:
                 keeps_zero=self._keeps_zero,
                 checks_foreign_keys=self._checks_foreign_keys,
                 seq=facts.get("seq"),
+                writes_unchanged=bool(facts.get("unchanged")),
             )
         except BaseException as error:
             transaction.rollback(length)
@@ -308,7 +310,6 @@ class Session:
         """Commit the open transaction; return it if it changes a row."""
         transaction = self._transaction
         if transaction is None:
-            self._stamp(now)
             return ()
         if "start_ts" in facts:
             transaction.start_ts = facts["start_ts"]

@@ -30,7 +30,9 @@ UNKNOWN_TABLE, OF_GENERATED, OUT_OF_NUMBERS = 1146, 3105, 1467
 class RunningStatement:
     """What a statement that changes rows works on.
 
-    ``values``: what the session knows. ``rules``: what its SQL mode allows. ``seq``: the ``seq`` of the row changes.
+    ``values``: what the session knows. ``rules``: what its SQL mode allows. ``keeps_zero``: AUTO_INCREMENT takes 0 as
+    it is. ``seq``: the ``seq`` of the row changes. ``writes_unchanged``: an UPDATE also writes rows that it does not
+    change.
     """
 
     def __init__(
@@ -43,12 +45,14 @@ class RunningStatement:
         keeps_zero: bool = False,
         checks_foreign_keys: bool = True,
         seq: int | None = None,
+        writes_unchanged: bool = False,
     ) -> None:
         self.database = database
         self.transaction = transaction
         self.values = values
         self.rules = rules
         self.keeps_zero = keeps_zero
+        self.writes_unchanged = writes_unchanged
         self.rendering = database.rendering
         self._foreign_keys = ForeignKeys(database, is_on=checks_foreign_keys)
         self._seq = seq

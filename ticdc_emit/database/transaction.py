@@ -11,8 +11,7 @@ changes of one transaction: deletes, updates, inserts.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -120,26 +119,43 @@ class OpenTransaction:
         return Transaction(self.start_ts, commit_ts, tuple(changes))
 
     def _changes(self, steps: list[_Step], commit_ts: int) -> list[dict[str, Any]]:
+        """Return the changes of one table, each with a ``seq`` by which they are in TiCDC's order."""
         info = steps[0].table.info
         is_clustered = info.pk_is_handle or info.common_handle
-        nets = list(_clustered_nets(info, steps) if is_clustered else _nets_by_row_id(info, steps))
-        handles = Counter(handle for net in nets for handle in net.handles)
-        moves = any(count > 1 for count in handles.values())  # a key in two changes, which their kinds order
+        nets, has_moves = _clustered_nets(info, steps) if is_clustered else (_nets_by_row_id(info, steps), False)
+        given = any(net.seq is not None for net in nets)
+        # an update of a unique key becomes two changes later; then all changes of the transaction go by kind
+        has_splits = any(_changes_key(info, net) for net in nets)
+        by_kind = not has_splits and (has_moves or not given)
         changes = []
-        for net in nets:
-            op = Op.INSERT if net.before is None else Op.DELETE if net.after is None else Op.UPDATE
+        for net, seq in zip(nets, _seqs(nets, by_kind=by_kind), strict=True):
             change: dict[str, Any] = {
                 "schema": info.schema,
                 "table": info.name,
-                "op": op.value,
+                "op": net.op.value,
                 "commit_ts": commit_ts,
                 "start_ts": self.start_ts,
                 "before": net.before,
                 "after": net.after,
             }
-            seq = _RANKS[op] if moves and net.seq is None else net.seq
-            changes.append(change if seq is None else change | {"seq": seq})
+            changes.append(change | {"seq": seq} if given or len(nets) > 1 else change)
         return changes
+
+
+def _changes_key(info: TableInfo, net: _Net) -> bool:
+    before, after = net.before, net.after
+    if before is None or after is None:
+        return False
+    return any(before[column.name] != after[column.name] for column in info.splitting_columns)
+
+
+def _seqs(nets: list[_Net], *, by_kind: bool) -> list[int]:
+    """Return the ``seq`` of each change: by its kind first, or the one given."""
+    if not by_kind:
+        return [net.seq or 0 for net in nets]
+    orders = [(_RANKS[net.op], net.seq or 0) for net in nets]
+    numbers = {order: number for number, order in enumerate(sorted(set(orders)))}
+    return [numbers[order] for order in orders]
 
 
 _RANKS = {Op.DELETE: 0, Op.UPDATE: 1, Op.INSERT: 2}
@@ -149,14 +165,18 @@ _RANKS = {Op.DELETE: 0, Op.UPDATE: 1, Op.INSERT: 2}
 class _Net:
     """What becomes of one stored row."""
 
-    info: TableInfo
     before: Row | None
     after: Row | None
     seq: int | None
 
     @property
-    def handles(self) -> set[tuple[Any, ...]]:
-        return {_handle(self.info, row) for row in (self.before, self.after) if row is not None}
+    def op(self) -> Op:
+        return Op.INSERT if self.before is None else Op.DELETE if self.after is None else Op.UPDATE
+
+    @property
+    def is_left(self) -> bool:
+        """Whether anything is left to send."""
+        return self.before is not None or self.after is not None
 
 
 def _apply(table: StoredTable, old: Row | None, old_keys: Identities, new: Row | None, new_keys: Identities) -> None:
@@ -174,36 +194,39 @@ def _handle(info: TableInfo, row: Row) -> tuple[Any, ...]:
     return tuple(row[column.name] for column in info.whole_handle_key) or tuple(row.values())
 
 
-def _clustered_nets(info: TableInfo, steps: list[_Step]) -> Iterator[_Net]:
-    """Yield the net changes of a table whose rows are stored under their primary key."""
+def _clustered_nets(info: TableInfo, steps: list[_Step]) -> tuple[list[_Net], bool]:
+    """Return the net changes of a table whose rows are stored under their primary key, and whether one has moved."""
     parts = [(column.name, key_part(column.kind)) for column in info.whole_primary_key]
 
     def stored_key(row: Row) -> tuple[Any, ...]:
         return tuple(part(row[name] or "") for name, part in parts)
 
     nets: dict[tuple[Any, ...], _Net] = {}
+    has_moves = False
     for step in steps:
+        if step.old is not None and step.new is not None:
+            has_moves = has_moves or stored_key(step.old) != stored_key(step.new)
         for row, is_new in ((step.old, False), (step.new, True)):
             if row is not None:
                 key = stored_key(row)
                 net = nets.get(key)
                 if net is None:
-                    net = nets[key] = _Net(info, None if is_new else row, None, None)
+                    net = nets[key] = _Net(None if is_new else row, None, None)
                 net.after, net.seq = (row if is_new else None), step.seq
-    return (net for net in nets.values() if net.before is not None or net.after is not None)
+    return [net for net in nets.values() if net.is_left], has_moves
 
 
-def _nets_by_row_id(info: TableInfo, steps: list[_Step]) -> Iterator[_Net]:
-    """Yield the net changes of a table whose rows have a row id of their own."""
+def _nets_by_row_id(info: TableInfo, steps: list[_Step]) -> list[_Net]:
+    """Return the net changes of a table whose rows have a row id of their own."""
     live: dict[tuple[Any, ...], list[_Net]] = {}
     nets: list[_Net] = []
     for step in steps:
         waiting = live.get(_handle(info, step.old), []) if step.old is not None else []
         waiting_net = bool(waiting)
-        net = waiting.pop() if waiting else _Net(info, step.old, None, None)
+        net = waiting.pop() if waiting else _Net(step.old, None, None)
         net.after, net.seq = step.new, step.seq
         if not waiting_net:
             nets.append(net)
         if step.new is not None:
             live.setdefault(_handle(info, step.new), []).append(net)
-    return (net for net in nets if net.before is not None or net.after is not None)
+    return [net for net in nets if net.is_left]

@@ -8,6 +8,7 @@ pingcap/tidb ``pkg/executor/{update,delete,write}.go`` (``updateRecord``), ``pkg
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,7 +27,6 @@ from ticdc_emit.schema.model import Column
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.call_tree import Call, CallTree, Constant, Reference
 from ticdc_emit.sql.evaluation.values import OUT_OF_RANGE, EvaluationError
-from ticdc_emit.sql.json_document import content_of
 from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType
 
 _ONE_TABLE = "Write one statement for each table, with the values themselves"
@@ -203,7 +203,8 @@ def _changed_rows(
     changed: list[tuple[Row, Row]] = []
     for place, row in enumerate(rows):
         new = {**row, **{name: texts[place] for name, texts in assigned.items()}}
-        if any(_differs(column, row[column.name], new[column.name]) for column in assignments):
+        is_changed = any(differs(column, row[column.name], new[column.name]) for column in assignments)
+        if is_changed or running.writes_unchanged:
             changed.append((row, new | _moments_of_update(table, assignments, running)))
     completed = running.completed(table, [new for _, new in changed])
     return [(old, new) for (old, _), new in zip(changed, completed, strict=True)]
@@ -236,16 +237,24 @@ def _assigned_texts(
             raise
 
 
-def _differs(column: Column, old: str | None, new: str | None) -> bool:
+def differs(column: Column, old: str | None, new: str | None) -> bool:
+    """Return whether two values of a column, in canonical text, are different ones to TiDB."""
     if old == new:
         return False
     if old is None or new is None:
         return True
     if column.type in FLOAT_TYPES:
         return float(old) != float(new)
-    if column.type is MySQLType.JSON and content_of(old) == content_of(new):
-        raise unsupported("an UPDATE of a JSON value to one that differs only in the form of a number", "Leave it out")
-    return True
+    return column.type is not MySQLType.JSON or not _is_same_json(json.loads(old), json.loads(new))
+
+
+def _is_same_json(old: Any, new: Any) -> bool:
+    """Return whether two documents differ at most in the form of their numbers."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(_is_same_json(old[name], new[name]) for name in old)
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(_is_same_json, old, new))
+    return isinstance(old, bool) == isinstance(new, bool) and bool(old == new)
 
 
 def _moments_of_update(

@@ -31,18 +31,22 @@ _Change: TypeAlias = Mapping[str, Any]
 class TableFold(Database):
     """Follows a history in commit order."""
 
-    def follow(self, rows: Iterable[_Change], ddl: Iterable[tuple[int, str]]) -> Tables:
+    def follow(self, rows: Iterable[_Change], ddl: Iterable[tuple[int, str] | tuple[int, str, str]]) -> Tables:
         """Take a whole history, in any order, and return its final tables."""
         statements = sorted(ddl, key=_first)
         applied = 0
         for (commit_ts, *_), transaction in groupby(sorted(rows, key=_transaction_of), key=_transaction_of):
             while applied < len(statements) and statements[applied][0] < commit_ts:
-                self.apply(*statements[applied])
+                self._apply(statements[applied])
                 applied += 1
             self.commit(list(transaction))
-        for commit_ts, query in statements[applied:]:
-            self.apply(commit_ts, query)
+        for statement in statements[applied:]:
+            self._apply(statement)
         return self.tables
+
+    def _apply(self, statement: tuple[int, str] | tuple[int, str, str]) -> None:
+        commit_ts, query, *schema = statement
+        self.apply(commit_ts, query, schema=schema[0] if schema else None)
 
 
 def _transaction_of(change: _Change) -> tuple[int, str, str]:

@@ -9,6 +9,7 @@ For programs in other languages, a history is one line of JSON (:meth:`History.t
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,10 +27,11 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Release
 from ticdc_emit.config.load import config_of
 from ticdc_emit.config.secrets import hides_arguments
+from ticdc_emit.database.session import DEFAULT_START
 from ticdc_emit.database.tables import Tables
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, shown
+from ticdc_emit.errors import ConfigError, HistoryError, InvalidValueError, MissingColumnError, shown
 from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.json_objects import VERSION, Json, Members, encoded, json_line
 from ticdc_emit.pictures.shown import facts_html
@@ -42,7 +44,9 @@ from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql, current_database
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.types import WHOLE_TYPES
+from ticdc_emit.traffic.change_scripts import Ddl, run_script, script_of
 from ticdc_emit.traffic.expected_tables import TableFold, shown_tables
+from ticdc_emit.tso import tso_of
 
 _MOST_SHOWN = 100
 _ROW_REMEDY = "Give each row as {'schema': ..., 'table': ..., 'op': ..., 'commit_ts': ..., 'before': ..., 'after': ...}"
@@ -58,6 +62,7 @@ _FIELDS = {
     "before": _IMAGE,
     "after": _IMAGE,
 }
+_DDL_MEMBERS = ("commit_ts", "query", "schema")
 _ALWAYS = ("schema", "table", "op", "commit_ts", "before", "after")
 _IMAGES = ("before", "after")
 _REFUSALS = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError)  # of Arrow, for values of another type
@@ -69,8 +74,9 @@ class History:
 
     A row is a mapping with ``schema``, ``table``, ``op``, ``commit_ts`` (TSO), ``before``, ``after`` and optionally
     ``seq``, ``start_ts``, ``physical_table_id`` and ``checksum`` (a mapping: ``changes.integrity``). Values are
-    canonical text or ``None``; integer columns also take an int. ``ddl``: (commit_ts, statement); a row with the
-    commit_ts of a statement comes before it. ``time_zone``: the changefeed's, for TIMESTAMP texts. ``begins_empty``:
+    canonical text or ``None``; integer columns also take an int. ``ddl``: (commit_ts, statement), or with the current
+    database as a third; by default that is the database of all tables. A row with the commit_ts of a statement comes
+    before it. ``time_zone``: the changefeed's, for TIMESTAMP texts. ``begins_empty``:
     no table has rows before its first change; ``False`` allows updates and deletes of rows that were there before.
 
     The methods raise the :class:`~ticdc_emit.errors.RowError` family for a row that cannot be read.
@@ -78,7 +84,7 @@ class History:
 
     schema: str
     rows: Sequence[Mapping[str, Any]] = ()
-    ddl: tuple[tuple[int, str], ...] = ()
+    ddl: tuple[Ddl, ...] = ()
     time_zone: str = field(default="UTC", kw_only=True)
     begins_empty: bool = field(default=True, kw_only=True)
 
@@ -97,12 +103,12 @@ class History:
     def _repr_html_(self) -> str:
         counts = Counter((f"{row['schema']}.{row['table']}", row["op"]) for row in self.rows)
         facts = [(table, operation, f"{count:,}") for (table, operation), count in sorted(counts.items())]
-        statements = [("", "ddl", query) for _, query in self.ddl[:_MOST_SHOWN]]
+        statements = [("", "ddl", query) for _, query, *_ in self.ddl[:_MOST_SHOWN]]
         return facts_html(f"History of {counted(len(self.rows), 'row')}", [*facts, *statements], ("table", "op", ""))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the history for JSON: ``version`` (1), ``schema``, ``rows``, ``ddl`` (objects with ``commit_ts`` and
-        ``query``), ``time_zone`` and ``begins_empty``. The ``row_key`` of a row is base64.
+        """Return the history for JSON: ``version`` (1), ``schema``, ``rows``, ``ddl`` (objects with ``commit_ts``,
+        ``query`` and perhaps ``schema``), ``time_zone`` and ``begins_empty``. The ``row_key`` of a row is base64.
         """
         rows = [
             {**row, ROW_KEY: encoded(row[ROW_KEY])} if isinstance(row.get(ROW_KEY), bytes) else row for row in self.rows
@@ -111,7 +117,7 @@ class History:
             "version": VERSION,
             "schema": self.schema,
             "rows": rows,
-            "ddl": [{"commit_ts": commit_ts, "query": query} for commit_ts, query in self.ddl],
+            "ddl": [dict(zip(_DDL_MEMBERS, statement, strict=False)) for statement in self.ddl],
             "time_zone": self.time_zone,
             "begins_empty": self.begins_empty,
         }
@@ -140,6 +146,41 @@ class History:
         )
         members.finish()
         return history
+
+    @classmethod
+    def from_sql(
+        cls,
+        sql: str,
+        *,
+        schema: str = "",
+        start: int | dt.datetime | None = None,
+        time_zone: str = "UTC",
+    ) -> History:
+        """Return what the statements of a change script do (docs/change-scripts.md), over empty tables.
+
+        ``sql``: INSERT, REPLACE, UPDATE, DELETE, transactions and DDL of TiDB. ``schema``: DDL of tables that exist
+        before; other than the script's, it is not sent. ``start``: a TSO or an aware datetime, the time of the first
+        statement, by default the beginning of 2024; each further one is a second later. Raises
+        :class:`~ticdc_emit.errors.StatementError` for a statement that fails in TiDB,
+        :class:`~ticdc_emit.errors.UnsupportedStatementError` for one that is not executed here, and
+        :class:`~ticdc_emit.errors.DdlError` for DDL that cannot be read or applied.
+        """
+        catalog = catalog_from_sql(schema, time_zone=time_zone)
+        rows, ddl = run_script(sql, catalog, time_zone, DEFAULT_START if start is None else tso_of(start))
+        return cls(schema, rows, tuple(ddl), time_zone=time_zone)
+
+    def to_sql(self) -> str:
+        """Return a change script that makes this history of its schema: ``from_sql(script, schema=self.schema)``.
+
+        Comments give the commit_ts of each transaction. Raises :class:`~ticdc_emit.errors.HistoryError` for what SQL
+        does not tell: rows that were there before, rows of a table without a key, checksums, ids of partitions.
+        """
+        if not self.begins_empty:
+            raise HistoryError(
+                "the history does not have the rows that were there before it",
+                remedy="Give them as inserts, and begins_empty=True",
+            )
+        return script_of(self._checked_rows(), self.ddl, self.catalog())
 
     def catalog(self, *, config: ChangefeedConfig | None = None) -> Catalog:
         """Return the tables before the first row and statement; :class:`~ticdc_emit.errors.DdlError` for bad SQL.
@@ -188,8 +229,8 @@ class History:
         """Return the tables after the last statement, with their versions before it."""
         catalog = self.catalog()
         database = current_database(None, catalog)
-        for commit_ts, query in sorted(self.ddl, key=lambda statement: statement[0]):
-            catalog.apply(query, schema=database, commit_ts=commit_ts)
+        for commit_ts, query, *schema in sorted(self.ddl, key=lambda statement: statement[0]):
+            catalog.apply(query, schema=schema[0] if schema else database, commit_ts=commit_ts)
         return catalog
 
     def _checked_rows(self) -> list[Mapping[str, Any]]:
@@ -255,8 +296,11 @@ class History:
             clear(store)
 
 
-def _statement_of(members: Members) -> tuple[int, str]:
-    statement = members.whole("commit_ts"), members.text("query")
+def _statement_of(members: Members) -> Ddl:
+    commit_ts, query = members.whole("commit_ts"), members.text("query")
+    statement: Ddl = (commit_ts, query)
+    if "schema" in members.names():
+        statement = (commit_ts, query, members.text("schema"))
     members.finish()
     return statement
 

@@ -136,7 +136,7 @@ def _beside_integer(value: Value, beside: Value) -> Value:
 def _beside_year(value: Value, beside: Value) -> Data:
     data = to_integer(value)
     is_year = beside.type is not None and beside.type.type is MySQLType.YEAR
-    if is_year and value.is_constant and data.as_py() is not None and 0 <= data.as_py() < 100:
+    if is_year and value.is_constant and data.as_py() is not None and 0 < data.as_py() < 100:
         number = data.as_py()
         return pa.scalar(number + (2000 if number < 70 else 1900), data.type)
     return data
