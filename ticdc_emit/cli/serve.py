@@ -355,9 +355,11 @@ def _start_control(
 
 def _sink(feed: ChangefeedConfig, server: Server) -> Sink:
     from ticdc_emit.delivery.kafka import KafkaSink
+    from ticdc_emit.delivery.sinks import sink_for
 
-    sink = KafkaSink.of(feed.kafka)
-    return replace(sink, admin_api=False) if server.is_embedded else sink
+    sink = sink_for(feed)
+    assert isinstance(sink, KafkaSink)
+    return replace(sink, admin_api=not server.is_embedded, one_request_at_a_time=True)
 
 
 def _send_on_spark(

@@ -93,6 +93,10 @@ class KafkaSink:
     """False: the broker makes topics itself (the embedded one does)."""
     limited_by_topics: bool = False
     """Messages may have the size that the topics take, whatever ``max_message_bytes`` is."""
+    one_request_at_a_time: bool = False
+    """Keep the order of retried messages by waiting for each request, not by an idempotent producer, whose first
+    message waits half a second or more for the producer's id: for a broker that has just started.
+    """
 
     def __post_init__(self) -> None:
         for name in self.librdkafka:
@@ -131,10 +135,10 @@ class KafkaSink:
 
     @property
     def idempotent(self) -> bool:
-        return self.acks == -1
+        return self.acks == -1 and not self.one_request_at_a_time
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
-        if not self.idempotent:
+        if self.acks != -1:
             logger.warning(
                 "required-acks=%d switches the idempotent producer off: retries may reorder or repeat messages",
                 self.acks,
@@ -187,6 +191,7 @@ class KafkaSink:
             **self.connection_settings(),
             "acks": self.acks,
             "enable.idempotence": self.idempotent,
+            **({"max.in.flight.requests.per.connection": 1} if self.one_request_at_a_time else {}),
             "compression.type": self.compression,
             "message.max.bytes": message_max,
             # The writer gives up when nothing moves; a message that waits its turn in a moving queue must not expire.

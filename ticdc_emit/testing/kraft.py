@@ -463,8 +463,9 @@ def _until(look: Callable[[], int | None], what: str) -> int:
 
 def kafka_version() -> str:
     """Return the release of Kafka that :func:`kafka_jars` has."""
-    (jar,) = kafka_jars().glob("kafka-clients-*.jar")
-    return jar.stem.removeprefix("kafka-clients-")
+    locked = _toml.loads((Path(__file__).parent / "kafka" / "kafka.lock.toml").read_text())["jar"]
+    names = (jar["coordinates"].split(":") for jar in locked)
+    return str(next(version for _, name, version, *_ in names if name == "kafka-clients"))
 
 
 def kafka_jars() -> Path:

@@ -227,6 +227,20 @@ def test_a_forked_process_gets_its_own_producer_and_ends(kafka: EmbeddedKafka) -
     assert [message.value for message in kafka.read("forked")] == [b"parent", b"child", b"parent again"]
 
 
+def test_one_request_at_a_time_keeps_the_order_without_an_idempotent_producer(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    sink = KafkaSink(("b:1",), one_request_at_a_time=True)
+    settings = sink.producer_settings()
+    assert (settings["acks"], settings["enable.idempotence"]) == (-1, False)
+    assert settings["max.in.flight.requests.per.connection"] == 1
+    assert "max.in.flight.requests.per.connection" not in KafkaSink(("b:1",)).producer_settings()
+    with EmbeddedKafka() as kafka:
+        assert kafka.sink(one_request_at_a_time=True).prepare({"t": None}) == {"t": 4}
+    assert "idempotent" not in caplog.text
+
+
+
 def test_required_acks_decide_on_idempotence(kafka: EmbeddedKafka, caplog: pytest.LogCaptureFixture) -> None:
     assert KafkaSink(("b:1",)).producer_settings()["enable.idempotence"] is True
     kafka.sink().prepare({"acks": None})
