@@ -240,7 +240,6 @@ def test_one_request_at_a_time_keeps_the_order_without_an_idempotent_producer(
     assert "idempotent" not in caplog.text
 
 
-
 def test_required_acks_decide_on_idempotence(kafka: EmbeddedKafka, caplog: pytest.LogCaptureFixture) -> None:
     assert KafkaSink(("b:1",)).producer_settings()["enable.idempotence"] is True
     kafka.sink().prepare({"acks": None})
