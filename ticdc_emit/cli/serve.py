@@ -219,7 +219,7 @@ def run(
         with step("starting the embedded Kafka" if server.is_embedded else "starting Kafka", quiet=as_json):
             here, bootstrap = _start_kafka(stack, server)
         host, _ = server.advertised(0)
-        registry_url = f"http://{host}:{registry.port}"
+        registry_url = f"http://{_joined((host, registry.port))}"
         served = Served(bootstrap, registry_url, feed_at(bootstrap, registry_url), tables, server.is_embedded)
         record = {"event": "serving", **_versions(server), **settings_record(served)}
         if control is not None:
@@ -392,9 +392,13 @@ def _start_kafka(stack: ExitStack, server: Server) -> tuple[str, str]:
     """Return the address of Kafka for this process, and the one for consumers."""
     if server.is_embedded:
         from ticdc_emit.testing import EmbeddedKafka
+        from ticdc_emit.testing.kraft import free_ports
 
-        advertised = None if server.advertise is None else server.advertised(server.port)
-        kafka = EmbeddedKafka(port=server.port, host=server.host, advertised=advertised)
+        port, advertised = server.port, None
+        if server.advertise is not None:
+            port = port or free_ports(1)[0]
+            advertised = server.advertised(port)
+        kafka = EmbeddedKafka(port=port, host=server.host, advertised=advertised)
         stack.enter_context(kafka)
         return kafka.brokers[0], _joined(server.advertised(kafka.port))
     from ticdc_emit.java import find_java

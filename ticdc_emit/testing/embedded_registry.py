@@ -376,8 +376,9 @@ class EmbeddedRegistry:
     @property
     def url(self) -> str:
         """``http[s]://host:port`` for a program on this machine, without user and password."""
-        host = "127.0.0.1" if self._host == "0.0.0.0" else self._host
-        return f"{'https' if self._tls else 'http'}://{host}:{self._port}"
+        host = "127.0.0.1" if self._host in ("0.0.0.0", "::") else self._host
+        place = f"[{host}]:{self._port}" if ":" in host else f"{host}:{self._port}"
+        return f"{'https' if self._tls else 'http'}://{place}"
 
     @property
     def port(self) -> int:
@@ -423,6 +424,7 @@ class _Server(ThreadingHTTPServer):
         self._tls = tls
         self._open: set[socket.socket] = set()
         self._open_lock = threading.Lock()
+        self.address_family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
         super().__init__(place, _Handler)
 
     def server_bind(self) -> None:
