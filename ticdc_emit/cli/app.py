@@ -41,6 +41,7 @@ from ticdc_emit.cli.options import (
     grouped,
     one_of,
     spark_settings,
+    uri_option,
 )
 from ticdc_emit.pipeline.options import RunOptions
 

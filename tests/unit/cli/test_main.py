@@ -18,7 +18,7 @@ from documented import ROOT
 from ticdc_emit import __version__
 from ticdc_emit.testing import EmbeddedRegistry
 
-COMMANDS = ["demo", "emit", "generate", "replay", "serve", "scenario", "fuzz", "tail", "verify"]
+COMMANDS = ["demo", "emit", "generate", "sql", "replay", "serve", "scenario", "fuzz", "tail", "verify"]
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
