@@ -151,7 +151,7 @@ def _parse_query(query: str) -> tuple[list[tuple[str, str]], list[str]]:
     return params, dropped
 
 
-_OPTION = "claim-check-storage-uri"
+CLAIM_CHECK_OPTION = "claim-check-storage-uri"
 _KINDS = {
     "": "file",
     "file": "file",
@@ -171,35 +171,37 @@ class StorageUri:
     """A parsed storage URI. ``kind``: ``file``, ``s3``, ``gcs``, ``azure``, or ``memory`` (of this process, for tests).
 
     ``root``: the folder, without a slash at its end; for an object store it begins with the bucket. ``location``: the
-    folder's name in messages. ``parameters``: the query by name, in lower case with ``-`` for ``_``.
+    folder's name in messages. ``parameters``: the query by name, in lower case with ``-`` for ``_``. ``option``: the
+    one that has the URI, which errors name.
     """
 
     kind: str
     root: str
     location: str
     parameters: Secret[dict[str, str]]
+    option: str = CLAIM_CHECK_OPTION
 
     @classmethod
     @hides_arguments
-    def parse(cls, uri: str) -> StorageUri:
+    def parse(cls, uri: str, option: str = CLAIM_CHECK_OPTION) -> StorageUri:
         """Read a URI, or a path of this machine; :class:`ConfigError` for one that names no known storage."""
         if _BAD_ESCAPE.search(uri):
             raise ConfigError(
-                "the storage URI has a % that escapes nothing", remedy="Write %25 for a percent sign", option=_OPTION
+                "the storage URI has a % that escapes nothing", remedy="Write %25 for a percent sign", option=option
             )
         # TiCDC keeps + as it is, because secret keys contain it
         try:
             parts = urlsplit(uri.replace("+", _ENCODED_PLUS))
         except ValueError:
             raise ConfigError(
-                "the storage URI cannot be read", remedy="Use file://, s3://, gcs:// or azure://", option=_OPTION
+                "the storage URI cannot be read", remedy="Use file://, s3://, gcs:// or azure://", option=option
             ) from None
         kind = _KINDS.get(parts.scheme)
         if kind is None:
             raise ConfigError(
                 f"the storage {parts.scheme} is not supported",
                 remedy="Use file://, s3://, gcs:// or azure://",
-                option=_OPTION,
+                option=option,
             )
         parameters: dict[str, str] = {}
         for name, value in parse_qsl(parts.query, keep_blank_values=True):
@@ -207,11 +209,11 @@ class StorageUri:
         path = unquote(parts.path)
         if kind == "file":
             path = path if parts.scheme else os.path.abspath(uri)  # noqa: PTH100 - what Go's filepath.Abs gives
-            return cls(kind, path.rstrip("/"), f"file://{path}".removesuffix("/"), Secret(parameters))
+            return cls(kind, path.rstrip("/"), f"file://{path}".removesuffix("/"), Secret(parameters), option)
         bucket = unquote(parts.netloc.rpartition("@")[2])
         if not bucket:
             raise ConfigError(
-                f"the storage URI names no bucket of {kind}", remedy=f"Write {kind}://BUCKET/FOLDER", option=_OPTION
+                f"the storage URI names no bucket of {kind}", remedy=f"Write {kind}://BUCKET/FOLDER", option=option
             )
         root = f"{bucket}/{path.strip('/')}".rstrip("/")
-        return cls(kind, root, f"{kind}://{root}", Secret(parameters))
+        return cls(kind, root, f"{kind}://{root}", Secret(parameters), option)

@@ -15,7 +15,8 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from ticdc_emit.config import ConfigWarning, LargeMessageHandle, Secret
 from ticdc_emit.config.uri import StorageUri
-from ticdc_emit.delivery.claims import Claim, ClaimStore, protocol_and_options
+from ticdc_emit.delivery.claims import Claim, ClaimStore
+from ticdc_emit.delivery.object_storage import protocol_and_options
 from ticdc_emit.errors import ClaimCheckError, ConfigError, DeliveryError, MissingDependencyError
 from ticdc_emit.protocols.decoder import read_claim
 from ticdc_emit.protocols.events import DecodeError
