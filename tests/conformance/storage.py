@@ -26,7 +26,7 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.storage import MemoryFolder, StorageFiles, TableRows
+from ticdc_emit.storage import FileRules, MemoryFolder, StorageFiles, TableRows
 from ticdc_emit.storage.paths import SchemaFile
 
 from .compare import byte_diff
@@ -94,8 +94,7 @@ def read_storage_variants(path: Path) -> list[StorageVariant]:
         variants.append(
             StorageVariant(
                 entry["id"],
-                # the recorder's folder; file:// is a sink of messages here
-                entry["sink_uri"].replace("file:///storage", "s3://storage"),
+                entry["sink_uri"],
                 entry.get("changefeed"),
                 entry.get("config_error"),
                 writes,
@@ -194,11 +193,10 @@ class _Sink:
             return f"{physical_id}7"  # as the recorder has it
 
         return StorageFiles(
-            self._config,
+            FileRules.of(self._config),
             self.folder,
             start_ts=start_ts,
             now=self._now,
-            zone=self._case.time_zone,
             dispatchers=dispatcher,
         )
 

@@ -53,7 +53,7 @@ def test_a_stream_arrives_on_kafka_byte_for_byte(spark: Any, kraft: KraftBroker,
     stream = _history(spark, tmp_path / "source")
     sink = TicdcSink(f"kafka://{kraft.bootstrap}/stream?{OPTIONS}", SCHEMA)
     _run(stream, sink, tmp_path / "kafka")
-    _run(stream, TicdcSink(f"file://{tmp_path}/out?{OPTIONS}&topic=stream", SCHEMA), tmp_path / "files")
+    _run(stream, TicdcSink(f"jsonl://{tmp_path}/out?{OPTIONS}&topic=stream", SCHEMA), tmp_path / "files")
 
     settings = KafkaSink((kraft.bootstrap,)).connection_settings()
     arrived = _contents(read_topic(settings, "stream"))

@@ -20,7 +20,7 @@ URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=1"
 
 
 def tail(spark: Any, table: Path, folder: Path, dies_after: int | None = None) -> None:
-    with TicdcSink(f"file://{folder}/out?{URI}", SCHEMA, state_uri=str(folder / "state")) as sink:
+    with TicdcSink(f"jsonl://{folder}/out?{URI}", SCHEMA, state_uri=str(folder / "state")) as sink:
 
         def send_and_die(df: Any, batch_id: int) -> None:
             sink(df, batch_id)

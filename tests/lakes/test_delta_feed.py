@@ -171,7 +171,7 @@ def test_the_command(spark: Any, tmp_path: Path) -> None:
         schema=tmp_path / "schema.sql",
         tables=[f"lake.orders={table}"],
         before=[],
-        sink_uri=f"file://{out}?protocol=canal-json&partition-num=1",
+        sink_uri=f"jsonl://{out}?protocol=canal-json&partition-num=1",
         columns=ColumnOptions("changes"),
     )
     assert run(options) == 0

@@ -96,7 +96,7 @@ def test_the_program_of_the_page(spark: Any, tmp_path: Path) -> None:
     table = new_table(spark, tmp_path / "goods")
     places = {
         "/data/orders": str(table),
-        "kafka://127.0.0.1:9092/orders?": f"file://{tmp_path}/out?partition-num=1&",
+        "kafka://127.0.0.1:9092/orders?": f"jsonl://{tmp_path}/out?partition-num=1&",
         "/tmp/tail": str(tmp_path),
         'processingTime="10 seconds"': "availableNow=True",
     }

@@ -122,7 +122,7 @@ def _measured(
     started = time.monotonic()
     catalog: Catalog = catalog_from_sql(sql)
     names = {(info.schema, info.name) for info in catalog.tables()}
-    uri = f"file://{folder}?protocol=canal-json&enable-tidb-extension=true&partition-num=3{more}"
+    uri = f"jsonl://{folder}?protocol=canal-json&enable-tidb-extension=true&partition-num=3{more}"
     sink = TicdcSink(uri, catalog, table=".".join(next(iter(names))) if len(names) == 1 else None)
     setup = time.monotonic() - started
     with PeakMemory() as memory:

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 def test_a_small_day_ends_as_its_source_does(spark: Any, tmp_path: Path) -> None:
     source = make_source(spark, tmp_path / "source", 20_000)
-    uri = f"file://{tmp_path}/out?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
+    uri = f"jsonl://{tmp_path}/out?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
     config = load_changefeed(uri, {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "index-value"}]}})
     report = replay(spark, config, history(source), SCHEMA, ddl=DDL, slice=43_200, speed=1e9)
     assert (report.slices, report.finished, report.total.ddl_events) == (2, True, 2)

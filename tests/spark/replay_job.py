@@ -30,7 +30,7 @@ def digests(spark: Any, folder: Path, partitions: int, seed: int) -> list[str]:
     random.Random(seed).shuffle(rows)
     kind = "schema string, table string, op string, commit_ts long, seq long, before map<string,string>"
     df = spark.createDataFrame(rows, kind + ", after map<string,string>").repartition(partitions)
-    uri = f"file://{folder}?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
+    uri = f"jsonl://{folder}?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
     ddl = [(450_000_000_262_144_000 + 50 * (1 << 26), "alter table test.quiet add column z int")]
     TicdcSink(uri, schema, watermark_interval=1, ddl=ddl).write(df)
     files = sorted(folder.rglob("*.jsonl"))

@@ -27,7 +27,7 @@ def _texts(registry: MemoryRegistry) -> dict[Any, str]:
 
 def test_the_sink_and_the_plain_encoder_agree(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
     registry = MemoryRegistry()
-    TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA, registry=registry).write(changes(25))
+    TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA, registry=registry).write(changes(25))
     encoder = Encoder(f"memory://x?{URI}", SCHEMA, registry=MemoryRegistry())
     plain = encoder.encode(changes(25).toArrow()).to_pylist()
     messages = list(read_files(tmp_path))
@@ -41,7 +41,7 @@ def test_a_new_column_between_batches_is_registered_once(
     spark: Any, changes: Callable[..., Any], tmp_path: Path
 ) -> None:
     registry = MemoryRegistry()
-    sink = TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA, registry=registry)
+    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA, registry=registry)
     sink(changes(2), 0)
     sink(changes(2, start=2), 1)
     assert len(registry.posts) == 2
@@ -62,7 +62,7 @@ def test_a_new_column_between_batches_is_registered_once(
 
 
 def test_a_refused_schema_sends_nothing(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
-    sink = TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA, registry=MemoryRegistry(reject='"note"'))
+    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA, registry=MemoryRegistry(reject='"note"'))
     with pytest.raises(IncompatibleSchemaError) as caught:
         sink.write(changes(3))
     assert caught.value.subject == "ticdc-value"

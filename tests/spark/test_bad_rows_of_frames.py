@@ -45,7 +45,7 @@ def test_a_refused_batch_tells_the_same_for_any_partitions(spark: Any, tmp_path:
     for parts in (1, 2, 7):
         df = spark.createDataFrame(changes(), FORM).repartition(parts)
         with pytest.raises(InvalidValueError) as refused:
-            TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA).write(df)
+            TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA).write(df)
         assert set(files(tmp_path).values()) == {b""}
         told.append((refused.value.bad_rows, str(refused.value.bad_rows)))
     assert told[0] == told[1] == told[2]
@@ -58,11 +58,11 @@ def test_a_refused_batch_tells_the_same_for_any_partitions(spark: Any, tmp_path:
 def test_skipped_rows_are_as_if_they_had_never_been(spark: Any, tmp_path: Path) -> None:
     rows = changes()
     good = [row for row in rows if not is_bad(row)]
-    TicdcSink(f"file://{tmp_path}/plain?{URI}", SCHEMA).write(spark.createDataFrame(good, FORM))
+    TicdcSink(f"jsonl://{tmp_path}/plain?{URI}", SCHEMA).write(spark.createDataFrame(good, FORM))
     written = []
     for parts in (1, 7):
         sink = TicdcSink(
-            f"file://{tmp_path}/{parts}?{URI}", SCHEMA, bad_rows="skip", bad_rows_path=f"file://{tmp_path}/bad{parts}"
+            f"jsonl://{tmp_path}/{parts}?{URI}", SCHEMA, bad_rows="skip", bad_rows_path=f"file://{tmp_path}/bad{parts}"
         )
         df = spark.createDataFrame(rows, FORM).repartition(parts)
         report = sink.write(df)
@@ -89,7 +89,7 @@ def test_the_data_source_takes_the_options(spark: Any, tmp_path: Path) -> None:
         spark.createDataFrame(rows, FORM)
         .write.format("ticdc")
         .mode("append")
-        .options(sinkUri=f"file://{tmp_path}/out?{URI}", schema=SCHEMA)
+        .options(sinkUri=f"jsonl://{tmp_path}/out?{URI}", schema=SCHEMA)
     )
     with pytest.raises(Exception, match="badRowsPath"):
         written.options(badRowsPath=str(tmp_path / "bad")).save()
@@ -100,4 +100,4 @@ def test_the_data_source_takes_the_options(spark: Any, tmp_path: Path) -> None:
 
 def test_the_path_alone_means_nothing(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="bad_rows_path has no effect"):
-        TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA, bad_rows_path=str(tmp_path))
+        TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA, bad_rows_path=str(tmp_path))

@@ -42,7 +42,7 @@ def kinds(messages: list[dict[str, Any]]) -> list[str]:
 
 
 def test_a_write_with_a_bad_ddl_leaves_nothing_behind(spark: Any, tmp_path: Path) -> None:
-    sink = TicdcSink(f"file://{tmp_path}/out?{URI}", TABLE, state_uri=str(tmp_path / "state"))
+    sink = TicdcSink(f"jsonl://{tmp_path}/out?{URI}", TABLE, state_uri=str(tmp_path / "state"))
     with pytest.raises(DdlError):
         sink.write(spark.createDataFrame([("ddl", tso(1), "alter table test.t frobnicate", None)], KIND))
     assert not (tmp_path / "state").exists()
@@ -50,7 +50,7 @@ def test_a_write_with_a_bad_ddl_leaves_nothing_behind(spark: Any, tmp_path: Path
 
 
 def test_ddl_of_the_write_after_a_failed_one_is_not_lost(spark: Any, tmp_path: Path) -> None:
-    sink = TicdcSink(f"file://{tmp_path}?{URI}", TABLE)
+    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", TABLE)
     with pytest.raises(InvalidValueError, match="NULL"):
         sink.write(spark.createDataFrame([("c", tso(1), (1,)), ("c", tso(2), (None,))], BARE))
     with pytest.raises(DdlError):
@@ -62,7 +62,7 @@ def test_ddl_of_the_write_after_a_failed_one_is_not_lost(spark: Any, tmp_path: P
 
 
 def test_a_failed_write_keeps_its_ddl_for_the_next(spark: Any, tmp_path: Path) -> None:
-    sink = TicdcSink(f"file://{tmp_path}?{URI}", TABLE)
+    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", TABLE)
     with pytest.raises(InvalidValueError, match="NULL"):
         sink.write(spark.createDataFrame([("ddl", tso(1), ADD, None), ("c", tso(2), None, (None, "x"))], KIND))
     sink.write(spark.createDataFrame(inserts(2), KIND))
@@ -70,7 +70,7 @@ def test_a_failed_write_keeps_its_ddl_for_the_next(spark: Any, tmp_path: Path) -
 
 
 def test_a_finished_batch_takes_no_new_ddl(spark: Any, tmp_path: Path) -> None:
-    sink = TicdcSink(f"file://{tmp_path}?{URI}", TABLE)
+    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", TABLE)
     with_ddl = spark.createDataFrame([*inserts(1), ("ddl", tso(2), ADD, None)], KIND)
     sink.write(with_ddl, batch_id=0)
     first = sent(tmp_path)
@@ -90,7 +90,7 @@ def test_a_replay_with_other_rows_sends_nothing(
     spark: Any, changes: Callable[..., Any], tmp_path: Path, where: str
 ) -> None:
     memory = f"replay-{tmp_path.name}"
-    sink = TicdcSink(f"file://{tmp_path}?{URI}" if where == "files" else f"memory://{memory}?{URI}", SCHEMA)
+    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}" if where == "files" else f"memory://{memory}?{URI}", SCHEMA)
 
     def count() -> int:
         return len(sent(tmp_path) if where == "files" else messages(memory))
@@ -107,7 +107,7 @@ def test_a_replay_with_other_rows_sends_nothing(
 
 def test_finish_belongs_to_the_last_batch(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
     out, state = tmp_path / "out", tmp_path / "state"
-    sink = TicdcSink(f"file://{out}?{URI}", SCHEMA, clock="wall", state_uri=str(state))
+    sink = TicdcSink(f"jsonl://{out}?{URI}", SCHEMA, clock="wall", state_uri=str(state))
     assert sink.finish() is None
     first, second = changes(5), changes(5, start=10)
     sink(first, 0)
@@ -123,7 +123,7 @@ def test_finish_belongs_to_the_last_batch(spark: Any, changes: Callable[..., Any
     assert again.messages == 0
     assert sorted(path.name for path in state.glob("batch-*")) == ["batch-0.json", "batch-1.json"]
 
-    resumed = TicdcSink(f"file://{out}?{URI}", SCHEMA, clock="wall", state_uri=str(state))
+    resumed = TicdcSink(f"jsonl://{out}?{URI}", SCHEMA, clock="wall", state_uri=str(state))
     resumed(first.limit(0), 1)
     resumed(second, 2)
     assert [r.rows for r in resumed.reports] == [0, 12]
@@ -180,7 +180,7 @@ def test_ddl_runs_in_the_database_of_the_table(spark: Any, tmp_path: Path) -> No
         (tso(2), "alter table account add column b int", "bank"),
     ]
     rows = [*inserts(0, 9), ("ddl", tso(3), "alter table orders add column c int", None)]
-    sink = TicdcSink(f"file://{tmp_path}/typed?{URI}", schema, table="shop.orders", ddl=ddl)
+    sink = TicdcSink(f"jsonl://{tmp_path}/typed?{URI}", schema, table="shop.orders", ddl=ddl)
     kind = "op string, commit_ts long, query string, after struct<id:int,a:int,c:int>"
     frame = [(op, commit_ts, query, image and (image[0], 1, 2)) for op, commit_ts, query, image in rows]
     sink.write(spark.createDataFrame(frame, kind))
@@ -192,7 +192,7 @@ def test_ddl_runs_in_the_database_of_the_table(spark: Any, tmp_path: Path) -> No
         ("bank", None, "ddl", tso(1), "alter table account add column b int", None),
         ("shop", "orders", "c", tso(2), None, {"id": "1"}),
     ]
-    TicdcSink(f"file://{tmp_path}/generic?{URI}", schema).write(spark.createDataFrame(mixed, generic))
+    TicdcSink(f"jsonl://{tmp_path}/generic?{URI}", schema).write(spark.createDataFrame(mixed, generic))
     assert kinds(sent(tmp_path / "generic")) == ["ALTER", "TIDB_WATERMARK", "INSERT", "TIDB_WATERMARK"]
 
 
@@ -216,7 +216,7 @@ def test_the_current_database_is_that_of_the_tables() -> None:
 )
 def test_a_ddl_row_with_a_null_is_refused(spark: Any, tmp_path: Path, row: Any, column: str) -> None:
     with pytest.raises(InvalidValueError, match="DDL row") as caught:
-        TicdcSink(f"file://{tmp_path}?{URI}", TABLE).write(spark.createDataFrame([row], KIND))
+        TicdcSink(f"jsonl://{tmp_path}?{URI}", TABLE).write(spark.createDataFrame([row], KIND))
     assert caught.value.column == column
 
 
@@ -226,7 +226,7 @@ def test_a_ddl_waits_while_rows_of_its_old_schema_may_come(spark: Any, tmp_path:
     def rows(*stamps: int) -> Any:
         return spark.createDataFrame([("c", ts, (n, 7)) for n, ts in enumerate(stamps)], kind)
 
-    uri = f"file://{tmp_path}?protocol=canal-json&partition-num=1"
+    uri = f"jsonl://{tmp_path}?protocol=canal-json&partition-num=1"
     ddl = [(tso(5), "alter table test.t add column z int")]
     sink = TicdcSink(uri, "create table test.t (id int primary key)", ddl=ddl)
     sink(rows(tso(4), tso(5)), 0)
@@ -254,7 +254,7 @@ def test_rows_of_a_table_without_a_handle_key_are_left_out(spark: Any, tmp_path:
         kind,
     )
     schema = "create table test.t (id int primary key); create table test.log (a int not null)"
-    uri = f"file://{tmp_path}?protocol=simple&partition-num=1"
+    uri = f"jsonl://{tmp_path}?protocol=simple&partition-num=1"
     with pytest.warns(KeylessTableWarning, match=r"test\.log"):
         sink = TicdcSink(uri, schema)
     sink.write(rows)
@@ -266,7 +266,7 @@ def test_rows_of_a_table_without_a_handle_key_are_left_out(spark: Any, tmp_path:
 @pytest.mark.parametrize("form", ["generic", "typed"])
 def test_a_sink_of_an_empty_cluster_learns_its_tables_from_rows(spark: Any, tmp_path: Path, form: str) -> None:
     create = [(tso(1), "create database shop"), (tso(2), "create table shop.orders (id int primary key)")]
-    sink = TicdcSink(f"file://{tmp_path}?{URI}", "", table=None if form == "generic" else "shop.orders")
+    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", "", table=None if form == "generic" else "shop.orders")
     if form == "generic":
         kind = "schema string, table string, op string, commit_ts long, query string, after map<string, string>"
         ddl = [("shop", None, "ddl", at, query, None) for at, query in create]

@@ -247,7 +247,7 @@ def test_the_command_replays_files_that_hold_a_feed(spark: Any, tmp_path: Path) 
         schema=tmp_path / "schema.sql",
         tables=[f"shop.stock={tmp_path / 'feed.parquet'}"],
         before=[],
-        sink_uri=f"file://{tmp_path / 'out'}?protocol=canal-json&partition-num=1",
+        sink_uri=f"jsonl://{tmp_path / 'out'}?protocol=canal-json&partition-num=1",
         columns=ColumnOptions("changes"),
     )
     assert run(options) == 0

@@ -48,7 +48,7 @@ def commit(version: int, at: dt.datetime, images: list[tuple[int, str, str]]) ->
 
 
 def sink_in(folder: Path, **options: Any) -> TicdcSink:
-    return TicdcSink(f"file://{folder}/out?{URI}", SCHEMA, state_uri=str(folder / "state"), **options)
+    return TicdcSink(f"jsonl://{folder}/out?{URI}", SCHEMA, state_uri=str(folder / "state"), **options)
 
 
 def sent(folder: Path) -> list[dict[str, Any]]:
@@ -134,6 +134,6 @@ def test_a_feed_is_written_at_once_with_and_without_a_schema(spark: Any, feed: P
         assert sink.write(rows).rows == 6
     known = {"table": "shop.orders", "keys": "id"}
     assumed = pytest.warns(AssumedSchemaWarning, match=r"`state` LONGTEXT,\n  PRIMARY KEY \(`id`\)\n")
-    with TicdcSink(f"file://{tmp_path}/none/out?{URI}", **known) as sink, assumed:
+    with TicdcSink(f"jsonl://{tmp_path}/none/out?{URI}", **known) as sink, assumed:
         sink.write({"shop.orders": rows})
     assert rows_of(sent(tmp_path / "none")) == rows_of(sent(tmp_path / "schema"))

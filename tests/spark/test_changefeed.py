@@ -56,7 +56,7 @@ def sent(folder: Path) -> dict[tuple[str, int], list[tuple[str, Any]]]:
 
 def test_tables_come_and_go_across_restarts(spark: Any, tmp_path: Path) -> None:
     for number, batch in enumerate(BATCHES):  # each batch by a process that knows the state store only
-        sink = TicdcSink(f"file://{tmp_path}/out?{URI}", SCHEMA, changefeed=RULES, state_uri=f"{tmp_path}/state")
+        sink = TicdcSink(f"jsonl://{tmp_path}/out?{URI}", SCHEMA, changefeed=RULES, state_uri=f"{tmp_path}/state")
         sink(spark.createDataFrame(batch, KIND).repartition(3), number)
     sink.finish()
     found = sent(tmp_path / "out")
@@ -88,7 +88,7 @@ def test_tables_come_and_go_across_restarts(spark: Any, tmp_path: Path) -> None:
 
 def test_a_replayed_batch_sends_identical_bytes_to_every_topic(spark: Any, tmp_path: Path) -> None:
     for number, batch in [*enumerate(BATCHES[:3]), (2, BATCHES[2])]:
-        sink = TicdcSink(f"file://{tmp_path}/out?{URI}", SCHEMA, changefeed=RULES, state_uri=f"{tmp_path}/state")
+        sink = TicdcSink(f"jsonl://{tmp_path}/out?{URI}", SCHEMA, changefeed=RULES, state_uri=f"{tmp_path}/state")
         sink(spark.createDataFrame(batch, KIND), number)
     values: dict[tuple[str, int], list[bytes | None]] = {}
     for message in read_files(str(tmp_path / "out")):

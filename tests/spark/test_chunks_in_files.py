@@ -47,7 +47,7 @@ def test_they_are_the_same_and_leave_no_file(
     ways = {"kept": partial(watched, read_once=False), "removed": partial(watched, read_once=True), "shuffled": none}
     for name, way in ways.items():
         monkeypatch.setattr(batch, "chunk_folder", way)
-        TicdcSink(f"file://{tmp_path / name}?{URI}", SCHEMA).write(rows)
+        TicdcSink(f"jsonl://{tmp_path / name}?{URI}", SCHEMA).write(rows)
     kept, removed, shuffled = (list(read_files(tmp_path / name)) for name in ways)
     assert kept == removed == shuffled
     assert len(kept) > 4_000

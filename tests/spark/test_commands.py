@@ -18,7 +18,7 @@ def test_emit_a_file_and_refuse_a_bad_value(spark: Any, tmp_path: Path, capsys: 
     schema, rows = tmp_path / "t.sql", tmp_path / "rows.jsonl"
     schema.write_text("create table t (id int primary key, v varchar(3))", encoding="utf-8")
     rows.write_text('{"id": 1, "v": "abc"}\n{"id": 2, "v": null}\n', encoding="utf-8")
-    uri = f"file://{tmp_path}/out/t?protocol=canal-json&partition-num=1"
+    uri = f"jsonl://{tmp_path}/out/t?protocol=canal-json&partition-num=1"
     arguments = ["emit", "--on-spark", "--schema", str(schema), "--input", str(rows), "--sink-uri", uri]
     tally = tmp_path / "tally"
     tally.mkdir()

@@ -70,20 +70,24 @@ def mixed_tables(spark: Any) -> Any:
 )
 def test_a_batch_write_sends_what_the_sink_sends(spark: Any, tmp_path: Path, protocol: str, changefeed: str) -> None:
     df = mixed_tables(spark)
-    report = TicdcSink(f"file://{tmp_path}/sink?{protocol}", TABLES, changefeed=changefeed).write(df)
+    report = TicdcSink(f"jsonl://{tmp_path}/sink?{protocol}", TABLES, changefeed=changefeed).write(df)
     assert report.rows == 86
     assert report.ddl_events == 1
-    uri, staging = f"file://{tmp_path}/source?{protocol}", tmp_path / "staging"
+    uri, staging = f"jsonl://{tmp_path}/source?{protocol}", tmp_path / "staging"
     written(df, sinkUri=uri, schema=TABLES, changefeed=changefeed, stagingUri=str(staging))
     assert list(read_files(tmp_path / "source")) == list(read_files(tmp_path / "sink"))
     assert list(staging.iterdir()) == []
 
 
 def test_the_typed_form_and_a_state(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
-    sink = TicdcSink(f"file://{tmp_path}/sink?{CANAL}", SCHEMA, state_uri=str(tmp_path / "sink-state"), clock="wall")
+    sink = TicdcSink(f"jsonl://{tmp_path}/sink?{CANAL}", SCHEMA, state_uri=str(tmp_path / "sink-state"), clock="wall")
     schema_file = tmp_path / "schema.sql"
     schema_file.write_text(SCHEMA)
-    options = {"SINKURI": f"file://{tmp_path}/source?{CANAL}", "schemaPath": str(schema_file), "clock": "1700000000000"}
+    options = {
+        "SINKURI": f"jsonl://{tmp_path}/source?{CANAL}",
+        "schemaPath": str(schema_file),
+        "clock": "1700000000000",
+    }
     options |= {"stateUri": str(tmp_path / "state"), "watermarkInterval": "0.5", "table": "test.account"}
     for start in (0, 20):
         sink.write(changes(6, start=start))
@@ -105,8 +109,8 @@ def stream(spark: Any, folder: Path, options: dict[str, str]) -> None:
 
 def test_a_stream_goes_on_where_it_stopped(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
     folder, state = tmp_path / "in", str(tmp_path / "state")
-    options = {"sinkUri": f"file://{tmp_path}/source?{CANAL}", "schema": SCHEMA, "stateUri": state}
-    sink = TicdcSink(f"file://{tmp_path}/sink?{CANAL}", SCHEMA)
+    options = {"sinkUri": f"jsonl://{tmp_path}/source?{CANAL}", "schema": SCHEMA, "stateUri": state}
+    sink = TicdcSink(f"jsonl://{tmp_path}/sink?{CANAL}", SCHEMA)
 
     def arrive(start: int) -> None:
         changes(5, start=start).coalesce(1).write.mode("append").parquet(str(folder))
@@ -135,7 +139,7 @@ def test_a_stream_goes_on_where_it_stopped(spark: Any, changes: Callable[..., An
 
 
 def test_what_is_wrong_is_told_in_words(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
-    uri = f"file://{tmp_path}/out?{CANAL}"
+    uri = f"jsonl://{tmp_path}/out?{CANAL}"
     bad = spark.createDataFrame(
         [("c", tso(1), (1, 5)), ("c", tso(2), (2, 300))], "op string, commit_ts long, after struct<id:int,n:int>"
     )
@@ -165,7 +169,7 @@ def test_spark_refuses_real_time_mode(spark: Any, tmp_path: Path) -> None:
     """docs/spark.md shows the message; a release that lets the mode through would need a refusal of ours."""
     rows = spark.readStream.format("rate").load()
     rows = rows.selectExpr("'c' op", "timestamp commit_time", "named_struct('id', value) after")
-    uri, schema = f"file://{tmp_path}/out?{CANAL}", "create table test.t (id bigint primary key)"
+    uri, schema = f"jsonl://{tmp_path}/out?{CANAL}", "create table test.t (id bigint primary key)"
     if "realTime" not in inspect.signature(rows.writeStream.trigger).parameters:
         pytest.skip("only Scala has the trigger in this release")
     by_sink = rows.writeStream.foreachBatch(TicdcSink(uri, schema))
@@ -181,7 +185,7 @@ def test_spark_refuses_real_time_mode(spark: Any, tmp_path: Path) -> None:
 def test_executors_get_no_options(tmp_path: Path, kind: str) -> None:
     from pyspark.sql.types import MapType, StringType, StructType
 
-    uri = f"file://{tmp_path}?{CANAL}&sasl-password=canary"
+    uri = f"jsonl://{tmp_path}?{CANAL}&sasl-password=canary"
     source = TicdcDataSource({"sinkUri": uri, "schema": SCHEMA, "stateUri": str(tmp_path / "state")})
     rows = StructType().add("op", "string").add("commit_ts", "long")
     rows.add("after", MapType(StringType(), StringType()))
@@ -217,7 +221,7 @@ def test_a_process_that_is_not_profiled_sends_no_profile(profiled: bool, monkeyp
     ],
 )
 def test_options_are_checked(given: dict[str, str], said: str) -> None:
-    options = {"sinkUri": f"file:///tmp/x?{CANAL}", "schema": SCHEMA}
+    options = {"sinkUri": f"jsonl:///tmp/x?{CANAL}", "schema": SCHEMA}
     with pytest.raises(ConfigError, match=said):
         SourceOptions.read(options | given)
 
@@ -225,7 +229,7 @@ def test_options_are_checked(given: dict[str, str], said: str) -> None:
 def test_options_mean_what_the_sink_takes() -> None:
     given = {"ddl": '[[5, "drop table test.t"], [6, "create table t (id int)", "test"]]', "allowedlateness": "1.5"}
     given |= {"librdkafka.Linger.ms": "5", "TIMEZONE": "Asia/Shanghai", "integrity": "true", "checkpointLocation": "/x"}
-    read = SourceOptions.read({"sinkUri": f"file:///tmp/x?{CANAL}", "schema": SCHEMA} | given)
+    read = SourceOptions.read({"sinkUri": f"jsonl:///tmp/x?{CANAL}", "schema": SCHEMA} | given)
     assert read.values["ddl"] == [(5, "drop table test.t"), (6, "create table t (id int)", "test")]
     assert read.running.lateness == 1500 << 18
     assert read.librdkafka == {"linger.ms": "5"}

@@ -21,7 +21,7 @@ URI = "protocol=debezium&enable-tidb-extension=true&partition-num=3"
 
 
 def test_the_sink_and_the_plain_encoder_agree(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
-    TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA).write(changes(25))
+    TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA).write(changes(25))
     plain = Encoder(f"memory://x?{URI}", SCHEMA).encode(changes(25).toArrow()).to_pylist()
     reader = DebeziumReader()
     found = [(message, reader.read(message.key, message.value)) for message in read_files(tmp_path)]
@@ -32,7 +32,7 @@ def test_the_sink_and_the_plain_encoder_agree(spark: Any, changes: Callable[...,
 
 def test_ddl_reaches_every_partition(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
     ddl = [(tso(5), "alter table test.account add column tag int")]
-    TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA, ddl=ddl).write(changes(1))
+    TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA, ddl=ddl).write(changes(1))
     reader = DebeziumReader()
     said = [(message.partition, reader.read(message.key, message.value)) for message in read_files(tmp_path)]
     assert [place for place, each in said if isinstance(each, DebeziumDdl)] == [0, 1, 2]

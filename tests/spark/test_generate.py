@@ -97,7 +97,7 @@ def test_every_sample_becomes_messages(spark: Any, name: str) -> None:
 @pytest.mark.slow
 def test_the_spark_sink_takes_the_changes_with_ddl_in_place(spark: Any, tmp_path: Path) -> None:
     traffic = generate(spark, "sysbench", rows=400, rate=100, ddl_rate=1, tables=["sbtest.sbtest2"])
-    report = traffic.sink(f"file://{tmp_path}?{URI}").write(traffic.changes)
+    report = traffic.sink(f"jsonl://{tmp_path}?{URI}").write(traffic.changes)
     assert report.rows == 400
     sent = [json.loads(message.value or b"") for message in read_files(tmp_path)]
     versions = ["extra_1" in message["data"][0] for message in sent if message["type"] in ("INSERT", "UPDATE")]
@@ -216,10 +216,10 @@ def test_texts_are_in_the_time_zone_of_the_changefeed(spark: Any, tmp_path: Path
         f"create table test.{name} (id bigint primary key, created_at timestamp(3) not null);" for name in "ab"
     )
     traffic = generate(spark, sql, rows=40, time_zone="Asia/Tokyo")
-    traffic.sink(f"file://{tmp_path}?protocol=debezium&enable-tidb-extension=true&partition-num=1").write(
+    traffic.sink(f"jsonl://{tmp_path}?protocol=debezium&enable-tidb-extension=true&partition-num=1").write(
         traffic.changes
     )
-    config = load_changefeed(f"file://{tmp_path}?protocol=debezium&enable-tidb-extension=true", time_zone="Asia/Tokyo")
+    config = load_changefeed(f"jsonl://{tmp_path}?protocol=debezium&enable-tidb-extension=true", time_zone="Asia/Tokyo")
     consumer = ReferenceConsumer(config, traffic.schema, partitions=1)
     consumer.take_all(read_files(tmp_path))
     consumer.finish()

@@ -26,7 +26,7 @@ def test_an_idle_stream_goes_on_by_the_wall_clock(spark: Any, changes: Callable[
     rows = spark.readStream.schema(changes(1).schema).parquet(str(folder))
     uri = "protocol=canal-json&enable-tidb-extension=true&partition-num=2"
     sink = TicdcSink(
-        f"file://{tmp_path}/out?{uri}",
+        f"jsonl://{tmp_path}/out?{uri}",
         SCHEMA,
         clock="wall",
         allowed_lateness=60,

@@ -105,7 +105,7 @@ def test_a_micro_batch_is_one_job_and_one_more_where_ddl_may_come(
     if not hasattr(spark, "_jsc"):
         pytest.skip("a client of Spark Connect is not told of jobs")
     uri = str(tmp_path / "state") if state else None
-    sink = TicdcSink(f"file://{tmp_path}/out?{CANAL}", SCHEMA, clock=clock, state_uri=uri)
+    sink = TicdcSink(f"jsonl://{tmp_path}/out?{CANAL}", SCHEMA, clock=clock, state_uri=uri)
     assert jobs_of_batches(spark, tmp_path / "checks", form, sink) == [jobs] * BATCHES
 
 
@@ -128,7 +128,7 @@ def test_what_is_counted_costs_no_job_and_what_is_registered_no_third_one(
         pytest.skip("a client of Spark Connect is not told of jobs")
     with EmbeddedRegistry() as registry:
         changefeed, url = (APART, registry.url) if protocol == AVRO else (OFTEN, None)
-        sink = TicdcSink(f"file://{tmp_path}/out?{protocol}", SCHEMA, changefeed=changefeed, schema_registry=url)
+        sink = TicdcSink(f"jsonl://{tmp_path}/out?{protocol}", SCHEMA, changefeed=changefeed, schema_registry=url)
         assert jobs_of_batches(spark, tmp_path / "checks", form, sink) == [jobs] * BATCHES
 
 
@@ -166,12 +166,12 @@ def test_a_column_for_ddl_changes_no_byte(spark: Any, tmp_path: Path) -> None:
                cast(null as map<string,string>) as after, 'create table test.c (id int primary key)' as query
         union all
         select 'test', 'c', 'c', {FIRST_TSO}L + 30 * 26214400L + 1, map('id', '1'), null""")
-    plain, asked = (TicdcSink(f"file://{tmp_path}/{name}?{SIMPLE}", SCHEMA, changefeed=OFTEN) for name in "xy")
+    plain, asked = (TicdcSink(f"jsonl://{tmp_path}/{name}?{SIMPLE}", SCHEMA, changefeed=OFTEN) for name in "xy")
     plain(generic(numbers), 0)
     asked(with_query(generic)(numbers), 0)
     assert list(read_files(tmp_path / "x")) == list(read_files(tmp_path / "y"))
     # a batch whose own DDL makes the table of its rows
-    fresh = TicdcSink(f"file://{tmp_path}/z?{SIMPLE}", SCHEMA, changefeed=OFTEN)
+    fresh = TicdcSink(f"jsonl://{tmp_path}/z?{SIMPLE}", SCHEMA, changefeed=OFTEN)
     fresh(with_query(generic)(numbers).unionByName(ddl), 0)
     assert (fresh.total.rows, fresh.total.ddl_events) == (41, 1)
 
@@ -180,7 +180,7 @@ def test_a_column_for_ddl_changes_no_byte(spark: Any, tmp_path: Path) -> None:
 def test_ddl_that_is_not_text(spark: Any, tmp_path: Path, column: str) -> None:
     df = with_query(generic)(spark.range(1).withColumnRenamed("id", "value")).withColumn(column, spark_number(spark))
     with pytest.raises(UnsupportedTypeError, match=f"the {column} of DDL rows is int, not text"):
-        TicdcSink(f"file://{tmp_path}?{CANAL}", SCHEMA)(df, 0)
+        TicdcSink(f"jsonl://{tmp_path}?{CANAL}", SCHEMA)(df, 0)
 
 
 def spark_number(spark: Any) -> Any:

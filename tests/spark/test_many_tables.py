@@ -51,7 +51,7 @@ def _texts(image: Any) -> dict[str, str | None] | None:
 
 
 def sink(folder: Path, **more: Any) -> TicdcSink:
-    return TicdcSink(f"file://{folder}?{URI}", TABLES, changefeed=RULES, **more)
+    return TicdcSink(f"jsonl://{folder}?{URI}", TABLES, changefeed=RULES, **more)
 
 
 def test_tables_side_by_side_send_what_one_generic_frame_sends(spark: Any, tmp_path: Path) -> None:

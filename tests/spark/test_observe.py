@@ -33,7 +33,7 @@ def test_a_report_counts_messages_by_kind(spark: Any, changes: Callable[..., Any
         (tso(10_000), "create table test.later (id int primary key)"),
     ]
     sink = TicdcSink(
-        f"file://{tmp_path}?{URI}",
+        f"jsonl://{tmp_path}?{URI}",
         SCHEMA,
         table="test.account",
         ddl=ddl,
@@ -61,7 +61,7 @@ def test_bootstraps_claims_and_the_wall_clock_are_reported(spark: Any, tmp_path:
         "claim-check-storage-uri": f"file://{tmp_path}/claims",
     }
     sink = TicdcSink(
-        f"file://{tmp_path}/out?protocol=simple&max-message-bytes=1500&partition-num=2",
+        f"jsonl://{tmp_path}/out?protocol=simple&max-message-bytes=1500&partition-num=2",
         "create table test.t (id int primary key, v varchar(4000))",
         changefeed={"sink": {"kafka-config": {"large-message-handle": large}}},
         clock="wall",
@@ -97,7 +97,7 @@ def test_progress_joins_spark_s_figures_with_the_report(
         seen.append(progress)
         raise RuntimeError("the listener's own trouble")
 
-    sink = TicdcSink(f"file://{tmp_path}/out?{URI}", "create table test.t (id int primary key)", watermark_interval=0)
+    sink = TicdcSink(f"jsonl://{tmp_path}/out?{URI}", "create table test.t (id int primary key)", watermark_interval=0)
     listener, stranger = ProgressListener(sink, note, query="orders"), ProgressListener(sink, note, query="other")
     spark.streams.addListener(listener)
     spark.streams.addListener(stranger)

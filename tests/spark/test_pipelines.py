@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
 HOME = Path(pyspark.__file__).parent
 TABLES = (ROOT / "examples/tables.sql").read_text(encoding="utf-8")
-URI = "file://{}?protocol=canal-json"
+URI = "jsonl://{}?protocol=canal-json"
 
 
 def project(folder: Path) -> Path:

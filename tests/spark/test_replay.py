@@ -52,7 +52,7 @@ def test_a_killed_and_replayed_batch_sends_identical_bytes(
     kind = spark.read.parquet(str(source)).schema
 
     def run(crash_at: int | None) -> None:
-        sink = TicdcSink(f"file://{out}?{URI}", SCHEMA, clock="wall", state_uri=str(state), late="emit")
+        sink = TicdcSink(f"jsonl://{out}?{URI}", SCHEMA, clock="wall", state_uri=str(state), late="emit")
 
         def emit(df: Any, batch_id: int) -> None:
             sink(df, batch_id)
@@ -83,7 +83,7 @@ def test_a_killed_and_replayed_batch_sends_identical_bytes(
 def test_a_batch_run_twice_gives_the_same_files(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
     digests = []
     for name in ("a", "b"):
-        TicdcSink(f"file://{tmp_path / name}?{URI}", SCHEMA).write(changes(50).repartition(3 if name == "a" else 1))
+        TicdcSink(f"jsonl://{tmp_path / name}?{URI}", SCHEMA).write(changes(50).repartition(3 if name == "a" else 1))
         files = sorted((tmp_path / name).rglob("*.jsonl"))
         digests.append([hashlib.sha256(path.read_bytes()).hexdigest() for path in files])
     assert digests[0] == digests[1]

@@ -285,7 +285,7 @@ def test_a_stopped_and_a_killed_replay_go_on_byte_for_byte(spark: Any, tmp_path:
     def part(name: str, source: Any = rows, **options: Any) -> Any:
         return replay(
             spark,
-            f"file://{tmp_path / name}?protocol=simple&partition-num=2",
+            f"jsonl://{tmp_path / name}?protocol=simple&partition-num=2",
             {"shop.t": source},
             schema,
             ddl=[(tso_from_datetime(DAY + 4 * HOUR), "alter table shop.t add column w int default 3")],

@@ -113,7 +113,7 @@ def test_a_moment_that_cannot_be_is_named_where_it_is_read_at_once_and_by_worker
         snapshot_diff(df.select("id", "name"), df, ["id"], "at")
     changes = snapshot_inserts(df.repartition(2), "at")
     with pytest.raises(InvalidValueError, match="'noon' is not a time"):
-        replay(spark, f"file://{tmp_path}?protocol=canal-json&partition-num=1", {"a.t": changes}, TABLE)
+        replay(spark, f"jsonl://{tmp_path}?protocol=canal-json&partition-num=1", {"a.t": changes}, TABLE)
 
 
 TEXTS: list[tuple[str | None, TimeUnit, int | None]] = [

@@ -222,7 +222,7 @@ def test_the_command_takes_folders_of_snapshots(spark: Any, tmp_path: Path, monk
     (tmp_path / "ddl.sql").write_text(
         "-- at 2026-01-06T00:00:00Z\nalter table shop.stock add column amount int not null default 7"
     )
-    uri = f"file://{tmp_path}/out?protocol=canal-json&partition-num=1"
+    uri = f"jsonl://{tmp_path}/out?protocol=canal-json&partition-num=1"
     columns = ColumnOptions("snapshots", time_column="dt")
     tables = [f"shop.stock={tmp_path}/daily"]
     options = CommandOptions(
@@ -247,8 +247,10 @@ def test_the_command_takes_folders_of_snapshots(spark: Any, tmp_path: Path, monk
     single = ColumnOptions("snapshot", at="2026-01-05T00:00:00Z")
     for source in (one.parent, f"file://{one.parent}"):
         options = CommandOptions(tmp_path / "t.sql", [f"shop.stock={source}"], (), f"{uri}&x", single, as_json=True)
-        assert run(replace(options, sink_uri=f"file://{tmp_path}/again?protocol=canal-json&partition-num=1")) == 0
+        assert run(replace(options, sink_uri=f"jsonl://{tmp_path}/again?protocol=canal-json&partition-num=1")) == 0
     assert len(list(read_files(tmp_path / "again"))) == 4
     with pytest.raises(DuplicateChangeError) as refused:
-        run(replace(options, tables=[f"shop.stock={tmp_path}/daily"], sink_uri=f"file://{tmp_path}/no?protocol=simple"))
+        run(
+            replace(options, tables=[f"shop.stock={tmp_path}/daily"], sink_uri=f"jsonl://{tmp_path}/no?protocol=simple")
+        )
     assert "use --mode snapshots with --time-column" in refused.value.remedy

@@ -21,7 +21,7 @@ from ticdc_emit.spark import TicdcSink, local_session
 
 spark = local_session("job", spark_master="local[1]", **{"spark.sql.shuffle.partitions": "2"})
 df = spark.sql("select 'c' op, 450000000262144000L commit_ts, named_struct('id', 1) after")
-report = TicdcSink(f"file://{sys.argv[1]}?protocol=canal-json", "create table t (id int primary key)").write(df)
+report = TicdcSink(f"jsonl://{sys.argv[1]}?protocol=canal-json", "create table t (id int primary key)").write(df)
 names = ("spark.app.name", "spark.master", "spark.sql.shuffle.partitions", "spark.sql.session.timeZone")
 print("JOB", report.rows, *(spark.conf.get(name) for name in names))
 spark.stop()

@@ -54,7 +54,7 @@ def batches(spark: Any, tmp_path: Path) -> Iterator[Any]:
 
 
 def file_sink(folder: Path, schema: str = SCHEMA) -> TicdcSink:
-    return TicdcSink(f"file://{folder}?protocol=canal-json&partition-num=1", schema)
+    return TicdcSink(f"jsonl://{folder}?protocol=canal-json&partition-num=1", schema)
 
 
 def sent(folder: Path) -> list[Any]:

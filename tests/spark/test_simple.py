@@ -33,7 +33,7 @@ def by_partition(folder: Path) -> dict[int, list[dict[str, Any]]]:
 def test_the_schema_stands_before_the_first_row_on_every_partition(
     spark: Any, changes: Callable[..., Any], tmp_path: Path
 ) -> None:
-    TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA).write(changes(10))
+    TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA).write(changes(10))
     partitions = by_partition(tmp_path)
     assert {messages[0]["type"] for messages in partitions.values()} == {"BOOTSTRAP"}
     assert {messages[0]["key"] for messages in partitions.values()} == {b""}
@@ -47,11 +47,11 @@ def test_bootstraps_on_ticks_are_the_same_however_the_run_is_cut(
     spark: Any, changes: Callable[..., Any], tmp_path: Path
 ) -> None:
     config = {"sink": {"send-bootstrap-in-msg-count": 5, "send-bootstrap-interval-in-sec": 1000}}
-    whole = TicdcSink(f"file://{tmp_path}/whole?{URI}", SCHEMA, changefeed=config)
+    whole = TicdcSink(f"jsonl://{tmp_path}/whole?{URI}", SCHEMA, changefeed=config)
     whole.write(changes(40))
-    cut = TicdcSink(f"file://{tmp_path}/cut?{URI}", SCHEMA, changefeed=config, state_uri=f"file://{tmp_path}/state")
+    cut = TicdcSink(f"jsonl://{tmp_path}/cut?{URI}", SCHEMA, changefeed=config, state_uri=f"file://{tmp_path}/state")
     cut(changes(15), 0)
-    again = TicdcSink(f"file://{tmp_path}/cut?{URI}", SCHEMA, changefeed=config, state_uri=f"file://{tmp_path}/state")
+    again = TicdcSink(f"jsonl://{tmp_path}/cut?{URI}", SCHEMA, changefeed=config, state_uri=f"file://{tmp_path}/state")
     again(changes(40).where(f"commit_ts >= {tso(45)}"), 1)
 
     def schedule(folder: Path) -> list[tuple[Any, ...]]:
@@ -65,15 +65,15 @@ def test_bootstraps_on_ticks_are_the_same_however_the_run_is_cut(
 def test_options_switch_bootstraps_off(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
     for name, value in (("send-bootstrap-in-msg-count", 0), ("send-bootstrap-interval-in-sec", 0)):
         folder = tmp_path / name
-        TicdcSink(f"file://{folder}?{URI}", SCHEMA, changefeed={"sink": {name: value}}).write(changes(3))
+        TicdcSink(f"jsonl://{folder}?{URI}", SCHEMA, changefeed={"sink": {name: value}}).write(changes(3))
         assert "BOOTSTRAP" not in {message["type"] for message in sent(folder)}
     first_only = {"sink": {"send-bootstrap-to-all-partition": False}}
-    TicdcSink(f"file://{tmp_path}/first?{URI}", SCHEMA, changefeed=first_only).write(changes(3))
+    TicdcSink(f"jsonl://{tmp_path}/first?{URI}", SCHEMA, changefeed=first_only).write(changes(3))
     assert [m["partition"] for m in sent(tmp_path / "first") if m["type"] == "BOOTSTRAP"] == [0]
 
 
 def test_all_schemas_at_the_start(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
-    sink = TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA, changefeed={"sink": {"send-all-bootstrap-at-start": True}})
+    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA, changefeed={"sink": {"send-all-bootstrap-at-start": True}})
     sink(changes(2), 0)
     sink(changes(2, start=2), 1)
     first = by_partition(tmp_path)[0][:2]
@@ -85,7 +85,11 @@ def test_a_live_run_takes_the_batch_s_clock(spark: Any, changes: Callable[..., A
     config = {"sink": {"send-bootstrap-interval-in-sec": 10}}
     for batch, clock in enumerate((1_000_000, 1_004_000, 1_016_000)):
         sink = TicdcSink(
-            f"file://{tmp_path}/out?{URI}", SCHEMA, changefeed=config, clock=clock, state_uri=f"file://{tmp_path}/state"
+            f"jsonl://{tmp_path}/out?{URI}",
+            SCHEMA,
+            changefeed=config,
+            clock=clock,
+            state_uri=f"file://{tmp_path}/state",
         )
         sink(changes(2, start=2 * batch), batch)
     shown = [message for message in by_partition(tmp_path / "out")[0] if message["type"] == "BOOTSTRAP"]
@@ -94,7 +98,7 @@ def test_a_live_run_takes_the_batch_s_clock(spark: Any, changes: Callable[..., A
 
 def test_ddl_reaches_all_partitions_in_its_place(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
     ddl = [(tso(7), "alter table test.account add column tag int")]
-    sink = TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA, ddl=ddl, watermark_interval=0)
+    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA, ddl=ddl, watermark_interval=0)
     sink.write(changes(2))
     for messages in by_partition(tmp_path).values():
         types = [message["type"] for message in messages if message["type"] in ("BOOTSTRAP", "ALTER", "WATERMARK")]
@@ -102,8 +106,8 @@ def test_ddl_reaches_all_partitions_in_its_place(spark: Any, changes: Callable[.
 
 
 def test_watermarks_stand_a_second_apart_by_default(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
-    TicdcSink(f"file://{tmp_path}/replay?{URI}", SCHEMA).write(changes(40))
-    TicdcSink(f"file://{tmp_path}/live?{URI}", SCHEMA, clock=1_000).write(changes(40))
+    TicdcSink(f"jsonl://{tmp_path}/replay?{URI}", SCHEMA).write(changes(40))
+    TicdcSink(f"jsonl://{tmp_path}/live?{URI}", SCHEMA, clock=1_000).write(changes(40))
     for partition in range(4):
         marks = [m for m in by_partition(tmp_path / "replay")[partition] if m["type"] == "WATERMARK"]
         assert len(marks) == 13  # a tick in each of 12 seconds, and the last row
@@ -116,7 +120,7 @@ def test_the_schedule_does_not_depend_on_partition_counts(
     config = {"sink": {"send-bootstrap-in-msg-count": 7}}
     for name, count in (("one", 1), ("many", 7)):
         shuffled = changes(40).repartition(count, "commit_ts")
-        TicdcSink(f"file://{tmp_path}/{name}?{URI}", SCHEMA, changefeed=config).write(shuffled)
+        TicdcSink(f"jsonl://{tmp_path}/{name}?{URI}", SCHEMA, changefeed=config).write(shuffled)
     one, many = (list(read_files(tmp_path / name)) for name in ("one", "many"))
     assert one == many
     assert sum(b"BOOTSTRAP" in (message.value or b"") for message in one) >= 12

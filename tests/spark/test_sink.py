@@ -39,7 +39,7 @@ def sent(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_rows_arrive_in_commit_order(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
-    report = TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA).write(changes(30))
+    report = TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA).write(changes(30))
     rows = [m for m in sent(tmp_path) if m["type"] != "TIDB_WATERMARK"]
     assert report.rows == len(rows) == 70
     assert len({m["partition"] for m in rows}) == 1
@@ -53,7 +53,7 @@ def test_rows_arrive_in_commit_order(spark: Any, changes: Callable[..., Any], tm
 def test_every_partition_ends_with_the_watermark_of_the_last_row(
     spark: Any, changes: Callable[..., Any], tmp_path: Path
 ) -> None:
-    report = TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA).write(changes(10))
+    report = TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA).write(changes(10))
     last = {m["partition"]: m for m in sent(tmp_path)}
     assert {m["_tidb"].get("watermarkTs") for m in last.values()} == {report.max_commit_ts}
     assert set(last) == {0, 1, 2, 3}
@@ -62,7 +62,7 @@ def test_every_partition_ends_with_the_watermark_of_the_last_row(
 def test_watermarks_inside_a_batch_are_monotone_and_never_pass_a_row(
     spark: Any, changes: Callable[..., Any], tmp_path: Path
 ) -> None:
-    TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA, watermark_interval=1).write(changes(40))
+    TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA, watermark_interval=1).write(changes(40))
     for partition in range(4):
         passed = -1
         marks = 0
@@ -79,7 +79,7 @@ def test_watermarks_inside_a_batch_are_monotone_and_never_pass_a_row(
 
 def test_the_spark_sink_and_the_plain_encoder_agree(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
     df = changes(25)
-    TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA).write(df)
+    TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA).write(df)
     mine = [m.value for m in read_files(tmp_path) if b"TIDB_WATERMARK" not in (m.value or b"")]
     batch = Encoder(f"memory://x?{URI}", SCHEMA).encode(df.toArrow())
     assert batch.column("value").to_pylist() == mine
@@ -96,14 +96,14 @@ def test_the_generic_form_gives_the_same_messages(spark: Any, changes: Callable[
         select 'test' as schema, 'account' as table, op, commit_ts,
                if(before is null, null, {text.format("before")}) as before,
                if(after is null, null, {text.format("after")}) as after from typed""")
-    TicdcSink(f"file://{tmp_path}/a?{URI}", SCHEMA).write(typed)
-    TicdcSink(f"file://{tmp_path}/b?{URI}", SCHEMA).write(generic)
+    TicdcSink(f"jsonl://{tmp_path}/a?{URI}", SCHEMA).write(typed)
+    TicdcSink(f"jsonl://{tmp_path}/b?{URI}", SCHEMA).write(generic)
     assert [m.value for m in read_files(tmp_path / "a")] == [m.value for m in read_files(tmp_path / "b")]
 
 
 def test_typed_rows_may_have_maps_as_images(spark: Any, tmp_path: Path) -> None:
     df = spark.sql(f"select 'c' op, {tso(0)}L commit_ts, map('id', '1', 'n', '2') after")
-    TicdcSink(f"file://{tmp_path}?{URI}", "create table test.t (id int primary key, n int)").write(df)
+    TicdcSink(f"jsonl://{tmp_path}?{URI}", "create table test.t (id int primary key, n int)").write(df)
     sent = [json.loads(message.value or b"") for message in read_files(tmp_path)]
     assert [{"id": "1", "n": "2"}] in [message["data"] for message in sent]
 
@@ -116,7 +116,7 @@ def test_many_tables_in_one_frame(spark: Any, tmp_path: Path) -> None:
     columns = (
         "schema string, table string, op string, commit_ts long, before map<string,string>, after map<string,string>"
     )
-    report = TicdcSink(f"file://{tmp_path}?{URI}", schema).write(spark.createDataFrame(rows, columns))
+    report = TicdcSink(f"jsonl://{tmp_path}?{URI}", schema).write(spark.createDataFrame(rows, columns))
     assert report.rows == 200
     found = [m for m in sent(tmp_path) if m["type"] == "INSERT"]
     assert sorted(int(m["data"][0]["id"]) for m in found) == list(range(200))
@@ -133,7 +133,7 @@ def test_ddl_stands_between_the_rows_of_its_versions(spark: Any, tmp_path: Path)
     ddl = [(tso(10) + 5, "alter table test.t add column extra varchar(5) default 'x'")]
     rows = [("c", tso(n), {"id": n, "old_name": n, "extra": "new"}) for n in range(20)]
     df = spark.createDataFrame(rows, "op string, commit_ts long, after struct<id:int,old_name:int,extra:string>")
-    sink = TicdcSink(f"file://{tmp_path}?{URI.replace('partition-num=4', 'partition-num=1')}", schema, ddl=ddl)
+    sink = TicdcSink(f"jsonl://{tmp_path}?{URI.replace('partition-num=4', 'partition-num=1')}", schema, ddl=ddl)
     sink.write(df)
     messages = [m for m in sent(tmp_path) if m["type"] != "TIDB_WATERMARK"]
     place = next(n for n, m in enumerate(messages) if m["isDdl"])
@@ -147,7 +147,7 @@ def test_ddl_rows_in_the_frame(spark: Any, tmp_path: Path) -> None:
     kind = "op string, commit_ts long, query string, after struct<id:int,extra:string>"
     rows = [("c", tso(n), None, (n, "x")) for n in range(6)]
     rows.append(("ddl", tso(2) + 1, "alter table test.t add column extra varchar(5)", None))
-    sink = TicdcSink(f"file://{tmp_path}?{URI}", "create table test.t (id int primary key)")
+    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", "create table test.t (id int primary key)")
     sink.write(spark.createDataFrame(rows, kind))
     rows_sent = [m for m in sent(tmp_path) if m["type"] == "INSERT"]
     assert ["extra" in m["data"][0] for m in rows_sent] == [False] * 3 + [True] * 3
@@ -156,7 +156,7 @@ def test_ddl_rows_in_the_frame(spark: Any, tmp_path: Path) -> None:
 
 def test_commit_time_becomes_a_tso(spark: Any, tmp_path: Path) -> None:
     df = spark.sql("select 'c' op, timestamp_micros(1700000000123456) commit_time, named_struct('id', 1) after")
-    TicdcSink(f"file://{tmp_path}?{URI}", "create table test.t (id int primary key)").write(df)
+    TicdcSink(f"jsonl://{tmp_path}?{URI}", "create table test.t (id int primary key)").write(df)
     row = next(m for m in sent(tmp_path) if m["type"] == "INSERT")
     assert row["es"] == 1700000000123
     assert row["_tidb"]["commitTs"] == (1700000000123 << 18) + 456 * 262
@@ -185,7 +185,7 @@ def test_a_bad_row_is_refused_before_anything_is_sent(
     kind = "op string, commit_ts long, before struct<id:int,v:string>, after struct<id:int,v:string>"
     good = [("c", tso(n), None, (n + 10, "good")) for n in range(300)]
     df = spark.createDataFrame([*good, row], kind)
-    sink = TicdcSink(f"file://{tmp_path}?{URI}", "create table test.t (id int primary key, v varchar(10) not null)")
+    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", "create table test.t (id int primary key, v varchar(10) not null)")
     with pytest.raises(error, match=text) as caught:
         sink.write(df)
     assert caught.value.table == "test.t"
@@ -196,14 +196,14 @@ def test_two_changes_of_a_key_at_one_commit_ts_need_a_seq(spark: Any, tmp_path: 
     kind = "op string, commit_ts long, seq long, before struct<id:int>, after struct<id:int>"
     rows = [("c", FIRST_TSO, 1, None, (1,)), ("d", FIRST_TSO, 2, (1,), None), ("c", FIRST_TSO, 3, None, (1,))]
     schema = "create table test.t (id int primary key)"
-    TicdcSink(f"file://{tmp_path}/ok?{URI}", schema).write(spark.createDataFrame(rows, kind))
+    TicdcSink(f"jsonl://{tmp_path}/ok?{URI}", schema).write(spark.createDataFrame(rows, kind))
     assert [m["type"] for m in sent(tmp_path / "ok") if "commitTs" in m["_tidb"]] == ["INSERT", "DELETE", "INSERT"]
     with pytest.raises(DuplicateChangeError, match="seq"):
-        TicdcSink(f"file://{tmp_path}/no?{URI}", schema).write(spark.createDataFrame(rows, kind).drop("seq"))
+        TicdcSink(f"jsonl://{tmp_path}/no?{URI}", schema).write(spark.createDataFrame(rows, kind).drop("seq"))
 
 
 def test_wrong_frames_and_options_are_refused_on_the_driver(spark: Any, tmp_path: Path) -> None:
-    uri, schema = f"file://{tmp_path}?{URI}", "create table test.t (id int primary key)"
+    uri, schema = f"jsonl://{tmp_path}?{URI}", "create table test.t (id int primary key)"
     with pytest.raises(MissingColumnError, match="commit_time"):
         TicdcSink(uri, schema).write(spark.sql("select 'c' op, named_struct('id', 1) after"))
     with pytest.raises(MissingColumnError, match="before nor after"):
@@ -225,23 +225,23 @@ def test_nothing_is_sent_before_every_row_is_encoded(spark: Any, tmp_path: Path)
     rows = [("test", f"t{n % 3}", "c", tso(n), {"id": str(n) if n < 89 else "none"}) for n in range(90)]
     schema = "".join(f"create table test.t{n} (id int primary key);" for n in range(3))
     with pytest.raises(InvalidValueError, match="none"):
-        TicdcSink(f"file://{tmp_path}?{URI}", schema).write(spark.createDataFrame(rows, kind))
+        TicdcSink(f"jsonl://{tmp_path}?{URI}", schema).write(spark.createDataFrame(rows, kind))
     assert sent(tmp_path) == []
 
 
 def test_late_rows(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
     late = changes(3)
     for choice, rows in (("emit", 7), ("drop", 0)):
-        sink = TicdcSink(f"file://{tmp_path}/{choice}?{URI}", SCHEMA, late=choice)
+        sink = TicdcSink(f"jsonl://{tmp_path}/{choice}?{URI}", SCHEMA, late=choice)
         sink(changes(10), 0)
         sink(late, 1)
         assert sink.reports[-1].rows == rows
         assert sink.reports[-1].late_rows == 7 - rows
-    sink = TicdcSink(f"file://{tmp_path}/error?{URI}", SCHEMA)
+    sink = TicdcSink(f"jsonl://{tmp_path}/error?{URI}", SCHEMA)
     sink(changes(10), 0)
     with pytest.raises(LateRowError, match="watermark"):
         sink(late, 1)
-    patient = TicdcSink(f"file://{tmp_path}/patient?{URI}", SCHEMA, allowed_lateness=60)
+    patient = TicdcSink(f"jsonl://{tmp_path}/patient?{URI}", SCHEMA, allowed_lateness=60)
     patient(changes(10), 0)
     patient(late, 1)
     assert patient.reports[-1].rows == 7
@@ -251,13 +251,13 @@ def test_late_rows(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> N
 def test_speculation_is_refused(text: str, tmp_path: Path) -> None:
     frame = SimpleNamespace(columns=["op"], sparkSession=SimpleNamespace(conf={"spark.speculation": text}))
     with pytest.raises(ConfigError, match="speculation"):
-        TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA).write(frame)  # type: ignore[arg-type]
+        TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA).write(frame)  # type: ignore[arg-type]
 
 
 def test_with_lateness_every_partition_gets_the_same_ticks(
     spark: Any, changes: Callable[..., Any], tmp_path: Path
 ) -> None:
-    sink = TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA, watermark_interval=1, allowed_lateness=3)
+    sink = TicdcSink(f"jsonl://{tmp_path}?{URI}", SCHEMA, watermark_interval=1, allowed_lateness=3)
     sink(changes(40), 0)
     ticks: dict[int, list[int]] = {}
     for message in sent(tmp_path):

@@ -115,7 +115,7 @@ def test_what_no_json_column_takes_is_refused(changes: Any, image: str, table: s
 
 
 def test_the_data_source_says_how_to_convert(changes: Any, tmp_path: Any) -> None:
-    options = {"sinkUri": f"file://{tmp_path}/out?{URI}", "schema": SCHEMA}
+    options = {"sinkUri": f"jsonl://{tmp_path}/out?{URI}", "schema": SCHEMA}
     with pytest.raises(Exception, match=r"UnsupportedTypeError: the column is VARIANT.*F\.to_json\('before\.doc'\)"):
         changes.write.format("ticdc").mode("append").options(**options).save()
     assert not (tmp_path / "out").exists()

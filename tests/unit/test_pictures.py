@@ -206,7 +206,7 @@ def test_redeliveries_of_a_scenario_are_seen() -> None:
 
 def test_verify_draws_what_it_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "all.html"
-    out = f"file://{tmp_path}/out?protocol=avro"
+    out = f"jsonl://{tmp_path}/out?protocol=avro"
     assert exit_code("scenario", "redelivery", "--sink-uri", out.replace("avro", "simple")) == 0
     assert exit_code("verify", f"{tmp_path}/out", "--protocol", "simple", "--html", str(path)) == 0
     assert f"pictures: {path}" in capsys.readouterr().err
@@ -219,7 +219,7 @@ def test_verify_draws_what_it_finds(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("place", ["kafka", "file", "memory"])
 def test_a_run_draws_its_tables_and_operations(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run.html"
-    uri = {"file": f"file://{tmp_path}/out", "memory": "memory://pictures"}.get(place)
+    uri = {"file": f"jsonl://{tmp_path}/out", "memory": "memory://pictures"}.get(place)
     sink = [] if uri is None else ["--sink-uri", f"{uri}?protocol=canal-json&enable-tidb-extension=true"]
     assert exit_code("generate", "--schema", "bank", "--rows", "60", *sink, "--html", str(path), "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]

@@ -34,7 +34,7 @@ CLAIMS = LargeMessageHandle("claim-check", claim_check_storage_uri=Secret("s3://
         (lambda: load_changefeed(ODD), ConfigWarning),
         (lambda: Encoder(ODD, SCHEMA), ConfigWarning),
         (lambda: TicdcSink(ODD, SCHEMA), ConfigWarning),
-        (lambda: SourceOptions.read({"sinkUri": ODD.replace("memory", "file"), "schema": SCHEMA}), ConfigWarning),
+        (lambda: SourceOptions.read({"sinkUri": ODD.replace("memory", "jsonl"), "schema": SCHEMA}), ConfigWarning),
         (lambda: ReferenceConsumer(ODD, SCHEMA), ConfigWarning),
         (lambda: History(SCHEMA).messages(ODD), ConfigWarning),
         (lambda: ClaimStore.of(CLAIMS), ConfigWarning),

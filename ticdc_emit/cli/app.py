@@ -126,9 +126,9 @@ _BROKERS = ("embedded", "kafka")
         "ticdc-emit emit --schema tables.sql --input changes.parquet --sink-uri "
         "'kafka://127.0.0.1:9092/t?protocol=canal-json'",
         "ticdc-emit emit --schema tables.sql --table shop.orders --input 'rows/*.csv' --sink-uri "
-        "'file:///tmp/out?protocol=canal-json'",
+        "'jsonl:///tmp/out?protocol=canal-json'",
         "ticdc-emit emit --table shop.orders --keys id --input orders.parquet --sink-uri "
-        "'file:///tmp/out?protocol=canal-json'",
+        "'jsonl:///tmp/out?protocol=canal-json'",
     ),
 )
 def emit(
@@ -386,9 +386,9 @@ def _complete_mode(incomplete: str) -> list[str]:
         "ticdc-emit replay --schema tables.sql --table shop.orders=changes.parquet --sink-uri "
         "'kafka://127.0.0.1:9092/t?protocol=canal-json'",
         "ticdc-emit replay --mode diff --schema tables.sql --before shop.orders=day1.parquet "
-        "--table shop.orders=day2.parquet --sink-uri 'file:///tmp/out?protocol=canal-json'",
+        "--table shop.orders=day2.parquet --sink-uri 'jsonl:///tmp/out?protocol=canal-json'",
         "ticdc-emit replay --mode snapshots --time-column dt --schema tables.sql "
-        "--table shop.stock=daily/ --sink-uri 'file:///tmp/out?protocol=canal-json'",
+        "--table shop.stock=daily/ --sink-uri 'jsonl:///tmp/out?protocol=canal-json'",
         "ticdc-emit replay --speed 1440 --schema tables.sql --table shop.orders=changes.parquet --sink-uri "
         "'kafka://127.0.0.1:9092/t?protocol=simple'",
     ),

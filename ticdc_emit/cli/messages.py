@@ -106,7 +106,7 @@ def messages_at(config: ChangefeedConfig, kafka: EmbeddedKafka | None) -> list[M
         from ticdc_emit.delivery.memory import messages
 
         return messages(config.sink_uri.path)
-    if config.sink_uri.scheme == "file":
+    if config.sink_uri.scheme == "jsonl":
         from ticdc_emit.delivery.files import read_files
 
         return list(read_files(config.sink_uri.path))

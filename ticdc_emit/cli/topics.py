@@ -1,4 +1,4 @@
-"""``ticdc-emit tail`` and ``verify``: messages of Kafka topics, or of files that a ``file://`` sink wrote.
+"""``ticdc-emit tail`` and ``verify``: messages of Kafka topics, or of files that a ``jsonl://`` sink wrote.
 
 In: a sink URI, or brokers or a path with the protocol. Out: the messages decoded, one line each; or what is wrong with
 them. The topics of a broker are those of the options, or those that the changefeed sends to.
@@ -145,7 +145,7 @@ class TopicSource:
         if not self.folder.exists():
             raise DeliveryError(
                 "there is no such file or folder",
-                remedy="Give a file or folder that a file:// sink wrote",
+                remedy="Give a file or folder that a jsonl:// sink wrote",
                 path=str(self.folder),
             )
         files = FileReader(self.folder)
@@ -184,18 +184,18 @@ def open_source(options: SourceOptions) -> TopicSource:
     choice = TopicChoice.of(config, options.topics)
     if options.path is not None:
         return TopicSource(config, choice, options.path)
-    if config.sink_uri.scheme == "file":
+    if config.sink_uri.scheme == "jsonl":
         return TopicSource(config, choice, Path(config.sink_uri.path), by_uri=True)
     if config.sink_uri.scheme == "memory":
         raise ConfigError(
             "topics in memory end with the process that writes them",
-            remedy="Send to kafka:// or file:// to read from another process",
+            remedy="Send to kafka:// or jsonl:// to read from another process",
             option="sink-uri",
         )
     if config.sink_uri.scheme == "stdout":
         raise ConfigError(
             "messages on standard output cannot be read again",
-            remedy="Send to kafka:// or file:// to read them from another process",
+            remedy="Send to kafka:// or jsonl:// to read them from another process",
             option="sink-uri",
         )
     return TopicSource(config, choice, by_uri=options.sink_uri is not None)
@@ -209,7 +209,7 @@ def _uri(options: SourceOptions) -> str:
     parameters = {} if options.protocol is None else protocol_parameters(options.protocol)
     query = urlencode(parameters)
     if options.path is not None:
-        return f"file://{options.path.resolve()}?{query}"
+        return f"jsonl://{options.path.resolve()}?{query}"
     if not options.topics:
         raise ConfigError("no topic given", remedy="Give --topic", option="topic")
     return f"kafka://{options.brokers}/{options.topics[0]}?{query}"
@@ -219,7 +219,7 @@ def _check(there: Mapping[str, int], topics: Sequence[str], folder: Path) -> Non
     if not there:
         raise DeliveryError(
             "no file of a topic partition was found",
-            remedy="Give a file or folder that a file:// sink wrote",
+            remedy="Give a file or folder that a jsonl:// sink wrote",
             path=str(folder),
         )
     for topic in topics:

@@ -87,6 +87,8 @@ def load_changefeed(
             warn_of_option("The protocol of the sink URI counts, not that of the changefeed file")
         refuse_unstored(protocol)
         storage = read_storage(parameters, root, protocol)
+        for name in uri.storage_parameters:
+            parameters.text(name)
     elif protocol.spec.is_written and not protocol.spec.queued:
         raise refused(
             "ErrSinkUnknownProtocol",
@@ -140,6 +142,7 @@ def load_changefeed(
         force_replicate=forced,
         filter=read_filter(root, held.filtering),
         ddl_text=_read_choice(own, "ddl_text", ("restored", "as-given")),
+        file_dates=_read_choice(own, "file_dates", ("commit", "wall")),
         sql_mode=_read_sql_mode(own),
         bdr_role=_read_choice(own, "bdr_role", ("", "primary", "secondary")),
         integrity=checks,

@@ -1,9 +1,9 @@
 """Sink URIs and storage URIs, parsed as Go's ``net/url`` does.
 
 In: the text of a URI. Out: :class:`SinkUri` or :class:`StorageUri` (of claim checks), secrets wrapped. Schemes of
-sinks: TiCDC's ``kafka`` and ``kafka+ssl``, and three embedded sinks of this library, ``file://DIRECTORY``,
-``memory://NAME`` and ``stdout://`` (also ``-``), which accept the same codec parameters. TiCDC's other schemes are
-refused by name.
+sinks: TiCDC's ``kafka`` and ``kafka+ssl``, and three embedded sinks of this library, ``jsonl://DIRECTORY``,
+``memory://NAME`` and ``stdout://`` (also ``-``), which accept the same codec parameters; and those of TiCDC's storage
+sink. TiCDC's other schemes are refused by name.
 """
 
 from __future__ import annotations
@@ -20,11 +20,52 @@ from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.hints import did_you_mean
 
 KAFKA_SCHEMES = frozenset({"kafka", "kafka+ssl"})
-STORAGE_SCHEMES = frozenset({"s3", "gcs", "gs", "azblob", "azure", "noop"})
-EMBEDDED_SCHEMES = frozenset({"file", "memory", "stdout"})
+STORAGE_SCHEMES = frozenset({"file", "s3", "gcs", "gs", "azblob", "azure", "noop"})
+EMBEDDED_SCHEMES = frozenset({"jsonl", "memory", "stdout"})
 FRAMINGS = ("json", "base64", "binary")
 """How ``stdout://`` separates messages (``delivery/stdout.py``); the first is the default."""
 DEFAULT_EMBEDDED_TOPIC = "ticdc"
+
+CLAIM_CHECK_OPTION = "claim-check-storage-uri"
+_KINDS = {
+    "": "file",
+    "file": "file",
+    "local": "file",
+    "s3": "s3",
+    "gs": "gcs",
+    "gcs": "gcs",
+    "azure": "azure",
+    "azblob": "azure",
+    "memory": "memory",
+}
+STORAGE_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "file": (),
+    "memory": (),
+    "s3": (
+        "endpoint",
+        "region",
+        "access-key",
+        "secret-access-key",
+        "session-token",
+        "release",
+        "provider",
+        "force-path-style",
+        "use-accelerate-endpoint",
+        "storage-class",
+        "acl",
+        "sse",
+        "sse-kms-key-id",
+    ),
+    "gcs": ("endpoint", "credentials-file"),
+    "azure": ("endpoint", "account-name", "account-key", "sas-token"),
+}
+"""The parameters of a storage URI, by kind."""
+REFUSED_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "s3": ("role-arn", "external-id"),
+    "gcs": ("storage-class", "predefined-acl"),
+    "azure": ("access-tier", "encryption-scope", "encryption-key"),
+}
+"""Those that TiDB acts on and this library does not."""
 
 _PARTS = re.compile(
     r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?"
@@ -41,7 +82,7 @@ class SinkUri:
     hosts: tuple[str, ...]
     """``host:port`` of each broker; empty for other sinks."""
     path: str
-    """Directory of a ``file`` sink, name of a ``memory`` sink, empty for ``stdout``, bucket and folder of a storage
+    """Directory of a ``jsonl`` sink, name of a ``memory`` sink, empty for ``stdout``, bucket and folder of a storage
     sink, else the path as written (slashes included).
     """
     topic: str
@@ -61,6 +102,20 @@ class SinkUri:
         """Whether this is TiCDC's storage sink."""
         return self.scheme in STORAGE_SCHEMES
 
+    @property
+    def storage_parameters(self) -> tuple[str, ...]:
+        """The names of parameters that are about the storage itself: its region, its keys ..."""
+        kind = _KINDS.get(self.scheme, "")
+        known = {*STORAGE_PARAMETERS.get(kind, ()), *REFUSED_PARAMETERS.get(kind, ())}
+        return tuple(name for name, _ in self.params if name.lower().replace("_", "-") in known)
+
+    @property
+    def storage(self) -> Secret[str]:
+        """The URI of the storage, with these parameters alone."""
+        place, _, query = self.raw.reveal().partition("#")[0].partition("?")
+        pairs = (pair for pair in query.split("&") if unquote_plus(pair.partition("=")[0]) in self.storage_parameters)
+        return Secret(f"{place}?{'&'.join(pairs)}".removesuffix("?"))
+
     def get(self, name: str) -> str | None:
         """Return the first value of a parameter, None where it is absent."""
         return next((value.reveal() for key, value in self.params if key == name), None)
@@ -77,7 +132,8 @@ class SinkUri:
         parts = _PARTS.match(f"stdout://{text[1:]}" if text == "-" or text.startswith("-?") else text)
         if parts is None or _CONTROL.search(text) or _BAD_ESCAPE.search(parts["authority"] + parts["path"]):
             raise _invalid(
-                "Write kafka://host:port[,host:port]/topic?..., file://DIRECTORY?..., memory://NAME?... or stdout://?..."
+                "Write kafka://host:port[,host:port]/topic?..., jsonl://DIRECTORY?..., memory://NAME?..., "
+                "stdout://?..., file:///DIRECTORY?... or s3://BUCKET/FOLDER?..."
             )
         scheme = parts["scheme"].lower()
         params, dropped = _parse_query(parts["query"] or "")
@@ -98,12 +154,12 @@ class SinkUri:
                     remedy="Add the default topic after the brokers: kafka://host:port/topic",
                 )
         elif scheme in EMBEDDED_SCHEMES:
-            path = authority + path if scheme == "file" else (authority + path).strip("/")
+            path = authority + path if scheme == "jsonl" else (authority + path).strip("/")
             topic = next((value for name, value in params if name == "topic" and value), DEFAULT_EMBEDDED_TOPIC)
             if scheme == "stdout":
                 _check_stdout(path, params)
             elif not path.strip("/"):
-                raise _invalid("Name the directory or the store: file:///tmp/out?... or memory://name?...")
+                raise _invalid("Name the directory or the store: jsonl:///tmp/out?... or memory://name?...")
         elif scheme in STORAGE_SCHEMES:
             path, topic = authority + path, DEFAULT_EMBEDDED_TOPIC
         else:
@@ -111,8 +167,8 @@ class SinkUri:
                 "ErrSinkURIInvalid",
                 f"the sink scheme ({scheme}) is not supported",
                 option="sink-uri",
-                remedy="This library writes to kafka://, kafka+ssl://, file://, memory:// and stdout:// sinks, and to "
-                "the storage sinks s3://, gcs:// and azblob://",
+                remedy="This library writes to kafka://, kafka+ssl://, jsonl://, memory:// and stdout:// sinks, and to "
+                "the storage sinks file://, s3://, gcs:// and azblob://",
             )
         wrapped = tuple((name, Secret(value)) for name, value in params)
         return cls(scheme, hosts, path, topic, wrapped, tuple(dropped), Secret(text))
@@ -151,18 +207,6 @@ def _parse_query(query: str) -> tuple[list[tuple[str, str]], list[str]]:
     return params, dropped
 
 
-CLAIM_CHECK_OPTION = "claim-check-storage-uri"
-_KINDS = {
-    "": "file",
-    "file": "file",
-    "local": "file",
-    "s3": "s3",
-    "gs": "gcs",
-    "gcs": "gcs",
-    "azure": "azure",
-    "azblob": "azure",
-    "memory": "memory",
-}
 _ENCODED_PLUS = "%2B"
 
 

@@ -39,7 +39,7 @@ except ImportError:  # Windows: one writer per partition is then the caller's pr
 
 _TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}\Z")
 _PARTITION = re.compile(r"[0-9]{5,}\.jsonl\Z")
-_REMEDY = "Name a file, or a folder of files, that a file:// sink has written"
+_REMEDY = "Name a file, or a folder of files, that a jsonl:// sink has written"
 _SPOOL_BYTES = 8 * 1024 * 1024
 """Bytes of one partition that a task keeps in memory before they go to a temporary file."""
 

@@ -28,7 +28,7 @@ from ticdc_emit.config.secrets import (
     is_sensitive_name,
     shown_names,
 )
-from ticdc_emit.config.uri import StorageUri
+from ticdc_emit.config.uri import REFUSED_PARAMETERS, STORAGE_PARAMETERS, StorageUri
 from ticdc_emit.errors import ConfigError, DeliveryError, MissingDependencyError
 
 _S3_OBJECT = {
@@ -38,40 +38,17 @@ _S3_OBJECT = {
     "sse-kms-key-id": "SSEKMSKeyId",
 }
 _VIRTUAL_HOSTED = ("alibaba", "netease", "tencent", "aws")
-KNOWN_PARAMETERS = {
-    "file": (),
-    "memory": (),
-    "s3": (
-        "endpoint",
-        "region",
-        "access-key",
-        "secret-access-key",
-        "session-token",
-        "release",
-        "provider",
-        "force-path-style",
-        "use-accelerate-endpoint",
-        *_S3_OBJECT,
-    ),
-    "gcs": ("endpoint", "credentials-file"),
-    "azure": ("endpoint", "account-name", "account-key", "sas-token"),
-}
-_REFUSED = {
-    "s3": ("role-arn", "external-id"),
-    "gcs": ("storage-class", "predefined-acl"),
-    "azure": ("access-tier", "encryption-scope", "encryption-key"),
-}
 
 
 def check_parameters(storage: StorageUri) -> None:
     """Refuse a parameter that is not acted on (:class:`ConfigError`), and warn of one that does not exist."""
     given = _given(storage)
     for name, shown in zip(given, shown_names(given), strict=True):
-        if name in _REFUSED.get(storage.kind, ()):
+        if name in REFUSED_PARAMETERS.get(storage.kind, ()):
             raise ConfigError(
                 f"{name} of a {storage.kind} storage is not supported", remedy="Remove it", option=storage.option
             )
-        if name not in KNOWN_PARAMETERS[storage.kind]:
+        if name not in STORAGE_PARAMETERS[storage.kind]:
             warn_of_option(f"{storage.option}: {storage.kind} has no parameter {shown}")
 
 

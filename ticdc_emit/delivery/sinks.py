@@ -17,23 +17,20 @@ from ticdc_emit.delivery.files import FileSink
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.delivery.stdout import StdoutSink
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.delivery.storage_files import StorageSink
 
 
 def sink_for(config: ChangefeedConfig, librdkafka: Mapping[str, Any] | None = None) -> Sink:
-    """Return the sink of ``kafka://``, ``file://``, ``memory://`` or ``stdout://``.
+    """Return the sink of ``kafka://``, ``jsonl://``, ``memory://`` or ``stdout://``; ``file://``, ``s3://``, ``gcs://``
+    and ``azblob://`` are TiCDC's storage sink.
 
     ``librdkafka``: further client settings of Kafka.
     """
     uri, limit = config.sink_uri, config.codec.max_message_bytes
     if uri.stored:
-        raise ConfigError(
-            f"this version does not write to {uri.scheme}:// sinks",
-            remedy="Use kafka:// or file://",
-            option="sink-uri",
-        )
+        return StorageSink.of(config)
     partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM
-    if uri.scheme == "file":
+    if uri.scheme == "jsonl":
         return FileSink(uri.path, max_message_bytes=limit, new_partitions=partitions)
     if uri.scheme == "memory":
         return MemorySink(uri.path, max_message_bytes=limit, new_partitions=partitions)

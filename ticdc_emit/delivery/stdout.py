@@ -4,7 +4,7 @@ In: batches of messages. Out: their bytes on the standard output of the process 
 its topic, partition and offset, those of a partition in order. ``framing``, a parameter of ``stdout://``, says how:
 
 - ``json``: a line of JSON for each message. Key and value are text where their bytes are UTF-8, ``{"base64": …}`` where
-  they are not, and ``null`` where they are null, as in the files of a ``file://`` sink.
+  they are not, and ``null`` where they are null, as in the files of a ``jsonl://`` sink.
 - ``base64``: the same, but key and value are always base64 or ``null``: one type for typed languages.
 - ``binary``: the bytes themselves. A message is its topic, partition, offset, key and value. Partition (4 bytes) and
   offset (8 bytes) are signed numbers, big-endian; topic, key and value follow their length, 4 bytes, -1 for null.

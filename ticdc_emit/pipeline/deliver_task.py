@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Sink, Target, TaskWriter
 from ticdc_emit.delivery.claims import ClaimStore
+from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import MessageTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.bad_rows import SkippedFile, combine_failures
 from ticdc_emit.pipeline.chunks import ChunkFolder, ChunkStore
@@ -27,6 +28,7 @@ from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
 from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, PartitionSchedules
 from ticdc_emit.pipeline.error_json import error_as_json, error_from_json
 from ticdc_emit.pipeline.external_sort import ORDER_KEY
+from ticdc_emit.pipeline.file_delivery import write_files
 from ticdc_emit.pipeline.merge import Merge, MergedRows
 from ticdc_emit.pipeline.message_packing import MessagePacker
 from ticdc_emit.pipeline.plan import Plan
@@ -287,10 +289,14 @@ class DeliverTask:
     def _deliver(
         self, sink: Sink, rows: Mapping[Target, Iterator[MergedRows]], results: dict[Target, TaskResult]
     ) -> None:
-        with sink.open(self.plan.large.max_message_bytes) as writer:
-            for target, of_target in rows.items():
-                write_rows(target, of_target, MessagePacker.of(self.plan), writer)
-            report: DeliveryReport = writer.flush()
+        report: DeliveryReport
+        if isinstance(sink, StorageSink):
+            report = write_files(sink, self.plan, rows)
+        else:
+            with sink.open(self.plan.large.max_message_bytes) as writer:
+                for target, of_target in rows.items():
+                    write_rows(target, of_target, MessagePacker.of(self.plan), writer)
+                report = writer.flush()
         for target, count in report.per_partition.items():
             results[target].messages, results[target].bytes = count
         results[min(results)].retries = report.retries

@@ -21,6 +21,7 @@ from ticdc_emit.columnar.buffers import to_number
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, Target
 from ticdc_emit.errors import BatchTooLargeError, TicdcEmitError
 from ticdc_emit.pipeline.chunks import EncodedRows
+from ticdc_emit.pipeline.file_delivery import with_partition_ids
 from ticdc_emit.pipeline.partitioner import targets_of
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_batch import RowBatch
@@ -64,6 +65,8 @@ def encode_batches(batches: Iterable[RowBatch], plan: Plan) -> Iterator[EncodedR
             changes.encoder.check(changes)
         topics, codes = targets_of(groups, rows.tables, rows.length)
         encoded = [plan.large.encode(changes, small.encoded(changes)) for changes in groups]
+        if plan.router.by_table:
+            encoded = [with_partition_ids(changes, each) for changes, each in zip(groups, encoded, strict=True)]
         yield EncodedRows(topics, codes, rows.order_keys, _in_order(groups, encoded, rows.length))
     if fault is not None:
         raise fault

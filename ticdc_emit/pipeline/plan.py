@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from ticdc_emit.errors import (
     UnknownTableError,
     warn_caller,
 )
+from ticdc_emit.pipeline.file_delivery import FileCodec
 from ticdc_emit.pipeline.large_messages import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.protocols.schema_texts import RowsWithHeaders
@@ -49,6 +50,7 @@ from ticdc_emit.routing.topics import Router
 from ticdc_emit.schema.defaults import with_original_defaults
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.storage import FileRules
 from ticdc_emit.tso import physical_ms
 
 logger = logging.getLogger(__name__)
@@ -294,13 +296,17 @@ class Plan:
 
     def watermark_topics(self, ts: int) -> frozenset[str]:
         """Return the topics that a watermark must reach: the default one, and those of the tables that live at it."""
+        if self.router.by_table:  # it is the checkpoint, one file
+            return frozenset([self.router.default_topic])
         return frozenset(
             [self.router.default_topic, *(topic for topic in self._lifetimes if self.watermark_reaches(topic, ts))]
         )
 
     def watermark_reaches(self, topic: str, ts: int) -> bool:
         """Return whether a watermark must reach the topic: it is the default one, or that of a table living at it."""
-        return topic == self.router.default_topic or bisect_right(self._lifetimes.get(topic, ()), ts) % 2 == 1
+        if topic == self.router.default_topic or self.router.by_table:
+            return topic == self.router.default_topic
+        return bisect_right(self._lifetimes.get(topic, ()), ts) % 2 == 1
 
     @cached_property
     def _lifetimes(self) -> dict[str, list[int]]:
@@ -357,6 +363,8 @@ def make_plan(
     plans of this changefeed; those that are new are added.
     """
     codec = codec_for(config)
+    if config.storage is not None:
+        codec = cast("Codec", FileCodec(codec, FileRules.of(config)))
     router = Router.of(config, partitions)
     selectors, routes = ColumnSelectors.of(config), TableRoutes.of(config)
     event_filters = EventFilters.of(config)
@@ -451,7 +459,9 @@ def topics_of(
 ) -> tuple[str, ...]:
     """Return every topic that messages of these tables and DDL go to: the default one first, then in order of name."""
     router = Router.of(config, {})
-    topics = {router.topic(*table) for table in tables} | {router.ddl_topic(event) for event in events}
+    topics = {router.topic(*table) for table in tables} | {
+        topic for event in events for topic in router.ddl_topics(event)
+    }
     return (router.default_topic, *sorted(topics - {router.default_topic}))
 
 

@@ -21,6 +21,7 @@ from ticdc_emit.errors import UnknownTopicError
 from ticdc_emit.routing.partitions import PartitionRule
 from ticdc_emit.routing.table_filter import TableFilter
 from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.sql.words import quoted
 
 _MAX_TOPIC_BYTES = 249
 _TEXT = r"[A-Za-z0-9._\-]*"
@@ -31,6 +32,7 @@ _FORBIDDEN = re.compile(r"[^a-zA-Z0-9._\-]")
 _PLACEHOLDERS = ("{schema}", "{table}")
 _PLACES = re.compile(r"(\{schema\}|\{table\})")
 _NAME = r"[A-Za-z0-9._\-]+"
+_MARKS = frozenset(".`")
 _RELATIVE = {".": "_", "..": "__"}
 
 
@@ -77,6 +79,12 @@ class TopicExpression:
         return _RELATIVE.get(name, name[:_MAX_TOPIC_BYTES])  # ASCII only: characters are bytes
 
 
+def _table_topic(schema: str, table: str) -> str:
+    """Return a name that no other table has, where each is a topic."""
+    plain = not _MARKS.intersection(schema + table)
+    return f"{schema}.{table}" if plain else f"{quoted(schema)}.{quoted(table)}"
+
+
 @dataclass(frozen=True)
 class _Route:
     """One dispatcher; ``topic`` is ``None`` for the default topic."""
@@ -94,7 +102,8 @@ class Router:
     """Routes by the changefeed's dispatchers; without any, by table into the default topic.
 
     ``partitions``: the partition count of every possible target topic. ``ddl_everywhere``: DDL goes to every partition
-    of its topic, otherwise to the first one.
+    of its topic, otherwise to the first one. ``by_table``: every table is a topic of its own, as for the files of a
+    storage sink; a DDL goes to all tables that it changes.
     """
 
     default_topic: str
@@ -102,6 +111,7 @@ class Router:
     routes: tuple[_Route, ...] = ()
     switches: RoutingSwitches = RoutingSwitches()
     ddl_everywhere: bool = True
+    by_table: bool = False
 
     @classmethod
     def of(cls, changefeed: ChangefeedConfig, partitions: Mapping[str, int]) -> Router:
@@ -116,10 +126,14 @@ class Router:
             for rule in changefeed.dispatchers
             if switches.target_rules == "obeyed" or rule.topic or rule.partition or not rule.renames
         )
-        return cls(changefeed.kafka.topic, dict(partitions), routes, switches, protocol.spec.ddl_everywhere)
+        by_table = changefeed.storage is not None
+        everywhere = protocol.spec.ddl_everywhere
+        return cls(changefeed.kafka.topic, dict(partitions), routes, switches, everywhere, by_table)
 
     def topic(self, schema: str, table: str) -> str:
         """Return the topic of a table's rows, and of the DDL that keeps its name."""
+        if self.by_table:
+            return _table_topic(schema, table)
         route = self._route(schema, table)
         return self.default_topic if route is None or route.topic is None else route.topic.topic(schema, table)
 
@@ -136,8 +150,18 @@ class Router:
         schema, table = event.source_name if before is None else before.source_name
         return self.topic(schema, table) if table else self.default_topic
 
+    def ddl_topics(self, event: DdlEvent) -> tuple[str, ...]:
+        """Return the topics of a DDL: more than one only where every table is a topic."""
+        if not self.by_table or not event.table:
+            return (self.ddl_topic(event),)
+        changed = [info for info in (event.table_info, event.pre_table_info, *event.others) if info is not None]
+        names = [event.source_name, *(info.source_name for info in changed)]
+        return tuple(dict.fromkeys(_table_topic(*name) for name in names))
+
     def ddl_targets(self, event: DdlEvent) -> tuple[Target, ...]:
         """Return the topic-partitions of a DDL."""
+        if self.by_table:
+            return tuple((topic, 0) for topic in self.ddl_topics(event))
         topic = self.ddl_topic(event)
         return self.targets(topic) if self.ddl_everywhere else ((topic, 0),)
 

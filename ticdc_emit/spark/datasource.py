@@ -121,7 +121,7 @@ class SourceOptions:
         if config.sink_uri.scheme in ("memory", "stdout"):
             raise ConfigError(
                 f"{config.sink_uri.scheme}:// would keep the messages in a process that ends with the write",
-                remedy="Use kafka:// or file://",
+                remedy="Use kafka:// or jsonl://",
                 option="sinkUri",
             )
         return cls(values, librdkafka, config, _run_options(values))

@@ -11,12 +11,14 @@ restart is the folder itself.
 - ``files``: the state of a running sink: versions, cuts, numbers, order;
 - ``folder``: what the sink asks of a place for files, and one in memory.
 
+``delivery/storage_files.py`` has the sink with its place in object storage.
+
 The rules are stated in each module. Sources: ``pkg/sink/cloudstorage`` and ``cdc/sink/dmlsink/cloudstorage`` of
 pingcap/tiflow; ``pkg/cloudstorage`` and ``downstreamadapter/sink/cloudstorage`` of pingcap/ticdc.
 """
 
-from ticdc_emit.storage.files import StorageFiles, TableRows
+from ticdc_emit.storage.files import FileRules, StorageFiles, TableRows
 from ticdc_emit.storage.folder import Folder, MemoryFolder
 from ticdc_emit.storage.table_definitions import TableDefinition
 
-__all__ = ["Folder", "MemoryFolder", "StorageFiles", "TableDefinition", "TableRows"]
+__all__ = ["FileRules", "Folder", "MemoryFolder", "StorageFiles", "TableDefinition", "TableRows"]

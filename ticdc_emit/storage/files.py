@@ -26,13 +26,15 @@ Sources: ``cdc/sink/dmlsink/cloudstorage`` and ``pkg/sink/cloudstorage/path.go``
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.storage import StorageConfig
+from ticdc_emit.config.switches import StorageSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
@@ -50,16 +52,76 @@ _FIRST = 1
 
 
 @dataclass(frozen=True)
+class FileRules:
+    """What the files of a changefeed depend on. ``extension``: of files with rows; ``zone``: of dates in paths, which
+    in TiCDC is that of the server.
+    """
+
+    options: StorageConfig
+    switches: StorageSwitches
+    extension: str
+    zone: str
+
+    @classmethod
+    def of(cls, config: ChangefeedConfig) -> FileRules:
+        """Return the rules of a changefeed with a storage sink."""
+        assert config.storage is not None
+        extension = _EXTENSIONS[config.codec.protocol.value]
+        return cls(config.storage, config.release.storage, extension, config.time_zone)
+
+    def date(self, moment: datetime) -> str:
+        """Return the date in paths at a moment; "" without one."""
+        return moment.astimezone(ZoneInfo(self.zone)).strftime(_DATES[self.options.date_separator])
+
+    def definitions(self, event: DdlEvent) -> Iterator[tuple[TableDefinition, str]]:
+        """Yield the definitions that a DDL writes, each with the folder of its table.
+
+        Raises :class:`~ticdc_emit.errors.SchemaError` for a table without columns, where TiCDC's changefeed stops.
+        """
+        info = event.table_info
+        if not event.table:
+            if not self.options.use_table_id_as_path:
+                yield TableDefinition(event.schema, "", event.commit_ts, None).by(event), joined(event.schema)
+            return
+        if info is None or not info.columns:
+            if self.switches.empty_schemas == "refused":
+                raise SchemaError(
+                    "a DDL of a table without columns: TiCDC stops here",
+                    remedy="Leave it out with [filter]",
+                    table=f"{event.schema}.{event.table}",
+                    statement=event.query,
+                )
+            definition = TableDefinition(event.schema, event.table, event.commit_ts, None).by(event)
+            yield definition, joined(event.schema, event.table)
+            return
+        yield self.definition(info, event.commit_ts).by(event), self.folder(info, info.id)
+        if event.action == "exchange partition" and event.pre_table_info is not None:
+            exchanged = event.pre_table_info
+            yield self.definition(exchanged, event.commit_ts), self.folder(exchanged, exchanged.id)
+
+    def definition(self, info: TableInfo, version: int) -> TableDefinition:
+        """Return the definition of a table version."""
+        ids, labels = self.options.output_column_id, self.switches.labels
+        return TableDefinition.of_table(info, version, shows_ids=ids, shows_labels=labels)
+
+    def folder(self, info: TableInfo, physical_id: int) -> str:
+        """Return the folder of a table, or of a partition that has one of its own."""
+        return str(physical_id) if self.options.use_table_id_as_path else joined(info.schema, info.name)
+
+
+@dataclass(frozen=True)
 class TableRows:
     """The rows of one transaction in one physical table: ``data`` has their bytes, each row with its end.
 
     ``physical_id``: the id of the partition, or of the table. ``header``: the beginning of files with such rows.
+    ``version``: that of the table where the caller knows it; ``None``: as the DDL that the sink took made it.
     """
 
     table: TableInfo
     physical_id: int
     data: bytes
     header: bytes = b""
+    version: int | None = None
 
 
 class _Key(NamedTuple):
@@ -85,31 +147,25 @@ class StorageFiles:
     """Writes the files of a changefeed with a storage sink to a folder.
 
     ``start_ts``: the checkpoint at which the sink starts. ``now``: the moment, with its zone, which is the date in
-    paths and decides whether a checkpoint is written. ``zone``: that of the dates, by default the changefeed's.
-    ``dispatchers``: the id of the dispatcher of a physical table, which names of files show with
-    ``enable-table-across-nodes``.
+    paths and decides whether a checkpoint is written. ``dispatchers``: the id of the dispatcher of a physical table,
+    which names of files show with ``enable-table-across-nodes``.
     """
 
     def __init__(
         self,
-        config: ChangefeedConfig,
+        rules: FileRules,
         folder: Folder,
         *,
         start_ts: int = 0,
         now: datetime,
-        zone: str | None = None,
         dispatchers: Callable[[int], str] = str,
     ) -> None:
-        assert config.storage is not None
         self.now = now
-        self._options = config.storage
-        self._switches = config.release.storage
-        self._extension = _EXTENSIONS[config.codec.protocol.value]
+        self._rules = rules
+        self._options, self._switches = rules.options, rules.switches
         self._folder = folder
         self._start_ts = start_ts
-        self._zone = ZoneInfo(zone or config.time_zone)
         self._dispatchers = dispatchers
-        self._by_id = self._options.use_table_id_as_path
         self._pending: dict[_Key, _Pending] = {}
         self._versions: dict[_Key, int | None] = {}
         self._numbers: dict[_Key, tuple[str, int]] = {}
@@ -121,7 +177,7 @@ class StorageFiles:
 
         Raises :class:`~ticdc_emit.errors.DeliveryError`, as every method that writes.
         """
-        key = _Key(rows.table.schema, rows.table.name, self._version(rows), rows.physical_id)
+        key = self._key(rows)
         pending = self._pending.get(key)
         if pending is None:
             pending = self._pending[key] = _Pending(rows.table, rows.header)
@@ -130,14 +186,17 @@ class StorageFiles:
         if pending.size >= self._options.file_size:
             self._write_rows([key])
 
+    def waiting(self, rows: TableRows) -> int:
+        """Return how many bytes of the same table, version and partition as these rows wait for their file."""
+        pending = self._pending.get(self._key(rows))
+        return 0 if pending is None else pending.size
+
     def flush(self) -> None:
         """Write the rows of all tables that wait."""
         self._write_rows(list(self._pending))
 
     def ddl(self, event: DdlEvent) -> None:
-        """Write the rows before a DDL, then its schema files. Raises :class:`~ticdc_emit.errors.SchemaError` for a
-        table without columns, where TiCDC's changefeed stops.
-        """
+        """Write the rows before a DDL, then its schema files. Raises what :meth:`FileRules.definitions` raises."""
         changed = [info for info in (event.table_info, event.pre_table_info, *event.others) if info is not None]
         ids = {info.id for info in changed}
         concerned = [
@@ -149,8 +208,8 @@ class StorageFiles:
         ]
         self._write_rows(concerned)
         self._last_ddl.update(dict.fromkeys(ids, event.commit_ts))
-        for definition, number in self._definitions(event):
-            self._write_definition(definition, number)
+        for definition, folder in self._rules.definitions(event):
+            self._folder.write(definition.file.path(folder), definition.content())
 
     def checkpoint(self, ts: int) -> None:
         """Write the checkpoint, unless the last one was written less than two seconds ago."""
@@ -167,49 +226,21 @@ class StorageFiles:
         if self._options.date_separator != "day" or days <= 0:
             return
         moment = datetime.fromtimestamp(physical_ms(checkpoint) / 1000, timezone.utc) - timedelta(days=days)
-        first_kept = moment.astimezone(self._zone).strftime(_DATES["day"])
+        first_kept = self._rules.date(moment)
         for path in list(self._folder.files("")):
             date = date_in(path)
             if date is not None and date < first_kept:
                 self._folder.remove(path)
 
+    def _key(self, rows: TableRows) -> _Key:
+        return _Key(rows.table.schema, rows.table.name, self._version(rows), rows.physical_id)
+
     def _version(self, rows: TableRows) -> int:
+        if rows.version is not None:
+            return rows.version
         if self._switches.versions == "table":
             return max(rows.table.version, self._start_ts)
         return max(self._last_ddl.get(rows.table.id, 0), self._start_ts)
-
-    def _definitions(self, event: DdlEvent) -> Iterable[tuple[TableDefinition, int | None]]:
-        """Yield the definitions that a DDL writes, each with the id of its table."""
-        info = event.table_info
-        if not event.table:
-            if not self._by_id:
-                yield TableDefinition(event.schema, "", event.commit_ts, None).by(event), None
-            return
-        if info is None or not info.columns:
-            if self._switches.empty_schemas == "refused":
-                raise SchemaError(
-                    "a DDL of a table without columns: TiCDC stops here",
-                    remedy="Leave it out with [filter]",
-                    table=f"{event.schema}.{event.table}",
-                    statement=event.query,
-                )
-            yield TableDefinition(event.schema, event.table, event.commit_ts, None).by(event), None
-            return
-        yield self._definition(info, event.commit_ts).by(event), info.id
-        if event.action == "exchange partition" and event.pre_table_info is not None:
-            exchanged = event.pre_table_info
-            yield self._definition(exchanged, event.commit_ts), exchanged.id
-
-    def _definition(self, info: TableInfo, version: int) -> TableDefinition:
-        ids, labels = self._options.output_column_id, self._switches.labels
-        return TableDefinition.of_table(info, version, shows_ids=ids, shows_labels=labels)
-
-    def _write_definition(self, definition: TableDefinition, number: int | None) -> None:
-        folder = self._table_folder(definition.schema, definition.table, number)
-        self._folder.write(definition.file.path(folder), definition.content())
-
-    def _table_folder(self, schema: str, table: str, number: int | None) -> str:
-        return str(number) if self._by_id and number is not None else joined(schema, table)
 
     def _write_rows(self, keys: Iterable[_Key]) -> None:
         """Write a file for each of these, in the order of their paths."""
@@ -237,16 +268,16 @@ class StorageFiles:
 
     def _rows_folder(self, key: _Key, info: TableInfo, version: int) -> tuple[str, str]:
         """Return the folder of rows, and the date in it."""
-        date = self.now.astimezone(self._zone).strftime(_DATES[self._options.date_separator])
-        separated = self._options.enable_partition_separator and bool(info.partitions) and not self._by_id
+        date = self._rules.date(self.now)
+        separated = self._options.enable_partition_separator and not self._options.use_table_id_as_path
+        separated = separated and bool(info.partitions)
         partition = str(key.physical_id) if separated else ""
-        folder = self._table_folder(key.schema, key.table, key.physical_id)
-        return joined(folder, str(version), partition, date), date
+        return joined(self._rules.folder(info, key.physical_id), str(version), partition, date), date
 
     def _names(self, key: _Key) -> FileNames:
         shows = self._options.enable_table_across_nodes and self._switches.dispatcher_ids
         dispatcher = self._dispatchers(key.physical_id) if shows else ""
-        return FileNames(self._extension, self._options.file_index_digit, dispatcher)
+        return FileNames(self._rules.extension, self._options.file_index_digit, dispatcher)
 
     def _version_of_folder(self, key: _Key, info: TableInfo) -> int | None:
         """Return the version whose folder has the rows; ``None`` if they are discarded."""
@@ -258,8 +289,8 @@ class StorageFiles:
         return version
 
     def _find_version(self, key: _Key, info: TableInfo) -> int | None:
-        definition = self._definition(info, key.version)
-        folder = self._table_folder(key.schema, key.table, key.physical_id)
+        definition = self._rules.definition(info, key.version)
+        folder = self._rules.folder(info, key.physical_id)
         if self._folder.exists(definition.file.path(folder)):
             return key.version
         present = [SchemaFile.parse(path) for path in self._folder.files(joined(folder, "meta"))]
@@ -269,7 +300,7 @@ class StorageFiles:
             return None
         if newest:
             return newest
-        self._write_definition(definition, key.physical_id)
+        self._folder.write(definition.file.path(folder), definition.content())
         return key.version
 
     def _next_number(self, key: _Key, folder: str, date: str, names: FileNames) -> int:

@@ -51,7 +51,7 @@ pytestmark = [
 def write_messages(folder: Path, files: Path) -> None:
     """Send the cookbook's changes to ``folder``, and write the messages to files: each twice, in random order."""
     data = data_set()
-    uri = f"file://{folder}?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
+    uri = f"jsonl://{folder}?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
     config = load_changefeed(uri, time_zone=TIME_ZONE)
     history = History(data.schema, data.rows, data.ddl, time_zone=TIME_ZONE)
     Changefeed(config, sink_for(config), data.schema, ddl=data.ddl).run(ArrowBatch(history.to_arrow()), 0, final=True)

@@ -314,7 +314,7 @@ def test_emit_without_spark(
     schema, rows = tmp_path / "t.sql", tmp_path / "rows.jsonl"
     schema.write_text("create table t (id int primary key, v varchar(3))", encoding="utf-8")
     rows.write_text('{"id": 1, "v": "abc"}\n{"id": 2, "v": null}\n', encoding="utf-8")
-    uri = f"file://{tmp_path}/out/t?protocol=canal-json&partition-num=1"
+    uri = f"jsonl://{tmp_path}/out/t?protocol=canal-json&partition-num=1"
     arguments = ["emit", "--schema", str(schema), "--input", str(rows), "--sink-uri", uri]
     assert exit_code(*arguments, "--json") == 0
     assert json.loads(capsys.readouterr().out)["messages"] == 2

@@ -32,7 +32,7 @@ def test_live_traffic_into_the_embedded_kafka() -> None:
 
 
 def test_what_cannot_be_generated_is_one_line(tmp_path: Path) -> None:
-    refused = command("generate", "--schema", "bnak", "--sink-uri", f"file://{tmp_path}/t?protocol=canal-json")
+    refused = command("generate", "--schema", "bnak", "--sink-uri", f"jsonl://{tmp_path}/t?protocol=canal-json")
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
     assert "bank" in refused.stderr
@@ -40,7 +40,7 @@ def test_what_cannot_be_generated_is_one_line(tmp_path: Path) -> None:
 
 def test_bad_days_are_sent_and_legal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rates = ("--shared-commits", "0.5", "--redelivery", "0.3", "--lag", "0.2")
-    place = f"file://{tmp_path}/bank?protocol=simple&partition-num=2"
+    place = f"jsonl://{tmp_path}/bank?protocol=simple&partition-num=2"
     assert exit_code("generate", "--schema", "bank", "--rows", "400", *rates, "--sink-uri", place, "--json") == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["rows"] == 400
@@ -49,7 +49,7 @@ def test_bad_days_are_sent_and_legal(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> None:
-    uri = f"file://{tmp_path}/t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
+    uri = f"jsonl://{tmp_path}/t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
     program = [
         sys.executable,
         "-m",
@@ -142,7 +142,7 @@ def test_live_traffic_says_that_it_warms_up(
 ) -> None:
     monkeypatch.setattr(generate, "spark_for", lambda *_, **__: "spark")
     monkeypatch.setattr(generate, "_send", lambda *_: RunTotal.of([]))
-    uri = f"file://{tmp_path}?protocol=canal-json&enable-tidb-extension=true"
+    uri = f"jsonl://{tmp_path}?protocol=canal-json&enable-tidb-extension=true"
     for options, lines in (
         (["--on-spark"], 1),
         (["--on-spark", "--json"], 0),
@@ -173,13 +173,13 @@ def test_live_traffic_is_made_where_it_keeps_up(
     monkeypatch.setattr(generate, "spark_for", lambda *_, **__: "spark")
     monkeypatch.setattr(generate, "_send", ran("spark"))
     monkeypatch.setattr(generate, "send_live", ran("here"))
-    uri = f"file://{tmp_path}?protocol=canal-json"
+    uri = f"jsonl://{tmp_path}?protocol=canal-json"
     exit_code("generate", "--schema", "bank", "--live", "--rows", "5", "--sink-uri", uri, *options)
     assert made == [where]
 
 
 def test_live_traffic_says_when_it_begins(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    uri = f"file://{tmp_path}?protocol=canal-json"
+    uri = f"jsonl://{tmp_path}?protocol=canal-json"
     for options, lines in (([], 1), (["--json"], 0)):
         assert exit_code("generate", "--schema", "bank", "--live", "--rows", "5", "--sink-uri", uri, *options) == 0
         assert capsys.readouterr().err.count("sending since") == lines

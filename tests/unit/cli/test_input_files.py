@@ -222,7 +222,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_spark")
 def test_emit_and_replay_ask_before_spark_starts(rows: Path) -> None:
     (rows / "t.sql").write_text("create table test.t (id int primary key);")
-    uri = f"file://{rows}/out?protocol=canal-json"
+    uri = f"jsonl://{rows}/out?protocol=canal-json"
     with pytest.raises(ConfigError, match="no file or folder"):
         emit.run(
             schema=Path("t.sql"),

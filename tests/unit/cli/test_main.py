@@ -54,11 +54,11 @@ def test_runs_as_a_module() -> None:
 
 
 def test_an_error_is_one_line_with_its_remedy(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("demo", "--protocol", "csv") == 2
+    assert exit_code("demo", "--protocol", "craft") == 2
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err == (
-        "ticdc-emit: error: the protocol csv is not written by this version [option='protocol']. "
+        "ticdc-emit: error: the protocol craft is not written by this version [option='protocol']. "
         "Use one of: canal-json, simple, simple-json, simple-avro, debezium, debezium-avro, avro, open-protocol\n"
     )
 
@@ -88,7 +88,7 @@ def test_the_schema_file_is_checked_first(
 ) -> None:
     schema = tmp_path / "t.sql"
     schema.write_text(ddl, encoding="utf-8")
-    uri = f"file://{tmp_path}/out?protocol=canal-json"
+    uri = f"jsonl://{tmp_path}/out?protocol=canal-json"
     named = ["--table", table] if table else []
     assert exit_code("emit", "--schema", str(schema), "--input", "x.csv", "--sink-uri", uri, *named) == 2
     assert said in capsys.readouterr().err
@@ -97,7 +97,7 @@ def test_the_schema_file_is_checked_first(
 def test_options_are_shown_as_they_are_typed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     schema = tmp_path / "t.sql"
     schema.write_text("create table bank.accounts (id int primary key); create table a (id int);", encoding="utf-8")
-    common = ["emit", "--schema", str(schema), "--input", "x.csv", "--sink-uri", f"file://{tmp_path}?protocol=simple"]
+    common = ["emit", "--schema", str(schema), "--input", "x.csv", "--sink-uri", f"jsonl://{tmp_path}?protocol=simple"]
     for zone, hint in (("Zurich", "Europe/Zurich"), ("paris", "Europe/Paris"), ("Europe/Berlyn", "Europe/Berlin")):
         assert exit_code(*common, "--time-zone", zone) == 2
         shown = capsys.readouterr().err
@@ -118,7 +118,7 @@ def test_without_the_extra_the_command_says_what_to_install(
 
 
 @pytest.mark.parametrize("command", [["demo"], ["generate", "--schema", "bank"], ["scenario", "redelivery"]])
-@pytest.mark.parametrize(("protocol", "said"), [("canal_json", "Did you mean canal-json?"), ("csv", "not written")])
+@pytest.mark.parametrize(("protocol", "said"), [("canal_json", "Did you mean canal-json?"), ("craft", "not written")])
 def test_a_protocol_that_is_not_there_is_refused_first(
     command: list[str], protocol: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,7 +133,7 @@ def test_a_protocol_that_is_not_there_is_refused_first(
 def test_every_command_takes_a_lineage_and_refuses_others_first(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = ["--sink-uri", f"file://{tmp_path}?protocol=simple"]
+    place = ["--sink-uri", f"jsonl://{tmp_path}?protocol=simple"]
     schema = tmp_path / "t.sql"
     schema.write_text("create table test.t (id int primary key)", encoding="utf-8")
     needed = {
@@ -151,7 +151,7 @@ def test_every_command_takes_a_lineage_and_refuses_others_first(
 
 def test_debezium_in_avro_is_shown_and_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with EmbeddedRegistry() as registry:
-        uri = f"file://{tmp_path}?protocol=debezium-avro&enable-tidb-extension=true&schema-registry={registry.url}"
+        uri = f"jsonl://{tmp_path}?protocol=debezium-avro&enable-tidb-extension=true&schema-registry={registry.url}"
         assert exit_code("scenario", "redelivery", "--sink-uri", uri) == 2
         assert "set release=next" in capsys.readouterr().err
         place = ["--sink-uri", uri, "--release", "next"]
@@ -168,7 +168,7 @@ def test_debezium_in_avro_is_shown_and_verified(tmp_path: Path, capsys: pytest.C
 def test_topics_of_simple_have_one_name_everywhere(
     command: str, protocol: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    uri = f"file://{tmp_path}"
+    uri = f"jsonl://{tmp_path}"
     assert exit_code("scenario", "redelivery", "--protocol", protocol, "--sink-uri", uri) == 0
     assert exit_code(command, str(tmp_path), "--protocol", protocol) == 0
     assert "unreadable" not in capsys.readouterr().out
@@ -235,7 +235,7 @@ TYPO = "[[sink.dispatchers]]\nmatcher = ['*.*']\npartition = 'index_value'\n"
 
 def strict_commands(folder: Path) -> dict[str, list[str]]:
     """Return arguments with which each command warns of an option; those before it must do nothing."""
-    place = ["--sink-uri", f"file://{folder}/out?protocol=canal-json&max-mesage-bytes=1"]
+    place = ["--sink-uri", f"jsonl://{folder}/out?protocol=canal-json&max-mesage-bytes=1"]
     for name, text in (("t.sql", "create table test.t (id int primary key)"), ("t.json", '{"id": 1}\n'), ("c", TYPO)):
         (folder / name).write_text(text, encoding="utf-8")
     schema, config = ["--schema", str(folder / "t.sql")], ["--config", str(folder / "c")]
@@ -279,7 +279,7 @@ def test_strict_covers_tables_without_a_key(tmp_path: Path, capsys: pytest.Captu
     schema.write_text("create table test.t (id int primary key); create table test.u (id int)", encoding="utf-8")
     rows.write_text('{"id": 1}\n', encoding="utf-8")
     arguments = ["emit", "--schema", str(schema), "--table", "test.t", "--input", str(rows)]
-    arguments += ["--sink-uri", f"file://{tmp_path}/out?protocol=simple"]
+    arguments += ["--sink-uri", f"jsonl://{tmp_path}/out?protocol=simple"]
     assert exit_code(*arguments, "--strict") == 2
     assert "Tables without a primary key" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -13,7 +13,7 @@ _SECRET = "hunter2"
 @pytest.fixture
 def sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """Return the sink URI of a folder with messages."""
-    uri = f"file://{tmp_path}/topics?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
+    uri = f"jsonl://{tmp_path}/topics?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
     assert exit_code("scenario", "redelivery", "--sink-uri", uri) == 0
     capsys.readouterr()
     return uri
@@ -74,7 +74,7 @@ def test_a_required_sink_uri_in_the_environment(
 def test_made_up_traffic_does_not_follow_a_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("TICDC_EMIT_SINK_URI", f"file://{tmp_path}/topics?protocol=canal-json")
+    monkeypatch.setenv("TICDC_EMIT_SINK_URI", f"jsonl://{tmp_path}/topics?protocol=canal-json")
     assert exit_code("scenario", "redelivery") == 0
     assert "ticdc-scenario/0@0" in capsys.readouterr().out
     assert not (tmp_path / "topics").exists()

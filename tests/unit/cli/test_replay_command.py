@@ -38,7 +38,7 @@ def test_a_change_table_goes_out_once(tmp_path: Path) -> None:
         *("--schema", f"{tmp_path}/schema.sql", "--ddl", f"{tmp_path}/ddl.sql"),
         *("--table", f"shop.orders={tmp_path}/log.csv", "--mode", "operations"),
         *("--time-column", "at", "--order-by", "cast(lsn as bigint)", "--slice", "6h", "--speed", "1e6"),
-        *("--sink-uri", f"file://{tmp_path}/out?protocol=canal-json&enable-tidb-extension=true&partition-num=1"),
+        *("--sink-uri", f"jsonl://{tmp_path}/out?protocol=canal-json&enable-tidb-extension=true&partition-num=1"),
         *("--state-uri", f"{tmp_path}/state"),
     ]
     done = command("replay", *arguments)

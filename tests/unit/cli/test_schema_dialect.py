@@ -26,7 +26,7 @@ def dump(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def uri(tmp_path: Path) -> str:
-    return f"file://{tmp_path}/out?protocol=canal-json&partition-num=1"
+    return f"jsonl://{tmp_path}/out?protocol=canal-json&partition-num=1"
 
 
 _SQL = "CREATE TABLE `shop`.`orders` (\n  `id` INT NOT NULL AUTO_INCREMENT,\n  `tags` JSON,\n  PRIMARY KEY (`id`)\n)"

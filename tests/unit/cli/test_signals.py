@@ -94,7 +94,7 @@ def test_while_serve_starts_spark(number: int, code: int, said: str) -> None:
 
 
 def test_endless_traffic_that_is_interrupted_early(tmp_path: Path) -> None:
-    uri = f"file://{tmp_path}?protocol=simple"
+    uri = f"jsonl://{tmp_path}?protocol=simple"
     arguments = ["generate", "--schema", "bank", "--live", "--endless", "--sink-uri", uri]
     done = interrupted_at("pyspark.java_gateway", signal.SIGINT, *arguments)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "ticdc-emit: interrupted")
@@ -125,7 +125,7 @@ def alive(session: int) -> list[str]:
     ],
 )
 def test_no_spark_survives(tmp_path: Path, moment: str, number: int, code: int, said: str) -> None:
-    uri = f"file://{tmp_path}/out?protocol=canal-json"
+    uri = f"jsonl://{tmp_path}/out?protocol=canal-json"
     program = [sys.executable, "-m", "ticdc_emit", "generate", "--schema", "bank", "--rows", "5000000"]
     running = subprocess.Popen(
         [*program, "--sink-uri", uri], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

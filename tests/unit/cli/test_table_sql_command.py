@@ -22,7 +22,7 @@ def orders(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def uri(tmp_path: Path) -> str:
-    return f"file://{tmp_path}/out?protocol=canal-json&partition-num=1"
+    return f"jsonl://{tmp_path}/out?protocol=canal-json&partition-num=1"
 
 
 def _sent(tmp_path: Path) -> list[dict[str, str | None]]:

@@ -164,7 +164,7 @@ def test_a_wrong_protocol_is_told_once(
 
 
 def test_tail_finds_the_schemas_of_simple(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    uri = f"file://{tmp_path}?protocol=simple&partition-num=3"
+    uri = f"jsonl://{tmp_path}?protocol=simple&partition-num=3"
     assert exit_code("scenario", "slow-partition", "--protocol", "simple-json", "--sink-uri", uri) == 0
     capsys.readouterr()
     shown = set()
@@ -303,7 +303,7 @@ def test_what_was_sent_to_files_is_shown_and_verified(
 ) -> None:
     case = scenario("redelivery", protocol=protocol)
     parameters = case.sink_uri.partition("?")[2]
-    uri = f"file://{tmp_path}?{parameters}"
+    uri = f"jsonl://{tmp_path}?{parameters}"
     assert run(capsys, "scenario", "redelivery", "--sink-uri", uri)[0] == 0
     code, shown = run(capsys, "tail", str(tmp_path), "--protocol", protocol, "--from", "beginning")
     assert (code, len(shown.splitlines())) == (0, len(case.messages))
@@ -333,7 +333,7 @@ def test_what_was_sent_to_files_is_shown_and_verified(
 def sent_to(folder: Path) -> tuple[Scenario, list[str]]:
     """Send a scenario to files; return it with what ``tail`` and ``verify`` must be told of them."""
     case = scenario("redelivery", protocol="canal-json")
-    uri = f"file://{folder}?{case.sink_uri.partition('?')[2]}"
+    uri = f"jsonl://{folder}?{case.sink_uri.partition('?')[2]}"
     with pytest.raises(SystemExit):
         main(["scenario", "redelivery", "--sink-uri", uri])
     return case, ["--sink-uri", uri]
@@ -431,7 +431,7 @@ def test_a_topic_of_kafka_is_shown_and_verified(capsys: pytest.CaptureFixture[st
         (["tail", "nowhere", "--protocol", "simple", "--op", "upsert"], "insert"),
         (["verify", "--sink-uri", "memory://x/?protocol=simple"], "memory"),
         (["scenario", "nothing"], "redelivery"),
-        (["scenario", "--sink-uri", "file:///nowhere?protocol=simple"], "Choose one of redelivery, "),
+        (["scenario", "--sink-uri", "jsonl:///nowhere?protocol=simple"], "Choose one of redelivery, "),
         (["tail", "nowhere", "--brokers", "127.0.0.1:1"], "exactly one source"),
         (["tail", "nowhere", "--protocol", "simple", "--op", "inserts"], "Did you mean insert?"),
         (["scenario", "tombstones", "--protocol", "simple-json"], "avro"),

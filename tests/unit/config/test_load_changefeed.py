@@ -326,7 +326,7 @@ def test_kafka_refusals(query: str, message: str) -> None:
     assert refusal(f"{URI}&{query}").message == message
 
 
-@pytest.mark.parametrize("uri", [URI, "memory://store/t?protocol=simple", "file://./out?protocol=simple&topic=t"])
+@pytest.mark.parametrize("uri", [URI, "memory://store/t?protocol=simple", "jsonl://./out?protocol=simple&topic=t"])
 def test_more_partitions_than_a_cluster_holds(uri: str) -> None:
     error = refusal(f"{uri}&partition-num=2147483647")
     assert (error.option, error.remedy) == ("partition-num", "Give 1000000 or less.")
@@ -371,8 +371,8 @@ def test_oauth() -> None:
 @pytest.mark.parametrize(
     ("uri", "path", "topic", "partitions"),
     [
-        ("file:///tmp/out%20put?protocol=simple", "/tmp/out put", "ticdc", 3),
-        ("file://./out?protocol=simple&topic=orders&partition-num=8", "./out", "orders", 8),
+        ("jsonl:///tmp/out%20put?protocol=simple", "/tmp/out put", "ticdc", 3),
+        ("jsonl://./out?protocol=simple&topic=orders&partition-num=8", "./out", "orders", 8),
         ("memory://test?protocol=simple&topic=a", "test", "a", 3),
         ("MEMORY://test/?protocol=simple", "test", "ticdc", 3),
     ],
@@ -400,7 +400,7 @@ def test_embedded_sinks_take_the_codec_parameters_and_name_the_rest() -> None:
         "kafka://h:x/t",
         "kafka://h:9092/a%zzb",
         "kafka://h/t\x00",
-        "file://?a=b",
+        "jsonl://?a=b",
         "memory:///?a=b",
     ],
 )

@@ -163,7 +163,7 @@ def test_every_parameter_that_is_read_is_known(monkeypatch: pytest.MonkeyPatch) 
     for more in ("avro&schema-registry=http://r", "simple&sasl-mechanism=gssapi", "simple&enable-tls=true"):
         with contextlib.suppress(ConfigError):
             load_changefeed(f"kafka://h:1/t?protocol={more}")
-    load_changefeed("file:///x?protocol=debezium")
+    load_changefeed("jsonl:///x?protocol=debezium")
     assert len(names) > 40
     assert shown_names(part for name in sorted(names) for part in ("password", name))[1::2] == sorted(names)
 

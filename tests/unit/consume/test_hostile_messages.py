@@ -62,7 +62,7 @@ def test_readers_and_their_limit(protocol: str, compression: str) -> None:
     with pytest.raises(DecodeError, match="max_decompressed_bytes=999"):
         READERS[protocol](compression=compression, max_decompressed_bytes=999).read(key, packed)
     name, _, encoding = protocol.partition("-")
-    uri = f"file:///x?protocol={'canal-json' if name == 'canal' else name}&encoding-format={encoding or 'json'}"
+    uri = f"jsonl:///x?protocol={'canal-json' if name == 'canal' else name}&encoding-format={encoding or 'json'}"
     uri = uri.replace("&encoding-format=json", "")
     handle = {"large-message-handle-option": "none", "large-message-handle-compression": compression}
     config = load_changefeed(uri, {"sink": {"kafka-config": {"large-message-handle": handle}}})
@@ -110,7 +110,7 @@ def test_depth_is_bounded(protocol: str, depth: int, name: str) -> None:
         key = b'{"payload":{},"schema":{}}' if protocol == "debezium" else None
         with pytest.raises(DecodeError):
             READERS[protocol]().read(key, value)
-        config = load_changefeed(f"file:///x?protocol={protocol}")
+        config = load_changefeed(f"jsonl:///x?protocol={protocol}")
         with pytest.raises(DecodeError):
             reader_for(config).read(key, value)
     with pytest.raises(DecodeError):
@@ -255,7 +255,7 @@ def test_a_message_whose_ddl_costs_too_much(query: str) -> None:
     ddl |= {"ts": 1, "sql": query, "sqlType": None, "mysqlType": None, "data": None, "old": None}
 
     def consumed() -> None:
-        consumer = ReferenceConsumer("file:///x?protocol=canal-json")
+        consumer = ReferenceConsumer("jsonl:///x?protocol=canal-json")
         consumer.take(Message("t", 0, 0, None, json.dumps(ddl).encode()))
         consumer.finish()
 

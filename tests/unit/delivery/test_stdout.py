@@ -160,7 +160,7 @@ def test_only_messages_are_on_stdout(
     shown = capsys.readouterr()
     messages = decoded("base64", shown.out.encode())
     assert shown.err
-    assert exit_code(*command, "--sink-uri", f"file://{tmp_path}?protocol={protocol}&topic=t") == 0
+    assert exit_code(*command, "--sink-uri", f"jsonl://{tmp_path}?protocol={protocol}&topic=t") == 0
     lines = {path: path.read_text().splitlines() for path in tmp_path.rglob("*.jsonl")}
     assert sum(map(len, lines.values())) == len(messages) > 0
     for path, own in lines.items():

@@ -334,7 +334,9 @@ OUTSIDE = {
     "another host": ("kafka://10.0.0.1:9092/t?protocol=canal-json", {}, "10.0.0.1:9092"),
     "a host among others": ("kafka://127.0.0.1:9092,evil:1/t?protocol=canal-json", {}, "evil:1"),
     "a file": ("kafka://127.0.0.1:9092/t?protocol=canal-json&ca=/etc/passwd&cert=/a&key=/b", {}, "ca, cert, key"),
-    "a folder": ("file:///tmp/out?protocol=canal-json", {}, "file://"),
+    "a folder": ("jsonl:///tmp/out?protocol=canal-json", {}, "jsonl://"),
+    "a folder of files": ("file:///tmp/out?protocol=csv", {}, "file://"),
+    "a bucket": ("s3://bucket/out?protocol=csv", {}, "s3://"),
     "a registry": ("kafka://127.0.0.1:9092/t?protocol=avro&schema-registry=http://10.0.0.1:80", {}, "10.0.0.1:80"),
     "a login at a registry": (
         "kafka://127.0.0.1:1/t?protocol=avro&schema-registry=http://127.0.0.1@evil:80",

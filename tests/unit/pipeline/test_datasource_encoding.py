@@ -72,7 +72,7 @@ def rows(kind: pa.Schema, *ids: int) -> list[pa.RecordBatch]:
 
 
 def source(folder: Path, uri: str, changefeed: str = BY_VALUE, **options: str) -> TicdcDataSource:
-    given = {"sinkUri": f"file://{folder}/out?{uri}", "schema": TABLES, "changefeed": changefeed, "table": "s.t"}
+    given = {"sinkUri": f"jsonl://{folder}/out?{uri}", "schema": TABLES, "changefeed": changefeed, "table": "s.t"}
     return TicdcDataSource({**given, "stateUri": f"{folder}/state", **options})
 
 
@@ -105,7 +105,7 @@ def micro_batch(given: TicdcDataSource, kind: pa.Schema, number: int, *parts: li
 
 
 def expected(folder: Path, uri: str, changefeed: str, final: bool, *batches: ArrowBatch, **options: Any) -> list[Any]:
-    config = load_changefeed(f"file://{folder}/plain?{uri}", changefeed)
+    config = load_changefeed(f"jsonl://{folder}/plain?{uri}", changefeed)
     feed = Changefeed(config, sink_for(config), TABLES, table="s.t", options=RunOptions(**options))
     for number, batch in enumerate(batches):
         feed.run(batch, number, final=final)
@@ -173,7 +173,7 @@ def test_chunks_of_another_state_are_refused(tmp_path: Path, batch_id: list[str 
     micro_batch(given, TYPED, 0, rows(TYPED, 1))
     batch_id[0] = "1"
     early = on_executors(given.streamWriter(columns(TYPED), False), rows(TYPED, 50))
-    config = load_changefeed(f"file://{tmp_path}/out?{CANAL}", BY_VALUE)
+    config = load_changefeed(f"jsonl://{tmp_path}/out?{CANAL}", BY_VALUE)
     state = Secret(f"{tmp_path}/state")
     other = Changefeed(config, sink_for(config), TABLES, table="s.t", options=RunOptions(state_uri=state))
     other.finish()  # raises the watermark behind which batch 1 begins
@@ -222,7 +222,7 @@ def in_temporary_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[
     temporary = folder / "tmp"
     temporary.mkdir(exist_ok=True)
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    options = {"sinkUri": f"file://{folder}/out?{CANAL}", "schema": TABLES, "table": "s.t", "changefeed": BY_VALUE}
+    options = {"sinkUri": f"jsonl://{folder}/out?{CANAL}", "schema": TABLES, "table": "s.t", "changefeed": BY_VALUE}
     writer = TicdcDataSource(options).writer(columns(TYPED), False)
     return writer, Path(writer._staging.folder.reveal())
 

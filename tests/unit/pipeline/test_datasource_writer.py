@@ -34,7 +34,7 @@ def rows(**more: DataType) -> StructType:
 
 
 def writer(kind: StructType, folder: Path, **options: str) -> Any:
-    uri = f"file://{folder}/out?protocol=canal-json"
+    uri = f"jsonl://{folder}/out?protocol=canal-json"
     given = {"sinkUri": uri, "schema": TABLE, "stateUri": f"{folder}/state", **options}
     return TicdcDataSource(given).writer(kind, overwrite=False)
 

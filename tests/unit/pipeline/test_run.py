@@ -196,7 +196,7 @@ def test_an_interval_below_a_millisecond_is_refused() -> None:
     ],
 )
 def test_the_data_source_names_its_own_option(option: str, text: str) -> None:
-    given = {"sinkUri": "file:///tmp/x?protocol=canal-json", "schema": SCHEMA, option.lower(): text}
+    given = {"sinkUri": "jsonl:///tmp/x?protocol=canal-json", "schema": SCHEMA, option.lower(): text}
     with pytest.raises(ConfigError, match=option) as refused:
         SourceOptions.read(given)
     assert refused.value.option == option

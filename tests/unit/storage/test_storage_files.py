@@ -16,7 +16,7 @@ from ticdc_emit.errors import DeliveryError, SchemaError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.storage import MemoryFolder, StorageFiles, TableRows
+from ticdc_emit.storage import FileRules, MemoryFolder, StorageFiles, TableRows
 
 NOW = datetime(2024, 5, 6, 23, 30, tzinfo=timezone.utc)
 TS = 450000000262144000
@@ -35,7 +35,7 @@ class Sink:
         self.catalog = Catalog()
         self.catalog.apply("create database shop")
         self.folder = folder or MemoryFolder()
-        self.files = StorageFiles(config, self.folder, start_ts=start_ts, now=NOW)
+        self.files = StorageFiles(FileRules.of(config), self.folder, start_ts=start_ts, now=NOW)
 
     def ddl(self, query: str, commit_ts: int) -> DdlEvent:
         (event,) = self.catalog.apply(query, commit_ts=commit_ts)

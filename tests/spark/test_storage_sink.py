@@ -1,0 +1,79 @@
+"""The storage sink on Spark: the same files as without Spark, however rows are partitioned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
+from ticdc_emit.spark import TicdcSink
+
+TS, SECOND = 450000000262144000, 1000 << 18
+SCHEMA = "create table shop.orders (id int primary key, n int); create table shop.stock (id int primary key, n int)"
+URI = "protocol=csv&flush-interval=5s"
+DDL = [(TS + 20 * SECOND, "alter table shop.orders add column note varchar(9)")]
+GENERIC = "schema string, table string, op string, commit_ts long, before map<string,string>, after map<string,string>"
+
+
+def rows() -> list[tuple[Any, ...]]:
+    made = []
+    for number in range(120):
+        stamp = TS + number * SECOND // 3
+        image = {"id": str(number), "n": str(number)}
+        table = "stock" if number % 3 == 0 else "orders"
+        if table == "orders" and stamp > DDL[0][0]:
+            image["note"] = "new"
+        made.append(("shop", table, "c", stamp, None, image))
+    return made
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("release", ["classic", "next"])
+def test_the_same_files_as_without_spark(spark: Any, tmp_path: Path, release: str) -> None:
+    frame = spark.createDataFrame(rows(), GENERIC)
+    for parts in (1, 5):
+        sink = TicdcSink(f"file://{tmp_path}/{parts}?{URI}", SCHEMA, ddl=DDL, release=release)
+        report = sink.write(frame.repartition(parts))
+        assert report.rows == 120
+    names = ["schema", "table", "op", "commit_ts", "before", "after"]
+    images = pa.map_(pa.string(), pa.string())
+    kinds = [pa.string(), pa.string(), pa.string(), pa.int64(), images, images]
+    columns = [
+        pa.array([list(each.items()) if isinstance(each, dict) else each for each in column], kind)
+        for column, kind in zip(zip(*rows(), strict=True), kinds, strict=True)
+    ]
+    config = load_changefeed(f"file://{tmp_path}/plain?{URI}", release=release)
+    feed = Changefeed(config, sink_for(config), SCHEMA, ddl=DDL)
+    feed.run(ArrowBatch(pa.table(columns, names)), 0, final=True)
+    assert files(tmp_path / "1") == files(tmp_path / "5") == files(tmp_path / "plain")
+    assert len([path for path in files(tmp_path / "plain") if path.endswith(".csv")]) > 15
+
+
+def test_a_stream_goes_on_with_its_numbers(spark: Any, tmp_path: Path) -> None:
+    source = tmp_path / "rows"
+    frame = spark.createDataFrame(rows(), GENERIC)
+    for number in range(2):
+        half = frame.where(f"commit_ts {'<' if number == 0 else '>='} {TS + 10 * SECOND}")
+        half.coalesce(1).write.mode("append").parquet(str(source))
+        with TicdcSink(f"file://{tmp_path}/out?{URI}", SCHEMA, ddl=DDL, state_uri=f"file://{tmp_path}/state") as sink:
+            stream = spark.readStream.schema(frame.schema).parquet(str(source))
+            query = stream.writeStream.foreachBatch(sink).option("checkpointLocation", str(tmp_path / "checkpoint"))
+            query.trigger(availableNow=True).start().awaitTermination()
+            if number:
+                sink.finish()
+    lines = [
+        line
+        for path, content in files(tmp_path / "out").items()
+        if path.endswith(".csv")
+        for line in content.splitlines()
+    ]
+    assert sorted(int(line.split(b",")[3]) for line in lines) == list(range(120))

@@ -1,0 +1,263 @@
+"""Changefeeds with a storage sink: what is in the folder, whatever cuts the rows, and after a batch that runs again."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ticdc_emit import Encoder
+from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
+from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.delivery.storage_files import StorageSink
+from ticdc_emit.errors import ConfigError, DeliveryError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
+from ticdc_emit.protocols.csv.decoder import CsvReader, CsvRow
+from ticdc_emit.storage.paths import FileNames, SchemaFile
+
+TS, SECOND = 450000000262144000, 1000 << 18
+ORDERS = "create table shop.orders (id int primary key, n int)"
+
+
+def config(folder: Path, more: str = "", release: str = "next", **changefeed: Any) -> ChangefeedConfig:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConfigWarning)
+        csv = {"include-commit-ts": True, "output-old-value": True}
+        given = {"sink": {"csv": csv, **changefeed.pop("sink", {})}, **changefeed}
+        return load_changefeed(f"file://{folder}?protocol=csv{more}", given, release=release)
+
+
+def feed(config: ChangefeedConfig, schema: str = ORDERS, **options: Any) -> Changefeed:
+    return Changefeed(config, sink_for(config), schema, **options)
+
+
+def row(number: int, *, after_s: float = 0, **more: Any) -> dict[str, Any]:
+    return {"op": "c", "commit_ts": TS + int(after_s * SECOND), "after": {"id": number, "n": number}, **more}
+
+
+def batch(rows: Iterable[dict[str, Any]], table: str = "shop.orders", pieces: int = 1) -> ArrowBatch:
+    import pyarrow as pa
+
+    whole = pa.Table.from_pylist(list(rows)).combine_chunks().to_batches()[0]
+    size = max(1, whole.num_rows // pieces)
+    return ArrowBatch([whole.slice(start, size) for start in range(0, whole.num_rows, size)], table)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def read(folder: Path, config: ChangefeedConfig, table: str = "shop/orders") -> list[CsvRow]:
+    """The rows of a table in the order of versions, partitions, dates and numbers, as far as index files name them."""
+    rows: list[CsvRow] = []
+    reader = CsvReader(config.codec, config.release.csv)
+    assert config.storage is not None
+    names = FileNames(".csv", config.storage.file_index_digit)
+    for index in sorted((folder / table).rglob("meta/CDC.index")):
+        last = names.number(index.read_text().strip())
+        for number in range(1, last + 1):
+            rows += reader.rows((index.parents[1] / names.name(number)).read_bytes(), header=True)
+    return rows
+
+
+def numbers(rows: Iterable[CsvRow]) -> list[int]:
+    return [int(each.values[0] or 0) for each in rows]
+
+
+def test_the_flush_interval_of_commit_times_cuts_files(tmp_path: Path) -> None:
+    made = config(tmp_path, "&flush-interval=2s")
+    report = feed(made).run(batch(row(number, after_s=number / 2) for number in range(20)), 0, final=True)
+    assert report.rows == 20
+    assert numbers(read(tmp_path, made)) == list(range(20))
+    data = [path for path in files(tmp_path) if path.endswith(".csv")]
+    assert 5 <= len(data) <= 6  # 10 s, of which the first tick is not the first row
+    assert json.loads(files(tmp_path)["metadata"]) == {"checkpoint-ts": TS + int(9.5 * SECOND)}
+
+
+@pytest.mark.parametrize("release", ["classic", "next"])
+def test_how_rows_come_changes_no_file(tmp_path: Path, release: str) -> None:
+    rows = [row(number, after_s=number / 3) for number in range(200)]
+    for pieces in (1, 7):
+        made = config(tmp_path / str(pieces), release=release)
+        feed(made).run(batch(rows[::-1] if pieces > 1 else rows, pieces=pieces), 0, final=True)
+    assert files(tmp_path / "1") == files(tmp_path / "7")
+
+
+def test_file_size_cuts_after_a_transaction(tmp_path: Path) -> None:
+    made = config(tmp_path, "&file-size=1024&flush-interval=10m")
+    rows = [row(number, after_s=number // 10) for number in range(100)]
+    feed(made).run(batch(rows), 0, final=True)
+    data = [content for path, content in files(tmp_path).items() if path.endswith(".csv")]
+    ends = [content.count(b"\r\n") for content in data]
+    assert sum(ends) == 100
+    assert all(count % 10 == 0 for count in ends)
+    assert all(len(content) >= 1024 for content in data[:-1])
+    assert len(data) > 3
+
+
+def test_a_date_that_rolls_over_begins_at_one_again(tmp_path: Path) -> None:
+    made = config(tmp_path, "&flush-interval=10m")
+    feed(made).run(batch(row(number, after_s=number * 6 * 3600) for number in range(8)), 0, final=True)
+    folders = {path.split("/")[3] for path in files(tmp_path) if path.endswith(".csv")}
+    assert folders == {"2024-05-25", "2024-05-26"}
+    first = [path for path in files(tmp_path) if path.endswith("CDC00000000000000000001.csv")]
+    assert len(first) == 2
+    assert numbers(read(tmp_path, made)) == list(range(8))
+
+
+def test_dates_of_the_moment_of_writing(tmp_path: Path) -> None:
+    made = config(tmp_path, **{"ticdc-emit": {"file_dates": "wall"}})
+    feed(made).run(batch(row(number, after_s=number * 86400) for number in range(3)), 0, final=True)
+    (path,) = (path for path in files(tmp_path) if path.endswith(".csv"))
+    assert not path.split("/")[3].startswith("2024")
+
+
+@pytest.mark.parametrize("release", ["classic", "next"])
+def test_ddl_comes_among_the_rows(tmp_path: Path, release: str) -> None:
+    made = config(tmp_path, release=release)
+    ddl = [
+        (TS + 2 * SECOND, "alter table shop.orders add column x int"),
+        (TS + 4 * SECOND, "rename table shop.orders to shop.sales"),
+    ]
+    rows = [row(1), row(2, after_s=1), row(3, after_s=3)]
+    rows = [{**each, "after": {**each["after"], "x": 7}} for each in rows]
+    changes = feed(made, ddl=ddl)
+    changes.run(batch(rows), 0, final=False)
+    changes.run(batch([{**row(4, after_s=5), "after": {"id": 4, "n": 4, "x": 7}}], "shop.sales"), 1, final=True)
+    assert [len(each.values) for each in read(tmp_path, made)] == [2, 2, 3]
+    assert numbers(read(tmp_path, made, "shop/sales")) == [4]
+    schemas = {}
+    for path, content in files(tmp_path).items():
+        if SchemaFile.parse(path):
+            shown = json.loads(content)
+            schemas[shown["TableVersion"]] = shown["Table"], shown["Type"], shown["TableColumnsTotal"]
+    assert schemas == {
+        TS - 1: ("orders", 0, 2),
+        TS + 2 * SECOND: ("orders", 5, 3),
+        TS + 4 * SECOND: ("sales", 14, 3),
+    }
+    versions = {path.split("/")[2] for path in files(tmp_path) if path.endswith(".csv")}
+    assert versions == {str(TS - 1), str(TS + 2 * SECOND), str(TS + 4 * SECOND)}
+
+
+def test_later_batches_go_on_in_the_same_folder(tmp_path: Path) -> None:
+    made = config(tmp_path)
+    for number in range(3):
+        feed(made).run(batch([row(number, after_s=60 * number)]), number, final=False)
+    (index,) = (path for path in files(tmp_path) if path.endswith("CDC.index"))
+    assert files(tmp_path)[index] == b"CDC00000000000000000003.csv\n"
+    assert numbers(read(tmp_path, made)) == [0, 1, 2]
+    assert len([path for path in files(tmp_path) if "schema_" in path]) == 1
+
+
+def test_a_batch_that_runs_again_writes_its_rows_again(tmp_path: Path) -> None:
+    made, rows = config(tmp_path), [row(number, after_s=number) for number in range(3)]
+    feed(made).run(batch(rows), 0, final=False)
+    before = files(tmp_path)
+    feed(made).run(batch(rows), 0, final=False)
+    assert before.items() <= {path: files(tmp_path)[path] for path in before}.items() | {
+        (path, content) for path, content in before.items() if path.endswith("CDC.index")
+    }
+    assert numbers(read(tmp_path, made)) == [0, 1, 2, 0, 1, 2]
+    assert not [path for path in files(tmp_path) if ".tmp" in path]
+
+
+def test_partitions(tmp_path: Path) -> None:
+    schema = "create table shop.orders (id int primary key, n int) partition by hash (id) partitions 2"
+    rows = [row(number, after_s=number, physical_table_id=100 + number % 2) for number in range(6)]
+    made = config(tmp_path)
+    feed(made, schema).run(batch(rows), 0, final=True)
+    assert numbers(read(tmp_path, made)) == [0, 2, 4, 1, 3, 5]
+    folders = {path.split("/")[3] for path in files(tmp_path) if path.endswith(".csv")}
+    assert folders == {"100", "101"}
+
+
+def test_exchanged_partitions(tmp_path: Path) -> None:
+    schema = """create table shop.orders (id int primary key, n int) partition by range (id)
+        (partition p0 values less than (10)); create table shop.plain (id int primary key, n int)"""
+    statement = "alter table shop.orders exchange partition p0 with table shop.plain"
+    made = config(tmp_path)
+    changes = feed(made, schema, ddl=[(TS + SECOND, statement)])
+    changes.run(batch([row(1)]), 0, final=True)
+    shown = {
+        (each["Table"], each["Query"][:5], each["Type"])
+        for path, content in files(tmp_path).items()
+        if SchemaFile.parse(path) and (each := json.loads(content))["TableVersion"] == TS + SECOND
+    }
+    assert shown == {("orders", "ALTER", 42), ("plain", "", 0)}
+
+
+def test_several_tables_with_odd_names(tmp_path: Path) -> None:
+    schema = "create database a; create database `a.b`; create table a.`b.c` (id int primary key, n int);"
+    schema += "create table `a.b`.c (id int primary key, n int)"
+    rows = [{**row(1), "schema": "a", "table": "b.c"}, {**row(2), "schema": "a.b", "table": "c"}]
+    rows = [{**each, "after": {"id": str(each["after"]["id"]), "n": "0"}} for each in rows]
+    import pyarrow as pa
+
+    images = pa.map_(pa.string(), pa.string())
+    generic = pa.table(
+        {
+            name: pa.array([each[name] for each in rows], kind)
+            for name, kind in (("schema", pa.string()), ("table", pa.string()), ("op", pa.string()))
+        }
+        | {
+            "commit_ts": pa.array([each["commit_ts"] for each in rows]),
+            "before": pa.nulls(2, images),
+            "after": pa.array([list(each["after"].items()) for each in rows], images),
+        }
+    )
+    made = config(tmp_path)
+    feed(made, schema).run(ArrowBatch(generic), 0, final=True)
+    assert numbers(read(tmp_path, made, "a/b.c")) == [1]
+    assert numbers(read(tmp_path, made, "a.b/c")) == [2]
+
+
+def test_canal_json_files(tmp_path: Path) -> None:
+    uri = f"file://{tmp_path}?protocol=canal-json&enable-tidb-extension=true"
+    feed(load_changefeed(uri)).run(batch(row(number) for number in range(3)), 0, final=True)
+    (content,) = (content for path, content in files(tmp_path).items() if path.endswith(".json") and "CDC" in path)
+    rows = [json.loads(line) for line in content.split(b"\r\n")[:-1]]
+    assert [each["data"][0]["id"] for each in rows] == ["0", "1", "2"]
+    assert {each["_tidb"]["commitTs"] for each in rows} == {TS}
+
+
+def test_the_sink_travels_and_tells_no_secret() -> None:
+    uri = "s3://bucket/a?protocol=csv&flush-interval=3s&access-key=AK&secret-access-key=hu+sh&region=eu"
+    made = load_changefeed(uri)
+    sink = pickle.loads(pickle.dumps(sink_for(made)))
+    assert isinstance(sink, StorageSink)
+    assert sink.uri is not None
+    assert sink.uri.reveal() == "s3://bucket/a?access-key=AK&secret-access-key=hu+sh&region=eu"
+    assert "hu+sh" not in f"{sink!r}{made!r}"
+    with pytest.raises(ConfigError, match="role-arn of a s3 storage is not supported"):
+        sink_for(load_changefeed("s3://bucket/a?protocol=csv&role-arn=x"))
+    with pytest.raises(ConfigError, match="names no bucket"):
+        sink_for(load_changefeed("s3:///a?protocol=csv"))
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    made = config(tmp_path / "file" / "folder")
+    with pytest.raises(DeliveryError, match="cannot") as error:
+        feed(made).run(batch([row(1)]), 0, final=True)
+    assert "sink-uri" in error.value.remedy
+
+
+def test_nothing_is_written_to_noop() -> None:
+    made = load_changefeed("noop://?protocol=csv")
+    assert feed(made).run(batch([row(1)]), 0, final=True).rows == 1
+
+
+def test_an_encoder_gives_the_files_of_control_events() -> None:
+    encoder = Encoder("s3://b?protocol=csv", ORDERS)
+    (statement,) = encoder.ddl("alter table shop.orders add column x int", TS).to_pylist()
+    assert SchemaFile.parse(statement["key"].decode()) is not None
+    assert json.loads(statement["value"])["TableColumnsTotal"] == 3
+    (mark,) = encoder.watermark(TS).to_pylist()
+    assert (mark["key"], mark["value"]) == (b"metadata", b'{"checkpoint-ts":%d}' % TS)

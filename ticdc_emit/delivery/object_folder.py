@@ -1,0 +1,84 @@
+"""A folder of object storage, or of a file system, for the files of a storage sink.
+
+In: a URI of ``file://``, ``s3://``, ``gcs://`` or ``azblob://``. Out: :class:`ObjectFolder`, through fsspec. A file is
+written whole or not at all: an object is put in one request, and a local file is written beside its place and then
+renamed, as TiCDC does it. :class:`NoFolder` is that of ``noop://``.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from ticdc_emit.delivery.object_storage import ObjectStorage
+
+
+class ObjectFolder:
+    """A :class:`~ticdc_emit.storage.folder.Folder` under a storage URI. Used by one thread."""
+
+    def __init__(self, storage: ObjectStorage) -> None:
+        self._storage = storage
+        self._uri = storage.storage
+
+    @cached_property
+    def _files(self) -> Any:
+        return self._storage.files()
+
+    def exists(self, path: str) -> bool:
+        whole = self._path(path)
+        found: bool = self._storage.attempt(
+            lambda: self._fresh().isfile(whole), "cannot look for a file", self._at(path)
+        )
+        return found
+
+    def read(self, path: str) -> bytes:
+        whole = self._path(path)
+        content: bytes = self._storage.attempt(
+            lambda: self._fresh().cat_file(whole), "cannot read a file", self._at(path)
+        )
+        return content
+
+    def files(self, folder: str) -> list[str]:
+        whole = self._path(folder)
+        found: list[str] = self._storage.attempt(
+            lambda: self._fresh().find(whole), "cannot list files", self._at(folder)
+        )
+        first = len(self._path("")) + 1
+        return sorted(path[first:] for path in (each.removeprefix("file://") for each in found))
+
+    def write(self, path: str, content: bytes) -> None:
+        self._storage.put({self._path(path): content}, f"cannot write {path}")
+
+    def remove(self, path: str) -> None:
+        whole = self._path(path)
+        self._storage.attempt(lambda: self._fresh().rm_file(whole), "cannot remove a file", self._at(path))
+
+    def _fresh(self) -> Any:
+        """Return the file system without what it remembers of listings, for others write to the same place."""
+        self._files.invalidate_cache()
+        return self._files
+
+    def _path(self, path: str) -> str:
+        return f"{self._uri.root}/{path}".rstrip("/")
+
+    def _at(self, path: str) -> str:
+        return f"{self._uri.location}/{path}"
+
+
+class NoFolder:
+    """A folder that keeps nothing."""
+
+    def exists(self, path: str) -> bool:
+        return False
+
+    def read(self, path: str) -> bytes:
+        raise FileNotFoundError(path)
+
+    def files(self, folder: str) -> list[str]:
+        return []
+
+    def write(self, path: str, content: bytes) -> None:
+        """Forget it."""
+
+    def remove(self, path: str) -> None:
+        """Nothing to remove."""
