@@ -449,7 +449,6 @@ class Emulator:
             yield
             return
         self._generate(self.source.clock())
-        traffic.pause(self.source.clock())
         self._generated_of = self._tables_of(traffic)
         try:
             yield

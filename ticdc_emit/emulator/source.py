@@ -25,14 +25,14 @@ import pyarrow.compute as pc
 
 from ticdc_emit.database.session import DEFAULT_SQL_MODE, Session, StatementResult
 from ticdc_emit.database.tables import Database, Tables
-from ticdc_emit.database.transaction import AppliedDdl, Transaction
+from ticdc_emit.database.transaction import Transaction
 from ticdc_emit.emulator.generated import due, fitted, generic_changes
 from ticdc_emit.errors import ChangefeedStateError, ConfigError, InvalidValueError, StatementError, TicdcEmitError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.sql.nodes.statements import CreateDatabase
+from ticdc_emit.sql.nodes.statements import CreateDatabase, UseDatabase
 from ticdc_emit.sql.script import ScriptStatement, parse_ddl, schema_statements, script_statements
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.history import canonical_rows, rows_to_arrow
@@ -305,15 +305,16 @@ class Source:
         Tables with rows are truncated. If one has another definition, all are dropped and created anew. Ids go on.
         """
         start = self.clock.last
-        session = self._session(None)
+        database = current_database(None, self._start)
         ddl: list[DdlStatement] = []
         for query in list(self._resetting()):
-            for result in session.execute(query):
-                ddl += [
-                    (item.commit_ts, item.schema, item.query)
-                    for item in result.committed
-                    if isinstance(item, AppliedDdl)
-                ]
+            node = parse_ddl(query, self._sql_mode)
+            if isinstance(node, UseDatabase):
+                database = node.name
+                continue
+            commit_ts = self.clock()
+            if self._database.apply(commit_ts, query, schema=database):  # not by SQL: foreign keys do not matter
+                ddl.append((commit_ts, database, query))
         self._database = Database(_without_history(self.catalog), self._time_zone, checks=True)
         return self._logged(Commits(start, self.clock(), ddl=tuple(ddl)))
 

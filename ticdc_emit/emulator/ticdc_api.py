@@ -37,6 +37,9 @@ from ticdc_emit.tso import logical, physical_ms
 
 router = APIRouter(prefix=TICDC_PATH, tags=["TiCDC OpenAPI v2"])
 
+MOST_CHANGEFEEDS = 64
+"""Each may hold 128 MiB of messages."""
+
 _BLACKHOLE = "blackhole://"
 _NAMESPACE = "default"
 _ID = re.compile(r"[a-zA-Z0-9]+(-[a-zA-Z0-9]+)*")
@@ -390,6 +393,8 @@ def create_changefeed(service: Service, wanted: ChangefeedRequest) -> dict[str, 
     with emulator.exclusive():
         if name in emulator.changefeeds:
             raise TicdcRefusal("CDC:ErrChangeFeedAlreadyExists", f"changefeed already exists, {name}")
+        if len(emulator.changefeeds) >= MOST_CHANGEFEEDS:
+            raise TicdcRefusal("CDC:ErrAPIInvalidParam", f"this server runs at most {MOST_CHANGEFEEDS} changefeeds")
         now = emulator.source.clock()
         start = _checked_start(emulator, wanted.start_ts, now)
         _check_target(wanted.target_ts, start)

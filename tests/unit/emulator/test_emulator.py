@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
@@ -24,6 +25,7 @@ from ticdc_emit.errors import (
     StatementError,
     UnknownChangefeedError,
 )
+from ticdc_emit.registry import MemoryRegistry, RegisteredSchema
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.tso import compose
 
@@ -41,7 +43,9 @@ class Server:
     def __init__(self, store: str, parameters: str, schema: str, **options: Any) -> None:
         self.now = START_MS
         self.store = store
-        config = load_changefeed(f"memory://{store}/?{parameters}", BY_TABLE)
+        schemas = "http://127.0.0.1:1" if options.get("registry") is not None else None
+        release = options.pop("release", None)
+        config = load_changefeed(f"memory://{store}/?{parameters}", BY_TABLE, release=release, schema_registry=schemas)
         self.config = config
         self.emulator = Emulator(config, schema, now=lambda: self.now, heartbeat_s=None, **options)
         self.emulator.start()
@@ -522,15 +526,93 @@ def test_watermarks_follow_the_clock_while_nothing_is_committed(serve: Callable[
     assert emulator.changefeed().checkpoint >= compose(server.now)
 
 
-@pytest.mark.parametrize("parameters", ["protocol=simple", "protocol=open-protocol", "protocol=debezium"])
-def test_other_protocols(serve: Callable[..., Server], parameters: str) -> None:
-    server = serve(parameters)
+def test_a_reset_does_not_stop_at_foreign_keys_and_follows_use(serve: Callable[..., Server]) -> None:
+    schema = """
+        CREATE DATABASE one; USE one; CREATE TABLE parent (id INT PRIMARY KEY);
+        CREATE TABLE child (id INT PRIMARY KEY, parent INT, FOREIGN KEY (parent) REFERENCES parent (id));
+        CREATE DATABASE two; USE two; CREATE TABLE alone (id INT PRIMARY KEY); ALTER TABLE alone ADD COLUMN c INT;
+    """
+    server = serve(schema=schema)
     emulator = server.emulator
-    emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new'); ALTER TABLE orders ADD COLUMN c INT DEFAULT 3")
-    emulator.run_sql("UPDATE orders SET note = 'z'")
-    emulator.restart(transactions=2)
+    fill = "INSERT INTO one.parent VALUES (1); INSERT INTO one.child VALUES (1, 1); INSERT INTO two.alone VALUES (1, 2)"
+    emulator.run_sql(fill)
+    emulator.reset()
+    emulator.run_sql(fill)
+    emulator.run_ddl("ALTER TABLE alone DROP COLUMN c", "two")
+    emulator.reset()
+    assert emulator.tables() == {("one", "parent"): {}, ("one", "child"): {}, ("two", "alone"): {}}
+    emulator.run_sql(fill)
+
+
+class _Registry:
+    """Keeps the schemas that it registers, by id."""
+
+    def __init__(self) -> None:
+        self._registry = MemoryRegistry()
+        self.schemas: dict[int | str, str] = {}
+
+    def register(self, subject: str, schema: str) -> RegisteredSchema:
+        registered = self._registry.register(subject, schema)
+        self.schemas[registered.id] = schema
+        return registered
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+_FORMS = {
+    "canal-json": "protocol=canal-json",
+    "simple": "protocol=simple",
+    "simple-avro": "protocol=simple&encoding-format=avro",
+    "open-protocol": "protocol=open-protocol",
+    "debezium": "protocol=debezium",
+    "avro": "protocol=avro&enable-tidb-extension=true",
+    "avro with watermarks": "protocol=avro&enable-tidb-extension=true&avro-enable-watermark=true",
+}
+
+
+@pytest.mark.parametrize("release", ["classic", "next"])
+@pytest.mark.parametrize("parameters", _FORMS.values(), ids=_FORMS.keys())
+def test_a_consumer_that_begins_at_a_reset_has_the_expected_tables(
+    serve: Callable[..., Server], parameters: str, release: str
+) -> None:
+    registry = _Registry()
+    server = serve(f"{parameters}&partition-num=2", registry=registry, release=release)
+    emulator = server.emulator
+    emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new'); ALTER TABLE clerks ADD COLUMN c INT")
+    begins = {(place.topic, place.partition): place.end_offset for place in emulator.reset().partitions}
+    emulator.run_sql(
+        "INSERT INTO orders VALUES (5, 'a', 'new'), (6, 'b', 'paid'); DELETE FROM orders WHERE id = 6;"
+        "ALTER TABLE orders ADD COLUMN c INT DEFAULT 3; UPDATE orders SET id = 7 WHERE id = 5;"
+        "INSERT INTO clerks (name) VALUES ('Ada')"
+    )
+    emulator.restart(transactions=3)
+    if server.config.codec.has_watermarks:
+        emulator.repeat_watermark()
+    consumer = ReferenceConsumer(
+        server.config, SCHEMA, partitions=emulator.sink().partitions, schemas=registry.schemas or None
+    )
+    new = [each for each in server.read() if each.offset >= begins.get((each.topic, each.partition), 0)]
+    consumer.take_all(sorted(new, key=lambda each: each.offset))
+    consumer.finish()
+    assert consumer.tables == emulator.tables()
+    assert emulator.changefeed(DEFAULT).state == "normal"
+
+
+def test_calls_of_several_threads_come_one_after_the_other(serve: Callable[..., Server]) -> None:
+    server = serve()
+    emulator = server.emulator
+
+    def insert(number: int) -> Sent:
+        if number % 10 == 0:
+            emulator.redeliver(1)
+        return emulator.run_sql(f"INSERT INTO clerks (name) VALUES ('clerk {number}')")[0]
+
+    with ThreadPoolExecutor(8) as pool:
+        sent = list(pool.map(insert, range(60)))
+    assert len({each.commit_ts for each in sent}) == 60
+    assert sorted(int(key[0]) for key in emulator.tables()["shop", "clerks"]) == list(range(1, 61))
     consumer = ReferenceConsumer(server.config, SCHEMA, partitions=emulator.sink().partitions)
     consumer.take_all(sorted(server.read(), key=lambda each: each.offset))
     consumer.finish()
     assert consumer.tables == emulator.tables()
-    assert emulator.changefeed(DEFAULT).state == "normal"

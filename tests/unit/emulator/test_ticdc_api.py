@@ -12,6 +12,7 @@ from api_client import ApiClient, running_api
 
 from ticdc_emit import load_changefeed
 from ticdc_emit.delivery.memory import clear, messages
+from ticdc_emit.emulator import ticdc_api
 from ticdc_emit.emulator.control_api import openapi_description
 from ticdc_emit.emulator.ticdc_api import TicdcRefusal, json_time, refuse_outside
 from ticdc_emit.tso import compose
@@ -407,6 +408,13 @@ def test_the_limits_hold_for_create_verify_and_update() -> None:
         api.post(f"{FEEDS}/two/pause")
         code, answer = api.refused("PUT", f"{FEEDS}/two", json={"sink_uri": body["sink_uri"]})
         assert (code, answer["error_code"]) == (400, "CDC:ErrChangefeedUpdateRefused")
+
+
+def test_so_many_changefeeds_are_allowed(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ticdc_api, "MOST_CHANGEFEEDS", 2)
+    api.post(FEEDS, {"sink_uri": BLACKHOLE})
+    code, answer = api.refused("POST", FEEDS, json={"sink_uri": BLACKHOLE})
+    assert (code, answer["error_msg"]) == (400, "[CDC:ErrAPIInvalidParam]this server runs at most 2 changefeeds")
 
 
 def test_the_version_is_that_of_the_release(api: ApiClient) -> None:
