@@ -53,6 +53,9 @@ AT_NIGHT = {
 FILES = {"from pyspark import pipelines as dp": "tests/spark/test_pipelines.py"}
 """Python blocks that another program reads from files, by a line of them, each with the nightly test that runs it."""
 
+_PROJECTS = ("java", "go", "python")
+"""Folders of the examples that no block reads: projects, which tests/integration/test_other_languages.py runs."""
+
 _SMALLER = ((r"--rows \d+", "--rows 200"), (r" --speed \d+", ""))
 """Commands run with fewer rows, and a replay does not wait."""
 
@@ -133,7 +136,7 @@ class Workplace:
 
     def __init__(self, folder: Path, kafka: EmbeddedKafka) -> None:
         self.folder = folder / "examples"
-        shutil.copytree(ROOT / "examples", self.folder)
+        shutil.copytree(ROOT / "examples", self.folder, ignore=shutil.ignore_patterns(*_PROJECTS))
         (folder / "tmp").mkdir()
         self._places = {
             "/tmp/": f"{folder}/tmp/",

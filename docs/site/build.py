@@ -22,6 +22,7 @@ SITE = ROOT / "build/site"
 CONFIG = ROOT / "mkdocs.yml"
 
 EXAMPLES = "examples.md"
+_NOT_SHOWN = {"go.sum", "target", "__pycache__"}  # sums, and what tools write beside the examples
 PROJECT_PAGES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
@@ -112,7 +113,7 @@ def examples_page() -> str:
         "",
     ]
     for path in sorted((ROOT / "examples").rglob("*")):
-        if path.is_file():
+        if path.is_file() and not _NOT_SHOWN.intersection(path.parts):
             name = path.relative_to(ROOT / "examples").as_posix()
             language = {".py": "python", ".csv": "text"}.get(path.suffix, path.suffix[1:])
             lines += [f"## {name}", ""]

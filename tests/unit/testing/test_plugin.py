@@ -11,7 +11,11 @@ import pytest
 pytest_plugins = ["pytester"]
 
 # An installed ticdc-emit brings the plugin by its entry point; here it is given by name, installed or not.
-PLUGIN = ("-p", "no:ticdc_emit", "-p", "ticdc_emit.testing.plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
+PLUGIN = (
+    *("-p", "no:ticdc_emit", "-p", "ticdc_emit.testing.plugin"),
+    *("-p", "no:ticdc_emit_emulator", "-p", "ticdc_emit.emulator.fixtures"),
+    *("-p", "no:cacheprovider", "-p", "no:randomly"),
+)
 
 EMITTER = """
 def test_messages(ticdc_emitter):
@@ -84,6 +88,29 @@ def test_nothing_listens_behind_a_test():
             socket.create_connection(address, 5)
 """
 
+EMULATOR = """
+SCHEMA = "CREATE TABLE shop.orders (id INT PRIMARY KEY, note VARCHAR(20))"
+running = []
+
+
+def test_sql_arrives(ticdc_emulator, ticdc_kafka):
+    emulator = ticdc_emulator(SCHEMA)
+    running.append(emulator)
+    sent, _ = emulator.run_sql("INSERT INTO shop.orders VALUES (1, 'a')")
+    values = [message.value for message in ticdc_kafka.read("shop_orders")]
+    assert sum(b'"type":"INSERT"' in value for value in values) == 1
+    assert any(b'"type":"TIDB_WATERMARK"' in value for value in values)
+
+
+def test_options(ticdc_emulator, ticdc_kafka, ticdc_registry):
+    assert not running[0].is_ready, "that of the test before"
+    changefeed = {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "t-{schema}_{table}"}]}}
+    emulator = ticdc_emulator(SCHEMA, "protocol=avro", changefeed, schema_registry=ticdc_registry.url)
+    emulator.run_sql("INSERT INTO shop.orders VALUES (1, 'a')")
+    (message,) = ticdc_kafka.read("t-shop_orders")
+    assert message.value[0] == 0
+"""
+
 
 @pytest.mark.parametrize(
     ("module", "passed"), [pytest.param(EMITTER, 2, id="emitter"), pytest.param(TOPICS, 2, id="topics")]
@@ -107,17 +134,29 @@ def test_fixtures_tell_what_they_are(pytester: pytest.Pytester) -> None:
         "ticdc_topics": "Topics in memory",
         "ticdc_kafka": "A Kafka in this process",
         "ticdc_registry": "A schema registry in this process",
+        "ticdc_emulator": "A function that starts emulators",
     }.items():
         shown.stdout.fnmatch_lines([f"{name}*", f"*{text}*"], consecutive=True)
 
 
+def test_emulators_are_started_and_stopped(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("confluent_kafka")
+    pytest.importorskip("avro")
+    pytester.makepyfile(EMULATOR)
+    pytester.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=2)
+
+
 def test_test_runs_without_its_fixtures_load_nothing() -> None:
     heavy = ("pyarrow", "numpy", "orjson", "hypothesis")
-    code = f"import sys, ticdc_emit.testing.plugin; print([name for name in {heavy!r} if name in sys.modules])"
+    plugins = "ticdc_emit.testing.plugin, ticdc_emit.emulator.fixtures"
+    code = f"import sys, {plugins}; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
 def test_installing_switches_it_on() -> None:
     found = [each for each in distribution("ticdc-emit").entry_points if each.group == "pytest11"]
-    assert [(each.name, each.value) for each in found] == [("ticdc_emit", "ticdc_emit.testing.plugin")]
+    assert sorted((each.name, each.value) for each in found) == [
+        ("ticdc_emit", "ticdc_emit.testing.plugin"),
+        ("ticdc_emit_emulator", "ticdc_emit.emulator.fixtures"),
+    ]

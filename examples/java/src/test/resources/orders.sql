@@ -1,0 +1,7 @@
+CREATE DATABASE shop;
+
+CREATE TABLE shop.orders (
+  id BIGINT NOT NULL PRIMARY KEY,
+  state VARCHAR(20) NOT NULL,
+  total DECIMAL(10,2) NOT NULL
+);

@@ -1,0 +1,79 @@
+"""The pytest fixture ``ticdc_emulator``: a running changefeed into the embedded Kafka of ``ticdc_kafka``.
+
+A plugin of its own beside ``testing/plugin.py``: the emulator imports rooms that test servers must not know. Importing
+it imports nothing else of the library; installing ticdc-emit enables it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from ticdc_emit.config import ChangefeedConfig
+    from ticdc_emit.delivery.base import Sink
+    from ticdc_emit.emulator import Emulator
+    from ticdc_emit.testing import EmbeddedKafka
+
+_PARAMETERS = "protocol=canal-json&enable-tidb-extension=true"
+_TOPIC_OF_TABLE = {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]}}
+
+
+class EmulatorMaker(Protocol):
+    """The type of ``ticdc_emulator``, which starts emulators."""
+
+    def __call__(
+        self,
+        schema: str,
+        parameters: str = ...,
+        changefeed: str | os.PathLike[str] | Mapping[str, Any] = ...,
+        *,
+        schema_registry: str | None = ...,
+        time_zone: str = ...,
+        release: str | None = ...,
+    ) -> Emulator: ...
+
+
+@pytest.fixture
+def ticdc_emulator(ticdc_kafka: EmbeddedKafka) -> Iterator[EmulatorMaker]:
+    """A function that starts emulators: ``ticdc_emulator(schema, parameters, changefeed)`` (extra ``kafka``).
+
+    They send to ``ticdc_kafka`` what SQL commits. ``schema``: CREATE TABLE statements; the tables begin empty.
+    ``parameters``: those of a sink URI. Default: Canal-JSON with TiDB extension. ``changefeed``: TiCDC's file, or its
+    content as a mapping. Default: a topic ``{schema}_{table}`` for each table. Further arguments: those of
+    ``ticdc_emit.load_changefeed``. Emulators stop after the test.
+    """
+    from dataclasses import replace
+
+    from ticdc_emit.config import load_changefeed
+    from ticdc_emit.delivery.kafka import KafkaSink
+    from ticdc_emit.emulator import Emulator
+
+    def sink(config: ChangefeedConfig) -> Sink:
+        return replace(KafkaSink.of(config.kafka), brokers=ticdc_kafka.brokers, admin_api=False)
+
+    with ExitStack() as stack:
+
+        def emulator(
+            schema: str,
+            parameters: str = _PARAMETERS,
+            changefeed: str | os.PathLike[str] | Mapping[str, Any] = _TOPIC_OF_TABLE,
+            *,
+            schema_registry: str | None = None,
+            time_zone: str = "UTC",
+            release: str | None = None,
+        ) -> Emulator:
+            config = load_changefeed(
+                f"kafka://{ticdc_kafka.bootstrap}/ticdc?{parameters}",
+                changefeed,
+                schema_registry=schema_registry,
+                time_zone=time_zone,
+                release=release,
+            )
+            return stack.enter_context(Emulator(config, schema, sinks=sink))
+
+        yield emulator
