@@ -73,15 +73,31 @@ def _text(field: Any) -> str:
     return f"cast({name} as string)"
 
 
-def check_every_version(spark: Any, store: str, table: str, source: Any, commits: Sequence[str]) -> None:
+class HeldVersions:
+    """The rows of a table's versions as the format's time travel gives them; each version is read once.
+
+    ``table``: its name.
+    """
+
+    def __init__(self, spark: Any, table: str) -> None:
+        self.spark, self.table = spark, table
+        self._rows: dict[int, Rows] = {}
+
+    def rows(self, version: int) -> Rows:
+        if version not in self._rows:
+            df = self.spark.sql(f"SELECT * FROM {self.table} VERSION AS OF {version}")
+            self._rows[version] = held_rows(df, ["id"])
+        return self._rows[version]
+
+
+def check_every_version(held: HeldVersions, store: str, source: Any, commits: Sequence[str]) -> None:
     """Replay the source of a table's changes and compare what a consumer has with each version. ``commits``: words for
     what made them.
     """
-    schema, ddl = table_ddl(spark, table, "lake.goods", "id")
-    replay(spark, uri(store), {"lake.goods": source}, schema, ddl=ddl)
-    versions = [version for version in versioned_table(spark, table).versions if version.id is not None]
+    schema, ddl = table_ddl(held.spark, held.table, "lake.goods", "id")
+    replay(held.spark, uri(store), {"lake.goods": source}, schema, ddl=ddl)
+    versions = [version for version in versioned_table(held.spark, held.table).versions if version.id is not None]
     stamps = [version.commit_ts for version in versions]
     seen = consumed_versions(messages(store), schema, ("lake", "goods"), stamps)
     for version, consumed in zip(versions, seen, strict=True):
-        held = held_rows(spark.sql(f"SELECT * FROM {table} VERSION AS OF {version.id}"), ["id"])
-        assert consumed == held, f"version {version.id} of {commits}"
+        assert consumed == held.rows(version.id or 0), f"version {version.id} of {commits}"

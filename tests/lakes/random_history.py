@@ -2,13 +2,18 @@
 
 In: a session with the format, the name of a table, a seed. Out: a table with that many commits. Keys stay unique, as in
 TiDB. Values repeat often, so that rows are also written again unchanged, and names of dropped columns come back.
+
+At first a history makes only commits that the format's change feed can show (:attr:`RandomHistory.is_fed`); after
+:meth:`RandomHistory.leave_feed` it makes all of them.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 COLUMNS = {
     "id": "bigint",
@@ -38,13 +43,16 @@ _VALUES: dict[str, Callable[[random.Random], str]] = {
 
 
 class RandomHistory:
-    """Writes random commits to a table. ``columns``: name and type of each column by now."""
+    """Writes random commits to a table. ``columns``: name and type of each column by now. ``is_fed``: whether it makes
+    only commits that the change feed can show.
+    """
 
     def __init__(self, spark: Any, table: str, seed: int) -> None:
         self._spark = spark
         self._draw = random.Random(seed)
         self.table = table
         self.columns = dict(COLUMNS)
+        self.is_fed = True
         self.is_partitioned = self._draw.random() < 0.5
         self._new = self._moves = 0
         columns = ", ".join(f"{name} {kind}" for name, kind in self.columns.items())
@@ -57,6 +65,10 @@ class RandomHistory:
     def properties(self, draw: random.Random) -> dict[str, str]:
         """Return the properties of the new table."""
         raise NotImplementedError
+
+    def leave_feed(self) -> None:
+        """From now on make also commits that the change feed cannot show."""
+        self.is_fed = False
 
     def commit(self) -> str:
         """Make a random change; return what it was. A change that the format finds to be nothing makes no commit."""
@@ -201,9 +213,19 @@ class RandomHistory:
 
 
 class DeltaHistory(RandomHistory):
-    """A history of a Delta table with a change feed and column mapping, and with deletion vectors or not."""
+    """A history of a Delta table with a change feed and column mapping, and with deletion vectors or not.
+
+    Delta's feed has no rows for a column that RESTORE brings back, so a history that is fed goes back only to versions
+    with the columns of today.
+    """
 
     format = "delta"
+
+    def __init__(self, spark: Any, table: str, seed: int) -> None:
+        super().__init__(spark, table, seed)
+        location = spark.sql(f"DESCRIBE DETAIL {table}").first()["location"]
+        self._log = Path(urlsplit(location).path, "_delta_log")
+        self._columns_since = 0  # the version
 
     def properties(self, draw: random.Random) -> dict[str, str]:
         return {
@@ -213,10 +235,21 @@ class DeltaHistory(RandomHistory):
             "delta.enableTypeWidening": "true",
         }
 
+    def commit(self) -> str:
+        before = list(self.columns.items())
+        kind = super().commit()
+        if before != list(self.columns.items()):
+            self._columns_since = self._version()
+        return kind
+
+    def _version(self) -> int:
+        return max(int(file.stem) for file in self._log.glob(f"{'[0-9]' * 20}.json"))
+
     def go_back(self) -> None:
-        version = self._spark.sql(f"DESCRIBE HISTORY {self.table} LIMIT 1").first()["version"]
-        if version > 3:
-            self._sql(f"RESTORE TABLE {self.table} TO VERSION AS OF {version - self._draw.randint(1, 3)}")
+        version = self._version()
+        back = version - self._draw.randint(1, 3)
+        if back > 0 and not (self.is_fed and back < self._columns_since):
+            self._sql(f"RESTORE TABLE {self.table} TO VERSION AS OF {back}")
             schema = self._spark.table(self.table).schema
             self.columns = {field.name: field.dataType.simpleString() for field in schema}
 
@@ -225,17 +258,28 @@ class DeltaHistory(RandomHistory):
 
 
 class IcebergHistory(RandomHistory):
-    """A history of an Iceberg table of format 2 or 3, with copy-on-write or merge-on-read."""
+    """A history of an Iceberg table of format 2 or 3, with copy-on-write, and later with merge-on-read or not.
+
+    Iceberg's feed refuses delete files and columns that were dropped since.
+    """
 
     format = "iceberg"
 
     def properties(self, draw: random.Random) -> dict[str, str]:
-        mode = draw.choice(["copy-on-write", "merge-on-read"])
         return {
-            "format-version": draw.choice("23"),
+            "format-version": draw.choice("23"),  # copy-on-write is Iceberg's default
             "write.delete.granularity": draw.choice(["partition", "file"]),
-            **{f"write.{command}.mode": mode for command in ("delete", "update", "merge")},
         }
+
+    def leave_feed(self) -> None:
+        super().leave_feed()
+        mode = self._draw.choice(["copy-on-write", "merge-on-read"])
+        modes = ", ".join(f"'write.{command}.mode' = '{mode}'" for command in ("delete", "update", "merge"))
+        self._sql(f"ALTER TABLE {self.table} SET TBLPROPERTIES ({modes})")
+
+    def drop_column(self) -> None:
+        if not self.is_fed:
+            super().drop_column()
 
     def go_back(self) -> None:
         snapshots = self._spark.sql(f"SELECT snapshot_id FROM {self.table}.history WHERE is_current_ancestor")
