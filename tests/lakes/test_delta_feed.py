@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
+from ticdc_emit.traffic.replay import feed_reader, table_history
 from ticdc_emit.traffic.replay.table_versions import versioned_table
 
 pytestmark = pytest.mark.spark
@@ -91,7 +93,7 @@ def test_vacuumed_versions_are_refused(spark: Any, tmp_path: Path) -> None:
         from_changes(feed_of(spark, table, startingVersion=1), "id")
 
 
-def test_the_feed_of_a_table_by_its_name(spark: Any, store: str) -> None:
+def test_the_feed_of_a_table_by_its_name(spark: Any, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     spark.sql(
         "CREATE TABLE named (id bigint, a int, b string) USING delta TBLPROPERTIES "
         "(delta.enableChangeDataFeed = true, delta.columnMapping.mode = 'name', delta.enableTypeWidening = true)"
@@ -111,8 +113,11 @@ def test_the_feed_of_a_table_by_its_name(spark: Any, store: str) -> None:
     ]
     told = [(message.key, message.value) for message in messages(store)]
     clear(store)
+    for module in (feed_reader, table_history):  # the table is looked up once
+        monkeypatch.delattr(module, "versioned_table")
     with pytest.warns(AssumedSchemaWarning, match=r"`id` BIGINT NOT NULL,[^;]*;\nALTER TABLE .* RENAME COLUMN `id` TO"):
         replay(spark, uri(store), {"lake.goods": "named"}, keys="code")
+    monkeypatch.undo()
     assert [(message.key, message.value) for message in messages(store)] == told
     times = [version.commit_ts for version in versioned_table(spark, "named").versions]
     at = dt.datetime.fromtimestamp((times[3] >> 18) / 1000, dt.timezone.utc)
@@ -132,6 +137,47 @@ def test_the_feed_of_a_table_by_its_name(spark: Any, store: str) -> None:
     assert "from_versions" in str(refused.value)
     assert read_changes(spark, "named", start=5).count() == 0
     spark.sql("DROP TABLE named")
+
+
+@pytest.mark.parametrize("mode", ["changes", "versions"])
+def test_the_command_sends_the_ddl_of_the_table(spark: Any, tmp_path: Path, mode: str) -> None:
+    table, out = f"{tmp_path}/orders", tmp_path / "out"
+    spark.sql(
+        f"CREATE TABLE delta.`{table}` (id int, n int) USING delta "
+        "TBLPROPERTIES (delta.enableChangeDataFeed = true, delta.columnMapping.mode = 'name')"
+    )
+    spark.sql(f"INSERT INTO delta.`{table}` VALUES (1, 1), (2, 2)")
+    spark.sql(f"ALTER TABLE delta.`{table}` RENAME COLUMN id TO code")
+    spark.sql(f"UPDATE delta.`{table}` SET n = 3 WHERE code = 1")
+    options = CommandOptions(
+        schema=None,
+        tables=[f"lake.orders={table}"],
+        before=[],
+        sink_uri=f"file://{out}?protocol=canal-json&partition-num=1",
+        columns=ColumnOptions(mode, keys=["code"]),
+    )
+    with pytest.warns(AssumedSchemaWarning, match="RENAME COLUMN `id` TO `code`"):
+        assert run(options) == 0
+    found = [json.loads(message.value or b"") for message in read_files(out)]
+    assert [(each["type"], *(each["data"] or [each["sql"]])) for each in found] == [
+        ("INSERT", {"id": "1", "n": "1"}),
+        ("INSERT", {"id": "2", "n": "2"}),
+        ("ALTER", "ALTER TABLE `lake`.`orders` RENAME COLUMN `id` TO `code`"),
+        ("UPDATE", {"code": "1", "n": "3"}),
+    ]
+    schema = tmp_path / "schema.sql"
+    schema.write_text("create table lake.orders (code int primary key, n int)")
+    whole = tmp_path / "told"
+    told = replace(
+        options,
+        schema=schema,
+        columns=ColumnOptions(mode),
+        sink_uri=f"file://{whole}?protocol=canal-json&partition-num=1",
+    )
+    assert run(told) == 0
+    assert {each["type"] for each in map(json.loads, (m.value or b"" for m in read_files(whole)))} == (
+        {"INSERT", "UPDATE"}
+    )
 
 
 def test_the_command(spark: Any, tmp_path: Path) -> None:

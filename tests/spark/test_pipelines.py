@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pyspark
 import pytest
 from documented import ROOT, blocks_of
 
@@ -22,10 +23,6 @@ from ticdc_emit.delivery import sink_for
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.java import java_env
 from ticdc_emit.pipeline import ArrowBatch, Changefeed
-
-pyspark = pytest.importorskip("pyspark")
-for package in ("grpc", "yaml"):
-    pytest.importorskip(package, reason="pyspark[pipelines] is not installed")
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -412,7 +412,7 @@ def replay(
     mode: Annotated[
         str,
         typer.Option(
-            help="Kind of the sources: snapshot, snapshots, diff, validity, operations or changes.",
+            help="Kind of the sources: snapshot, snapshots, diff, validity, operations, changes or versions.",
             autocompletion=_complete_mode,
         ),
     ] = "operations",

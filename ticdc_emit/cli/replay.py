@@ -1,17 +1,18 @@
 """``ticdc-emit replay``: send the history in files and tables, through Spark, as TiCDC would have sent it.
 
-:class:`ColumnOptions` and :func:`history_of` choose the way in which sources become row changes, by ``--mode``.
+:class:`ColumnOptions` and :func:`history_of` choose the way in which sources become row changes, by ``--mode``. Without
+``--schema``, Delta and Iceberg tables bring the schema history of their feed or versions: CREATE TABLE and DDL.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, result_stream, say, step, warn_of_nothing
 from ticdc_emit.cli.html import Pictures
@@ -39,6 +40,10 @@ from ticdc_emit.traffic.replay import (
     snapshot_inserts,
 )
 from ticdc_emit.traffic.replay.ddl_history import Versions, parse_moment
+from ticdc_emit.traffic.replay.feed_reader import feed_of_versions
+from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, read_source, unknown_format
+from ticdc_emit.traffic.replay.table_history import changes_of_versions, schema_history
+from ticdc_emit.traffic.replay.table_versions import VersionedTable, versioned_table
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
@@ -79,7 +84,6 @@ class CommandOptions:
 def run(options: CommandOptions) -> int:
     """Replay, print the result of each slice and the total; return the exit code."""
     from ticdc_emit.traffic.replay import read_ddl, replay, versions_of
-    from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, unknown_format
 
     pictures, reports = Pictures(options.html, "ticdc-emit replay"), list[RunReport]()
     changefeed = load_changefeed(
@@ -115,7 +119,7 @@ def run(options: CommandOptions) -> int:
         )
     schema = schema_of_file(options.schema, options.schema_dialect)
     catalog = None if schema is None else catalog_for(changefeed, schema)
-    ddl = () if options.ddl is None else read_ddl(text_of_file(options.ddl, "file"))
+    ddl: Sequence[tuple[int, str]] = () if options.ddl is None else read_ddl(text_of_file(options.ddl, "file"))
     width = None if options.slice is None else seconds_of(options.slice)
 
     def versions_in(catalog: Catalog) -> dict[str, Versions]:
@@ -139,22 +143,17 @@ def run(options: CommandOptions) -> int:
     with ExitStack() as stack:
         with step("starting Spark", quiet=options.as_json):
             spark = stack.enter_context(local_spark("replay", settings=options.spark, quiet=options.as_json))
+        reader = Reader(spark, options.columns)
         if catalog is None:
-            text = _assumed_schema(
-                _reader(spark, options.columns.mode), sources, options.columns, keyless=changefeed.force_replicate
-            )
+            lakes = {name: lake for name, path in sources.items() if (lake := reader.lake(path)) is not None}
+            if options.ddl is None and len(lakes) == len(sources):
+                text, ddl = schema_history(spark, lakes, options.columns.keys)
+            else:
+                text = _assumed_schema(reader, sources, options.columns, keyless=changefeed.force_replicate)
             catalog = catalog_for(changefeed, text)
             versions = versions_in(catalog)
         history = {
-            name: history_of(
-                _reader(spark, options.columns.mode),
-                name,
-                path,
-                befores.get(name),
-                options.columns,
-                versions[name],
-                options.time_zone,
-            )
+            name: history_of(reader, name, path, befores.get(name), options.columns, versions[name], options.time_zone)
             for name, path in sources.items()
         }
         if not options.as_json:
@@ -224,17 +223,33 @@ def _named_paths(given: Sequence[str], option: str) -> dict[str, str]:
     return paths_by_table
 
 
-def _reader(spark: SparkSession, mode: str) -> Callable[[str, str | None], Any]:
-    from ticdc_emit.traffic.replay import read_changes, read_source
-    from ticdc_emit.traffic.replay.sources import format_of
+class Reader:
+    """Reads sources with a session of Spark. Delta and Iceberg tables of which it reads changes are looked up once."""
 
-    def read(source: str, given: str | None) -> Any:
-        if mode == "changes" and (given or format_of(source)) in (None, "delta", "iceberg"):
-            return read_changes(spark, source, format=given)
+    def __init__(self, spark: SparkSession, columns: ColumnOptions) -> None:
+        self.spark = spark
+        self._mode, self._format = columns.mode, columns.format
+        self._lakes: dict[str, VersionedTable] = {}
+
+    def lake(self, source: str) -> VersionedTable | None:
+        """Return the Delta or Iceberg table whose feed or versions are replayed; ``None`` for files and other modes.
+
+        Raises the errors of :func:`~ticdc_emit.traffic.replay.table_versions.versioned_table`.
+        """
+        wanted = self._mode == "versions" or (
+            self._mode == "changes" and (self._format or format_of(source)) in (None, "delta", "iceberg")
+        )
+        if wanted and source not in self._lakes:
+            self._lakes[source] = versioned_table(self.spark, source, self._format)
+        return self._lakes.get(source)
+
+    def rows(self, source: str) -> DataFrame:
+        """Return the rows of a source: its feed with ``--mode changes``."""
+        lake = self.lake(source)
+        if lake is not None and self._mode == "changes":
+            return feed_of_versions(self.spark, lake)
         url, hash_, table = source.partition("#") if source.startswith("jdbc:") else (source, "", "")
-        return read_source(spark, url, format=given, options={"dbtable": table} if hash_ else None)
-
-    return read
+        return read_source(self.spark, url, format=self._format, options={"dbtable": table} if hash_ else None)
 
 
 def print_report(report: ReplayReport, options: CommandOptions) -> None:
@@ -249,14 +264,14 @@ def print_report(report: ReplayReport, options: CommandOptions) -> None:
         say("run the same command again to continue from here")
 
 
-MODES = ("snapshot", "snapshots", "diff", "validity", "operations", "changes")
+MODES = ("snapshot", "snapshots", "diff", "validity", "operations", "changes", "versions")
 BASED = ("diff", "operations")
 """The modes that take rows from before the history."""
 
 _MODES_OF = {
     "time_column": ("snapshot", "snapshots", "diff", "operations"),
     "at": ("snapshot", "diff"),
-    "keys": ("snapshot", "snapshots", "diff", "validity", "operations", "changes"),
+    "keys": MODES,
     **dict.fromkeys(("op", "order_by", "transaction"), ("operations",)),
     **dict.fromkeys(("valid_from", "valid_to"), ("validity",)),
 }
@@ -341,15 +356,13 @@ def _moment(text: str) -> int:
         raise ConfigError(f"--at: {error.message}", remedy=error.remedy, option="at") from None
 
 
-def _assumed_schema(
-    read: Callable[[str, str | None], Any], sources: Mapping[str, str], columns: ColumnOptions, *, keyless: bool
-) -> str:
+def _assumed_schema(reader: Reader, sources: Mapping[str, str], columns: ColumnOptions, *, keyless: bool) -> str:
     """Return the tables of sources without a schema, with the columns that no option names, and warn of it."""
     from pyspark.sql.types import StructField, StructType
 
     images = {}
     for name, source in sources.items():
-        df = read(source, columns.format)
+        df = reader.rows(source)
         columns.check(df.columns, name)
         beside = columns.beside_the_table(df.columns)
         own = StructType([field for field in df.schema.fields if field.name not in beside])
@@ -358,7 +371,7 @@ def _assumed_schema(
 
 
 def history_of(
-    read: Callable[[str, str | None], Any],
+    reader: Reader,
     table: str,
     source: str,
     before: str | None,
@@ -371,7 +384,10 @@ def history_of(
     ``versions``: those of the table. Raises :class:`ConfigError` for options that the mode lacks, and the errors of
     ``traffic.replay``.
     """
-    df = read(source, columns.format)
+    if columns.mode == "versions" and (lake := reader.lake(source)) is not None:
+        handle_key = [column.name for column in versions[-1][1].whole_handle_key]  # its names in the last version
+        return changes_of_versions(reader.spark, lake, list(columns.keys) or handle_key)
+    df = reader.rows(source)
     columns.check(df.columns, table)
     if columns.mode == "changes":
         return changes_of_table(df, [info for _, info in versions], columns.keys)
@@ -383,7 +399,7 @@ def history_of(
         return snapshot_inserts(df, columns.moment, columns=names, unit=columns.time_unit)
     base = None
     if before is not None:
-        base = read(before, columns.format)
+        base = reader.rows(before)
         base = backfilled(
             base.select(*map(quoted, _columns(base, versions, table))), versions, _BEFORE_ALL, zone=time_zone
         )

@@ -238,10 +238,12 @@ class TicdcSink:
     def messages(self, df: DataFrame | Mapping[str, DataFrame]) -> DataFrame:
         """Return the messages of a DataFrame's rows instead of sending them (see :func:`encode`).
 
-        Does not use the per-batch state, so no row is late; bad rows are refused.
+        Takes what :meth:`write` takes of Spark, also a change feed. Does not use the per-batch state, so no row is
+        late; bad rows are refused.
         """
-        batch = SparkBatch(df, self._table, self._lengths)
-        return batch.messages(*self.changefeed_of(df).message_tasks(batch))
+        feed = self.changefeed_of(df)
+        batch = SparkBatch(feeds_as_changes(df, feed.outline, self._table), self._table, self._lengths)
+        return batch.messages(*feed.message_tasks(batch))
 
     def finish(self) -> RunReport | None:
         """Send DDL after the last row, and the last watermark. Returns ``None`` if nothing was sent.
@@ -274,7 +276,8 @@ def encode(
     schema: str | Catalog | None = None,
     **options: Unpack[SinkOptions],
 ) -> DataFrame:
-    """Return the messages of a DataFrame of row changes as a DataFrame: topic, partition, key, value, commit_ts.
+    """Return the messages of a DataFrame of row changes, or of a change feed, as a DataFrame: topic, partition, key,
+    value, commit_ts.
 
     Use it with your own sink; ``df.write.format("kafka")`` accepts these columns. It has the arguments of
     :class:`TicdcSink`; rows of a topic-partition are in order within one Spark partition. The result has messages of

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyspark
 import pytest
 from comparison import compared
 from cookbook_data import TIME_ZONE, data_set
@@ -28,10 +29,6 @@ from ticdc_emit.delivery.files import read_files
 from ticdc_emit.java import java_env
 from ticdc_emit.pipeline import ArrowBatch, Changefeed
 from ticdc_emit.traffic import History
-
-pyspark = pytest.importorskip("pyspark")
-for package in ("grpc", "yaml"):
-    pytest.importorskip(package, reason="pyspark[pipelines] is not installed")
 
 HERE = Path(__file__).parent
 COLUMNS = ("id", "customer", "total", "note")

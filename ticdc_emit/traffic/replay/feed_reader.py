@@ -51,7 +51,17 @@ def read_changes(
     came back with its old values (``RESTORE``), a column of Iceberg was dropped. :func:`from_changes` raises it where
     the table kept no feed, has delete files, or no longer has the files of a version.
     """
-    source = versioned_table(spark, table, format)
+    return feed_of_versions(spark, versioned_table(spark, table, format), start=start, end=end)
+
+
+def feed_of_versions(
+    spark: SparkSession,
+    source: VersionedTable,
+    *,
+    start: dt.datetime | int | None = None,
+    end: dt.datetime | int | None = None,
+) -> DataFrame:
+    """Return what :func:`read_changes` returns for a table that was looked up before."""
     versions = _between(source, start, end)
     if start is None and source.before(_id(versions[0])) is not None:
         raise ConfigError(

@@ -15,26 +15,25 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
-from ticdc_emit.errors import ConfigError, warn_caller
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.observe import report_line
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.pipeline.report import RunReport, RunTotal, report_facts, shown_watermark
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, keys_of
-from ticdc_emit.source_schemas.spark_types import name_parts, table_facts
+from ticdc_emit.source_schemas.spark_types import name_parts
 from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.change_feed import feed_form, feeds_as_changes
 from ticdc_emit.spark.row_changes import refusing_rows
 from ticdc_emit.spark.session import warm_up
 from ticdc_emit.spark.sink import ReplayOptions, TicdcSink
 from ticdc_emit.traffic.replay.cached_history import CachedHistory
-from ticdc_emit.traffic.replay.feed_reader import read_changes
+from ticdc_emit.traffic.replay.feed_reader import feed_of_versions
 from ticdc_emit.traffic.replay.record import ReplayRecord, tables_hash
 from ticdc_emit.traffic.replay.slices import Pace, Slice, Slices, slice_ms
 from ticdc_emit.traffic.replay.sources import format_of, read_source
-from ticdc_emit.traffic.replay.table_history import table_ddl
-from ticdc_emit.traffic.replay.table_versions import is_path
+from ticdc_emit.traffic.replay.table_history import schema_history
+from ticdc_emit.traffic.replay.table_versions import VersionedTable, is_path, versioned_table
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ def replay(
     history of Delta and Iceberg tables given by their names, with their DDL) and more ``options`` of :class:`TicdcSink`
     (``ddl``, ``state_uri``, ``changefeed`` ...). ``source``: row changes, in one DataFrame, or typed
     ones by ``schema.name`` of their table; a text is read with :func:`read_source`, or, if it names a Delta or Iceberg
-    table, with :func:`read_changes`. A change feed is recognised by its columns, and paired by the table's handle key
+    table, with ``read_changes``. A change feed is recognised by its columns, and paired by the table's handle key
     (:func:`from_changes`).
 
     ``speed``: seconds of event time per second of wall time (1440: a day in a minute); ``None``: full speed. ``slice``:
@@ -177,8 +176,10 @@ def replay(
     pace = pace or Pace(speed)
     by_table, lake_tables = _read(spark, source)
     is_told = schema is not None or "ddl" in options or isinstance(sink, TicdcSink)
-    if not is_told and len(lake_tables) == len(by_table):
-        schema, options = _schema_history(spark, lake_tables, options)
+    known = {} if is_told else _names_of(lake_tables, options)
+    if known and len(known) == len(by_table):
+        schema, ddl = schema_history(spark, known, options.get("keys", ()))
+        options = ReplayOptions(**{name: value for name, value in options.items() if name != "keys"} | {"ddl": ddl})  # type: ignore[typeddict-item]
     tables: Any = by_table if isinstance(source, Mapping) else by_table[None]
     emitter = _emitter(sink, schema, tables, options)
     feed = emitter.changefeed_of(tables)
@@ -233,15 +234,15 @@ def replay(
 
 def _read(
     spark: SparkSession, source: DataFrame | str | Mapping[str, DataFrame | str]
-) -> tuple[dict[str | None, DataFrame], dict[str | None, str]]:
-    """Return the sources by the names of their tables (``None``: of a single one without a name), and which Delta or
-    Iceberg table each is the change feed of, if it is given by that table's name.
+) -> tuple[dict[str | None, DataFrame], dict[str | None, VersionedTable]]:
+    """Return the sources by the names of their tables (``None``: of a single one without a name), and the Delta or
+    Iceberg table that each is the change feed of, if it is given by that table's name.
     """
     sources: Mapping[Any, DataFrame | str] = source if isinstance(source, Mapping) else {None: source}
     if not sources:
         raise ConfigError("a history needs a source", remedy="Give changes by schema.name", option="source")
     tables: dict[str | None, DataFrame] = {}
-    lake_tables: dict[str | None, str] = {}
+    lake_tables: dict[str | None, VersionedTable] = {}
     for name, one in sources.items():
         if not isinstance(one, str):
             tables[name] = one
@@ -249,39 +250,19 @@ def _read(
         tables[name] = read_source(spark, one)
         held = tables[name].columns
         if format_of(one) in (None, "delta", "iceberg") and "op" not in held and feed_form(held) is None:
-            tables[name] = read_changes(spark, one)
-            lake_tables[name] = one
+            lake_tables[name] = versioned_table(spark, one)
+            tables[name] = feed_of_versions(spark, lake_tables[name])
     return tables, lake_tables
 
 
-def _schema_history(
-    spark: SparkSession, lake_tables: Mapping[str | None, str], options: ReplayOptions
-) -> tuple[str | None, ReplayOptions]:
-    """Return the first CREATE TABLE of Delta and Iceberg tables, and the options with their DDL; neither where a path
-    has no name in TiDB.
-    """
-    keys = options.get("keys", ())
-    texts: list[str] = []
-    ddl: list[tuple[int, str]] = []
-    for name, table in lake_tables.items():
-        full_name = name or options.get("table") or ("" if is_path(table) else ".".join(name_parts(table)[-2:]))
-        if not full_name:
-            return None, options
-        own = keys_of(keys, full_name)
-        if not own and not is_path(table):
-            own = table_facts(spark, table).keys
-        history = table_ddl(spark, table, full_name, own)
-        texts.append(history.create_table)
-        ddl += history.ddl
-    ddl.sort()
-    text = ";\n".join(texts) + ";"
-    statements = "".join(f"\n{statement};" for _, statement in ddl)
-    warn_caller(
-        f"no schema was given, so it is that of {', '.join(lake_tables.values())}:\n{text}{statements}",
-        AssumedSchemaWarning,
-    )
-    others = {name: value for name, value in options.items() if name != "keys"}
-    return text, ReplayOptions(**others | {"ddl": ddl})  # type: ignore[typeddict-item]
+def _names_of(tables: Mapping[str | None, VersionedTable], options: ReplayOptions) -> dict[str, VersionedTable]:
+    """Return tables by their names in TiDB, without those that have none: paths of a single table."""
+    result: dict[str, VersionedTable] = {}
+    for name, source in tables.items():
+        own = "" if is_path(source.name) else ".".join(name_parts(source.name)[-2:])
+        result[name or options.get("table") or own] = source
+    result.pop("", None)
+    return result
 
 
 def _emitter(

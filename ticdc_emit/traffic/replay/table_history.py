@@ -17,11 +17,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ticdc_emit.config.secrets import hides_arguments, mask_text
-from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError
+from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError, warn_caller
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.model import schema_and_name
+from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, Keys, keys_of
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
-from ticdc_emit.source_schemas.spark_types import spark_table
+from ticdc_emit.source_schemas.spark_types import spark_table, table_facts
 from ticdc_emit.spark.frames import balanced_reduce
 from ticdc_emit.spark.row_changes import (
     column_named,
@@ -38,6 +39,7 @@ from ticdc_emit.traffic.replay.table_versions import (
     FileChange,
     TableVersion,
     VersionedTable,
+    is_path,
     versioned_table,
 )
 from ticdc_emit.tso import tso_of
@@ -73,10 +75,21 @@ def from_versions(
     that cannot be read, :class:`MissingColumnError` for keys that are not columns of every version,
     and in ``replay`` :class:`~ticdc_emit.errors.DuplicateChangeError` for a key that is twice in one version.
     """
-    names = required_keys(keys, "versions need keys")
     source = versioned_table(spark, table, format)
-    chosen = _chosen(source, versions, timestamps)
-    return _History(spark, source, chosen, names).changes()
+    return changes_of_versions(spark, source, keys, versions=versions, timestamps=timestamps)
+
+
+def changes_of_versions(
+    spark: SparkSession,
+    source: VersionedTable,
+    keys: str | Iterable[str],
+    *,
+    versions: Iterable[int] | None = None,
+    timestamps: Iterable[dt.datetime | int] | None = None,
+) -> DataFrame:
+    """Return what :func:`from_versions` returns for a table that was looked up before."""
+    names = required_keys(keys, "versions need keys")
+    return _History(spark, source, _chosen(source, versions, timestamps), names).changes()
 
 
 class _Chosen(NamedTuple):
@@ -446,9 +459,21 @@ def table_ddl(
     Raises the errors of :func:`from_versions`, and the family of :class:`~ticdc_emit.errors.SchemaError` for a type or
     a name that TiDB does not have.
     """
+    source = versioned_table(spark, table, format)
+    return ddl_of_versions(source, name, keys, versions=versions, timestamps=timestamps)
+
+
+def ddl_of_versions(
+    source: VersionedTable,
+    name: str,
+    keys: str | Iterable[str],
+    *,
+    versions: Iterable[int] | None = None,
+    timestamps: Iterable[dt.datetime | int] | None = None,
+) -> TableDdl:
+    """Return what :func:`table_ddl` returns for a table that was looked up before."""
     names = required_keys(keys, "a table needs keys")
     schema, short_name = schema_and_name(name, [])
-    source = versioned_table(spark, table, format)
     latest = source.versions[-1:]
     if latest and latest[0].id is None and len(source.versions) == 1 and versions is None and timestamps is None:
         steps: Sequence[TableVersion] = latest  # an Iceberg table without a snapshot
@@ -467,10 +492,35 @@ def table_ddl(
                 raise SchemaError(
                     f"version {later.id} changes {len(statements)} columns in one microsecond",
                     remedy="Choose versions= without the one before it",
-                    table=mask_text(table),
+                    table=mask_text(source.name),
                 )
             ddl += [(first + nth, text) for nth, text in enumerate(statements)]
     return TableDdl(tables[0].table.create_table(), tuple(ddl))
+
+
+def schema_history(
+    spark: SparkSession, tables: Mapping[str, VersionedTable], keys: Keys = ()
+) -> tuple[str, list[tuple[int, str]]]:
+    """Return the first CREATE TABLE of each table by its ``schema.name`` in TiDB, and the DDL of all in order, for a
+    replay that was given no schema; warn once, with the statements.
+
+    ``keys``: default: those that the catalog of ``spark`` knows. Raises the errors of :func:`table_ddl`.
+    """
+    texts: list[str] = []
+    ddl: list[tuple[int, str]] = []
+    for name, source in tables.items():
+        own = keys_of(keys, name)
+        if not own and not is_path(source.name):
+            own = table_facts(spark, source.name).keys
+        history = ddl_of_versions(source, name, own)
+        texts.append(history.create_table)
+        ddl += history.ddl
+    ddl.sort()
+    text = ";\n".join(texts) + ";"
+    statements = "".join(f"\n{statement};" for _, statement in ddl)
+    names = ", ".join(mask_text(source.name) for source in tables.values())
+    warn_caller(f"no schema was given, so it is that of {names}:\n{text}{statements}", AssumedSchemaWarning)
+    return text, ddl
 
 
 class TrackedTable(NamedTuple):
