@@ -1,8 +1,7 @@
 """The columns of another system's table with TiDB's types, defaults and expressions, and what each choice assumed.
 
 In: the definitions of a table's columns, its keys, and the types that the script created. Out: :class:`Columns`, or the
-error of the column that TiDB has nothing for. Rule source: pingcap/tidb ``pkg/ddl`` (which types count up, which may be
-in keys and how long they are).
+error of the column that TiDB has nothing for. Rule source: pingcap/tidb ``pkg/ddl`` (which types count up).
 """
 
 from __future__ import annotations
@@ -14,8 +13,9 @@ from typing import TypeAlias
 
 from ticdc_emit.errors import SchemaError, UnsupportedTypeError
 from ticdc_emit.source_schemas.definitions import ColumnDefinition, Name, one_line
+from ticdc_emit.source_schemas.key_lengths import MAX_KEY_BYTES, has_length, key_bytes, may_be_in_key, of_length
 from ticdc_emit.source_schemas.source_script import Lexicon, Token
-from ticdc_emit.source_schemas.source_table import MAX_KEY_BYTES, SourceColumn, TypeChoice, no_default
+from ticdc_emit.source_schemas.source_table import SourceColumn, TypeChoice, no_default
 from ticdc_emit.source_schemas.source_types import JSON_VALUE, SourceType, tidb_type
 from ticdc_emit.source_schemas.source_values import Default, Generated, default_of, generated_of, parsed, unnested
 from ticdc_emit.sql.words import quoted, string_literal, to_lower
@@ -45,9 +45,6 @@ class TextType:
 UserType: TypeAlias = EnumType | Domain | TextType
 _COUNTING = re.compile(r"(?:TINY|SMALL|MEDIUM|BIG)?INT\b")
 _WHOLE = re.compile(r"DECIMAL\((?:\d+,0|65,30)\)")
-_LENGTH = re.compile(r"(VARCHAR|CHAR|VARBINARY|BINARY)\((\d+)\)")
-_OPEN = ("LONGTEXT", "LONGBLOB")
-_BYTES_OF_CHARACTER, _OTHER_KEY_BYTES = 4, 16
 _MOST_SHOWN = 60
 
 
@@ -124,45 +121,31 @@ def _fitted(
         if place and any(each in left_out for each in key):
             notes.append(f"The unique key ({', '.join(map(quoted, key))}) is left out with its column.")
             continue
-        if place and any(text == "JSON" or text.startswith("VECTOR") for text in texts):
+        if place and not all(map(may_be_in_key, texts)):
             notes.append(
                 f"The unique key ({', '.join(map(quoted, key))}) is left out: JSON and VECTOR have none in TiDB."
             )
             continue
         if place:
             result.unique.append(key)
-        sizes = {name: _key_bytes(text) for name, text in zip(key, texts, strict=True)}
-        while sum(size for size in sizes.values() if size is not None) > MAX_KEY_BYTES * 2 // 3 and any(
-            size is not None and size > _OTHER_KEY_BYTES for size in sizes.values()
-        ):
+        sizes = {name: key_bytes(text) if text else 0 for name, text in zip(key, texts, strict=True)}
+        shrinkable = {name for name, text in zip(key, texts, strict=True) if has_length(text)}
+        while sum(filter(None, sizes.values())) > MAX_KEY_BYTES * 2 // 3 and shrinkable:
             if None not in sizes.values() and sum(filter(None, sizes.values())) <= MAX_KEY_BYTES:
                 break
-            sizes[max(sizes, key=lambda name: sizes[name] or 0)] = None
+            longest = max(shrinkable, key=lambda name: sizes[name] or 0)
+            shrinkable.discard(longest)
+            sizes[longest] = None
         open_length = [name for name, size in sizes.items() if size is None]
         if open_length:
             share = (MAX_KEY_BYTES - sum(filter(None, sizes.values()))) // len(open_length)
             for name in open_length:
                 lengths[name] = min(share, lengths.get(name, share))
     for name, most_bytes in lengths.items():
-        is_bytes = "B" in choices[name].text.partition("(")[0].replace("BINARY", "B").replace("BLOB", "B")
-        length = most_bytes if is_bytes else most_bytes // _BYTES_OF_CHARACTER
-        text = f"{'VARBINARY' if is_bytes else 'VARCHAR'}({length})"
+        text, note = of_length(name, choices[name].text, most_bytes)
         choices[name] = choices[name]._replace(text=text)
-        unit = "bytes" if is_bytes else "characters"
-        notes.append(
-            f"`{name}` is {text}, because a key has a length: values of more than {length} {unit} are refused."
-        )
+        notes.append(note)
     return notes
-
-
-def _key_bytes(text: str) -> int | None:
-    """Return what a value takes in a key; ``None`` for text and bytes of any length."""
-    if text in _OPEN:
-        return None
-    length = _LENGTH.fullmatch(text)
-    if length is None:
-        return _OTHER_KEY_BYTES
-    return int(length[2]) * (1 if "BINARY" in length[1] else _BYTES_OF_CHARACTER)
 
 
 @dataclass(frozen=True)

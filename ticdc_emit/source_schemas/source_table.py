@@ -2,8 +2,8 @@
 
 In: columns whose types are TiDB's type texts (``spark_types``, ``arrow_types`` and ``dialects`` choose them), and the
 columns of the key. Out: a :class:`SourceTable` that TiDB accepts, its statement, and a sentence for each choice that
-the source did not make. Rule source: pingcap/tidb ``pkg/ddl/index.go`` (``getIndexColumnLength``, 3072 bytes of a key),
-``pkg/meta/model/table.go`` (comments), and what :mod:`ticdc_emit.schema` refuses.
+the source did not make. Rule source: pingcap/tidb ``pkg/meta/model/table.go`` (comments), and what
+:mod:`ticdc_emit.schema` refuses.
 """
 
 from __future__ import annotations
@@ -20,37 +20,11 @@ from ticdc_emit.schema.columns import (
     MAX_COMMENT,
     MAX_NAME,
     MAX_VARCHAR_BYTES,
-    build_type,
 )
-from ticdc_emit.sql.charsets import max_bytes_per_char
-from ticdc_emit.sql.nodes.statements import CreateTable
-from ticdc_emit.sql.script import parse_ddl
-from ticdc_emit.sql.types import STRING_TYPES, MySQLType
+from ticdc_emit.source_schemas.key_lengths import CHARACTER_BYTES, MAX_KEY_BYTES, key_bytes, may_be_in_key, of_length
 from ticdc_emit.sql.words import quoted, string_literal, to_lower
 
-MAX_KEY_BYTES = 3072
-"""TiDB's default of ``max-index-length``: all columns of a key together, a character as its longest form."""
-
 _MAX_TABLE_COMMENT = 2048
-_CHARSET = "utf8mb4", "utf8mb4_bin"
-_LONG_TEXT = re.compile(r"^(TINY|MEDIUM|LONG)?TEXT\b(\(\d+\))?", re.IGNORECASE)
-_LONG_BYTES = re.compile(r"^(TINY|MEDIUM|LONG)?BLOB\b(\(\d+\))?", re.IGNORECASE)
-_FIXED_BYTES = {
-    MySQLType.TINY: 1,
-    MySQLType.SHORT: 2,
-    MySQLType.INT24: 3,
-    MySQLType.LONG: 4,
-    MySQLType.LONGLONG: 8,
-    MySQLType.FLOAT: 4,
-    MySQLType.DOUBLE: 8,
-    MySQLType.YEAR: 1,
-    MySQLType.DATE: 3,
-    MySQLType.DURATION: 3,
-    MySQLType.DATETIME: 8,
-    MySQLType.TIMESTAMP: 4,
-    MySQLType.BIT: 8,
-}
-"""What a value takes in a key, in bytes."""
 
 
 class TypeChoice(NamedTuple):
@@ -71,7 +45,7 @@ CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 """The metadata of a field that Spark reads as string, with its type in the table: ``varchar(20)``."""
 
 _LENGTH = re.compile(r"(?:var)?char\((\d+)\)", re.IGNORECASE)
-LONGEST_VARCHAR = MAX_VARCHAR_BYTES // max_bytes_per_char(_CHARSET[0])
+LONGEST_VARCHAR = MAX_VARCHAR_BYTES // CHARACTER_BYTES
 """Characters of a VARCHAR of utf8mb4."""
 
 
@@ -282,10 +256,11 @@ class SourceTable:
         if len(set(key)) < len(key):
             self._refuse("the key has a column twice", "Name each column of the key once", key[0])
         members = {column.name: column for column in self.columns if column.name in key}
-        open_length = [name for name, column in members.items() if _has_open_length(column.type)]
-        fixed = sum(self._key_bytes(members[name]) for name in key if name not in open_length)
+        sizes = {name: self._key_bytes(column) for name, column in members.items()}
+        open_length = [name for name, size in sizes.items() if size is None]
+        fixed = sum(filter(None, sizes.values()))
         share = (MAX_KEY_BYTES - fixed) // len(open_length) if open_length else 0
-        if fixed > MAX_KEY_BYTES or (open_length and share < max_bytes_per_char(_CHARSET[0])):
+        if fixed > MAX_KEY_BYTES or (open_length and share < CHARACTER_BYTES):
             self._refuse(
                 f"the key ({', '.join(key)}) takes more than {MAX_KEY_BYTES:,} bytes",
                 "Choose fewer or shorter key columns; a character takes 4 bytes",
@@ -294,13 +269,8 @@ class SourceTable:
         changed = {}
         for name, column in members.items():
             if name in open_length:
-                text = _of_length(column.type, share)
-                unit = "characters" if text.upper().startswith("VARCHAR") else "bytes"
-                length = re.search(r"\d+", text)
-                notes.append(
-                    f"{quoted(name)} is {text}, because a key has a length: values of more than "
-                    f"{length[0] if length else 0} {unit} are refused."
-                )
+                text, note = of_length(name, column.type, share)
+                notes.append(note)
                 column = replace(column, type=text)
             if is_primary and column.nullable:
                 notes.append(f"{quoted(name)} is NOT NULL, because it is in the key.")
@@ -321,25 +291,21 @@ class SourceTable:
             columns.append(column)
         return replace(self, columns=tuple(columns))
 
-    def _key_bytes(self, column: SourceColumn) -> int:
-        """Return what a column takes in a key. Raises :class:`SchemaError` for a type that no key has."""
+    def _key_bytes(self, column: SourceColumn) -> int | None:
+        """Return what a column takes in a key; ``None`` without a length. Raises :class:`SchemaError` for a type that
+        no key has.
+        """
         try:
-            statement = parse_ddl(f"CREATE TABLE t (c {column.type})")
-            assert isinstance(statement, CreateTable)
-            kind = build_type(column.name, statement.columns[0].type, "", _CHARSET)
+            size = key_bytes(column.type)
         except DdlError as error:
             self._refuse(f"{column.type} is not a type of TiDB: {error.message}", error.remedy, column.name)
-        if kind.type in (MySQLType.JSON, MySQLType.VECTOR_FLOAT32):
+        if not may_be_in_key(column.type):
             self._refuse(
                 f"column `{column.name}` is {column.type} in TiDB, which cannot be in a key",
                 "Choose other keys, or cast the column to a number or text first",
                 column.name,
             )
-        if kind.type in STRING_TYPES:
-            return kind.flen * max_bytes_per_char(kind.charset)
-        if kind.type is MySQLType.NEWDECIMAL:
-            return kind.flen // 9 * 4 + (kind.flen % 9 + 1) // 2
-        return _FIXED_BYTES.get(kind.type, 8)
+        return size
 
     def _shortened_comments(self) -> list[str]:
         longer = [each.name for each in self.columns if len(each.comment) > MAX_COMMENT]
@@ -378,14 +344,3 @@ def _sentence(names: list[str], end: str) -> str:
     if len(names) > 1:
         return f"{', '.join(names)} {_PLURALS.get(verb, verb)} {rest}"
     return f"{names[0]} {end}" if names else end
-
-
-def _has_open_length(kind: str) -> bool:
-    return bool(_LONG_TEXT.match(kind) or _LONG_BYTES.match(kind))
-
-
-def _of_length(kind: str, most_bytes: int) -> str:
-    """Return TEXT or BLOB as VARCHAR or VARBINARY of at most so many bytes; what follows the type stays."""
-    if _LONG_BYTES.match(kind):
-        return _LONG_BYTES.sub(f"VARBINARY({most_bytes})", kind)
-    return _LONG_TEXT.sub(f"VARCHAR({most_bytes // max_bytes_per_char(_CHARSET[0])})", kind)

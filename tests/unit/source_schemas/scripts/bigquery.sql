@@ -198,12 +198,12 @@ CREATE TABLE ds.items (
 -- Keys are those of the script; BigQuery does not check that they are unique.
 
 -- `tags` is JSON, which accepts lists, maps and structs.
--- `sku` is VARCHAR(760), because a key has a length: values of more than 760 characters are refused.
+-- `sku` is VARCHAR(764), because a key has a length: values of more than 764 characters are refused.
 -- Left out: 2 foreign keys.
 CREATE TABLE `ds`.`items` (
   `order_id` BIGINT NOT NULL,
   `nr` BIGINT NOT NULL,
-  `sku` VARCHAR(760) NOT NULL,
+  `sku` VARCHAR(764) NOT NULL,
   `tags` JSON,
   PRIMARY KEY (`order_id`, `nr`, `sku`)
 );

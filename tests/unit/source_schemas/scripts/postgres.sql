@@ -293,12 +293,12 @@ CREATE UNIQUE INDEX few ON bookings (slot) WHERE (room IS NULL);
 -- A schema of PostgreSQL in TiDB's SQL.
 
 -- `during` is text, as the system writes its values.
--- `guest` is VARCHAR(764), because a key has a length: values of more than 764 characters are refused.
+-- `guest` is VARCHAR(767), because a key has a length: values of more than 767 characters are refused.
 -- Left out: 2 CHECK constraints, 1 EXCLUDE constraint, 1 collation, 2 foreign keys, 1 unique index over an expression, 1 unique index with WHERE.
 CREATE TABLE `test`.`bookings` (
   `room` INT NOT NULL,
   `slot` INT NOT NULL,
-  `guest` VARCHAR(764),
+  `guest` VARCHAR(767),
   `during` LONGTEXT,
   PRIMARY KEY (`room`, `slot`),
   UNIQUE KEY (`guest`),
