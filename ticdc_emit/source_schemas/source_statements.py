@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import Any
 
-from ticdc_emit.errors import SchemaError
-from ticdc_emit.hints import counted, did_you_mean
-from ticdc_emit.source_schemas.column_choices import Domain, EnumType, TextType, UserType, resolved_columns
+from ticdc_emit.hints import counted
+from ticdc_emit.source_schemas.column_choices import Domain, EnumType, TextType, UserType
 from ticdc_emit.source_schemas.definitions import (
     ColumnDefinition,
     DefaultOf,
@@ -25,9 +22,9 @@ from ticdc_emit.source_schemas.definitions import (
     LikeTable,
     Name,
 )
+from ticdc_emit.source_schemas.script_tables import ScriptTable
 from ticdc_emit.source_schemas.source_script import Lexicon, SourceStatement
 from ticdc_emit.source_schemas.source_table import SourceTable
-from ticdc_emit.sql.script import place_in
 from ticdc_emit.sql.words import to_lower
 
 _MODIFIERS = frozenset(
@@ -45,32 +42,13 @@ _OBJECT_WORDS = ("OBJECT", "VARRAY", "VARYING", "TABLE")
 _KEPT_ELSEWHERE = {"FOREIGN": "foreign table", "DYNAMIC": "dynamic table"}
 
 
-@dataclass
-class _Table:
-    """A table while its statements are read. ``columns``: by name as TiDB compares it. ``offset``: in the script."""
-
-    schema: str
-    name: str
-    offset: int
-    columns: dict[str, ColumnDefinition] = field(default_factory=dict)
-    primary: KeyDefinition | None = None
-    unique: list[KeyDefinition] = field(default_factory=list)
-    comment: str = ""
-    left_out: Counter[str] = field(default_factory=Counter)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def full_name(self) -> str:
-        return f"{self.schema}.{self.name}"
-
-
 class Translation:
     """What the statements of a script have made so far. ``schema``: the database of names without a schema."""
 
     def __init__(self, dialect: str, lexicon: Lexicon, schema: str) -> None:
         self.dialect, self.lexicon = dialect, lexicon
         self._default_schema = self._schema = schema
-        self._tables: dict[tuple[str, str], _Table] = {}
+        self._tables: dict[tuple[str, str], ScriptTable] = {}
         self._types: dict[Name, UserType] = {}
         self._skipped: Counter[str] = Counter()
         self._without_columns: list[str] = []
@@ -122,7 +100,7 @@ class Translation:
     def _full_name(self, name: Name) -> tuple[str, str]:
         return (name[-2] if len(name) > 1 and name[-2] else self._schema), name[-1]
 
-    def _find(self, name: Name) -> _Table | None:
+    def _find(self, name: Name) -> ScriptTable | None:
         """Return a table by its name, with or without the schema that all names have."""
         schema, table = self._full_name(name)
         usual = {self.lexicon.schema, self._default_schema, self._schema}
@@ -200,7 +178,7 @@ class Translation:
             return
         offset = reader.token.start
         schema, name = self._full_name(reader.table_name())
-        table = _Table(schema, name, offset)
+        table = ScriptTable(schema, name, offset)
         reader.table = table.full_name
         key = to_lower(schema), to_lower(name)
         if key in self._tables and if_not_exists:
@@ -229,7 +207,7 @@ class Translation:
         elif reader.statement.words[0] == "CREATE":
             self._without_columns.append(table.full_name)
 
-    def _table_options(self, table: _Table, reader: Definitions) -> None:
+    def _table_options(self, table: ScriptTable, reader: Definitions) -> None:
         """Read what follows the columns."""
         while not reader.at_end:
             if reader.accept("COMMENT"):
@@ -254,7 +232,7 @@ class Translation:
             else:
                 reader.balanced()
 
-    def _partition_columns(self, table: _Table, reader: Definitions) -> None:
+    def _partition_columns(self, table: ScriptTable, reader: Definitions) -> None:
         """Read the columns of partitions, which are the table's last ones in Hive."""
         table.left_out["partitioning"] += 1
         for member in reader.members():
@@ -263,7 +241,7 @@ class Translation:
                 if member.lexicon.name(first.text, is_quoted=True) and _has_type(member):
                     self._element(table, member)
 
-    def _copy(self, table: _Table, reader: Definitions, like: LikeTable) -> None:
+    def _copy(self, table: ScriptTable, reader: Definitions, like: LikeTable) -> None:
         source = self._find(like.name)
         if source is None:
             reader.statement.fail(
@@ -281,7 +259,7 @@ class Translation:
             table.primary = table.primary or source.primary
             table.unique += source.unique
 
-    def _element(self, table: _Table, reader: Definitions, *, replaces: bool = False) -> None:
+    def _element(self, table: ScriptTable, reader: Definitions, *, replaces: bool = False) -> None:
         reader.table = table.full_name
         element = reader.element()
         match element:
@@ -291,53 +269,17 @@ class Translation:
                         "the table has the column twice", element.offset, table=table.full_name, column=element.name
                     )
                 table.columns[to_lower(element.name)] = element
-                self._keys_of_column(table, element)
+                table.keys_of_column(element)
                 if element.after is not None:
-                    self._place(table, element, element.after)
+                    table.move_column(element, element.after)
             case KeyDefinition():
-                self._add_key(table, element)
+                table.add_key(element)
             case LeftOut():
                 table.left_out[element.what] += 1
             case LikeTable():
                 self._copy(table, reader, element)
             case DefaultOf():
-                self._column(table, reader, element.column).default = element.default
-
-    def _place(self, table: _Table, column: ColumnDefinition, after: str) -> None:
-        """Put a column after another one, or first after none."""
-        others = [(key, each) for key, each in table.columns.items() if each is not column]
-        place = 1 + [key for key, _ in others].index(to_lower(after)) if to_lower(after) in table.columns else 0
-        table.columns = dict([*others[:place], (to_lower(column.name), column), *others[place:]])
-
-    def _keys_of_column(self, table: _Table, column: ColumnDefinition) -> None:
-        if column.is_primary:
-            self._add_key(table, KeyDefinition((column.name,), is_primary=True))
-        if column.is_unique:
-            self._add_key(table, KeyDefinition((column.name,), is_primary=False))
-        column.is_primary = column.is_unique = False
-        table.left_out.update(column.left_out)
-        column.left_out = []
-
-    def _add_key(self, table: _Table, key: KeyDefinition) -> None:
-        if None in key.columns:
-            table.left_out["unique index over an expression"] += 1
-        elif key.is_primary:
-            table.primary = key
-        else:
-            table.unique.append(key)
-
-    def _column(self, table: _Table, reader: Definitions, name: str) -> ColumnDefinition:
-        found = table.columns.get(to_lower(name))
-        if found is None:
-            shown = [each.name for each in table.columns.values()]
-            reader.statement.fail(
-                f"the table has no column {name}",
-                reader.last.start,
-                remedy=f"{did_you_mean(name, shown)}It has: {', '.join(shown)}",
-                table=table.full_name,
-                column=name,
-            )
-        return found
+                table.column(reader, element.column).default = element.default
 
     def _drop_table(self, reader: Definitions) -> None:
         reader.next()
@@ -364,7 +306,7 @@ class Translation:
         if reader.at("WHERE"):
             table.left_out["unique index with WHERE"] += 1
         else:
-            self._add_key(table, KeyDefinition(columns, is_primary=False))
+            table.add_key(KeyDefinition(columns, is_primary=False))
 
     # -- ALTER TABLE -----------------------------------------------------------------------------------------------
 
@@ -387,7 +329,7 @@ class Translation:
         for action in reader.parts():
             adds = self._action(table, action, adds=adds)
 
-    def _action(self, table: _Table, action: Definitions, *, adds: bool) -> bool:
+    def _action(self, table: ScriptTable, action: Definitions, *, adds: bool) -> bool:
         """Apply one action. ``adds``: it follows an ADD, which some write once for all. Return whether it added."""
         if action.accept("ADD"):
             adds = True
@@ -407,7 +349,7 @@ class Translation:
         elif action.accept("RENAME"):
             self._rename(table, action)
         elif action.accept("DROP"):
-            self._drop(table, action)
+            table.drop(action)
         elif action.accept("ATTACH", "PARTITION"):
             part = self._find(action.qualified_name("a table"))
             if part is not None:
@@ -421,7 +363,7 @@ class Translation:
             self._skip("other ALTER TABLE")
         return False
 
-    def _add(self, table: _Table, action: Definitions) -> bool:
+    def _add(self, table: ScriptTable, action: Definitions) -> bool:
         if action.accept_one("COLUMN", "COLUMNS"):
             action.accept("IF", "NOT", "EXISTS")
         if action.accept_one("PARTITION", "ROW", "CLUSTERING", "SEARCH", "SUPPLEMENTAL", "TBLPROPERTIES"):
@@ -434,8 +376,8 @@ class Translation:
             self._element(table, member)
         return True
 
-    def _alter_column(self, table: _Table, action: Definitions) -> None:
-        column = self._column(table, action, action.name("a column"))
+    def _alter_column(self, table: ScriptTable, action: Definitions) -> None:
+        column = table.column(action, action.name("a column"))
         if action.accept("SET", "DEFAULT"):
             column.default = action.expression()
         elif action.accept("DROP", "DEFAULT"):
@@ -460,13 +402,13 @@ class Translation:
             column.nullable = None
             action.options(column)
 
-    def _modify(self, table: _Table, member: Definitions) -> None:
+    def _modify(self, table: ScriptTable, member: Definitions) -> None:
         """Change a column as Oracle does: what is not written stays."""
         member.table = table.full_name
         if member.accept_one("CONSTRAINT", "PRIMARY", "UNIQUE", "PARTITION", "DEFAULT", "LOB", "NESTED"):
             self._skip("other ALTER TABLE")
             return
-        column = self._column(table, member, member.name("a column"))
+        column = table.column(member, member.name("a column"))
         if not member.at_end and member.word() not in (
             "NOT",
             "NULL",
@@ -478,46 +420,21 @@ class Translation:
         ):
             column.type, column.type_name = member.type()
         member.options(column)
-        self._keys_of_column(table, column)
+        table.keys_of_column(column)
 
-    def _rename(self, table: _Table, action: Definitions) -> None:
+    def _rename(self, table: ScriptTable, action: Definitions) -> None:
         if action.accept("TO"):
             self._move(table, table.schema, action.qualified_name("a table")[-1])
             return
         if action.accept("CONSTRAINT"):
             return
         action.accept("COLUMN")
-        column = self._column(table, action, action.name("a column"))
+        column = table.column(action, action.name("a column"))
         action.accept("TO")
         new = action.name("a column")
-        table.columns = {(to_lower(new) if each is column else key): each for key, each in table.columns.items()}
-        old, column.name = column.name, new
+        table.rename_column(column, new)
 
-        def renamed(key: KeyDefinition) -> KeyDefinition:
-            names = (new if to_lower(str(each)) == to_lower(old) else each for each in key.columns)
-            return replace(key, columns=tuple(names))
-
-        table.primary = None if table.primary is None else renamed(table.primary)
-        table.unique = [renamed(each) for each in table.unique]
-
-    def _drop(self, table: _Table, action: Definitions) -> None:
-        if action.accept("PRIMARY", "KEY"):
-            table.primary = None
-            return
-        if action.accept("CONSTRAINT"):
-            action.accept("IF", "EXISTS")
-            name = to_lower(action.name())
-            if table.primary is not None and to_lower(table.primary.name) == name:
-                table.primary = None
-            table.unique = [each for each in table.unique if to_lower(each.name) != name]
-            return
-        action.accept("COLUMN")
-        action.accept("IF", "EXISTS")
-        for member in action.members() if action.at_symbol("(") else [action]:
-            if member.at_name:
-                table.columns.pop(to_lower(member.name()), None)
-
-    def _move(self, table: _Table, schema: str, name: str) -> None:
+    def _move(self, table: ScriptTable, schema: str, name: str) -> None:
         self._tables.pop((to_lower(table.schema), to_lower(table.name)))
         table.schema, table.name = schema, name
         self._tables[to_lower(schema), to_lower(name)] = table
@@ -637,7 +554,7 @@ class Translation:
 
     def tables(self, script: str) -> tuple[SourceTable, ...]:
         """Return the tables. Raises the family of :class:`SchemaError`, with the place of the table or column."""
-        return tuple(self._built(table, script) for table in self._tables.values())
+        return tuple(table.built(script, self._types, self.lexicon, self.dialect) for table in self._tables.values())
 
     def assumptions(self) -> tuple[str, ...]:
         """Return sentences about the script as a whole."""
@@ -658,52 +575,6 @@ class Translation:
             counted(count, what) if what.islower() else f"{count:,} {what}"
             for what, count in sorted(self._skipped.items())
         ]
-
-    def _built(self, table: _Table, script: str) -> SourceTable:
-        def fail(error: SchemaError, offset: int) -> SchemaError:
-            context: dict[str, Any] = {"table": table.full_name, "place": place_in(script, offset)}
-            return type(error)(error.message, remedy=error.remedy, **{**error.context, **context})
-
-        definitions = list(table.columns.values())
-        for name in (str(each) for key in (table.primary, *table.unique) if key is not None for each in key.columns):
-            if to_lower(name) not in table.columns:
-                shown = [each.name for each in definitions]
-                raise fail(
-                    SchemaError(
-                        f"the table has no column {name}, which is in a key",
-                        remedy=f"{did_you_mean(name, shown)}It has: {', '.join(shown)}",
-                        column=name,
-                    ),
-                    table.offset,
-                )
-        unique = [tuple(map(str, key.columns)) for key in table.unique]
-        primary = () if table.primary is None else tuple(map(str, table.primary.columns))
-        choices = resolved_columns(definitions, primary, unique, self._types, self.lexicon, self.dialect)
-        if isinstance(choices, tuple):
-            column, error = choices
-            raise fail(error, column.offset)
-        if table.left_out:
-            listed = ", ".join(
-                what if what == "partitioning" else counted(count, what)
-                for what, count in sorted(table.left_out.items())
-            )
-            choices.notes.append(f"Left out: {listed}.")
-        while True:
-            try:
-                return SourceTable.of(
-                    table.schema,
-                    table.name,
-                    choices.columns,
-                    primary,
-                    unique=choices.unique,
-                    comment=table.comment,
-                    assumptions=[*choices.notes, *table.notes],
-                )
-            except SchemaError as error:
-                name = str(error.context.get("column", ""))
-                if not choices.drop_default(name):
-                    named = table.columns.get(to_lower(name))
-                    raise fail(error, table.offset if named is None else named.offset) from None
 
 
 def _has_type(member: Definitions) -> bool:
