@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -165,19 +164,6 @@ def test_the_command_sends_the_ddl_of_the_table(spark: Any, tmp_path: Path, mode
         ("ALTER", "ALTER TABLE `lake`.`orders` RENAME COLUMN `id` TO `code`"),
         ("UPDATE", {"code": "1", "n": "3"}),
     ]
-    schema = tmp_path / "schema.sql"
-    schema.write_text("create table lake.orders (code int primary key, n int)")
-    whole = tmp_path / "told"
-    told = replace(
-        options,
-        schema=schema,
-        columns=ColumnOptions(mode),
-        sink_uri=f"file://{whole}?protocol=canal-json&partition-num=1",
-    )
-    assert run(told) == 0
-    assert {each["type"] for each in map(json.loads, (m.value or b"" for m in read_files(whole)))} == (
-        {"INSERT", "UPDATE"}
-    )
 
 
 def test_the_command(spark: Any, tmp_path: Path) -> None:

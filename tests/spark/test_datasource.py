@@ -6,6 +6,7 @@ import inspect
 import json
 import pickle
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from spark_history import SCHEMA, tso
 from ticdc_emit.config import Secret
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import ConfigError, DeliveryError
+from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.spark.datasource import SourceOptions, StagedFile, Staging, TicdcDataSource
 from ticdc_emit.spark.session import register
@@ -98,6 +100,35 @@ def test_the_typed_form_and_a_state(spark: Any, changes: Callable[..., Any], tmp
     assert len(rows) == sum(report.rows for report in sink.reports) == 28
     assert {message["ts"] for message in rows} == {1700000000000}
     assert len(sent) - len(rows) > 2
+
+
+def test_without_a_schema_the_columns_make_the_table(
+    spark: Any, changes: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = changes(6)
+    with pytest.warns(AssumedSchemaWarning):
+        TicdcSink(f"file://{tmp_path}/sink?{CANAL}", table="test.account", keys="id").write(rows)
+    options = {"sinkUri": f"file://{tmp_path}/source?{CANAL}", "table": "test.account", "keys": "id"}
+    written(rows, **options)
+    assert list(read_files(tmp_path / "source")) == list(read_files(tmp_path / "sink"))
+    with pytest.warns(AssumedSchemaWarning, match="CREATE TABLE `test`.`account`"):
+        TicdcDataSource(options).writer(rows.schema, overwrite=False)
+    with pytest.raises(ConfigError, match=r"the key of .* is not known"):
+        TicdcDataSource({name: text for name, text in options.items() if name != "keys"}).writer(
+            rows.schema, overwrite=False
+        )
+    with pytest.raises(ConfigError, match="the table of the rows has no name"):
+        TicdcDataSource({"sinkUri": options["sinkUri"], "keys": "id"}).writer(rows.schema, overwrite=False)
+
+    changes(5).coalesce(1).write.parquet(str(tmp_path / "in"))
+    streamed = options | {"sinkUri": f"file://{tmp_path}/stream?{CANAL}", "stateUri": str(tmp_path / "state")}
+    with pytest.warns(AssumedSchemaWarning):
+        TicdcDataSource(streamed).streamWriter(rows.schema, overwrite=False)
+    stream(spark, tmp_path, streamed)
+    assert len(list(read_files(tmp_path / "stream"))) > 5
+    with warnings.catch_warnings():  # a batch that goes on warns no more
+        warnings.simplefilter("error")
+        TicdcDataSource(streamed).streamWriter(rows.schema, overwrite=False)
 
 
 def stream(spark: Any, folder: Path, options: dict[str, str]) -> None:
@@ -216,7 +247,8 @@ def test_a_process_that_is_not_profiled_sends_no_profile(profiled: bool, monkeyp
         ({"late": "never"}, "late='never' is unknown"),
         ({"verbatimJson": "yes"}, "not true or false"),
         ({"path": "/x"}, "the option 'path' is unknown"),
-        ({"schemaPath": "/x"}, "not by both or neither"),
+        ({"schemaPath": "/x"}, "both give the tables"),
+        ({"keys": "id"}, "keys is for a table without a schema"),
         ({"sinkUri": "memory://x?protocol=simple"}, "a process that ends"),
     ],
 )

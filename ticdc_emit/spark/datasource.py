@@ -19,6 +19,7 @@ import socket
 import sys
 import tempfile
 import uuid
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -49,6 +50,8 @@ from ticdc_emit.pipeline.options import FLAG, TEXT, RunOptions, TextForm
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.pipeline.state import BatchState
+from ticdc_emit.pipeline.state_store import open_state_store
+from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, schema_of_changes
 from ticdc_emit.spark.batch import check_changes
 from ticdc_emit.spark.frames import variants
 from ticdc_emit.temporary import OpenFile, own_folder
@@ -66,6 +69,10 @@ def _ddl(text: str) -> list[tuple[Any, ...]]:
     return [tuple(entry) for entry in json.loads(text)]
 
 
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(","))
+
+
 def _camel_case(argument: str) -> str:
     first, *others = argument.split("_")
     return first + "".join(map(str.capitalize, others))
@@ -79,6 +86,7 @@ _KNOWN: dict[str, TextForm] = {
     "schemaPath": TEXT,
     "changefeed": TEXT,
     "table": TEXT,
+    "keys": TextForm(_names, "names with commas"),
     "ddl": TextForm(_ddl, "a JSON list of [commit_ts, statement] or [commit_ts, statement, schema]"),
     **{_camel_case(argument): form for argument, form in RunOptions.text_forms().items()},
     "stagingUri": TEXT,
@@ -110,12 +118,12 @@ class SourceOptions:
                 values[name] = _parse_option(name, text)
         if "sinkUri" not in values:
             raise ConfigError("the sink has no sinkUri", remedy="Give option('sinkUri', ...)", option="sinkUri")
-        if ("schema" in values) == ("schemaPath" in values):
+        if "schema" in values and "schemaPath" in values:
             raise ConfigError(
-                "give the tables by schema or by schemaPath, not by both or neither",
-                remedy="Give option('schema', 'create table ...') or option('schemaPath', a file with that)",
-                option="schema",
+                "schema and schemaPath both give the tables", remedy="Leave out one of them", option="schema"
             )
+        if "keys" in values and ("schema" in values or "schemaPath" in values):
+            raise ConfigError("keys is for a table without a schema", remedy="Leave it out", option="keys")
         loading = {argument: values[name] for name, argument in _LOADING.items() if name in values}
         config = load_changefeed(values["sinkUri"], values.get("changefeed"), **loading)
         if config.sink_uri.scheme in ("memory", "stdout"):
@@ -131,6 +139,22 @@ class SourceOptions:
         """``schema.name`` of rows in the typed form."""
         table: str | None = self.values.get("table")
         return table
+
+    def assumed_schema(self, rows: StructType) -> str | None:
+        """Return the CREATE TABLE of rows in the typed form that have no schema, and warn of it, but in a stream only
+        before its first batch; ``None`` if the options give the tables.
+
+        Raises the errors of :func:`~ticdc_emit.source_schemas.frames.schema_of_changes`.
+        """
+        if "schema" in self.values or "schemaPath" in self.values:
+            return None
+        state = self.running.state_uri
+        goes_on = state is not None and open_state_store(state.reveal()).newest() is not None
+        with warnings.catch_warnings():
+            if goes_on:
+                warnings.simplefilter("ignore", AssumedSchemaWarning)
+            keys = self.values.get("keys", ())
+            return schema_of_changes({self.table: rows}, keys, keyless=self.config.force_replicate)
 
     def changefeed(self) -> Changefeed:
         """Make the changefeed: read the schema, and get the topics from the sink."""
@@ -386,15 +410,15 @@ class TicdcDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> _BatchWriter:
         """Return the writer of a batch write; raises an error for wrong options and columns."""
-        options = _checked_options(self.options, schema, overwrite)
+        texts, options = _checked_options(self.options, schema, overwrite)
         outline = options.changefeed().outline  # a wrong table schema is refused before the rows are staged
         if "query" not in schema.names:  # DDL rows may change the tables
             check_changes(schema, typed_table(schema.names, options.table, outline), outline)
-        return _BatchWriter(self.options, _staging_folder(options, f"batch-{uuid.uuid4().hex}"), schema.names)
+        return _BatchWriter(texts, _staging_folder(options, f"batch-{uuid.uuid4().hex}"), schema.names)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> _StreamWriter:  # noqa: N802 - Spark's name
         """Return the writer of one micro-batch, or of its commit."""
-        options = _checked_options(self.options, schema, overwrite)
+        texts, options = _checked_options(self.options, schema, overwrite)
         state_uri = options.running.state_uri
         if state_uri is None:
             raise ConfigError(
@@ -404,7 +428,7 @@ class TicdcDataSource(DataSource):
             )
         # the same name in every process of a query, so that files of a lost driver are removed too
         name = hashlib.sha256(mask_uri(state_uri.reveal()).encode()).hexdigest()[:16]
-        return _StreamWriter(self.options, _staging_folder(options, f"stream-{name}"), schema.names)
+        return _StreamWriter(texts, _staging_folder(options, f"stream-{name}"), schema.names)
 
 
 @dataclass(frozen=True)
@@ -530,7 +554,10 @@ class _StreamWriter(_Writer, DataSourceStreamArrowWriter):
         self._staging.remove()
 
 
-def _checked_options(options: Mapping[str, str], schema: StructType, overwrite: bool) -> SourceOptions:
+def _checked_options(
+    options: Mapping[str, str], schema: StructType, overwrite: bool
+) -> tuple[Mapping[str, str], SourceOptions]:
+    """Return the options, with the schema of the rows if they give none, and what they mean."""
     if overwrite:
         raise ConfigError(
             "a topic can only be appended to",
@@ -546,7 +573,11 @@ def _checked_options(options: Mapping[str, str], schema: StructType, overwrite: 
             f"F.to_json('{image}.{name}')))",
             column=name,
         )
-    return checked
+    assumed = checked.assumed_schema(schema)
+    if assumed is None:
+        return options, checked
+    texts = {name: text for name, text in options.items() if name.lower() != "keys"} | {"schema": assumed}
+    return texts, SourceOptions.read(texts)
 
 
 def _staging_folder(options: SourceOptions, name: str) -> Staging:
