@@ -152,7 +152,7 @@ def test_the_command_sends_the_ddl_of_the_table(spark: Any, tmp_path: Path, mode
         schema=None,
         tables=[f"lake.orders={table}"],
         before=[],
-        sink_uri=f"file://{out}?protocol=canal-json&partition-num=1",
+        sink_uri=f"jsonl://{out}?protocol=canal-json&partition-num=1",
         columns=ColumnOptions(mode, keys=["code"]),
     )
     with pytest.warns(AssumedSchemaWarning, match="RENAME COLUMN `id` TO `code`"):

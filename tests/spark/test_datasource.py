@@ -107,8 +107,8 @@ def test_without_a_schema_the_columns_make_the_table(
 ) -> None:
     rows = changes(6)
     with pytest.warns(AssumedSchemaWarning):
-        TicdcSink(f"file://{tmp_path}/sink?{CANAL}", table="test.account", keys="id").write(rows)
-    options = {"sinkUri": f"file://{tmp_path}/source?{CANAL}", "table": "test.account", "keys": "id"}
+        TicdcSink(f"jsonl://{tmp_path}/sink?{CANAL}", table="test.account", keys="id").write(rows)
+    options = {"sinkUri": f"jsonl://{tmp_path}/source?{CANAL}", "table": "test.account", "keys": "id"}
     written(rows, **options)
     assert list(read_files(tmp_path / "source")) == list(read_files(tmp_path / "sink"))
     with pytest.warns(AssumedSchemaWarning, match="CREATE TABLE `test`.`account`"):
@@ -121,7 +121,7 @@ def test_without_a_schema_the_columns_make_the_table(
         TicdcDataSource({"sinkUri": options["sinkUri"], "keys": "id"}).writer(rows.schema, overwrite=False)
 
     changes(5).coalesce(1).write.parquet(str(tmp_path / "in"))
-    streamed = options | {"sinkUri": f"file://{tmp_path}/stream?{CANAL}", "stateUri": str(tmp_path / "state")}
+    streamed = options | {"sinkUri": f"jsonl://{tmp_path}/stream?{CANAL}", "stateUri": str(tmp_path / "state")}
     with pytest.warns(AssumedSchemaWarning):
         TicdcDataSource(streamed).streamWriter(rows.schema, overwrite=False)
     stream(spark, tmp_path, streamed)
