@@ -357,7 +357,7 @@ def health() -> Status:
     return Status(status="ok")
 
 
-@router.get("/ready", tags=["server"], responses={503: {"model": Status}})
+@router.get("/ready", tags=["server"], response_model=Status, responses={503: {"model": Status}})
 def ready(running: Running) -> JSONResponse:
     """Answer with 200 when Kafka, the registry and the changefeed are there, before with 503. Needs no token."""
     is_ready = running.is_ready
@@ -702,7 +702,6 @@ def _application() -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         responses=_ERRORS,
-        strict_content_type=False,
     )
     application.include_router(router)
     application.include_router(ticdc_api.router)

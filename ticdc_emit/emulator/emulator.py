@@ -30,7 +30,7 @@ from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.emulator.changefeed import EmulatedChangefeed
 from ticdc_emit.emulator.recording import RecordingSink, TopicEnds
 from ticdc_emit.emulator.source import Source
-from ticdc_emit.errors import ChangefeedStateError, RowError, TicdcEmitError, UnknownChangefeedError
+from ticdc_emit.errors import ChangefeedStateError, ConfigError, RowError, TicdcEmitError, UnknownChangefeedError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.pipeline.options import RunOptions
@@ -234,7 +234,17 @@ class Emulator:
             return made
 
     def recording_sink(self, config: ChangefeedConfig) -> RecordingSink:
-        """Return the sink of a configuration as a changefeed of this emulator uses it."""
+        """Return the sink of a configuration as a changefeed of this emulator uses it.
+
+        Raises :class:`~ticdc_emit.errors.ConfigError` for a storage sink.
+        """
+        if config.sink_uri.stored:
+            raise ConfigError(
+                f"an emulated changefeed sends messages, and {config.sink_uri.scheme}:// is for files",
+                remedy="Use kafka://",
+                option="sink-uri",
+                code="CDC:ErrSinkURIInvalid",
+            )
         place = (config.sink_uri.scheme, config.sink_uri.hosts, "" if config.sink_uri.hosts else config.sink_uri.path)
         return RecordingSink(self._sinks(config), self._ends.setdefault(place, TopicEnds()))
 

@@ -22,6 +22,7 @@ from ticdc_emit.hints import names
 if TYPE_CHECKING:
     import uvicorn
 
+MOST_CONNECTIONS = 64
 _START_TIMEOUT_S = 10.0
 _STOP_TIMEOUT_S = 5.0
 
@@ -82,8 +83,10 @@ class ControlServer:
         self._application.state.ticdc.address = self.url.removeprefix("http://")
         config = uvicorn.Config(
             self._guard,
+            log_config=None,
             log_level="warning",
             access_log=False,
+            limit_concurrency=MOST_CONNECTIONS,
             server_header=False,
             lifespan="off",
             ws="none",

@@ -2,106 +2,35 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
 import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from child import exit_code
+from controlled_server import SCHEMA, ControlledServer, Reader
 
 pytest.importorskip("confluent_kafka")
 
-SCHEMA = """
-CREATE TABLE shop.orders (id INT PRIMARY KEY, note VARCHAR(20));
-CREATE TABLE shop.clerks (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(20) NOT NULL);
-"""
-
-
-class Server:
-    """A child process; ``settings``: its first line."""
-
-    def __init__(self, *options: str) -> None:
-        command = [sys.executable, "-m", "ticdc_emit", "serve", "--json", "--port", "0", "--registry-port", "0"]
-        self.process = subprocess.Popen(
-            [*command, "--control", "127.0.0.1:0", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        assert self.process.stdout is not None
-        self.settings = json.loads(self.process.stdout.readline())
-        self.url = self.settings["control"]
-
-    def ask(self, path: str, body: Any = None, method: str | None = None) -> Any:
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}{path}", data, method=method)
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return json.load(answer)
-
-    def post(self, path: str, body: Any = None) -> Any:
-        return self.ask(path, body or {}, "POST")
-
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.communicate()
-
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlledServer]:
     path = tmp_path_factory.mktemp("control") / "shop.sql"
     path.write_text(SCHEMA)
-    running = Server("--schema", str(path), "--enable-tidb-extension")
+    running = ControlledServer("--schema", str(path), "--enable-tidb-extension")
     yield running
     running.stop()
 
 
-class Reader:
-    """Reads the topics of a server from the ends that a reset has told."""
-
-    def __init__(self, server: Server, ends: list[dict[str, Any]]) -> None:
-        from confluent_kafka import Consumer, TopicPartition
-
-        # a fetch that waits does not end earlier when a message comes to the embedded Kafka
-        settings = {"bootstrap.servers": server.settings["bootstrap"], "group.id": "none", "fetch.wait.max.ms": 20}
-        self._consumer = Consumer(settings)
-        self._consumer.assign([TopicPartition(p["topic"], p["partition"], p["end_offset"]) for p in ends])
-        self._position = {(p["topic"], p["partition"]): p["end_offset"] for p in ends}
-
-    def changes(self, sent: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-        """The rows of the messages up to the ends that a call has told, by topic-partition."""
-        wanted = {(p["topic"], p["partition"]): p["end_offset"] for p in sent["partitions"]}
-        found: dict[tuple[str, int], list[tuple[str, dict[str, Any]]]] = {}
-        deadline = time.monotonic() + 20
-        while any(self._position[place] < end for place, end in wanted.items()):
-            assert time.monotonic() < deadline, "messages are missing"
-            message = self._consumer.poll(1)
-            if message is None:
-                continue
-            assert message.error() is None
-            place = message.topic(), message.partition()
-            assert message.offset() == self._position[place]
-            self._position[place] += 1
-            value = json.loads(message.value())
-            kind = "DDL" if value["isDdl"] else value["type"]
-            if kind != "TIDB_WATERMARK":
-                row = {"sql": value["sql"]} if kind == "DDL" else value["data"][0]
-                found.setdefault(place, []).append((kind, row))
-        return [change for place in sorted(found) for change in found[place]]
-
-    def close(self) -> None:
-        self._consumer.close()
-
-
 @pytest.fixture
-def reader(server: Server) -> Iterator[Reader]:
+def reader(server: ControlledServer) -> Iterator[Reader]:
     reader = Reader(server, server.post("/reset")["partitions"])
     yield reader
     reader.close()
 
 
-def test_a_consumer_sees_what_a_test_does(server: Server, reader: Reader) -> None:
+def test_a_consumer_sees_what_a_test_does(server: ControlledServer, reader: Reader) -> None:
     sent = server.post("/sql", {"sql": "INSERT INTO shop.orders VALUES (1, 'first')"})
     assert reader.changes(sent) == [("INSERT", {"id": "1", "note": "first"})]
     moved = server.post("/sql", {"sql": "UPDATE shop.orders SET id = 2 WHERE id = 1"})
@@ -120,16 +49,16 @@ def test_a_consumer_sees_what_a_test_does(server: Server, reader: Reader) -> Non
         {"id": "3", "note": "held", "amount": "1"},
     ]
     ends = {(p["topic"], p["partition"]): p["end_offset"] for p in server.ask("/offsets")["partitions"]}
-    assert all(ends[place] >= end for place, end in reader._position.items())  # watermarks go on
+    assert all(ends[place] >= end for place, end in reader.position.items())  # watermarks go on
 
 
-def test_the_next_test_begins_with_empty_tables(server: Server, reader: Reader) -> None:
+def test_the_next_test_begins_with_empty_tables(server: ControlledServer, reader: Reader) -> None:
     assert server.ask("/tables")["tables"] == {"shop.clerks": [], "shop.orders": []}
     sent = server.post("/sql", {"sql": "INSERT INTO shop.orders VALUES (1, 'again')"})
     assert reader.changes(sent) == [("INSERT", {"id": "1", "note": "again"})]
 
 
-def test_fifty_tests_on_one_server(server: Server) -> None:
+def test_fifty_tests_on_one_server(server: ControlledServer) -> None:
     for number in range(50):
         reader = Reader(server, server.post("/reset")["partitions"])
         sent = server.post("/sql", {"sql": f"INSERT INTO shop.orders VALUES ({number}, 'a'); DELETE FROM shop.orders"})
@@ -139,7 +68,7 @@ def test_fifty_tests_on_one_server(server: Server) -> None:
         reader.close()
 
 
-def test_a_changefeed_is_created_in_the_served_kafka(server: Server) -> None:
+def test_a_changefeed_is_created_in_the_served_kafka(server: ControlledServer) -> None:
     uri = f"kafka://{server.settings['bootstrap']}/mine?protocol=open-protocol"
     info = server.post("/api/v2/changefeeds", {"changefeed_id": "mine", "sink_uri": uri})
     assert info["state"] == "normal"
@@ -153,7 +82,7 @@ def test_a_changefeed_is_created_in_the_served_kafka(server: Server) -> None:
     server.ask("/api/v2/changefeeds/mine", method="DELETE")
 
 
-def test_traffic_begins_when_it_is_asked_for(server: Server) -> None:
+def test_traffic_begins_when_it_is_asked_for(server: ControlledServer) -> None:
     server.post("/reset")
     assert server.ask("/tables")["tables"] == {"shop.clerks": [], "shop.orders": []}
     assert server.post("/traffic/start", {"rate": 500.0})["running"]

@@ -178,6 +178,18 @@ def test_traffic_is_started_and_stopped(api: ApiClient) -> None:
     assert api.refused("POST", "/traffic/rate", json={"rate": 1e9})[0] == 400
 
 
+def test_a_server_without_tables_gets_them_by_sql() -> None:
+    with running_api(schema="") as api:
+        assert api.refused("POST", "/traffic/start")[0] == 400
+        script = "CREATE DATABASE shop; CREATE TABLE shop.t (id INT PRIMARY KEY); INSERT INTO shop.t VALUES (1)"
+        sent = api.post("/sql", {"sql": script})
+        assert "INSERT" in _types(api, sent)
+        assert "shop_t" in {place["topic"] for place in sent["partitions"]}
+        api.post("/reset")
+        assert api.get("/tables")["tables"] == {}
+        assert "INSERT" in _types(api, api.post("/sql", {"sql": script}))
+
+
 def test_a_reset_tells_where_the_next_test_reads(api: ApiClient) -> None:
     api.post("/sql", {"sql": "INSERT INTO orders VALUES (1, 'a', 'new'); ALTER TABLE clerks ADD COLUMN c INT"})
     reset = api.post("/reset")

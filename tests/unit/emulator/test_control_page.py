@@ -7,7 +7,7 @@ from documented import blocks_of
 
 from tests import control_page
 from ticdc_emit import json_depth
-from ticdc_emit.emulator import guard, recording, source, ticdc_api
+from ticdc_emit.emulator import guard, recording, server, source, ticdc_api
 
 
 def test_the_page_has_the_tables_of_the_code() -> None:
@@ -34,6 +34,7 @@ def test_the_limits_of_the_page_are_those_of_the_code() -> None:
         f"nested more than {json_depth.DEEPEST} levels",
         f"more than {guard.MOST_AT_ONCE} requests at once",
         f"{recording.MOST_MESSAGES:,} of each topic-partition, {recording.MOST_BYTES // mib} MiB in all",
+        f"more than {server.MOST_CONNECTIONS} connections",
         f"more than {ticdc_api.MOST_CHANGEFEEDS} changefeeds",
         f"Changes are kept up to {source.MOST_BYTES // mib} MiB",
     ):

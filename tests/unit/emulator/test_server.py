@@ -7,6 +7,7 @@ import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 from uuid import uuid4
 
@@ -63,6 +64,23 @@ def test_elsewhere_it_needs_a_token(emulator: Emulator) -> None:
         assert _ask(f"{url}/ready", Host="kafka.example")[0] == 200
         assert _ask(f"{url}/tables")[0] == 401
         assert _ask(f"{url}/tables", Authorization=f"Bearer {TOKEN}", Host="kafka.example")[0] == 200
+
+
+def test_so_many_connections_are_served(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ticdc_emit.emulator.server.MOST_CONNECTIONS", 3)
+    with ControlServer(emulator, "127.0.0.1:0") as server, ExitStack() as stack:
+        for _ in range(3):
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"{server.url}/ready", timeout=10)
+        assert caught.value.code == 503
+        stack.close()
+        while True:
+            try:
+                assert _ask(f"{server.url}/ready")[0] == 200
+                break
+            except ValueError:  # not JSON: the connections are not closed yet
+                continue
 
 
 def test_a_port_in_use_is_refused(emulator: Emulator) -> None:

@@ -150,6 +150,15 @@ def test_a_changefeed_is_paused_and_resumed(api: ApiClient) -> None:
     assert api.get(f"{FEEDS}/one")["state"] == "normal"
 
 
+def test_the_servers_own_changefeed_is_paused_and_resumed(api: ApiClient) -> None:
+    api.post(f"{FEEDS}/default/pause")
+    sent = _insert(api, 1)
+    assert (sent["state"], sent["messages"], sent["rows"]) == ("stopped", 0, 1)
+    api.post(f"{FEEDS}/default/resume", "{}")
+    assert b'"INSERT"' in b"".join(each.value or b"" for each in messages(api.store))
+    assert _insert(api, 2)["state"] == "normal"
+
+
 def test_a_resumed_changefeed_may_begin_at_another_checkpoint(api: ApiClient) -> None:
     start = _create(api)["start_ts"]
     _insert(api, 1)
@@ -322,6 +331,12 @@ def test_a_kafka_that_does_not_answer_is_an_error_of_ticdcs(api: ApiClient) -> N
     assert [each["id"] for each in api.get(FEEDS)["items"]] == ["default"]
 
 
+def test_storage_sinks_are_not_emulated(api: ApiClient) -> None:
+    code, answer = api.refused("POST", FEEDS, json={"sink_uri": "file:///tmp/none?protocol=csv"})
+    assert (code, answer["error_code"]) == (400, "CDC:ErrSinkURIInvalid")
+    assert "file:// is for files" in answer["error_msg"]
+
+
 def test_answers_show_no_secret(api: ApiClient) -> None:
     uri = "kafka://127.0.0.1:1/t?protocol=canal-json&sasl-user=u&sasl-password=hunter2&sasl-mechanism=plain"
     _, answer = api.refused("POST", FEEDS, json={"sink_uri": f"{uri}&dial-timeout=1s"})
@@ -338,6 +353,10 @@ OUTSIDE = {
     "a folder": ("jsonl:///tmp/out?protocol=canal-json", {}, "jsonl://"),
     "a folder of files": ("file:///tmp/out?protocol=csv", {}, "file://"),
     "a bucket": ("s3://bucket/out?protocol=csv", {}, "s3://"),
+    "a store": ("s3://bucket/x?protocol=csv", {}, "s3://"),
+    "lines": ("jsonl:///tmp/out?protocol=canal-json", {}, "jsonl://"),
+    "stdout": ("stdout://?protocol=canal-json", {}, "stdout://"),
+    "memory": ("memory://x?protocol=canal-json", {}, "memory://"),
     "a registry": ("kafka://127.0.0.1:9092/t?protocol=avro&schema-registry=http://10.0.0.1:80", {}, "10.0.0.1:80"),
     "a login at a registry": (
         "kafka://127.0.0.1:1/t?protocol=avro&schema-registry=http://127.0.0.1@evil:80",
