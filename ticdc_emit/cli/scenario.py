@@ -17,7 +17,7 @@ from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.consume.tail import Tail
 from ticdc_emit.delivery.base import Sink
 from ticdc_emit.delivery.sinks import sink_for
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, HistoryError
 from ticdc_emit.hints import counted
 from ticdc_emit.traffic.scenarios import Scenario, feed_of, scenario, scenarios
 
@@ -116,6 +116,7 @@ def _told(story: Scenario) -> dict[str, Any]:
         "breaks": story.kind.breaks,
         "outcome": story.kind.outcome,
         "schema": story.schema,
+        "sql": _sql(story),
         "sink_uri": story.sink_uri,
         "changefeed": story.changefeed,
         "partitions": story.partitions,
@@ -123,6 +124,14 @@ def _told(story: Scenario) -> dict[str, Any]:
         "must_raise": refusal,
         "producer_refused": None if story.refused is None else str(story.refused),
     }
+
+
+def _sql(story: Scenario) -> str | None:
+    """Return the scenario's history as a change script, ``None`` where SQL does not tell all of it."""
+    try:
+        return story.history.to_sql()
+    except HistoryError:
+        return None
 
 
 def _messages(story: Scenario) -> list[dict[str, Any]]:
@@ -143,6 +152,10 @@ def _print(console: Console, story: Scenario, *, sent: bool) -> None:
     else:
         for topic, count in story.partitions.items():
             console.print(Text(f"sent to {counted(count, 'partition')} of {topic}: verify with partition-num={count}"))
+    script = _sql(story)
+    if script is not None:
+        console.print(Text("as SQL:", "bold"))
+        console.print(Text(f"{story.schema.strip().rstrip(';')};\n{script}"))
     lineage = story.config.release.name
     console.print(Text.assemble((story.name, "bold"), f" as {story.protocol} of {lineage}, seed {story.seed}"))
     console.print(Text(story.kind.incident))
