@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import partial
@@ -165,16 +165,33 @@ def _keeps_text(column: Column, value: Value) -> bool:
 # -- one value ---------------------------------------------------------------------------------------------------------
 
 
+_NUMBERS = frozenset({Kind.INT, Kind.BIT, Kind.REAL, Kind.DECIMAL, Kind.TEXT})
+_TAKEN: Mapping[MySQLType, frozenset[Kind]] = {
+    **dict.fromkeys(INTEGER_TYPES, _NUMBERS | {Kind.DATETIME}),
+    **dict.fromkeys(STRING_TYPES, _NUMBERS - {Kind.BIT} | {Kind.LABEL, Kind.DATETIME, Kind.DURATION, Kind.JSON}),
+    **dict.fromkeys(CALENDAR_TYPES, frozenset({Kind.INT, Kind.DATETIME, Kind.TEXT})),
+    MySQLType.DURATION: frozenset({Kind.DURATION, Kind.INT, Kind.TEXT}),
+    MySQLType.YEAR: frozenset({Kind.INT, Kind.TEXT}),
+    MySQLType.BIT: frozenset({Kind.INT, Kind.BIT, Kind.TEXT}),
+    MySQLType.ENUM: frozenset({Kind.INT, Kind.BIT, Kind.TEXT, Kind.LABEL}),
+    MySQLType.SET: frozenset({Kind.INT, Kind.BIT, Kind.TEXT, Kind.LABEL}),
+    MySQLType.JSON: frozenset({Kind.JSON, Kind.INT, Kind.TEXT}),
+    MySQLType.VECTOR_FLOAT32: frozenset({Kind.TEXT}),
+}
+"""The kinds of values that columns take, by type; those of DECIMAL and floats are numbers."""
+
+
 def plain(column: Column, value: Value, rules: SqlRules, how: Rendering) -> Callable[[Any], str | bytes | None]:
     """Return what makes the column's canonical text (bytes of a binary column) of one of the value's items.
 
     Items: what Arrow's ``as_py`` gives for the value's data, the label of a LABEL. Raises :class:`NotExactError` for a
     kind that the column's type is not known to take.
     """
-    kind = value.kind
+    kind, to = value.kind, column.type
     if kind is Kind.NULL:
         return lambda item: None
-    to = column.type
+    if kind not in _TAKEN.get(to, _NUMBERS) or (to in FLOAT_TYPES and column.decimal >= 0):
+        raise _unknown(column, value)
     if to in STRING_TYPES:
         if kind is Kind.INT:
             to_text(replace(value, data=pa.scalar(0, pa.int64())))  # refuses a column with leading zeros
@@ -224,6 +241,10 @@ def _out_of_range(column: Column, item: Any) -> EvaluationError:
 
 def _wrong(what: str, item: Any, column: Column, number: int) -> EvaluationError:
     return EvaluationError(f"Incorrect {what} value: {shown(item)} for column '{column.name}'", number)
+
+
+def _too_long(length: int, unit: str, limit: int) -> EvaluationError:
+    return EvaluationError(f"the value has {length} {unit}, more than {limit}", TOO_LONG)
 
 
 def _bits_number(item: bytes) -> int:
@@ -332,7 +353,7 @@ def _year(column: Column, value: Value, item: Any) -> str:
     else:
         raise NotExactError(f"{value.kind.value} {shown(item)} in a YEAR column")
     if number and not 1901 <= number <= 2155:
-        raise _out_of_range(column, item)
+        raise EvaluationError(f"{number} is neither 0 nor in 1901..2155", BEYOND_RANGE)
     return str(number)
 
 
@@ -346,7 +367,7 @@ def _bits(column: Column, value: Value, item: Any) -> str:
     if number < 0:
         raise NotExactError("a negative number in a BIT column")
     if number >= 1 << column.flen:
-        raise EvaluationError(f"Data too long for column '{column.name}'", TOO_LONG)
+        raise _too_long(number.bit_length(), "bits", column.flen)
     return str(number)
 
 
@@ -391,7 +412,7 @@ def _bytes(column: Column, raw: bytes) -> bytes:
     if column.flen >= 0 and column.type in _BLOB_BYTES:
         limit = min(limit, column.flen)
     if len(raw) > limit >= 0:
-        raise EvaluationError(f"Data too long for column '{column.name}'", TOO_LONG)
+        raise _too_long(len(raw), "bytes", limit)
     return raw.ljust(column.flen, b"\0") if column.type is MySQLType.STRING else raw
 
 
@@ -401,11 +422,11 @@ def _characters(column: Column, text: str) -> str:
     if column.type in _BLOB_BYTES:
         limit = _BLOB_BYTES[column.type] if column.flen < 0 else min(column.flen, _BLOB_BYTES[column.type])
         if len(text.encode()) > limit:
-            raise EvaluationError(f"Data too long for column '{column.name}'", TOO_LONG)
+            raise _too_long(len(text.encode()), "bytes", limit)
         return text
     if len(text) > column.flen >= 0:
         if len(text.rstrip(" ")) > column.flen:
-            raise EvaluationError(f"Data too long for column '{column.name}'", TOO_LONG)
+            raise _too_long(len(text), "characters", column.flen)
         text = text[: column.flen]
     return text.rstrip(" ") if column.type is MySQLType.STRING else text
 

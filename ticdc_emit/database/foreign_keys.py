@@ -1,25 +1,24 @@
 """Foreign keys: whether a changed row still refers to one that exists, and whether others refer to it.
 
-In: rows as a statement adds, changes and removes them. Out: TiDB's error 1452 or 1451, or nothing. What follows ON
-DELETE and ON UPDATE is not executed: a row that others refer to is refused there. Rule source: pingcap/tidb
-``pkg/executor/foreign_key.go``.
+In: rows as a statement adds, changes and removes them. Out: TiDB's error 1452 or nothing, and the rows that refer to
+one; what becomes of these is in ``statement.py``. Rule source: pingcap/tidb ``pkg/executor/foreign_key.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from ticdc_emit.database.refusals import unsupported
 from ticdc_emit.database.row_values import key_part
 from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.tables import Database
 from ticdc_emit.database.transaction import StoredTable
 from ticdc_emit.errors import StatementError, UnknownTableError
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.store import ForeignKey
+from ticdc_emit.schema.store import ForeignKey, TableState
 
 NO_PARENT, HAS_CHILDREN = 1452, 1451
-_RESTRICTS = ("", "RESTRICT", "NO ACTION")
+RESTRICTS = ("", "RESTRICT", "NO ACTION")
+"""Actions of a foreign key with which a row that others refer to stays as it is."""
 
 
 class ForeignKeys:
@@ -56,32 +55,40 @@ class ForeignKeys:
         rows = self._database.tables[parent.schema, parent.name].values()
         return any(_parts(parent, key.referred, other) == wanted for other in rows)
 
-    def check_parent(self, table: StoredTable, row: Row, after: Row | None) -> None:
-        """Check that no row refers to one that is removed, or to what is changed in it (``after``)."""
+    def referring(
+        self, info: TableInfo, row: Row, after: Row | None
+    ) -> Iterator[tuple[TableState, ForeignKey, list[Row]]]:
+        """Yield the tables with rows that refer to one that was removed, or to what was changed in it (``after``)."""
         if not self._is_on:
             return
-        own = table.info.schema.lower(), table.info.name.lower()
+        own = info.schema.lower(), info.name.lower()
         for state in self._database.catalog.states():
             for key in state.foreign_keys:
                 if tuple(name.lower() for name in key.parent) != own:
                     continue
-                gone = _parts(table.info, key.referred, row)
-                if None in gone or (after is not None and gone == _parts(table.info, key.referred, after)):
+                gone = _parts(info, key.referred, row)
+                if None in gone or (after is not None and gone == _parts(info, key.referred, after)):
                     continue
-                children = self._database.tables[state.info.schema, state.info.name].values()
-                if not any(_parts(state.info, key.columns, child) == gone for child in children):
-                    continue
-                action = key.on_delete if after is None else key.on_update
-                if action not in _RESTRICTS:
-                    raise unsupported(
-                        f"ON {'DELETE' if after is None else 'UPDATE'} {action} of the foreign key {key.name}"
-                    )
-                raise StatementError(
-                    f"Cannot delete or update a parent row: rows of {state.info.full_name} refer to it ({key.name})",
-                    remedy="Change or delete these rows first",
-                    number=HAS_CHILDREN,
-                    table=table.info.full_name,
-                )
+                rows = self._database.rows(state.info).values()
+                children = [child for child in rows if _parts(state.info, key.columns, child) == gone]
+                if children:
+                    yield state, key, children
+
+
+def has_children(info: TableInfo, child: TableInfo, key: ForeignKey) -> StatementError:
+    """Return the error of a row that others refer to."""
+    return StatementError(
+        f"Cannot delete or update a parent row: rows of {child.full_name} refer to it ({key.name})",
+        remedy="Change or delete these rows first",
+        number=HAS_CHILDREN,
+        table=info.full_name,
+    )
+
+
+def referred_values(parent: TableInfo, key: ForeignKey, row: Row | None) -> Row:
+    """Return the columns of a foreign key with the values of the row that it refers to, NULL without one."""
+    names = (_column(parent, name).name for name in key.referred)
+    return {own: None if row is None else row[name] for own, name in zip(key.columns, names, strict=True)}
 
 
 def _parts(info: TableInfo, names: Sequence[str], row: Row) -> list[object]:

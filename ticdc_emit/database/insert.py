@@ -148,7 +148,7 @@ def _explicit(column: Column, own: list[_Given], running: RunningStatement, *, n
     elif not column.nullable and any(not value.data.is_valid for value in values):
         raise _null(column)
     texts: list[str | None] = [None] * len(own)
-    with expression_errors():
+    with expression_errors(column.name):
         found = canonical_texts(column, assign_each(column, values, running.rendering, running.rules))
     for place, text in zip(places, found, strict=True):
         texts[place] = text

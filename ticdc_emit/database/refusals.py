@@ -15,19 +15,20 @@ from ticdc_emit.sql.evaluation.values import EvaluationError, NotExactError
 REMEDY = "Write it as statements of one table with the values themselves"
 
 
-def unsupported(part: str, remedy: str = REMEDY) -> UnsupportedStatementError:
+def unsupported(part: str, remedy: str = REMEDY, column: str | None = None) -> UnsupportedStatementError:
     """Return the error of a part of a statement that is not executed here."""
-    return UnsupportedStatementError(f"{part} is not executed here", remedy=remedy)
+    return UnsupportedStatementError(f"{part} is not executed here", remedy=remedy, column=column)
 
 
 @contextmanager
-def expression_errors() -> Iterator[None]:
-    """Turn the evaluator's errors into those of statements."""
+def expression_errors(column: str | None = None) -> Iterator[None]:
+    """Turn the evaluator's errors into those of statements; ``column``: to which a value is assigned."""
     try:
         yield
     except NotExactError as fault:
-        raise unsupported(str(fault), fault.remedy or "Write the value itself") from None
+        raise unsupported(str(fault), fault.remedy or "Write the value itself", column) from None
     except EvaluationError as fault:
         if fault.number:
-            raise StatementError(str(fault), remedy="Give a value that fits the column", number=fault.number) from None
-        raise unsupported(str(fault), "Write the value itself") from None
+            remedy = "Give a value that fits the column"
+            raise StatementError(str(fault), remedy=remedy, number=fault.number, column=column) from None
+        raise unsupported(str(fault), "Write the value itself", column) from None

@@ -12,7 +12,7 @@ from typing import Any
 
 from ticdc_emit.columnar.assignment import STRICT, SqlRules
 from ticdc_emit.database.expressions import SessionValues
-from ticdc_emit.database.foreign_keys import ForeignKeys
+from ticdc_emit.database.foreign_keys import RESTRICTS, ForeignKeys, has_children, referred_values
 from ticdc_emit.database.refusals import expression_errors, unsupported
 from ticdc_emit.database.row_values import canonical_texts, column_values
 from ticdc_emit.database.rows_after_ddl import Row
@@ -110,15 +110,43 @@ class RunningStatement:
         self.transaction.add(table, row, identities, self._seq)
 
     def remove(self, table: StoredTable, row: Row, identities: Identities) -> None:
-        """Remove a row."""
-        self._foreign_keys.check_parent(table, row, None)
+        """Remove a row, and do to the rows that refer to it what their foreign keys say."""
         self.transaction.remove(table, row, identities, self._seq)
+        self._follow(table, row, None)
 
     def change(self, table: StoredTable, old: tuple[Row, Identities], new: tuple[Row, Identities]) -> None:
-        """Change a row into one whose keys are free."""
-        self._foreign_keys.check_parent(table, old[0], new[0])
+        """Change a row into one whose keys are free, and the rows that refer to it."""
         self._foreign_keys.check_child(table, new[0], old[0])
         self.transaction.change(table, old, new, self._seq)
+        self._follow(table, old[0], new[0])
+
+    def _follow(self, table: StoredTable, row: Row, after: Row | None) -> None:
+        """Cascade the removal of a row, or its change, to the rows that refer to it."""
+        for state, key, children in self._foreign_keys.referring(table.info, row, after):
+            word, action = ("DELETE", key.on_delete) if after is None else ("UPDATE", key.on_update)
+            if action in RESTRICTS:
+                raise has_children(table.info, state.info, key)
+            if action not in ("CASCADE", "SET NULL") or state.info is table.info:
+                raise unsupported(f"ON {word} {action} of the foreign key {key.name}", "Change its rows first")
+            child = self.table(nodes.TableName(state.info.schema, state.info.name))
+            for each, identities in zip(children, self.identities(child, children), strict=True):
+                if action == "CASCADE" and after is None:
+                    self.remove(child, each, identities)
+                else:
+                    values = referred_values(table.info, key, after if action == "CASCADE" else None)
+                    self._cascade(child, each, identities, values)
+
+    def _cascade(self, table: StoredTable, row: Row, identities: Identities, values: Row) -> None:
+        """Give a row the values of the changed row that it refers to, or NULL."""
+        for name, text in values.items():
+            if text is None and not table.info.column(name).nullable:
+                raise unsupported(f"SET NULL of the NOT NULL column {name}", "Change its rows first")
+        (new,) = self.completed(table, [row | values])
+        (new_identities,) = self.identities(table, [new])
+        wanted = [one if one != other else None for one, other in zip(new_identities, identities, strict=True)]
+        for unique, place in table.keys.conflicts(wanted):
+            raise duplicate(table, unique.columns, unique.name, new, table.rows[place])
+        self.change(table, (row, identities), (new, new_identities))
 
 
 def duplicate(table: StoredTable, columns: Sequence[Any], key: str, row: Row, other: Row | None) -> StatementError:

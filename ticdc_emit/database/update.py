@@ -223,7 +223,7 @@ def _assigned_texts(
         return [default_text(value, column, running)] * count
     operand = value_of(value, columns, running.values)
     rules = replace(running.rules, casts=True)
-    with expression_errors():
+    with expression_errors(column.name):
         try:
             if operand.is_constant:
                 return canonical_texts(column, assign_each(column, [operand], running.rendering, rules)) * count

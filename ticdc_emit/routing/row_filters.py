@@ -28,7 +28,7 @@ from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, RowError
 from ticdc_emit.routing.filter_rules import EventFilters, EventRule
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.call_tree import Reference, parse_call_tree
-from ticdc_emit.sql.evaluation.texts import is_object
+from ticdc_emit.sql.evaluation.documents import is_object
 from ticdc_emit.sql.evaluation.values import EvaluationError, Kind, NotExactError, Value, to_integer
 from ticdc_emit.sql.expressions import evaluate
 from ticdc_emit.sql.words import to_lower

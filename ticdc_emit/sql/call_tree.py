@@ -81,7 +81,6 @@ ALIASES: Mapping[str, str] = {
     "adddate": "date_add",
     "ceiling": "ceil",
     "character_length": "char_length",
-    "date_sub": "date_add",
     "day": "dayofmonth",
     "lcase": "lower",
     "mid": "substr",
@@ -89,9 +88,8 @@ ALIASES: Mapping[str, str] = {
     "position": "locate",
     "power": "pow",
     "sha": "sha1",
-    "subdate": "date_add",
+    "subdate": "date_sub",
     "substring": "substr",
-    "subtime": "addtime",
     "ucase": "upper",
 }
 """Other names of functions; a tree has them as written, because an error names what was written."""
@@ -272,7 +270,8 @@ def _(node: expressions.MemberOf) -> CallTree:
 
 @call_tree.register(expressions.DateArithmetic)
 def _(node: expressions.DateArithmetic) -> CallTree:
-    return Call("date_add", (call_tree(node.moment), call_tree(node.amount), Constant(node.unit)))
+    name = "date_sub" if "SUB" in node.name.upper() else "date_add"
+    return Call(name, (call_tree(node.moment), call_tree(node.amount), Constant(node.unit)))
 
 
 @call_tree.register(expressions.KeywordCall)

@@ -50,7 +50,7 @@ def test_json_has_the_messages_and_what_was_sent(script: Path, capsys: pytest.Ca
 
 
 def test_a_sink_gets_the_messages(script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(str(script), "--sink-uri", f"file://{tmp_path}/out?protocol=canal-json") == 0
+    assert run(str(script), "--sink-uri", f"jsonl://{tmp_path}/out?protocol=canal-json") == 0
     assert "3 rows" in capsys.readouterr().out
     assert any((tmp_path / "out").rglob("*"))
 
@@ -68,7 +68,7 @@ def test_standard_input_over_a_schema(
 def test_a_failing_statement_sends_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bad.sql"
     path.write_text(SCRIPT + "\ninsert into t values (2)")
-    assert run(str(path), "--sink-uri", f"file://{tmp_path}/out?protocol=canal-json") == 2
+    assert run(str(path), "--sink-uri", f"jsonl://{tmp_path}/out?protocol=canal-json") == 2
     error = capsys.readouterr().err
     assert "Duplicate entry '2'" in error
     assert "line 2, column 1" in error

@@ -264,6 +264,52 @@ def test_values_that_do_not_fit_are_refused_outside_of_strict_mode() -> None:
     assert rows(on) == [("1", "a", "1"), ("0", "b", "1")]
 
 
+FAMILY = """
+create table shop.parent (id int primary key, code int unique);
+create table shop.child (id int primary key, pid int, foreign key (pid) references parent(ID) {action});
+"""
+
+
+@pytest.mark.parametrize(
+    ("action", "statement", "left"),
+    [
+        ("on delete cascade", "delete from parent where id = 1", [("12", "2"), ("13", None)]),
+        ("on delete set null", "delete from parent where id = 1", [("11", None), ("12", "2"), ("13", None)]),
+        ("on update cascade", "update parent set id = 9 where id = 1", [("11", "9"), ("12", "2"), ("13", None)]),
+        ("on update set null", "update parent set id = 9 where id = 1", [("11", None), ("12", "2"), ("13", None)]),
+        ("", "update parent set code = 9", [("11", "1"), ("12", "2"), ("13", None)]),
+    ],
+)
+def test_foreign_keys_cascade_in_the_same_transaction(action: str, statement: str, left: list[Any]) -> None:
+    on = session(FAMILY.format(action=action))
+    on.execute("insert into parent values (1, 1), (2, 2); insert into child values (11, 1), (12, 2), (13, null)")
+    if not action:
+        statement += " where id = 1"
+    on.execute(statement)
+    assert sorted(rows(on, "child")) == left
+
+
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [
+        ("insert into child values (14, 3)", 1452),
+        ("update child set pid = 3", 1452),
+        ("delete from parent where id = 1", 1451),
+        ("update parent set id = 9 where id = 1", 1451),
+        ("truncate table parent", 1701),
+    ],
+)
+def test_foreign_keys_hold_unless_they_are_off(statement: str, number: int) -> None:
+    on = session(FAMILY.format(action=""))
+    on.execute("insert into parent values (1, 1); insert into child values (11, 1)")
+    with pytest.raises(StatementError) as caught:
+        on.execute(statement)
+    assert caught.value.number == number
+    assert (rows(on, "parent"), rows(on, "child")) == ([("1", "1")], [("11", "1")])
+    if number != 1701:
+        on.execute(f"set foreign_key_checks = 0; {statement}")
+
+
 # -- changes that are not SQL ------------------------------------------------------------------------------------------
 
 

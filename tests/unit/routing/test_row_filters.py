@@ -123,7 +123,7 @@ def test_a_column_that_its_database_qualifies_reads_the_first_one() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["now() > t", "n > (select 1)", "t > v", "dt + 1", "date_add(t, interval 1 day) > '2024-01-01'", "n >", "bin > 1"],
+    ["now() > t", "n > (select 1)", "t > v", "dt + 1", "week(t) > 7", "n >", "bin > 1"],
 )
 def test_what_cannot_be_evaluated_is_refused_when_it_is_read(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
@@ -134,7 +134,7 @@ def test_what_cannot_be_evaluated_is_refused_when_it_is_read(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "values"),
-    [("v > 1", {}), ("u * 2 > 1", {}), ("ci = 'ä'", {}), ("n - u < 0", {"u": 2**64 - 1})],
+    [("v > 1", {}), ("u * 2 > 1", {}), ("ci = 'ж'", {}), ("n - u < 0", {"u": 2**64 - 1})],
 )
 def test_what_tidb_fails_at_is_a_fault_of_the_row(text: str, values: dict[str, Any]) -> None:
     with pytest.raises(InvalidValueError, match="fails"):
@@ -190,7 +190,7 @@ VIRTUAL = """create table e (id int primary key, n int, v varchar(20), d decimal
 b bool, small tinyint as (n * 100) virtual, price decimal(12,2) as (d * 1.005) virtual, born year as (year(dt)) virtual,
 day date as (date(t)) virtual, part json as (j->'$.a') virtual, raw varbinary(9) as (concat(v, 'x')) virtual,
 label char(4) as (concat(v, n)) virtual, twice double as (cast(n as double) / 2) virtual, flag bool as (n > 2) virtual,
-next_day date as (date(day)) virtual, cut datetime as (t) virtual)"""
+next_day date as (date(day)) virtual, cut time as (j) virtual)"""
 
 
 def virtual(text: str, **values: Any) -> bool:
@@ -229,8 +229,8 @@ def test_a_value_that_a_virtual_column_cannot_hold_is_a_fault_of_the_row(
 
 
 def test_a_virtual_column_that_needs_an_unknown_conversion_is_refused() -> None:
-    with pytest.raises(ConfigError, match="the virtual column cut: a date in a column of DATETIME"):
-        virtual("cut > '2024-01-01'")
+    with pytest.raises(ConfigError, match="the virtual column cut: JSON in a column of DURATION"):
+        virtual("cut > '10:00:00'")
 
 
 @pytest.mark.timeout(20)

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from ticdc_emit.regexp import GoRegexpError, compile_regexp
 from ticdc_emit.sql.evaluation.arithmetic import align_decimals
 from ticdc_emit.sql.evaluation.dates import comparable_dates, parse_duration
-from ticdc_emit.sql.evaluation.texts import compare_json, to_json
+from ticdc_emit.sql.evaluation.documents import compare_json, to_json
 from ticdc_emit.sql.evaluation.values import (
     Data,
     EvaluationError,

@@ -6,6 +6,7 @@ source: pingcap/tidb ``pkg/expression/builtin_time.go``, ``pkg/types/time.go``.
 
 from __future__ import annotations
 
+import calendar
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping
@@ -198,3 +199,201 @@ def date_format(value: Value, layout: Value) -> Value:
             raise NotExactError(f"%{code} in DATE_FORMAT()")
     texts = map_values(lambda text: "".join(part(text) for part in parts), pa.string(), moment.data)
     return Value(Kind.TEXT, texts, "utf8mb4_bin", Coercibility.COERCIBLE)
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+
+_SECONDS: Mapping[str, int] = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400, "WEEK": 604_800}
+_MONTHS: Mapping[str, int] = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_MICROS = 1_000_000
+_LONGEST_TIME = 838 * 3600 + 59 * 60 + 59
+
+
+def date_add(moment: Value, amount: Value, unit: Value) -> Value:
+    """Return DATE_ADD(moment, INTERVAL amount unit)."""
+    return _shifted(moment, amount, unit, 1)
+
+
+def date_sub(moment: Value, amount: Value, unit: Value) -> Value:
+    """Return DATE_SUB(moment, INTERVAL amount unit)."""
+    return _shifted(moment, amount, unit, -1)
+
+
+@null_for_null
+def _shifted(moment: Value, amount: Value, unit: Value, sign: int) -> Value:
+    name = str(unit.data.as_py())
+    if name not in _SECONDS and name not in _MONTHS:
+        raise NotExactError(f"INTERVAL in units of {name}")
+    if amount.kind is not Kind.INT:
+        raise NotExactError(f"INTERVAL of {amount.kind.value}")
+    date_value = _date_argument(moment)
+    is_day = date_value.fsp < 0 and (name in _MONTHS or name in ("DAY", "WEEK"))
+    fsp = -1 if is_day else max(date_value.fsp, 0)
+
+    def of(text: str, count: int) -> str:
+        start = _moment(text)
+        try:
+            if name in _MONTHS:
+                end = _months_later(start, sign * count * _MONTHS[name])
+            else:
+                end = start + dt.timedelta(seconds=sign * count * _SECONDS[name])
+        except (OverflowError, ValueError):
+            raise NotExactError("a date beyond the year 9999") from None
+        return _moment_text(end, fsp)
+
+    data = map_values(of, pa.string(), date_value.data, pc.cast(amount.data, pa.int64()))
+    return Value(Kind.DATETIME, data, fsp=fsp)
+
+
+def _moment(text: str) -> dt.datetime:
+    try:
+        return dt.datetime.fromisoformat(text.ljust(19) if len(text) > _DATE_WIDTH and "." not in text else text)
+    except ValueError:
+        raise NotExactError(f"the date {text!r}") from None
+
+
+def _moment_text(moment: dt.datetime, fsp: int) -> str:
+    if fsp < 0:
+        return f"{moment.year:04}-{moment.month:02}-{moment.day:02}"
+    text = f"{moment.year:04}-{moment.month:02}-{moment.day:02} {moment:%H:%M:%S}"
+    return text + f".{moment.microsecond:06}"[: fsp + 1] if fsp else text
+
+
+def _months_later(start: dt.datetime, months: int) -> dt.datetime:
+    """Return the same day of another month, or the last one of a shorter month."""
+    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
+    last = calendar.monthrange(year, month + 1)[1]
+    return start.replace(year=year, month=month + 1, day=min(start.day, last))
+
+
+@null_for_null
+def datediff(left: Value, right: Value) -> Value:
+    """Return DATEDIFF(left, right), in days."""
+    one, other = _date_argument(left), _date_argument(right)
+    return Value(Kind.INT, map_values(lambda a, b: (_day(a) - _day(b)).days, pa.int64(), one.data, other.data))
+
+
+@null_for_null
+def timestampdiff(unit: Value, start: Value, end: Value) -> Value:
+    """Return TIMESTAMPDIFF(unit, start, end): whole units from ``start`` to ``end``."""
+    name = str(unit.data.as_py())
+    if name != "MICROSECOND" and name not in _SECONDS and name not in _MONTHS:
+        raise NotExactError(f"TIMESTAMPDIFF() in units of {name}")
+
+    def of(first: str, last: str) -> int:
+        one, other = _moment(first), _moment(last)
+        sign = -1 if other < one else 1
+        early, late = (other, one) if sign < 0 else (one, other)
+        if name in _MONTHS:
+            months = (late.year - early.year) * 12 + late.month - early.month
+            is_short = (late.day, late.time()) < (early.day, early.time())
+            return sign * ((months - is_short) // _MONTHS[name])
+        micros = (late - early) // dt.timedelta(microseconds=1)
+        return sign * (micros // (1 if name == "MICROSECOND" else _SECONDS[name] * _MICROS))
+
+    one, other = _date_argument(start), _date_argument(end)
+    return Value(Kind.INT, map_values(of, pa.int64(), one.data, other.data))
+
+
+@null_for_null
+def last_day(value: Value) -> Value:
+    """Return LAST_DAY(value): the last day of its month."""
+
+    def of(text: str) -> str:
+        day = _day(text)
+        return day.replace(day=calendar.monthrange(day.year, day.month)[1]).isoformat()
+
+    return Value(Kind.DATETIME, map_values(of, pa.string(), _date_argument(value).data), fsp=-1)
+
+
+@null_for_null
+def time_to_sec(value: Value) -> Value:
+    """Return TIME_TO_SEC of a TIME, without its fraction."""
+    if value.kind is not Kind.DURATION:
+        raise NotExactError(f"TIME_TO_SEC() of {value.kind.value}")
+    seconds = map_values(lambda micros: abs(micros) // _MICROS * (-1 if micros < 0 else 1), pa.int64(), value.data)
+    return Value(Kind.INT, seconds)
+
+
+def addtime(value: Value, amount: Value) -> Value:
+    """Return ADDTIME of two TIME values."""
+    return _time_sum("ADDTIME", value, amount, 1)
+
+
+def subtime(value: Value, amount: Value) -> Value:
+    """Return SUBTIME of two TIME values."""
+    return _time_sum("SUBTIME", value, amount, -1)
+
+
+@null_for_null
+def _time_sum(name: str, value: Value, amount: Value, sign: int) -> Value:
+    if value.kind is not Kind.DURATION:
+        raise NotExactError(f"{name}() of {value.kind.value}")
+    fsp, other = amount.fsp, amount.data
+    if amount.kind is Kind.TEXT and amount.is_constant and not amount.is_literal:
+        text = amount.data.as_py()
+        fsp, other = len(text.partition(".")[2]), pa.scalar(parse_duration(text), pa.int64())
+    elif amount.kind is not Kind.DURATION:
+        raise NotExactError(f"{name}() of a TIME and {amount.kind.value}")
+
+    def of(micros: int, more: int) -> int:
+        result = micros + sign * more
+        if abs(result) > _LONGEST_TIME * _MICROS:
+            raise NotExactError("a TIME beyond 838 hours")
+        return result
+
+    return Value(Kind.DURATION, map_values(of, pa.int64(), value.data, other), fsp=max(value.fsp, fsp))
+
+
+_READ_PARTS: Mapping[str, tuple[str, str]] = {
+    "Y": ("year", r"\d{4}"),
+    "m": ("month", r"\d{1,2}"),
+    "c": ("month", r"\d{1,2}"),
+    "d": ("day", r"\d{1,2}"),
+    "e": ("day", r"\d{1,2}"),
+    "H": ("hour", r"\d{1,2}"),
+    "k": ("hour", r"\d{1,2}"),
+    "i": ("minute", r"\d{1,2}"),
+    "s": ("second", r"\d{1,2}"),
+    "S": ("second", r"\d{1,2}"),
+}
+
+
+@null_for_null
+def str_to_date(value: Value, layout: Value) -> Value:
+    """Return STR_TO_DATE(value, layout) of a text that has the constant layout, with a whole date."""
+    if value.kind is not Kind.TEXT or layout.kind is not Kind.TEXT or not layout.is_constant:
+        raise NotExactError("STR_TO_DATE() with a format that is not a constant")
+    pattern, fsp = _pattern_of(layout.data.as_py())
+
+    def of(text: str) -> str:
+        found = pattern.fullmatch(text)
+        if found is None:
+            raise NotExactError(f"STR_TO_DATE() of {text!r}")
+        try:
+            parts = {name: int(digits) for name, digits in found.groupdict().items()}
+            hour, minute, second = (parts.get(name, 0) for name in ("hour", "minute", "second"))
+            return _moment_text(dt.datetime(parts["year"], parts["month"], parts["day"], hour, minute, second), fsp)
+        except ValueError:
+            raise NotExactError(f"STR_TO_DATE() of {text!r}") from None
+
+    return Value(Kind.DATETIME, map_values(of, pa.string(), value.data), fsp=fsp)
+
+
+def _pattern_of(layout: str) -> tuple[re.Pattern[str], int]:
+    """Return what reads a layout, and the digits after the second: -1 for a date alone."""
+    pattern, names = "", list[str]()
+    chars = iter(layout)
+    for char in chars:
+        code = next(chars, "") if char == "%" else ""
+        if char != "%":
+            pattern += re.escape(char)
+            continue
+        if code not in _READ_PARTS or _READ_PARTS[code][0] in names:
+            raise NotExactError(f"%{code} in STR_TO_DATE()")
+        name, digits = _READ_PARTS[code]
+        names.append(name)
+        pattern += f"(?P<{name}>{digits})"
+    if not {"year", "month", "day"} <= set(names):
+        raise NotExactError("STR_TO_DATE() without a year, month and day")
+    return re.compile(pattern, re.ASCII), 0 if len(names) > 3 else -1

@@ -1,16 +1,17 @@
-"""Text and JSON functions: lengths, parts, case, concatenation, search; JSON paths.
+"""Text functions: lengths, parts, case, concatenation, search, padding, digits.
 
-In: texts, values that TiDB converts to text, JSON. Out: texts, JSON and integers. Rule source: pingcap/tidb
-``pkg/expression/builtin_{string,json}.go``, ``pkg/types/json_path_expr.go``.
+In: texts, and values that TiDB converts to text. Out: texts and integers. Rule source: pingcap/tidb
+``pkg/expression/builtin_{string,encryption}.go``.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import reduce
+from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import partial, reduce
 from typing import Any
 
 import pyarrow as pa
@@ -30,8 +31,8 @@ from ticdc_emit.sql.evaluation.values import (
     to_text,
 )
 from ticdc_emit.sql.inference.operands import Coercibility
-from ticdc_emit.sql.json_document import content_of, printed
 
+_EXACT = Context(prec=160)
 _MAX_LENGTH = 64 << 20  # the default of TiDB's max_allowed_packet
 
 # -- lengths and letters -----------------------------------------------------------------------------------------------
@@ -201,107 +202,167 @@ def instr(haystack: Value, needle: Value) -> Value:
     return locate(needle, haystack)
 
 
-# -- JSON --------------------------------------------------------------------------------------------------------------
-
-_LEG = re.compile(r'\s*(?:\.\s*(?:([A-Za-z_$][\w$]*)|("(?:[^"\\]|\\.)*"))|\[\s*(\d+)\s*\])')
-_NULL, _NUMBER, _STRING, _OBJECT, _ARRAY, _BOOLEAN = range(6)
+# -- edits -------------------------------------------------------------------------------------------------------------
 
 
-def to_json(value: Value) -> Data:
-    """Return a value that is compared with JSON as JSON text."""
-    if value.kind is Kind.JSON:
-        return value.data
-    if value.kind is Kind.TEXT and not value.is_binary:
-        return map_values(lambda text: json.dumps(text, ensure_ascii=False), pa.string(), value.data)
-    if value.kind is Kind.INT and pa.types.is_boolean(value.data.type):
-        raise NotExactError("a truth value beside JSON")
-    if value.kind in (Kind.INT, Kind.DECIMAL):
-        return to_text(value).data
-    if value.kind is Kind.REAL:
-        return map_values(repr, pa.string(), value.data)
-    raise NotExactError(f"JSON beside {value.kind.value}")
+def _plain_text(name: str, value: Value) -> Value:
+    text = to_text(value)
+    if text.is_binary:
+        raise NotExactError(f"{name}() of binary text")
+    return text
 
 
-def compare_json(left: str, right: str, *, ordered: bool) -> int:
-    """Return a number below, equal to or above 0: the order of two JSON values, by type first."""
-    one, other = json.loads(left), json.loads(right)
-    ranks = _rank(one), _rank(other)
-    if ranks[0] != ranks[1]:
-        return ranks[0] - ranks[1]
-    if ranks[0] == _NULL:
-        return 0
-    if ranks[0] in (_OBJECT, _ARRAY):
-        if ordered:
-            raise EvaluationError("the order of JSON arrays and objects is known only to TiDB")
-        return 0 if one == other else 1
-    if ranks[0] == _STRING:
-        one, other = one.encode(), other.encode()
-    return int(one > other) - int(one < other)
+@null_for_null
+def reverse(value: Value) -> Value:
+    """Return REVERSE(value)."""
+    text = to_text(value)
+    return replace(text, data=map_values(lambda held: held[::-1], text.data.type, text.data))
 
 
-def _rank(value: Any) -> int:
-    if value is None:
-        return _NULL
-    if isinstance(value, bool):
-        return _BOOLEAN
-    if isinstance(value, int | float):
-        return _NUMBER
-    return _STRING if isinstance(value, str) else _OBJECT if isinstance(value, dict) else _ARRAY
+@null_for_null
+def repeat_text(value: Value, count: Value) -> Value:
+    """Return REPEAT(value, count)."""
+    text = _plain_text("REPEAT", value)
+
+    def of(held: str, times: int) -> str:
+        _check_length("REPEAT", len(held.encode()) * max(times, 0))
+        return held * max(times, 0)
+
+    return replace(text, data=map_values(of, pa.string(), text.data, to_integer(count)))
 
 
-def json_extract(value: Value, path: Value) -> Value:
-    """Return JSON_EXTRACT(value, path): the value at a path of names and indexes, NULL if there is none."""
-    if value.kind is not Kind.JSON:
-        raise NotExactError(f"JSON_EXTRACT() of {value.kind.value}")
-    if path.kind is not Kind.TEXT or not path.is_constant:
-        raise NotExactError("a JSON path that is not a constant")
-    legs = _legs(path.data.as_py())
-
-    def at(text: str) -> str | None:
-        value_there = content_of(text)
-        for leg in legs:
-            if isinstance(leg, str):
-                if not (isinstance(value_there, dict) and leg in value_there):
-                    return None
-                value_there = value_there[leg]
-            elif isinstance(value_there, list):
-                if leg >= len(value_there):
-                    return None
-                value_there = value_there[leg]
-            elif leg:  # element 0 of a value that is not an array is the value itself
-                return None
-        return printed(value_there)
-
-    return Value(Kind.JSON, map_values(at, pa.string(), value.data))
+def lpad(value: Value, width: Value, pad: Value) -> Value:
+    """Return LPAD(value, width, pad): NULL for a negative width, or nothing to pad with."""
+    return _pad("LPAD", value, width, pad)
 
 
-def _legs(path: str) -> list[str | int]:
-    text = path.strip()
-    if not text.startswith("$"):
-        raise NotExactError(f"the JSON path {path!r}")
-    legs: list[str | int] = []
-    place = 1
-    while place < len(text):
-        leg = _LEG.match(text, place)
-        if leg is None:
-            raise NotExactError(f"the JSON path {path!r}")
-        name, quoted, index = leg.groups()
-        legs.append(int(index) if index is not None else name if name is not None else json.loads(quoted))
-        place = leg.end()
-    return legs
+def rpad(value: Value, width: Value, pad: Value) -> Value:
+    """Return RPAD(value, width, pad)."""
+    return _pad("RPAD", value, width, pad)
 
 
-def json_unquote(value: Value) -> Value:
-    """Return JSON_UNQUOTE(value)."""
-    if value.kind is not Kind.JSON:
-        raise NotExactError(f"JSON_UNQUOTE() of {value.kind.value}")
+@null_for_null
+def _pad(name: str, value: Value, width: Value, pad: Value) -> Value:
+    text, padding = _plain_text(name, value), _plain_text(name, pad)
 
-    def of(text: str) -> str:
-        return str(json.loads(text)) if text.startswith('"') else text
+    def of(held: str, wide: int, mark: str) -> str | None:
+        missing = wide - len(held)
+        if wide < 0 or (missing > 0 and not mark):
+            return None
+        _check_length(name, 4 * wide)
+        more = (mark * (missing // len(mark) + 1))[:missing] if missing > 0 else ""
+        return (more + held if name == "LPAD" else held + more)[:wide] if missing > 0 else held[:wide]
 
-    return Value(Kind.TEXT, map_values(of, pa.string(), value.data), "utf8mb4_bin", Coercibility.COERCIBLE)
+    data = map_values(of, pa.string(), text.data, to_integer(width), padding.data)
+    return replace(_merge(text, padding), data=data, type=None)
 
 
-def is_object(data: Data) -> Data:
-    """Return which JSON values are objects."""
-    return map_values(lambda text: text.startswith("{"), pa.bool_(), data)
+@null_for_null
+def substring_index(value: Value, mark: Value, count: Value) -> Value:
+    """Return SUBSTRING_INDEX: what is before a number of marks, counted from the end if it is negative."""
+    text, delimiter = _plain_text("SUBSTRING_INDEX", value), _plain_text("SUBSTRING_INDEX", mark)
+
+    def of(held: str, by: str, wanted: int) -> str:
+        if not by or not wanted:
+            return ""
+        parts = held.split(by)
+        return by.join(parts[:wanted] if wanted > 0 else parts[wanted:] if -wanted < len(parts) else parts)
+
+    data = map_values(of, pa.string(), text.data, delimiter.data, to_integer(count))
+    return replace(text, data=data)
+
+
+@null_for_null
+def insert_text(value: Value, start: Value, count: Value, new: Value) -> Value:
+    """Return INSERT(value, start, count, new)."""
+    text, other = _plain_text("INSERT", value), _plain_text("INSERT", new)
+
+    def of(held: str, place: int, width: int, put: str) -> str:
+        if place < 1 or place > len(held):
+            return held
+        rest = len(held) - place + 1
+        width = rest if width < 0 or width > rest else width
+        return held[: place - 1] + put + held[place - 1 + width :]
+
+    data = map_values(of, pa.string(), text.data, to_integer(start), to_integer(count), other.data)
+    return replace(_merge(text, other), data=data, type=None)
+
+
+@null_for_null
+def find_in_set(value: Value, labels: Value) -> Value:
+    """Return FIND_IN_SET(value, labels): a position from 1 on, 0 if it is not among them."""
+    one, other = _plain_text("FIND_IN_SET", value), _plain_text("FIND_IN_SET", labels)
+    collate = common_collation(one, other)
+    if ignores_case(collate):
+        raise NotExactError("FIND_IN_SET() without regard to case")
+    pads = collate not in ("binary", "utf8mb4_0900_bin")
+
+    def of(part: str, listed: str) -> int:
+        parts = [each.rstrip(" ") if pads else each for each in listed.split(",")] if listed else []
+        wanted = part.rstrip(" ") if pads else part
+        return parts.index(wanted) + 1 if wanted in parts else 0
+
+    return Value(Kind.INT, map_values(of, pa.int64(), one.data, other.data))
+
+
+# -- numbers and bytes as text -----------------------------------------------------------------------------------------
+
+_OF_NUMBERS = partial(Value, Kind.TEXT, collate="utf8mb4_bin", strength=Coercibility.COERCIBLE)
+_GROUP = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
+
+
+@null_for_null
+def hex_text(value: Value) -> Value:
+    """Return HEX of an integer, or of the bytes of a text."""
+    if value.kind in (Kind.INT, Kind.BIT):
+        numbers = to_integer(value)
+        return _OF_NUMBERS(map_values(lambda number: f"{number & (1 << 64) - 1:X}", pa.string(), numbers))
+    if value.kind not in (Kind.TEXT, Kind.LABEL):
+        raise NotExactError(f"HEX() of {value.kind.value}")
+    return _OF_NUMBERS(map_values(lambda held: _bytes_of(held).hex().upper(), pa.string(), to_text(value).data))
+
+
+@null_for_null
+def unhex(value: Value) -> Value:
+    """Return UNHEX of a text: NULL if it has a character that is not a digit."""
+    if value.kind is not Kind.TEXT:
+        raise NotExactError(f"UNHEX() of {value.kind.value}")
+
+    def of(held: Any) -> bytes | None:
+        digits = _bytes_of(held)
+        try:
+            return bytes.fromhex((digits if len(digits) % 2 == 0 else b"0" + digits).decode("ascii"))
+        except ValueError:
+            return None
+
+    data = map_values(of, pa.binary(), value.data)
+    return Value(Kind.TEXT, data, strength=Coercibility.COERCIBLE)
+
+
+@null_for_null
+def digest(name: str, value: Value) -> Value:
+    """Return MD5, SHA1 of a text's bytes as digits in lower case."""
+    if value.kind not in (Kind.TEXT, Kind.LABEL, Kind.INT, Kind.DECIMAL):
+        raise NotExactError(f"{name.upper()}() of {value.kind.value}")
+    make = partial(hashlib.new, name, usedforsecurity=False)
+    return _OF_NUMBERS(map_values(lambda held: make(_bytes_of(held)).hexdigest(), pa.string(), to_text(value).data))
+
+
+def _bytes_of(held: Any) -> bytes:
+    return held if isinstance(held, bytes) else held.encode()
+
+
+@null_for_null
+def format_number(value: Value, digits: Value) -> Value:
+    """Return FORMAT(value, digits) of an integer or a decimal: rounded, with a comma after each third digit."""
+    if value.kind not in (Kind.INT, Kind.DECIMAL):
+        raise NotExactError(f"FORMAT() of {value.kind.value}")
+
+    def of(number: Any, wanted: int) -> str:
+        step = Decimal(1).scaleb(-min(max(wanted, 0), 30))
+        rounded = Decimal(number).quantize(step, ROUND_HALF_UP, _EXACT)
+        whole, point, fraction = format(abs(rounded), "f").partition(".")
+        return ("-" if rounded < 0 else "") + _GROUP.sub(",", whole) + point + fraction
+
+    data = to_integer(value) if value.kind is Kind.INT else value.data
+    return _OF_NUMBERS(map_values(of, pa.string(), data, to_integer(digits)))

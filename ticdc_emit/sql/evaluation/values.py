@@ -131,6 +131,8 @@ def constant(value: int | Decimal | float | str | bytes | None, collate: str = "
     """Return a literal; a text has the connection's collation."""
     if value is None:
         return null()
+    if isinstance(value, bool):
+        return boolean(pa.scalar(value))
     if isinstance(value, str):
         return Value(Kind.TEXT, pa.scalar(value, pa.string()), collate, Coercibility.COERCIBLE)
     if isinstance(value, bytes):
