@@ -42,7 +42,7 @@ from ticdc_emit.spark.session import MOST_WARM_UP_S, warm_up_stream
 from ticdc_emit.traffic.generate import ArrowTraffic, Traffic, TrafficStream
 from ticdc_emit.traffic.generate.changes import check_columns
 from ticdc_emit.traffic.generate.live import LiveTraffic, send_live
-from ticdc_emit.traffic.generate.results import stream_on_spark, traffic_here, traffic_on_spark
+from ticdc_emit.traffic.generate.results import refuse_endless_ddl, stream_on_spark, traffic_here, traffic_on_spark
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.tso import compose
@@ -143,6 +143,8 @@ def run(
         here = traffic_here(text, wanted.started()) if is_here and not wanted.live else None
         session = None
         if not is_here:
+            if wanted.is_stream:
+                refuse_endless_ddl(wanted.settings)
             short = rows is not None and rows <= SHORT_ROWS and not wanted.live
             session = spark_for(stack, "generate", short=short, settings=spark, quiet=as_json)
         if rows is None and not as_json:

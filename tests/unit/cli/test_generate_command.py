@@ -89,7 +89,11 @@ def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [(["--start", "yesterday"], "'yesterday' is not a time"), (["--endless"], "Add --live or --stream")],
+    [
+        (["--start", "yesterday"], "'yesterday' is not a time"),
+        (["--endless"], "Add --live or --stream"),
+        (["--endless", "--live", "--ddl-rate", "1", "--on-spark"], "must know its schema changes before it begins"),
+    ],
 )
 def test_what_cannot_be_is_refused_before_spark_starts(
     options: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -176,6 +180,14 @@ def test_live_traffic_is_made_where_it_keeps_up(
     uri = f"jsonl://{tmp_path}?protocol=canal-json"
     exit_code("generate", "--schema", "bank", "--live", "--rows", "5", "--sink-uri", uri, *options)
     assert made == [where]
+
+
+def test_live_traffic_keeps_every_invariant(tmp_path: Path) -> None:
+    settings = ("--ddl-rate", "4", "--transaction-size", "3", "--shared-commits", "0.3", "--redelivery", "0.2")
+    uri = f"file://{tmp_path}/bank?protocol=simple&partition-num=2"
+    live = ("--live", "--rows", "300", "--rate", "300")
+    assert exit_code("generate", "--schema", "bank", *live, *settings, "--sink-uri", uri) == 0
+    assert exit_code("verify", str(tmp_path / "bank"), "--protocol", "simple") == 0
 
 
 def test_live_traffic_says_when_it_begins(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.traffic.generate import Traffic
 from ticdc_emit.traffic.generate.changes import plan_traffic
+from ticdc_emit.traffic.generate.results import stream_on_spark
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.tso import tso_from_datetime
 
@@ -42,6 +43,13 @@ def test_traffic_without_end_has_no_final_tables() -> None:
     with pytest.raises(ConfigError, match="no last change") as caught:
         in_tokyo().tables()
     assert caught.value.option == "rows"
+
+
+def test_a_stream_on_spark_needs_an_end_for_its_schema_changes() -> None:
+    spark: Any = None
+    with pytest.raises(SchemaError, match="must know its schema changes") as caught:
+        stream_on_spark(spark, SQL, Settings(None, ddl_rate=1))
+    assert caught.value.option == "ddl_rate"
 
 
 def first_commit(start: Any) -> int:

@@ -211,12 +211,7 @@ def stream_on_spark(
 
     ``live``: a change comes when the wall clock reaches its commit time, from now on if the settings have no start.
     """
-    if settings.ddl_rate and settings.rows is None:
-        raise SchemaError(
-            "a stream on Spark must know its schema changes before it begins",
-            remedy="Give rows, or leave ddl_rate out",
-            option="ddl_rate",
-        )
+    refuse_endless_ddl(settings)
     if live and settings.start is None:
         settings = replace(settings, start=compose(time.time_ns() // 1_000_000))
     plan = plan_traffic(schema_text(schema), settings)
@@ -231,6 +226,16 @@ def stream_on_spark(
         numbers = numbers.filter(f"value < {plan.rows}L")
     changes = _mixed_frame(numbers.select("value"), plan)
     return TrafficStream(changes, **_facts(plan, settings), _plan=plan, _spark=spark)
+
+
+def refuse_endless_ddl(settings: Settings) -> None:
+    """Raise :class:`~ticdc_emit.errors.SchemaError` for a stream on Spark that has schema changes and no end."""
+    if settings.ddl_rate and settings.rows is None:
+        raise SchemaError(
+            "a stream on Spark must know its schema changes before it begins",
+            remedy="Give a number of rows, or leave ddl_rate out",
+            option="ddl_rate",
+        )
 
 
 def traffic_here(schema: str | Path, settings: Settings) -> ArrowTraffic:
