@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Literal
 
@@ -30,7 +30,7 @@ from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.emulator.changefeed import EmulatedChangefeed
 from ticdc_emit.emulator.recording import RecordingSink, TopicEnds
 from ticdc_emit.emulator.source import Source
-from ticdc_emit.errors import ChangefeedStateError, ConfigError, RowError, TicdcEmitError, UnknownChangefeedError
+from ticdc_emit.errors import ChangefeedStateError, ConfigError, TicdcEmitError, UnknownChangefeedError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.pipeline.options import RunOptions
@@ -94,8 +94,15 @@ class TrafficState:
 
 
 @dataclass
-class _Counted:
-    partitions: tuple[PartitionSent, ...] = field(default=())
+class _Call:
+    """``partitions``: what a call has sent; ``feed``: the changefeed that it is about."""
+
+    feed: EmulatedChangefeed
+    partitions: tuple[PartitionSent, ...] = ()
+
+    def sent(self, commit_ts: int | None = None, rows: int = 0) -> Sent:
+        """Return the result of the call."""
+        return Sent(commit_ts, rows, self.partitions, self.feed.state)
 
 
 class Emulator:
@@ -268,12 +275,12 @@ class Emulator:
         ``database``: the current one. Raises :class:`~ticdc_emit.errors.StatementError` and others at the first
         statement that fails; what those before it have committed is sent.
         """
-        with self._call() as counted:
+        with self._call() as call:
             results, commits, failure = self.source.run(script, database)
             self._send_new(commits.end)
             if failure is not None:
                 raise failure
-        return self._sent(counted, commits.end, commits.row_count), results
+        return call.sent(commits.end, commits.row_count), results
 
     def send_rows(self, rows: Sequence[Mapping[str, Any]]) -> Sent:
         """Commit row changes as one transaction and send them; see :class:`~ticdc_emit.History` for their form.
@@ -281,29 +288,25 @@ class Emulator:
         A change that does not fit the rows before it, and a value that its column cannot have, are refused, and then
         nothing has changed: the :class:`~ticdc_emit.errors.RowError` family.
         """
-        with self._call() as counted:
-            default = self.changefeed()
+        with self._call() as call:
+            default, failure = self.changefeed(), None
             with self.source.undone_on_error():
                 commits = self.source.take(rows)
                 try:
                     default.send_new(commits.end, refuses_rows=True)
-                except RowError:
-                    raise
-                except TicdcEmitError:  # the rows are right, the sink is not
-                    default_failed = True
-                else:
-                    default_failed = False
-            self._send_new(commits.end)
-            if default_failed:
-                self._refuse_failed()
-        return self._sent(counted, commits.end, commits.row_count)
+                except TicdcEmitError as error:
+                    if default.state != "failed":  # the rows were refused
+                        raise
+                    failure = error
+            self._send_new(commits.end, failure=failure)
+        return call.sent(commits.end, commits.row_count)
 
     def run_ddl(self, query: str, database: str | None = None) -> Sent:
         """Execute one DDL statement and send it. Raises :class:`~ticdc_emit.errors.DdlError`; nothing has changed."""
-        with self._call() as counted:
+        with self._call() as call:
             commits = self.source.apply(query, database)
             self._send_new(commits.end)
-        return self._sent(counted, commits.end, 0)
+        return call.sent(commits.end, 0)
 
     def tables(self, form: Literal["canonical", "messages"] = "canonical") -> Tables:
         """Return the expected tables: what a consumer that has read everything should have.
@@ -337,7 +340,7 @@ class Emulator:
         Its tables are not those of the source. Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name, and
         for a scenario that the protocol or the release does not have.
         """
-        with self._call() as counted:
+        with self._call() as call:
             config = self.changefeed().config
             assert config is not None
             self._scenarios += 1
@@ -345,24 +348,28 @@ class Emulator:
             made = self._scenario(config, name, seed, own)
             sink = self.recording_sink(config)
             made.send(sink)
-            counted.partitions = _partitions(sink, sink.sent())
-        return Sent(None, len(made.history.rows), counted.partitions), made
+            call.partitions = _partitions(sink, sink.sent())
+        return Sent(None, len(made.history.rows), call.partitions), made
 
     def _scenario(self, config: ChangefeedConfig, name: str, seed: int, topic: str) -> Scenario:
         protocol, registers = feed_of(config), config.codec.protocol.spec.registers_schemas
         if not registers:
             return scenario(name, protocol=protocol, release=config.release, seed=seed, topic=topic)
-        registry = self._registry or registry_for(config)
         url = None if config.codec.schema_registry is None else config.codec.schema_registry.reveal()
-        return scenario(
-            name,
-            protocol=protocol,
-            release=config.release,
-            seed=seed,
-            topic=topic,
-            registry=registry,
-            schema_registry=url,
-        )
+        registry = self._registry or registry_for(config)
+        try:
+            return scenario(
+                name,
+                protocol=protocol,
+                release=config.release,
+                seed=seed,
+                topic=topic,
+                registry=registry,
+                schema_registry=url,
+            )
+        finally:
+            if registry is not self._registry:
+                registry.close()
 
     # -- generated traffic --------------------------------------------------------------------------------------------
 
@@ -370,9 +377,12 @@ class Emulator:
     def traffic(self) -> TrafficState:
         """Whether changes are generated, and how many were."""
         with self._lock:
-            made = self._traffic
-            rate = self._traffic_settings.changes_per_second if made is None else made.rate
-            return TrafficState(self._is_generating, rate, 0 if made is None else made.taken, self._traffic_error)
+            rows = 0 if self._traffic is None else self._traffic.taken
+            return TrafficState(self._is_generating, self._rate, rows, self._traffic_error)
+
+    @property
+    def _rate(self) -> float:
+        return self._traffic_settings.changes_per_second
 
     @property
     def _is_generating(self) -> bool:
@@ -386,11 +396,7 @@ class Emulator:
         """
         with self._lock:
             if rate is not None:
-                self._check_rate(rate)
-            if self._traffic_error is not None:
-                raise ChangefeedStateError(
-                    f"traffic has stopped, and cannot go on: {self._traffic_error.message}", remedy="Reset the server"
-                )
+                self.set_rate(rate)
             if self._traffic is None:
                 begin = self.source.clock()
                 made = LiveTraffic(self._schema, replace(self._traffic_settings, rows=None, start=begin))
@@ -405,9 +411,8 @@ class Emulator:
                     "a table of which changes are generated was changed meanwhile", remedy="Reset the server first"
                 )
             if self._traffic.is_paused:
-                self._traffic.resume(self.source.clock(), rate)
-            elif rate is not None and rate != self._traffic.rate:
-                return self.set_rate(rate)
+                self._traffic.resume(self.source.clock(), self._rate)
+            self._traffic_error = None
             return self.traffic
 
     def stop_traffic(self) -> TrafficState:
@@ -424,16 +429,13 @@ class Emulator:
     def set_rate(self, rate: float) -> TrafficState:
         """Generate so many rows a second from now on, or when it is started."""
         with self._lock:
-            self._check_rate(rate)
-            if self._traffic is not None and self._is_generating:
+            self._traffic_settings = replace(self._traffic_settings, rate=rate)
+            if self._traffic is not None and self._is_generating and rate != self._traffic.rate:
                 until = self.source.clock()
                 if self._generate(until):
                     self._send_new(until)
                 self._traffic.resume(self.source.clock(), rate)
             return self.traffic
-
-    def _check_rate(self, rate: float) -> None:
-        self._traffic_settings = replace(self._traffic_settings, rate=rate)
 
     def _generate(self, until: int) -> bool:
         """Commit the traffic that is due; return whether there is any."""
@@ -466,7 +468,8 @@ class Emulator:
             if self._traffic is traffic and self._tables_of(traffic) != self._generated_of:
                 self._stop_generating(
                     ChangefeedStateError(
-                        "a statement has changed a table of which changes were generated", remedy="Reset the server"
+                        "a statement has changed a table of which changes were generated",
+                        remedy="Reset the server first",
                     )
                 )
             elif self._traffic is traffic:
@@ -503,9 +506,9 @@ class Emulator:
         self, last: int, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT
     ) -> Sent:
         """Send the last messages of each topic-partition again, the same bytes in the same order."""
-        with self._call(changefeed) as counted:
+        with self._call(changefeed) as call:
             self.sink(changefeed).redeliver(last, topic, partition)
-        return self._sent(counted)
+        return call.sent()
 
     def hold(self, topic: str, partition: int, *, changefeed: str = DEFAULT) -> dict[Target, int]:
         """Keep the messages of a topic-partition back from now on; return how many wait by topic-partition."""
@@ -515,17 +518,17 @@ class Emulator:
 
     def release(self, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT) -> Sent:
         """Send what was held back, in order."""
-        with self._call(changefeed) as counted:
+        with self._call(changefeed) as call:
             self.changefeed(changefeed).release(topic, partition)
-        return self._sent(counted)
+        return call.sent()
 
     def repeat_watermark(
         self, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT
     ) -> Sent:
         """Send the last watermark of each topic-partition once more, the same bytes."""
-        with self._call(changefeed) as counted:
+        with self._call(changefeed) as call:
             self.changefeed(changefeed).repeat_watermark(topic, partition)
-        return self._sent(counted)
+        return call.sent()
 
     def restart(
         self, checkpoint_ts: int | None = None, *, transactions: int | None = None, changefeed: str = DEFAULT
@@ -535,12 +538,12 @@ class Emulator:
         ``checkpoint_ts``: by default the changefeed's, after which nothing was sent. ``transactions``: the checkpoint
         before the last so many transactions and DDL. Raises :class:`~ticdc_emit.errors.ChangefeedStateError`.
         """
-        with self._call(changefeed) as counted:
+        with self._call(changefeed) as call:
             feed = self.changefeed(changefeed)
             if transactions is not None:
                 checkpoint_ts = min(self.source.last_commits(transactions), feed.checkpoint)
             feed.restart(checkpoint_ts)
-        return self._sent(counted)
+        return call.sent()
 
     def reset(self) -> Sent:
         """Make everything as at the start, for the next test; return where each topic-partition ends now.
@@ -579,26 +582,26 @@ class Emulator:
         return sink
 
     @contextmanager
-    def _call(self, changefeed: str = DEFAULT) -> Iterator[_Counted]:
-        """Hold the lock, and count what a changefeed sends in the block."""
+    def _call(self, changefeed: str = DEFAULT) -> Iterator[_Call]:
+        """Keep other calls out of the block, and count what a changefeed sends in it."""
         with self.exclusive():
-            counted, sink = _Counted(), self.changefeed(changefeed).sink
-            if sink is None:
-                yield counted
+            feed = self.changefeed(changefeed)
+            call = _Call(feed)
+            if feed.sink is None:
+                yield call
                 return
-            with sink.counted() as counts:
-                yield counted
-            if not counted.partitions:
-                counted.partitions = _partitions(sink, counts)
+            with feed.sink.counted() as counts:
+                yield call
+            if not call.partitions:
+                call.partitions = _partitions(feed.sink, counts)
 
-    def _sent(self, counted: _Counted, commit_ts: int | None = None, rows: int = 0) -> Sent:
-        return Sent(commit_ts, rows, counted.partitions, self.changefeed().state)
+    def _send_new(self, until: int, *, watermark: bool = True, failure: TicdcEmitError | None = None) -> None:
+        """Let every changefeed send what is new. Raises the error of the default one; the others keep theirs.
 
-    def _send_new(self, until: int, *, watermark: bool = True) -> None:
-        """Let every changefeed send what is new. Raises the error of the default one; the others keep theirs."""
+        ``failure``: the error that the default one has just met.
+        """
         if watermark:
             self._last_watermark = time.monotonic()
-        failure: TicdcEmitError | None = None
         for feed in self.changefeeds.values():
             try:
                 feed.send_new(until, watermark=watermark)

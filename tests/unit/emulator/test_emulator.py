@@ -496,6 +496,53 @@ def test_a_changefeed_that_fails_says_so_until_it_is_restarted(
     assert emulator.changefeed().state == "normal"
 
 
+def test_rows_at_which_the_sink_fails_are_committed(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    emulator = server.emulator
+
+    def fail(*_: Any) -> None:
+        raise DeliveryError("the broker is gone", remedy="Start it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ticdc_emit.delivery.memory.MemoryWriter.settle", fail)
+        with pytest.raises(DeliveryError, match="the broker is gone"):
+            emulator.send_rows([_insert(1)])
+    assert [row["id"] for row in _orders(emulator)] == ["1"]
+    assert [data["id"] for _, data in server.rows(emulator.restart())] == ["1"]
+
+
+def test_traffic_that_a_failure_has_stopped_goes_on(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    emulator = server.emulator
+    emulator.stop()
+    emulator.start_traffic(100.0)
+
+    def fail(*_: Any) -> None:
+        raise DeliveryError("the broker is gone", remedy="Start it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ticdc_emit.delivery.memory.MemoryWriter.settle", fail)
+        server.now += 200
+        emulator.tick()
+    assert (emulator.traffic.running, str(emulator.traffic.error)) == (False, "the broker is gone. Start it")
+    emulator.restart()
+    emulator.set_rate(50.0)
+    state = emulator.start_traffic()
+    assert (state.running, state.rate, state.error) == (True, 50.0, None)
+    server.now += 1000
+    emulator.tick()
+    assert emulator.traffic.rows > state.rows
+    assert emulator.stop_traffic().error is None
+    consumer = ReferenceConsumer(server.config, SCHEMA, partitions=emulator.sink().partitions)
+    consumer.take_all(sorted(server.read(), key=lambda each: each.offset))
+    consumer.finish()
+    assert consumer.tables == emulator.tables()
+
+
 def test_changes_that_are_no_longer_kept_cannot_be_sent_again(serve: Callable[..., Server]) -> None:
     server = serve()
     emulator = server.emulator
