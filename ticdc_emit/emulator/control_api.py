@@ -28,7 +28,7 @@ from ticdc_emit.emulator import emulator as emulating
 from ticdc_emit.emulator import ticdc_api
 from ticdc_emit.emulator.emulator import DEFAULT, Emulator
 from ticdc_emit.emulator.guard import TICDC_PATH
-from ticdc_emit.emulator.ticdc_api import TicdcRefusal, TicdcService, code_of, ticdc_error
+from ticdc_emit.emulator.ticdc_api import TicdcRefusal, TicdcService, code_of, text_of, ticdc_error
 from ticdc_emit.errors import (
     ChangefeedStateError,
     ConfigError,
@@ -655,7 +655,7 @@ def _answer(request: Request, status: int, body: dict[str, Any]) -> JSONResponse
 async def _refuse_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TicdcEmitError)
     if request.url.path.startswith(TICDC_PATH):
-        return ticdc_error(code_of(error), foreign_text(error.message))
+        return ticdc_error(code_of(error), text_of(error))
     return _answer(request, error_status(error), error_body(error))
 
 

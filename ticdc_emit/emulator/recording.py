@@ -41,7 +41,7 @@ MOST_MESSAGES = 10_000
 """Of one topic-partition."""
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Of keys and values of all topic-partitions of a changefeed."""
+"""Of the messages of all topic-partitions of a changefeed, with what Python needs for them."""
 
 
 class _Record(NamedTuple):
@@ -51,6 +51,10 @@ class _Record(NamedTuple):
 
 
 _Pair = tuple[bytes | None, bytes | None]
+
+
+_OVERHEAD = 200
+"""Bytes that Python needs for a message beside its key and value."""
 
 
 def _size(key: bytes | None, value: bytes | None) -> int:
@@ -242,7 +246,7 @@ class RecordingSink:
             waiting = {
                 target: self._held.pop(target) for target in self.chosen(topic, partition) if target in self._held
             }
-            self._held_bytes -= sum(_size(*pair) for pairs in waiting.values() for pair in pairs)
+            self._held_bytes -= sum(_OVERHEAD + _size(*pair) for pairs in waiting.values() for pair in pairs)
             self._send(waiting)
 
     def forget_held(self, *, ends_holds: bool = False) -> None:
@@ -305,12 +309,12 @@ class RecordingSink:
                 pairs = list(zip(batch.keys, batch.values, strict=True))
                 if target in self._held:
                     self._held[target] += pairs
-                    self._held_bytes += int(batch.sizes.sum())
+                    self._held_bytes += _memory(batch)
                 else:
                     self._record(target, pairs)
 
     def _check_room(self, batches: Sequence[PartitionBatch]) -> None:
-        more = sum(int(batch.sizes.sum()) for batch in batches if (batch.topic, batch.partition) in self._held)
+        more = sum(_memory(batch) for batch in batches if (batch.topic, batch.partition) in self._held)
         if self._held_bytes + more > self._most_bytes:
             raise DeliveryError(
                 f"more than {self._most_bytes} bytes of messages wait for the release of their partitions",
@@ -325,7 +329,7 @@ class RecordingSink:
         for offset, (key, value) in enumerate(pairs, first):
             kept.append(_Record(offset, key, value))
             self._order.append(target)
-            self._kept_bytes += _size(key, value)
+            self._kept_bytes += _OVERHEAD + _size(key, value)
             if len(kept) > self._most_messages:
                 self._drop_oldest(target)
         while self._kept_bytes > self._most_bytes:
@@ -337,7 +341,7 @@ class RecordingSink:
         kept = self._kept[target]
         if kept:
             record = kept.popleft()
-            self._kept_bytes -= _size(record.key, record.value)
+            self._kept_bytes -= _OVERHEAD + _size(record.key, record.value)
 
     def _places(self) -> list[Target]:
         """Return the newest entries of the order that still have their message."""
@@ -373,6 +377,10 @@ class _Writer(TaskWriter):
 
 
 _NO_LIMIT = 1 << 62
+
+
+def _memory(batch: PartitionBatch) -> int:
+    return int(batch.sizes.sum()) + _OVERHEAD * len(batch.sizes)
 
 
 def _last(kept: Sequence[_Record] | deque[_Record], last: int | None) -> list[_Record]:

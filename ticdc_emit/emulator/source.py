@@ -39,8 +39,9 @@ from ticdc_emit.traffic.history import canonical_rows, rows_to_arrow
 from ticdc_emit.tso import compose
 
 MOST_BYTES = 256 * 1024 * 1024
-"""Of row changes as Arrow."""
+"""Of commits."""
 
+_OVERHEAD = 4096  # bytes of a commit beside its values
 _MOST_ROWS = 10_000  # of one batch, where a changefeed catches up
 
 
@@ -75,7 +76,7 @@ class Commits:
 
     @property
     def nbytes(self) -> int:
-        return 0 if self.rows is None else int(self.rows.nbytes)
+        return _OVERHEAD + (0 if self.rows is None else int(self.rows.nbytes))
 
     @property
     def stamps(self) -> list[int]:

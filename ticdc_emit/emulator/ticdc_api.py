@@ -257,6 +257,14 @@ def code_of(error: TicdcEmitError) -> str:
     return "CDC:ErrKafkaNewProducer" if isinstance(error, DeliveryError) else "CDC:ErrInternalServerError"
 
 
+def text_of(error: TicdcEmitError) -> str:
+    """Return the text of an error of the library, with TiCDC's words before it if it has none of them."""
+    own = foreign_text(error.message)
+    if _CODE.match(error.message) or "code" in error.context:
+        return own
+    return f"new kafka producer: {own}" if isinstance(error, DeliveryError) else f"internal server error: {own}"
+
+
 def refuse_outside(config: ChangefeedConfig, served: frozenset[str] | set[str]) -> None:
     """Raise :class:`TicdcRefusal` for a configuration that names a server elsewhere, a storage, or a file.
 

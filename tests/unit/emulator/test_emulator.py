@@ -547,7 +547,7 @@ def test_changes_that_are_no_longer_kept_cannot_be_sent_again(serve: Callable[..
     server = serve()
     emulator = server.emulator
     start = emulator.changefeed().checkpoint
-    emulator.source._most_bytes = 4_000
+    emulator.source._most_bytes = 100_000
     for number in range(40):
         emulator.send_rows([_insert(number)])
     emulator.run_ddl("ALTER TABLE orders ADD COLUMN c INT")

@@ -85,10 +85,10 @@ def test_what_is_held_can_be_dropped_and_the_partition_stays_held(store: str) ->
 
 
 def test_too_much_that_waits_is_an_error_and_nothing_of_the_batch_is_sent(store: str) -> None:
-    sink = _sink(store, most_bytes=10)
+    sink = _sink(store, most_bytes=210)
     sink.hold("t", 0)
     _write(sink, 0, b"123456")
-    with pytest.raises(DeliveryError, match="more than 10 bytes of messages wait") as caught:
+    with pytest.raises(DeliveryError, match="more than 210 bytes of messages wait") as caught:
         _write(sink, 0, b"123456")
     assert caught.value.remedy == "Release the partitions earlier"
     assert (sink.held, messages(store)) == ({("t", 0): 1}, [])
@@ -100,7 +100,7 @@ def test_memory_keeps_the_newest_messages(store: str) -> None:
     _write(few, 1, b"4")
     assert [each.value for each in few.messages()] == [b"2", b"3", b"4"]
     assert [each.offset for each in few.messages("t", 0)] == [1, 2]
-    small = _sink(store, most_bytes=6)  # keys count, too
+    small = _sink(store, most_bytes=606)  # keys count, and 200 bytes for each message
     for number in range(500):
         _write(small, number % 2, b"%d" % (number % 10))
     assert [each.value for each in small.messages()] == [b"8", b"7", b"9"]

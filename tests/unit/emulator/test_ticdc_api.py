@@ -328,6 +328,7 @@ def test_a_kafka_that_does_not_answer_is_an_error_of_ticdcs(api: ApiClient) -> N
     body = {"sink_uri": "kafka://127.0.0.1:1/t?protocol=canal-json&dial-timeout=1s"}
     code, answer = api.refused("POST", FEEDS, json=body)
     assert (code, answer["error_code"]) == (500, "CDC:ErrKafkaNewProducer")
+    assert answer["error_msg"].startswith("[CDC:ErrKafkaNewProducer]new kafka producer: no Kafka broker of 127.0.0.1:1")
     assert [each["id"] for each in api.get(FEEDS)["items"]] == ["default"]
 
 
