@@ -19,7 +19,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
@@ -78,9 +78,11 @@ _HARMLESS = frozenset(
     names transaction transaction_isolation tx_isolation wait_timeout interactive_timeout net_read_timeout
     net_write_timeout lock_wait_timeout innodb_lock_wait_timeout max_execution_time unique_checks sql_notes
     sql_quote_show_create character_set_client character_set_results character_set_connection sql_safe_updates
-    sql_select_limit profiling autocommit_retry
+    sql_select_limit
     """.split()  # noqa: SIM905 (a table of words)
 )
+_CHARSETS = frozenset({"character_set_client", "character_set_results", "character_set_connection"})
+_COLLATION, _CONNECTION_COLLATION = "collation_connection", "utf8mb4_bin"
 _TRUE, _FALSE = frozenset({"1", "ON", "TRUE"}), frozenset({"0", "OFF", "FALSE"})
 _DIRECTIVE = re.compile(r"/\*\s*ticdc-emit:(.*?)\*/", re.DOTALL)
 _FACT = re.compile(r"(\w+)=(-?\d+)")
@@ -399,11 +401,33 @@ class Session:
 
     def _constant(self, variable: nodes.Variable) -> nodes.Constant:
         assert variable.value is not None
+        if isinstance(variable.value, nodes.SystemVariable):
+            return self._system_value(variable.value.name.lower())
         value = value_of(Scope(self._values).bind(variable.value), None, self._values)
         return _constant_of(value, variable.name)
 
+    def _system_value(self, name: str) -> nodes.Constant:
+        """Return a variable of the session, which dumps keep in a user variable and set again."""
+        switches = {
+            "autocommit": self._autocommit,
+            "foreign_key_checks": self._checks_foreign_keys,
+            "unique_checks": True,
+            "sql_notes": True,
+        }
+        if name in switches:
+            return nodes.Constant("integer", str(int(switches[name])))
+        texts = {"sql_mode": self._sql_mode, "time_zone": self.database.rendering.zone}
+        if name in texts or name in _CHARSETS:
+            return nodes.Constant("string", texts.get(name, "utf8mb4"))
+        if name == _COLLATION:
+            return nodes.Constant("string", _CONNECTION_COLLATION)
+        raise unsupported(f"@@{name}", "Leave it out")
+
     def _set_system(self, variable: nodes.Variable) -> None:
         name, value = variable.name.lower(), variable.value
+        if isinstance(value, nodes.UserVariable):
+            value = self._values.variables.get(value.name.lower(), nodes.Constant("null"))
+            variable = replace(variable, value=value)
         if variable.scope == "GLOBAL":
             raise unsupported(f"SET GLOBAL {name}", "Leave it out")
         if name == "sql_mode":
@@ -416,6 +440,9 @@ class Session:
                 raise unsupported(
                     f"SET time_zone to {wanted!r}", f"Give the changefeed's time zone, {self.database.rendering.zone}"
                 )
+        elif name == _COLLATION:
+            if _text(variable).lower() != _CONNECTION_COLLATION:
+                raise unsupported(f"SET {name} to {_text(variable)!r}", f"Use {_CONNECTION_COLLATION}")
         elif name == "names" and value is not None and _text(variable).lower() not in ("utf8mb4", "utf8", "default"):
             raise unsupported(f"SET NAMES {_text(variable)}", "Use utf8mb4")
         elif name not in _HARMLESS:

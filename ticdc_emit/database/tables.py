@@ -33,6 +33,7 @@ from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.store import TableState
+from ticdc_emit.sql.evaluation.values import EvaluationError, NotExactError
 from ticdc_emit.sql.nodes.statements import TruncateTable
 from ticdc_emit.sql.script import parse_ddl
 from ticdc_emit.sql.types import ColumnFlag
@@ -166,7 +167,6 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
         """Take the changes of one transaction in one table."""
         info = self.catalog.table(changes[0]["schema"], changes[0]["table"])
         rows = self.tables[info.schema, info.name]
-        self._key_indexes.pop((info.schema, info.name), None)
         steps = [(_image(change, "before", info), _image(change, "after", info)) for change in changes]
         moves = any(old and new and handle_of(info, old) != handle_of(info, new) for old, new in steps)
         if moves or any(change.get("seq") is None for change in changes):
@@ -182,6 +182,7 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
                 self._raise_counter(info, new)
                 if not add_row(rows, info, new) and self._refuses_existing:
                     raise _misfit("adds a row whose key exists", _OTHER_KEY, info, new, changes)
+            self._follow_keys(info, moment)
 
     def apply(self, commit_ts: int, query: str, *, schema: str | None = None) -> tuple[DdlEvent, ...]:
         """Take a statement that comes after everything so far, and return its events.
@@ -268,6 +269,22 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
                     number=DUPLICATE,
                     table=info.full_name,
                 )
+
+    def _follow_keys(self, info: TableInfo, moment: list[tuple[Row | None, Row | None]]) -> None:
+        """Keep the rows by their unique keys, where SQL has asked for them."""
+        index = self._key_indexes.pop((info.schema, info.name), None)
+        if index is None or index.info is not info or not info.whole_handle_key:
+            return
+        olds, news = ([row for row in own if row is not None] for own in zip(*moment, strict=True))
+        try:
+            gone, added = index.identities(olds), index.identities(news)
+        except (NotExactError, EvaluationError):
+            return  # they are made anew, and refused, when SQL asks again
+        for identities in gone:
+            index.remove(identities)
+        for identities, row in zip(added, news, strict=True):
+            index.add(identities, handle_of(info, row))
+        self._key_indexes[info.schema, info.name] = index
 
     def _raise_counter(self, info: TableInfo, row: Row | None) -> None:
         counter = self._counters.get(info.id)

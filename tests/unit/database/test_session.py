@@ -310,6 +310,32 @@ def test_foreign_keys_hold_unless_they_are_off(statement: str, number: int) -> N
         on.execute(f"set foreign_key_checks = 0; {statement}")
 
 
+DUMP = r"""
+/*!40101 SET NAMES utf8mb4 */;
+/*!40103 SET @OLD_TIME_ZONE=@@TIME_ZONE */;
+/*!40103 SET TIME_ZONE='+00:00' */;
+/*!40014 SET @OLD_UNIQUE_CHECKS=@@UNIQUE_CHECKS, UNIQUE_CHECKS=0 */;
+/*!40014 SET @OLD_FOREIGN_KEY_CHECKS=@@FOREIGN_KEY_CHECKS, FOREIGN_KEY_CHECKS=0 */;
+/*!40101 SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='NO_AUTO_VALUE_ON_ZERO' */;
+/*!40101 SET @saved_cs_client = @@character_set_client */;
+LOCK TABLES `items` WRITE;
+INSERT INTO `items` VALUES (0,'a',1),(2,'it''s \\',2);
+UNLOCK TABLES;
+/*!40101 SET character_set_client = @saved_cs_client */;
+/*!40101 SET SQL_MODE=@OLD_SQL_MODE */;
+/*!40014 SET FOREIGN_KEY_CHECKS=@OLD_FOREIGN_KEY_CHECKS */;
+/*!40103 SET TIME_ZONE=@OLD_TIME_ZONE */;
+"""
+
+
+def test_a_file_of_mysqldump_runs() -> None:
+    on = session()
+    on.execute(DUMP)
+    assert rows(on) == [("0", "a", "1"), ("2", "it's \\", "2")]
+    on.execute("insert into items values (0, 'b', 1)")
+    assert rows(on)[-1] == ("3", "b", "1")
+
+
 # -- changes that are not SQL ------------------------------------------------------------------------------------------
 
 
@@ -319,6 +345,8 @@ def test_sql_and_other_changes_act_on_the_same_rows() -> None:
     on.database.take([{**change, "after": {"id": "4", "name": "d", "stock": "1"}}])
     on.execute("update items set stock = stock + 1 where id = 4; insert into items (name) values ('e')")
     assert rows(on) == [("4", "d", "2"), ("5", "e", "3")]
+    on.database.take([{**change, "op": "delete", "before": {"id": "5", "name": "e", "stock": "3"}}])
+    on.execute("insert into items values (5, 'e', 3)")
     on.execute("begin; delete from items")
     with pytest.raises(StateError, match="open"):
         on.apply("drop table items", 1 << 60)

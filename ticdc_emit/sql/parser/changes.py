@@ -127,10 +127,13 @@ class ChangeParser(QueryGrammar):
         return is_using
 
     def _target(self) -> nodes.TableName:
-        table = self._table_name()
-        if self._accept_symbol("."):
-            self._expect_symbol("*")
-        return table
+        """The name of a table that loses rows, perhaps with ``.*`` after it."""
+        parts = [self._name("a table name")]
+        while self._accept_symbol(".") and not self._accept_symbol("*"):
+            parts.append(self._name("a table name"))
+        if len(parts) > 2:
+            self._fail("expected the end of a table's name")
+        return nodes.TableName(*parts) if len(parts) == 2 else nodes.TableName("", parts[0])
 
     def _with_change(self) -> nodes.Node:
         """WITH before a query, an UPDATE or a DELETE."""
