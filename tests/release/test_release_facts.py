@@ -84,6 +84,43 @@ def test_the_workflows_run_the_environments_of_tox() -> None:
     assert "schedule:" in _text(".github/workflows/nightly.yml")
 
 
+def test_the_image_has_the_extras_that_need_neither_spark_nor_a_cloud() -> None:
+    extras = set(PROJECT["project"]["optional-dependencies"])
+    (default,) = re.findall(r"^ARG EXTRAS=(.*)$", _text("Dockerfile"), re.MULTILINE)
+    without = {"all", "test", "types", "spark", "java", "plot", "glue", "metrics", "s3", "gcs", "azblob"}
+    assert set(default.split(",")) == extras - without
+    page = _text("docs/image.md")
+    assert all(f"`{name}`" in page for name in without - {"all", "test", "types"})
+    (base,) = re.findall(r"^ARG BASE=docker.io/library/(.*)$", _text("Dockerfile"), re.MULTILINE)
+    assert f"`{base}`" in page
+    assert re.fullmatch(r"python:(3\.\d+)-slim-\w+", base)[1] in _pythons()  # type: ignore[index]
+
+
+def test_the_build_of_the_image_gets_what_it_copies() -> None:
+    copied = re.findall(r"^COPY (?!--from)(.*) \S+$", _text("Dockerfile"), re.MULTILINE)
+    sources = {name for line in copied for name in line.split()}
+    assert {name for name in sources if not (ROOT / name).exists()} == set()
+    assert {line[1:] for line in _text(".dockerignore").splitlines() if line.startswith("!")} == sources
+
+
+def test_ports_and_services_of_the_image_agree() -> None:
+    dockerfile, compose, page = _text("Dockerfile"), _text("compose.yaml"), _text("docs/image.md")
+    (ports,) = re.findall(r"^EXPOSE (.*)$", dockerfile, re.MULTILINE)
+    assert set(re.findall(r":(\d+)\"", compose)) == set(ports.split()) - {"8300"}  # the control API is off
+    assert all(port in page for port in ports.split())
+    (user,) = re.findall(r"^USER (\d+):\1$", dockerfile, re.MULTILINE)
+    assert f"| user | {user}, group {user};" in page
+    for source in re.findall(r"\"\./([^:]+):", compose):
+        assert (ROOT / source).is_file()
+
+
+def test_a_tag_pushes_the_image_after_its_tests() -> None:
+    workflow = _text(".github/workflows/image.yml")
+    assert 'tags: ["v*"]' in workflow
+    assert workflow.index("tox -e image") < workflow.index("docker/build-push-action")
+    assert "testenv:image" in _tox().sections()
+
+
 def test_nightly_runs_every_module_that_has_fewer_examples_elsewhere() -> None:
     commands = _tox()["testenv:nightly"]["commands"]
     named = [ROOT / word for word in commands.split() if word.startswith("tests/")]

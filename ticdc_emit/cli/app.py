@@ -552,7 +552,12 @@ def serve(
         int, typer.Option(help="Port of the schema registry; 0 for any free one.", min=0, max=65535)
     ] = 8081,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Address to listen on; 0.0.0.0 for all of this machine's.")
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address to listen on; 0.0.0.0 for all of this machine's.",
+            envvar="TICDC_EMIT_HOST",
+        ),
     ] = "127.0.0.1",
     advertise: Annotated[
         str | None,
@@ -560,6 +565,7 @@ def serve(
             metavar="HOST[:PORT]",
             help="Where clients connect to, if that is not --host and --port: the name of a container, a published "
             "port …",
+            envvar="TICDC_EMIT_ADVERTISE",
         ),
     ] = None,
     broker: Annotated[
@@ -596,6 +602,7 @@ def serve(
         typer.Option(
             metavar="PATH",
             help="Write the settings to this file once consumers can connect and the first message is there.",
+            envvar="TICDC_EMIT_READY_FILE",
             dir_okay=False,
         ),
     ] = None,
