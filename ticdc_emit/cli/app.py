@@ -530,7 +530,7 @@ def replay(
 @app.command(
     cls=grouped(
         {
-            "Server": "broker port registry_port host advertise ready_file",
+            "Server": "broker port registry_port host advertise ready_file until_stdin_ends",
             "Traffic": f"schema {TRAFFIC}",
             "Time": "rate on_spark",
             "Delivery": "redelivery lag",
@@ -606,6 +606,13 @@ def serve(
             dir_okay=False,
         ),
     ] = None,
+    until_stdin_ends: Annotated[
+        bool,
+        typer.Option(
+            "--until-stdin-ends",
+            help="End when standard input ends: when the process that started this one closes it, or is gone.",
+        ),
+    ] = False,
     control: Annotated[
         str | None,
         typer.Option(
@@ -653,6 +660,7 @@ def serve(
         protocol=protocol,
         enable_tidb_extension=enable_tidb_extension,
         ready_file=ready_file,
+        until_stdin_ends=until_stdin_ends,
         on_spark=on_spark,
         as_json=as_json,
     )

@@ -188,10 +188,11 @@ def run(
     protocol: str | None,
     enable_tidb_extension: bool,
     ready_file: Path | None,
+    until_stdin_ends: bool,
     on_spark: bool,
     as_json: bool,
 ) -> int:
-    """Serve until a signal; return 0 if that was Ctrl-C, the usual end.
+    """Serve until a signal, or with ``until_stdin_ends`` until that; return 0 at Ctrl-C or that, the usual ends.
 
     Raises :class:`~ticdc_emit.errors.ConfigError` for a port in use and whatever is wrong with the traffic, before
     anything starts, and :class:`~ticdc_emit.errors.ServerError` for a broker that does not start.
@@ -199,6 +200,8 @@ def run(
     from ticdc_emit.testing import EmbeddedRegistry
 
     signals.endless()
+    if until_stdin_ends:
+        signals.interrupt_at_the_end_of_stdin()
     server.check()
     settings = replace(traffic.settings, rate=traffic.settings.rate or _DEFAULT_RATE)
     traffic = replace(traffic, settings=settings)

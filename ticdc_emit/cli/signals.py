@@ -58,6 +58,21 @@ def endless() -> None:
     _state.endless = True
 
 
+def interrupt_at_the_end_of_stdin() -> None:
+    """Send SIGINT to this process when its standard input ends, because the process that started it has ended.
+
+    What arrives there is read and dropped.
+    """
+
+    def wait() -> None:
+        with suppress(OSError):  # there is none
+            while os.read(0, 4096):
+                pass
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=wait, name="end of stdin", daemon=True).start()
+
+
 def exit_code(number: int) -> int:
     """Return the exit code of a command that signal ``number`` ended in order: 130 or 143, 0 for its usual end."""
     return 0 if _state.endless and number == signal.SIGINT else 128 + number

@@ -4,15 +4,16 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
-	"syscall"
 )
 
 // Server is ticdc-emit serve as a child process.
 type Server struct {
 	Control
 	Kafka   string // host:port
+	input   io.Closer
 	command *exec.Cmd
 }
 
@@ -22,9 +23,14 @@ func Start(options ...string) (*Server, error) {
 	if name == "" {
 		name = "ticdc-emit"
 	}
-	addresses := []string{"serve", "--json", "--port", "0", "--registry-port", "0", "--control", "127.0.0.1:0"}
-	command := exec.Command(name, append(addresses, options...)...)
+	serve := []string{"serve", "--json", "--until-stdin-ends",
+		"--port", "0", "--registry-port", "0", "--control", "127.0.0.1:0"}
+	command := exec.Command(name, append(serve, options...)...)
 	command.Stderr = os.Stderr
+	input, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
 	output, err := command.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -40,11 +46,11 @@ func Start(options ...string) (*Server, error) {
 	if err := json.Unmarshal(line, &settings); err != nil {
 		return nil, err
 	}
-	return &Server{Control{URL: settings.Control}, settings.Bootstrap, command}, nil
+	return &Server{Control{URL: settings.Control}, settings.Bootstrap, input, command}, nil
 }
 
-// Stop ends the process and returns when it is gone.
-func (s *Server) Stop() {
-	_ = s.command.Process.Signal(syscall.SIGTERM)
-	_ = s.command.Wait()
+// Stop ends the process and returns when it is gone. It also ends by itself when the tests are killed.
+func (s *Server) Stop() error {
+	s.input.Close()
+	return s.command.Wait()
 }

@@ -68,6 +68,24 @@ def test_it_answers_until_a_signal(number: int, code: int) -> None:
     require_free_port(registry, "--registry-port")
 
 
+def test_it_ends_with_the_process_that_started_it() -> None:
+    options = ("--port", "0", "--registry-port", "0", "--json", "--until-stdin-ends")
+    command = [sys.executable, "-m", "ticdc_emit", "serve", *options]
+    starter = (  # it is killed, so it cannot end anything itself
+        "import subprocess, sys, time\n"
+        f"process = subprocess.Popen({command!r}, stdin=subprocess.PIPE, stdout=sys.stdout)\n"
+        "time.sleep(300)"
+    )
+    with subprocess.Popen([sys.executable, "-c", starter], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            port = json.loads(process.stdout.readline())["bootstrap"].rpartition(":")[2]
+        finally:
+            process.kill()
+        assert process.stdout.read() == "", "serve has closed its output, too: it has ended"
+    require_free_port(int(port), "--port")
+
+
 @pytest.mark.parametrize("option", ["--port", "--registry-port"])
 def test_a_port_in_use_is_refused_first(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     own = {"--port": "0", "--registry-port": "0"}

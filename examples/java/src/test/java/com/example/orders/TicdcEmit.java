@@ -41,7 +41,8 @@ public final class TicdcEmit implements BeforeAllCallback, BeforeEachCallback {
     private record Server(Process process, TicdcControl control, String kafka) implements AutoCloseable {
         static Server start(List<String> options) {
             List<String> command = new ArrayList<>(List.of(System.getenv().getOrDefault("TICDC_EMIT", "ticdc-emit")));
-            command.addAll(List.of("serve", "--json", "--port", "0", "--registry-port", "0", "--control", "127.0.0.1:0"));
+            command.addAll(List.of("serve", "--json", "--until-stdin-ends"));
+            command.addAll(List.of("--port", "0", "--registry-port", "0", "--control", "127.0.0.1:0"));
             command.addAll(options);
             try {
                 Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
@@ -58,8 +59,8 @@ public final class TicdcEmit implements BeforeAllCallback, BeforeEachCallback {
         }
 
         @Override
-        public void close() throws InterruptedException {
-            process.destroy();
+        public void close() throws IOException, InterruptedException {
+            process.getOutputStream().close(); // it also ends by itself when the tests are killed
             if (!process.waitFor(20, TimeUnit.SECONDS)) {
                 process.destroyForcibly();
             }
