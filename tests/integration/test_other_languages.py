@@ -37,6 +37,16 @@ _STORY = {
 _TESTS = 50
 
 
+@pytest.fixture(scope="module")
+def image() -> None:
+    """Where Docker runs, the image that the projects' recipes start."""
+    docker = shutil.which("docker")
+    if docker is None or subprocess.run([docker, "info"], capture_output=True, check=False, timeout=60).returncode:
+        return
+    if subprocess.run([docker, "image", "inspect", "ticdc-emit"], capture_output=True, check=False).returncode:
+        subprocess.run([docker, "build", "-t", "ticdc-emit", ROOT], check=True, timeout=600)
+
+
 @dataclass(frozen=True)
 class Result:
     """``seconds``: of each test that passed, by name; ``failed``, ``skipped``: names of the others."""
@@ -137,7 +147,8 @@ def _junit(folder: Path, output: str) -> Result:
     return Result(seconds, tuple(failed), tuple(skipped), output)
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
+@pytest.mark.usefixtures("image")
 @pytest.mark.parametrize("language", _STORY)
 def test_a_project_passes(language: str, tmp_path: Path) -> None:
     result = Project(language, tmp_path).test()
