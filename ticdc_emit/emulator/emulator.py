@@ -447,6 +447,8 @@ class Emulator:
             if due.rows or due.ddl:
                 has_any = True
                 self.source.take_generated(due.changes, due.until, due.ddl)
+            if due.ddl:
+                self._generated_of = self._tables_of(self._traffic)
             if due.until >= until:
                 return has_any
 

@@ -20,7 +20,6 @@ import hashlib
 import hmac
 import ipaddress
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -90,13 +89,12 @@ def check_binding(host: str, token: Secret[str] | None) -> None:
         )
 
 
-@dataclass(frozen=True)
 class Refusal(Exception):  # noqa: N818 - an answer
     """``status`` is HTTP's. ``message`` and ``remedy`` are those of an error."""
 
-    status: int
-    message: str
-    remedy: str
+    def __init__(self, status: int, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.status, self.message, self.remedy = status, message, remedy
 
     def body(self, path: str) -> bytes:
         """Return the answer's JSON, in TiCDC's form below its path."""

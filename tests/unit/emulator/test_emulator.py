@@ -12,6 +12,7 @@ import pytest
 
 from ticdc_emit import load_changefeed
 from ticdc_emit.consume import ReferenceConsumer
+from ticdc_emit.consume.verify import Verifier
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.memory import clear, messages
 from ticdc_emit.emulator.emulator import DEFAULT, Emulator, Sent
@@ -425,6 +426,26 @@ def test_generated_changes_fit_what_sql_has_done_to_their_rows(serve: Callable[.
                 rows[new["id"]] = new
 
 
+def test_generated_ddl_goes_on_after_a_pause_and_a_reset(serve: Callable[..., Server]) -> None:
+    server = serve(traffic=Settings(rows=None, rate=100.0, seed=4, ddl_rate=20.0))
+    emulator = server.emulator
+    emulator.stop()
+    for _ in range(2):
+        for _ in range(2):
+            assert emulator.start_traffic().running
+            for _ in range(5):
+                server.now += 100
+                emulator.tick()
+                emulator.run_sql("DELETE FROM orders WHERE id % 2 = 0")
+            assert emulator.stop_traffic().error is None
+        assert b"ALTER TABLE" in b"".join(each.value or b"" for each in emulator.messages())
+        consumer = ReferenceConsumer(server.config, SCHEMA, partitions=emulator.sink().partitions)
+        consumer.take_all(sorted(server.read(), key=lambda each: each.offset))
+        consumer.finish()
+        assert consumer.tables == emulator.tables()
+        emulator.reset()
+
+
 def test_traffic_stops_when_one_of_its_tables_changes(serve: Callable[..., Server]) -> None:
     server = serve()
     emulator = server.emulator
@@ -644,6 +665,54 @@ def test_a_consumer_that_begins_at_a_reset_has_the_expected_tables(
     consumer.finish()
     assert consumer.tables == emulator.tables()
     assert emulator.changefeed(DEFAULT).state == "normal"
+
+
+def _held(emulator: Emulator) -> None:
+    emulator.hold("shop_orders", 0)
+    emulator.run_sql("INSERT INTO orders VALUES (50, 'z', 'new'), (51, 'z', 'new'), (52, 'z', 'new')")
+
+
+def _hold_and_release(emulator: Emulator) -> None:
+    _held(emulator)
+    emulator.release()
+
+
+def _hold_and_restart(emulator: Emulator) -> None:
+    _held(emulator)
+    emulator.restart()
+    emulator.release()
+
+
+_DELIVERIES: dict[str, Callable[[Emulator], object]] = {
+    "redeliver": lambda emulator: emulator.redeliver(5),
+    "restart": lambda emulator: emulator.restart(transactions=3),
+    "repeat a watermark": lambda emulator: emulator.repeat_watermark(),
+    "hold and release": _hold_and_release,
+    "hold and restart": _hold_and_restart,
+    "alter and reset": lambda emulator: (emulator.run_ddl("ALTER TABLE orders ADD COLUMN c INT"), emulator.reset()),
+}
+
+
+@pytest.mark.parametrize("parameters", ["protocol=canal-json&enable-tidb-extension=true", _FORMS["simple"]])
+@pytest.mark.parametrize("deliver", _DELIVERIES.values(), ids=_DELIVERIES.keys())
+def test_every_stream_keeps_the_invariants(
+    serve: Callable[..., Server], parameters: str, deliver: Callable[[Emulator], object]
+) -> None:
+    server = serve(f"{parameters}&partition-num=2", traffic=Settings(rows=None, rate=50.0, seed=1))
+    emulator = server.emulator
+    emulator.stop()
+    emulator.start_traffic()
+    for number in range(3):
+        server.now += 100
+        emulator.tick()
+        emulator.run_sql(f"INSERT INTO orders VALUES ({10**6 + number}, 'a', 'new'); UPDATE orders SET note = 'b'")
+    emulator.stop_traffic()
+    deliver(emulator)
+    emulator.run_sql("INSERT INTO orders (id) VALUES (99)")
+    verifier = Verifier(server.config)
+    for message in sorted(server.read(), key=lambda each: each.offset):
+        verifier.see(message)
+    assert verifier.finish() == []
 
 
 def test_calls_of_several_threads_come_one_after_the_other(serve: Callable[..., Server]) -> None:
