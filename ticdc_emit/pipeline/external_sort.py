@@ -130,15 +130,17 @@ class SortedRuns:
             yield _in_order(pa.concat_batches(parts))
 
     def _write_run(self) -> None:
-        batch = _in_order(pa.concat_batches(self._held))
+        batch = pa.concat_batches(self._held)
         self._held, self._bytes = [], 0
+        order = order_of(batch.column(ORDER_KEY))
         rows = max(1, batch.num_rows * self._limit // (_BATCHES * max(batch.nbytes, 1)))
         with writing_temporary_files():
             file = tempfile.TemporaryFile(prefix="ticdc-emit-")  # noqa: SIM115 - closed by __exit__
             self._files.append(file)
             with pa.ipc.new_file(file, batch.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
-                for start in range(0, batch.num_rows, rows):
-                    writer.write_batch(batch.slice(start, rows))
+                for start in range(0, batch.num_rows, rows):  # a part at a time, because taking copies it
+                    part = slice(start, start + rows)
+                    writer.write_batch(batch[part] if order is None else batch.take(order[part]))
             file.flush()
 
     def __enter__(self) -> SortedRuns:

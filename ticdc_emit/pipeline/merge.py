@@ -240,7 +240,9 @@ class Merge:
                 break
         if held:
             with SortedRuns(self._limit) as runs:
-                for batch in (*(each.rest for each in held), *batches):
+                while held:  # nothing else keeps the rows
+                    runs.add(held.pop().rest.rows)
+                for batch in batches:
                     runs.add(batch.rows)
                 yield from (MergedRows.merged([SortedRun.of(rows)]) for rows in runs.windows())
 

@@ -95,3 +95,23 @@ def test_a_shuffled_source_goes_to_files(small_windows: None, monkeypatch: pytes
     chunks = [[key(place * 40 + chunk) for place in range(50)] for chunk in range(40)]
     assert flat(merged(chunks, limit=4000)) == sorted(key for keys in chunks for key in keys)
     assert sum(added) > 1500
+
+
+def test_a_shuffled_source_takes_memory_by_the_limit_not_by_its_size() -> None:
+    limit, rows, chunks = 1 << 20, 256, 64  # 256 KiB a chunk, 16 MiB in all
+    before, held = pa.total_allocated_bytes(), [0]
+
+    def read(chunk: Chunk) -> pa.RecordBatch:
+        held.append(pa.total_allocated_bytes() - before)
+        keys = [key(place * chunks + int.from_bytes(chunk.first[:8], "big")) for place in range(rows)]
+        return pa.record_batch({ORDER_KEY: pa.array(keys, pa.binary()), "value": pa.array([bytes(1024)] * rows)})
+
+    overlapping = [
+        Chunk(key(place), key((rows - 1) * chunks + place), rows, pa.py_buffer(b""), None) for place in range(chunks)
+    ]
+    stamps: list[int] = []
+    for window in Merge(overlapping, set(), limit).windows(read):
+        held.append(pa.total_allocated_bytes() - before)
+        stamps += window.stamps.tolist()
+    assert stamps == list(range(rows * chunks))
+    assert max(held) < 4 * limit
