@@ -95,6 +95,8 @@ class Scope:
     def bind(self, node: Node) -> CallTree:
         """Return the call tree of an expression. Raises the errors of the module."""
         try:
+            if isinstance(node, nodes.UserVariable):
+                return call_tree(self._variable(node.name))
             return call_tree(self._bound(node))
         except DdlError as fault:
             raise UnsupportedStatementError(
@@ -108,7 +110,10 @@ class Scope:
             case nodes.Subquery() | nodes.Exists() | nodes.Comparison():
                 raise unsupported("a subquery")
             case nodes.UserVariable(name):
-                return self._values.variables.get(name.lower(), nodes.Constant("null"))
+                value = self._variable(name)
+                if value.kind == "string":  # its collation is not that of a literal
+                    raise unsupported(f"the variable @{name}, which holds text, in an expression", "Write the text")
+                return value
             case nodes.Call():
                 return self._call(node)
             case nodes.Binary(nodes.Row() as row, rest):
@@ -122,6 +127,9 @@ class Scope:
             case nodes.Assignment():
                 raise unsupported("an assignment to a variable in an expression")
         return with_children(node, self._bound)
+
+    def _variable(self, name: str) -> nodes.Constant:
+        return self._values.variables.get(name.lower(), nodes.Constant("null"))
 
     def _call(self, node: nodes.Call) -> Any:
         name, arguments = node.name.upper(), node.arguments
@@ -174,14 +182,19 @@ def calls_of(tree: CallTree) -> Iterator[Call]:
             pending.append(node.operand)
 
 
+def has_choices(tree: CallTree) -> bool:
+    """Return whether TiDB may leave a part of an expression unevaluated."""
+    return any(call.name in _CHOICES for call in calls_of(tree))
+
+
 def value_of(tree: CallTree, columns: ColumnValues | None, values: SessionValues) -> Value:
     """Return the value of an expression that is assigned, over rows or without any. Raises the module's errors."""
     resolve = _no_column if columns is None else columns.resolve
-    chooses = any(call.name in _CHOICES for call in calls_of(tree))
+    chooses = has_choices(tree)
     with expression_errors():
         try:
             if values.divisions_fail:
-                _check_divisions(tree, resolve, chooses=chooses)
+                check_divisions(tree, resolve, chooses=chooses)
             return evaluate(tree, resolve)
         except EvaluationError as fault:
             if chooses:
@@ -193,7 +206,7 @@ def matching(tree: CallTree, columns: ColumnValues, count: int) -> list[int]:
     """Return the numbers of the rows for which a condition is true. Raises the module's errors."""
     with expression_errors():
         try:
-            _check_divisions(tree, columns.resolve, chooses=True)
+            check_divisions(tree, columns.resolve, chooses=True)
             matches = truth(evaluate(tree, columns.resolve))
         except EvaluationError as fault:
             raise NotExactError(f"WHERE: {fault}") from None
@@ -203,7 +216,7 @@ def matching(tree: CallTree, columns: ColumnValues, count: int) -> list[int]:
     return places
 
 
-def _check_divisions(tree: CallTree, resolve: Callable[[Reference], Value], *, chooses: bool) -> None:
+def check_divisions(tree: CallTree, resolve: Callable[[Reference], Value], *, chooses: bool) -> None:
     """Raise TiDB's error if something is divided by zero, which is NULL elsewhere."""
     for call in calls_of(tree):
         if call.name not in _DIVISIONS or len(call.arguments) != 2:

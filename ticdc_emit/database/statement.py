@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ticdc_emit.columnar.assignment import STRICT, SqlRules
-from ticdc_emit.database.expressions import SessionValues
+from ticdc_emit.columnar.expressions import ColumnValues
+from ticdc_emit.database.expressions import SessionValues, check_divisions, has_choices
 from ticdc_emit.database.foreign_keys import RESTRICTS, ForeignKeys, has_children, referred_values
 from ticdc_emit.database.refusals import expression_errors, unsupported
 from ticdc_emit.database.row_values import canonical_texts, column_values
@@ -22,6 +23,8 @@ from ticdc_emit.errors import StatementError, UnknownTableError
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.store import TableState
 from ticdc_emit.sql import nodes
+from ticdc_emit.sql.call_tree import parse_call_tree
+from ticdc_emit.sql.evaluation.values import NotExactError
 from ticdc_emit.sql.types import integer_range
 
 UNKNOWN_TABLE, OF_GENERATED, OUT_OF_NUMBERS = 1146, 3105, 1467
@@ -74,18 +77,30 @@ class RunningStatement:
         return StoredTable(state, self.database.rows(state.info), keys)
 
     def completed(self, table: StoredTable, rows: list[Row]) -> list[Row]:
-        """Return rows with the values of their stored generated columns."""
-        stored = [column for column in table.info.row_columns if column.generated]
-        if not stored or not rows:
+        """Return rows with the values of their stored generated columns; virtual ones are computed for their errors."""
+        generated = [column for column in table.info.columns if column.generated and not column.hidden]
+        if not generated or not rows:
             return rows
         filled = [{column.name: row.get(column.name) for column in table.info.row_columns} for row in rows]
-        with expression_errors():
-            values = column_values(table.info, filled, self.rendering, computed=True)
-            for column in stored:
-                texts = canonical_texts(column, values.accepted(column))
+        values = column_values(table.info, filled, self.rendering, computed=True)
+        for column in generated:
+            with expression_errors(column.name):
+                try:
+                    self._check_generated(column, values)
+                    texts = canonical_texts(column, values.accepted(column))
+                except NotExactError:
+                    if not column.is_virtual:
+                        raise
+                    continue  # rows have no such column
+            if not column.is_virtual:
                 for row, text in zip(filled, texts, strict=True):
                     row[column.name] = text
         return filled
+
+    def _check_generated(self, column: Column, values: ColumnValues) -> None:
+        if self.values.divisions_fail:
+            tree = parse_call_tree(column.generated_expr)
+            check_divisions(tree, values.resolve, chooses=has_choices(tree))
 
     def check_numbers(self, column: Column, texts: Sequence[str | None]) -> None:
         """Refuse numbers of AUTO_INCREMENT that the column cannot hold."""

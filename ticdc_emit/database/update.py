@@ -270,6 +270,9 @@ def _moments_of_update(
 
 def _write(table: StoredTable, changed: Sequence[tuple[Row, Row]], running: RunningStatement) -> None:
     """Change the rows, none if one of them gets a key that another row has."""
+    for name in table.state.partition_columns if table.state.partition_method else ():
+        if any(old.get(name) != new.get(name) for old, new in changed):
+            raise unsupported(f"an UPDATE of the partition column {name}", "Delete the row, and insert it again")
     olds = running.identities(table, [old for old, _ in changed])
     news = running.identities(table, [new for _, new in changed])
     _check_keys(table, changed, olds, news)

@@ -77,6 +77,18 @@ def test_generated_columns_and_moments_follow_an_update() -> None:
     assert rows(on) == [("1", "3.00", "9.00", "2024-01-01 00:00:01.000")]
 
 
+def test_generated_columns_fail_as_in_tidb() -> None:
+    on = session(
+        "create table shop.items (id int primary key, n int, a int as (10 / n) virtual, b varchar(3) as (n * 5) stored)"
+    )
+    on.execute("insert into items (id, n) values (1, 5)")
+    for values, number in [("2, 0", 1365), ("3, 1000", 1406)]:
+        with pytest.raises(StatementError) as caught:
+            on.execute(f"insert into items (id, n) values ({values})")
+        assert caught.value.number == number
+    assert rows(on) == [("1", "5", "25")]
+
+
 def test_replace_removes_what_is_in_its_way() -> None:
     on = session()
     on.execute("insert into items values (1, 'a', 1), (2, 'b', 2)")
@@ -219,10 +231,16 @@ def test_a_statement_fails_as_in_tidb_and_leaves_no_row(statement: str, number: 
         ("/* ticdc-emit: color=1 */ delete from items", "color"),
         ("update items set", "not understood"),
         ("select @a := 1", "assigns to a variable"),
+        ("set @a = 'a'; update items set stock = 1 where name = @a", "the variable @a, which holds text"),
+        ("update parts set a = 2", "the partition column a"),
+        ("insert into lists values (3)", "whose partitions may not hold every value"),
     ],
 )
 def test_what_is_not_executed_is_refused_by_name(statement: str, part: str) -> None:
     on = session()
+    on.execute("create table parts (a int primary key) partition by hash (a) partitions 2")
+    on.execute("insert into parts values (1)")
+    on.execute("create table lists (a int primary key) partition by list (a) (partition p values in (1))")
     on.execute("insert into items values (1, 'a', 1), (2, 'b', 2)")
     before = rows(on)
     with pytest.raises(UnsupportedStatementError) as caught:
