@@ -16,7 +16,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlencode
 
 import hypothesis
@@ -42,6 +42,7 @@ __all__ = ["Example", "ExampleOptions", "examples", "feed_of_examples"]
 _REGISTRY = "http://127.0.0.1:8081"
 _TOPIC_OF_A_TABLE = {"matcher": ["*.*"], "topic": "{schema}_{table}"}
 _MOST_IN_A_ROW = 8
+_MOST_LEFT_OUT = 10  # for each one that counts
 
 
 def feed_of_examples(
@@ -75,6 +76,12 @@ def feed_of_examples(
             raise
         document["sink"] = {**document.get("sink", {}), "schema-registry": _REGISTRY}
         config = feed.load()
+    if config.sink_uri.stored:
+        raise ConfigError(
+            f"examples are messages of a queue, and {config.sink_uri.scheme}:// is a storage sink",
+            remedy="Give a sink URI of kafka:// or stdout://, or only the protocol",
+            option="sink-uri",
+        )
     if config.codec.protocol.spec.registers_schemas and not config.dispatchers:
         document["sink"] = {**document.get("sink", {}), "dispatchers": [_TOPIC_OF_A_TABLE]}
     return feed
@@ -163,7 +170,7 @@ def examples(options: ExampleOptions, *, seed: int, count: int, take: Callable[[
     Raises :class:`~ticdc_emit.errors.StrategyError` if the changefeed does not carry enough of what is drawn, and the
     errors of the histories' messages for one that cannot send the tables.
     """
-    taken = 0
+    tally = _Tally(count)
 
     @hypothesis.seed(seed)
     @settings(
@@ -173,12 +180,11 @@ def examples(options: ExampleOptions, *, seed: int, count: int, take: Callable[[
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(_carried(options))
+    @given(_carried(options, tally))
     def draw(delivery: Delivery) -> None:
-        nonlocal taken
-        taken += 1
+        tally.taken += 1
         try:
-            take(Example(taken, delivery))
+            take(Example(tally.taken, delivery))
         except BaseException as error:
             raise _Stop(error) from None
 
@@ -190,9 +196,28 @@ def examples(options: ExampleOptions, *, seed: int, count: int, take: Callable[[
             cause = stop.cause
     if cause is not None:
         raise cause
-    if taken < count:
-        raise StrategyError(
-            f"only {counted(taken, 'example')} of {count} could be drawn",
+    if tally.taken < count:
+        raise tally.too_few()
+
+
+@dataclass
+class _Tally:
+    """How many examples of ``wanted`` were taken, and how many more were drawn and left out."""
+
+    wanted: int
+    taken: int = 0
+    left_out: int = 0
+
+    def leave_out(self) -> NoReturn:
+        """Leave the example at hand out, and give up after too many."""
+        self.left_out += 1
+        if self.left_out > _MOST_LEFT_OUT * (self.taken + 2):
+            raise _Stop(self.too_few())
+        reject()
+
+    def too_few(self) -> StrategyError:
+        return StrategyError(
+            f"only {counted(self.taken, 'example')} of {self.wanted} could be drawn",
             remedy="The messages of this changefeed do not carry the other ones completely (docs/consumer.md): "
             "choose other tables or options",
             argument="feed",
@@ -227,7 +252,7 @@ class _Stop(BaseException):
 
 
 @st.composite
-def _carried(draw: st.DrawFn, options: ExampleOptions) -> Delivery:
+def _carried(draw: st.DrawFn, options: ExampleOptions, tally: _Tally) -> Delivery:
     """Draw deliveries from which the reference consumer gets the tables."""
     config = options.feed.load(time_zone=options.time_zone)
     drawn = deliveries(_histories(options, config), st.just(options.feed), max_restarts=options.restarts)
@@ -239,11 +264,11 @@ def _carried(draw: st.DrawFn, options: ExampleOptions) -> Delivery:
         consumer.take_all(delivery.messages)
         consumer.finish()
     except (ReleaseDefectError, DecodeError):  # where TiCDC itself fails, and what a message does not show
-        reject()
+        tally.leave_out()
     except TicdcEmitError as error:
         raise _Stop(error) from None
     if consumer.tables != delivery.history.tables(config=delivery.config):
-        reject()
+        tally.leave_out()
     return delivery
 
 

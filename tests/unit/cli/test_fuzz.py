@@ -16,6 +16,7 @@ from child import command, exit_code
 from hypothesis import strategies as st
 
 from ticdc_emit.config.protocols import FORMS
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.errors import ConfigError, StrategyError
 from ticdc_emit.strategies import Delivery, fuzzing
 from ticdc_emit.strategies.fuzzing import Example, ExampleOptions, examples, feed_of_examples
@@ -190,14 +191,26 @@ def test_tables_and_a_changefeed_of_your_own(
 def test_too_few_examples_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     feed = feed_of_examples("canal-json")
     only = Delivery(History("create table a.t (id int)"), feed.load(), feed, [], {}, {})
-    monkeypatch.setattr(fuzzing, "_carried", lambda _: st.just(only))
+    monkeypatch.setattr(fuzzing, "_carried", lambda *_: st.just(only))
     with pytest.raises(StrategyError, match="only 1 example of 5 could be drawn"):
         examples(ExampleOptions(feed), seed=0, count=5, take=lambda _: None)
+
+
+def test_a_changefeed_that_carries_nothing_ends_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzzing.Delivery, "consumer", lambda _: ReferenceConsumer("memory://t?protocol=canal-json"))
+    with pytest.raises(StrategyError, match="only 0 examples of 5"):
+        examples(ExampleOptions(feed_of_examples("canal-json")), seed=0, count=5, take=lambda _: None)
 
 
 def test_an_unknown_protocol_is_refused() -> None:
     with pytest.raises(ConfigError, match="unknown protocol"):
         feed_of_examples("canl-json")
+
+
+@pytest.mark.parametrize("uri", ["file:///tmp/x?protocol=csv", "s3://b/x?protocol=canal-json"])
+def test_a_storage_sink_is_refused(uri: str) -> None:
+    with pytest.raises(ConfigError, match="examples are messages of a queue"):
+        feed_of_examples(sink_uri=uri)
 
 
 def test_a_table_that_cannot_be_sent_is_refused_at_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
