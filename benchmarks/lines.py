@@ -25,7 +25,7 @@ from ticdc_emit.pipeline.chunks import Buckets
 from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.message_packing import packed_messages
-from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.pipeline.plan import Plan, make_plan, topics_of
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
@@ -71,6 +71,7 @@ VARIANTS = {
 _UNMEASURED = {
     "debezium-avro": "protocol=debezium-avro&avro-bigint-unsigned-handling-mode=string",
     "open-protocol": "protocol=open-protocol",
+    "csv": "protocol=csv",
 }
 """Variants without a Go figure."""
 
@@ -111,8 +112,10 @@ def _plan(variant: str, catalog: Catalog, partitions: int = 1) -> Plan:
     parameters = {**VARIANTS, **_UNMEASURED}[variant]
     protocol, _ = parse_protocol_name(parse_qs(parameters)["protocol"][0])
     (lineage, *_) = protocol.releases
-    config = load_changefeed(f"memory://bench/?{parameters}", release=lineage, schema_registry=_REGISTRY)
-    plan = make_plan(config, catalog.histories(), {config.kafka.topic: partitions}, build_ts=BUILD_TS)
+    sink = "memory://bench/" if protocol.spec.queued else "noop://bench/"
+    config = load_changefeed(f"{sink}?{parameters}", release=lineage, schema_registry=_REGISTRY)
+    topics = topics_of(config, catalog.histories())
+    plan = make_plan(config, catalog.histories(), dict.fromkeys(topics, partitions), build_ts=BUILD_TS)
     registrar = Registrar(config, MemoryRegistry())
     for table in list(plan.tables.values()):
         plan = registrar.register_rows(plan, table, needed_by_all(table))

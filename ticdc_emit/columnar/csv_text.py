@@ -11,20 +11,21 @@ import re
 from functools import cache
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import text_buffers
+from ticdc_emit.columnar.buffers import from_bytes, hits_before, text_buffers
 
 _BINARY = pa.binary()
 _LINE_BREAKS = {b"\r": b"\\r", b"\n": b"\\n", b"\\": b"\\\\"}
 
 
 def quoted_content(texts: pa.Array, quote: bytes) -> pa.Array:
-    """Return each text with every quote doubled; nothing else changes between quotes."""
-    whole = texts.view(_BINARY) if texts.type == pa.string() else texts
-    if quote not in text_buffers(whole).data.tobytes():
-        return whole
-    return pc.replace_substring(whole, quote, quote * 2)
+    """Return each text with every quote, a byte of ASCII, doubled; nothing else changes between quotes."""
+    parts = text_buffers(texts)
+    raw = parts.data.tobytes()
+    if quote not in raw:
+        return texts
+    grown = parts.offsets + hits_before(parts.data == quote[0], parts.offsets)
+    return from_bytes(grown, raw.replace(quote, quote * 2), like=texts, binary=True)
 
 
 def escaped_content(texts: pa.Array, delimiter: bytes) -> pa.Array:

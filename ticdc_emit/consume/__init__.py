@@ -9,6 +9,7 @@ from ticdc_emit.consume.figures import plot_messages, plot_timeline
 from ticdc_emit.consume.invariants import Finding
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
+from ticdc_emit.consume.storage_folder import FolderReader
 from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.consume.verify import Verifier, verify
 from ticdc_emit.protocols.avro.decoder import AvroReader, AvroRow, verify_checksum
@@ -83,6 +84,7 @@ __all__ = [
     "Event",
     "EventReader",
     "Finding",
+    "FolderReader",
     "OpenColumn",
     "OpenDdl",
     "OpenMessage",

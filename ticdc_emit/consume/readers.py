@@ -14,6 +14,7 @@ from typing import cast
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.protocols import WRITTEN, Protocol
+from ticdc_emit.consume.storage_folder import StoredEvents
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.protocols.decoder import MAX_DECOMPRESSED_BYTES, EventReader, ReaderInputs, ReaderPackage, Recognizer
@@ -46,7 +47,8 @@ def reader_for(
         )
     if schemas is None and protocol.spec.registers_schemas:
         schemas = _own_registry(config)
-    return package_of(protocol).make_reader(ReaderInputs(config, schemas, claims, max_decompressed_bytes))
+    reader = package_of(protocol).make_reader(ReaderInputs(config, schemas, claims, max_decompressed_bytes))
+    return reader if config.storage is None else StoredEvents(reader)
 
 
 def package_of(protocol: Protocol) -> ReaderPackage:

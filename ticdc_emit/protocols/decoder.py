@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import base64
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -64,6 +64,13 @@ class EventReader(ABC):
         Raises the errors of :meth:`read`, which takes records of one row.
         """
         return ((key, value),)
+
+    def records(self, data: bytes) -> Iterator[bytes]:
+        """Yield the rows of a file of a storage sink, each as :meth:`read` takes it, if the protocol has such files.
+
+        Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a file that does not consist of whole rows.
+        """
+        raise DecodeError("the protocol has no files", remedy="Use csv or canal-json")
 
     @abstractmethod
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:

@@ -45,7 +45,8 @@ from ticdc_emit.tso import physical_ms
 
 logger = logging.getLogger(__name__)
 
-_EXTENSIONS = {"csv": ".csv", "canal-json": ".json"}
+EXTENSIONS = {"csv": ".csv", "canal-json": ".json"}
+"""How the names of files with rows end, by protocol."""
 _DATES = {"none": "", "year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d"}
 _BETWEEN_CHECKPOINTS = timedelta(seconds=2)
 _FIRST = 1
@@ -66,7 +67,7 @@ class FileRules:
     def of(cls, config: ChangefeedConfig) -> FileRules:
         """Return the rules of a changefeed with a storage sink."""
         assert config.storage is not None
-        extension = _EXTENSIONS[config.codec.protocol.value]
+        extension = EXTENSIONS[config.codec.protocol.value]
         return cls(config.storage, config.release.storage, extension, config.time_zone)
 
     def date(self, moment: datetime) -> str:

@@ -11,10 +11,12 @@ pingcap/ticdc. TiDB sets the unsigned flag on BIT and YEAR, and here it is shown
 
 from __future__ import annotations
 
+import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from ticdc_emit.columnar.escape import GO_STD, quoted
 from ticdc_emit.schema.events import DdlEvent
@@ -120,6 +122,28 @@ class TableDefinition:
         if self.shows_labels and column.elems:
             members.append((b"ColumnElems", _listed([quoted(label, GO_STD) for label in column.elems], 3)))
         return _object(members, 2)
+
+
+def checksum_of(document: Mapping[str, Any]) -> int:
+    """Return the checksum of a schema file, given its members, as it must be in the file's name."""
+    columns = sorted(document.get("TableColumns") or (), key=lambda column: str(column["ColumnName"]).encode())
+    members = {
+        "Table": document["Table"],
+        "Schema": document["Schema"],
+        "Version": 0,
+        "TableColumns": columns,
+        "TableColumnsTotal": document["TableColumnsTotal"],
+    }
+    return zlib.crc32(_marshalled(members, 0))
+
+
+def _marshalled(value: Any, depth: int) -> bytes:
+    """Return a value of JSON as Go prints it with an indent."""
+    if isinstance(value, Mapping):
+        return _object([(name.encode(), _marshalled(each, depth + 1)) for name, each in value.items()], depth)
+    if isinstance(value, list):
+        return _listed([_marshalled(each, depth + 1) for each in value], depth)
+    return quoted(value, GO_STD) if isinstance(value, str) else json.dumps(value).encode()
 
 
 def _precision(column: Column) -> int | None:

@@ -9,9 +9,10 @@ byte (ISO-8859-1). Without a table, the type comes from ``mysqlType``, which has
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64decode
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -54,6 +55,7 @@ from ticdc_emit.sql.types import MySQLType
 
 # the only float whose shortest digits are a tie, which Go does not round to even
 _GO_TIE = {"0.00024414063": "0.00024414062", "-0.00024414063": "-0.00024414062"}
+_JSON = json.JSONDecoder()
 _NAME = re.compile(r"[a-z_]+")
 _LABEL = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
 _ESCAPES = {"''": "'", "\\0": "\0", "\\n": "\n", "\\r": "\r"}
@@ -289,6 +291,7 @@ class CanalEvents(EventReader):
         self._reader = CanalJsonReader(handle.compression, max_decompressed_bytes=inputs.max_decompressed_bytes)
         self._claims = Claims(inputs.claims, self._reader.read, raw_value=handle.claim_check_raw_value)
         self._converts = per_object(_converts_of)
+        self._terminator = inputs.config.codec.terminator
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         message = self._reader.read(key, value)
@@ -298,6 +301,19 @@ class CanalEvents(EventReader):
             return DdlEvent(message.sql, message.commit_ts, message.database, message.table, message.es, message)
         assert isinstance(message, CanalWatermark)
         return WatermarkEvent(message.commit_ts, message)
+
+    def records(self, data: bytes) -> Iterator[bytes]:
+        text, end = data.decode(errors="surrogateescape"), self._terminator
+        place = 0
+        while place < len(text):
+            try:
+                _, last = _JSON.raw_decode(text, place)
+            except ValueError as fault:
+                raise DecodeError(f"the file does not consist of JSON objects: {fault}", part="value") from fault
+            if not text.startswith(end, last):
+                raise DecodeError("a row of the file lacks its terminator", part="value")
+            yield text[place:last].encode(errors="surrogateescape")
+            place = last + len(end)
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
         if image is None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 from typing import NamedTuple
@@ -22,8 +23,10 @@ from ticdc_emit.columnar.csv_text import written_delimiter
 from ticdc_emit.config import CodecConfig
 from ticdc_emit.config.switches import CsvSwitches
 from ticdc_emit.protocols.canonical_text import Convert, by_column, converted, raw_text
-from ticdc_emit.protocols.decoder import EventReader, Part, ReaderInputs, Recognizer
+from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, Tables
+from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
 from ticdc_emit.protocols.events import OTHER_TABLES, DecodeError, Event, Image, RowEvent, RowOp
+from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import FLOAT_TYPES
 from ticdc_emit.tso import MAX_TSO
@@ -69,14 +72,20 @@ class CsvReader:
 
     def rows(self, data: bytes, *, header: bool = False) -> Iterator[CsvRow]:
         """Yield the rows of whole lines; ``header``: the first line is a header. Raises :class:`DecodeError`."""
+        for line in self.lines(data, header=header):
+            yield self._row(self._fields(line, 0)[0])
+
+    def lines(self, data: bytes, *, header: bool = False) -> Iterator[bytes]:
+        """Yield whole lines, as :meth:`rows` reads them."""
         place = 0
         if header and self._csv.output_field_header:
             place = data.find(self._end) + len(self._end)
             if place < len(self._end):
                 raise DecodeError("the file has no header", remedy="Check output-field-header and terminator")
         while place < len(data):
-            fields, place = self._fields(data, place)
-            yield self._row(fields)
+            start = place
+            _, place = self._fields(data, start)
+            yield data[start:place]
 
     def _fields(self, data: bytes, place: int) -> tuple[list[bytes | None], int]:
         """Return the fields of the line at a place, and where the next line begins."""
@@ -171,23 +180,25 @@ class CsvEvents(EventReader):
                 return RowEvent(new.schema, new.table, "update", new.commit_ts, before, after, message=new)
         raise DecodeError(f"{len(rows)} lines are not one change", part="value")
 
-    def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:
-        return ((key, value),)
+    def records(self, data: bytes) -> Iterator[bytes]:
+        return self._reader.lines(data, header=True)
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
         if image is None:
             return None
         if table is None:
             return {place: None if value is None else _shown(value) for place, value in image.items()}
-        columns = table.data_columns
-        if len(columns) != len(image):
+        named = named_fields(image, table)
+        if named is None:
             raise DecodeError(
-                f"the line has {len(image)} columns, the table has {len(columns)}",
+                f"the line has {len(image)} columns, the table has {len(table.data_columns)}",
                 remedy=OTHER_TABLES,
                 table=table.full_name,
             )
-        named = {column.name: value for column, value in zip(columns, image.values(), strict=True)}
-        return converted(named, by_column(columns, self._convert), table=event.table)
+        return converted(named, by_column(table.data_columns, self._convert), table=event.table)
+
+    def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
+        return CsvTables(catalog, self, zone, lookup)
 
     def _convert(self, column: Column) -> Convert:
         if column.is_binary:
@@ -198,8 +209,42 @@ class CsvEvents(EventReader):
         return value
 
 
-def _places(values: Sequence[bytes | None]) -> dict[str, bytes | None]:
-    return {str(place): value for place, value in enumerate(values)}
+class Fields(dict[str, "bytes | None"]):
+    """The fields of a line by their places."""
+
+
+def _places(values: Sequence[bytes | None]) -> Fields:
+    return Fields((str(place), value) for place, value in enumerate(values))
+
+
+def named_fields(image: Image, table: TableInfo) -> Image | None:
+    """Return the fields of a line by the names of their columns; ``None`` if the table has more or fewer. An image that
+    has names is returned as it is.
+    """
+    if not isinstance(image, Fields):
+        return image
+    columns = table.data_columns
+    if len(columns) != len(image):
+        return None
+    return {column.name: value for column, value in zip(columns, image.values(), strict=True)}
+
+
+class CsvTables(Tables):
+    """Names the columns of rows by the version of the table at their commit_ts; without that, by the newest one."""
+
+    def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
+        """Apply a row event. A line with more or fewer columns than its table waits for a DDL."""
+        table = self._tables.get((event.schema, event.table))
+        version = None if table is None else table.info
+        if commit is not None and (table is None or commit <= table.since):
+            version = self._version(event, commit)
+        if version is None:
+            return super().row(event, commit, place)
+        before = None if event.before is None else named_fields(event.before, version)
+        after = None if event.after is None else named_fields(event.after, version)
+        if (before is None) is not (event.before is None) or (after is None) is not (event.after is None):
+            return Outcome.UNKNOWN
+        return super().row(replace(event, before=before, after=after), commit, place)
 
 
 def _shown(value: bytes) -> str:
