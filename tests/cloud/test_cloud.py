@@ -1,4 +1,6 @@
-"""State and claim check on S3, and AWS Glue's schema registry: against a server that speaks AWS's protocols."""
+"""State, claim check and the storage sink on S3, and AWS Glue's schema registry: against a server that speaks AWS's
+protocols.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,12 @@ import s3fs
 from child import exit_code
 from moto.server import ThreadedMotoServer
 
-from ticdc_emit import TicdcSink
+from ticdc_emit import ReferenceConsumer, TicdcSink
 from ticdc_emit.config import Secret, load_changefeed
-from ticdc_emit.delivery import ClaimStore
-from ticdc_emit.errors import RegistryError
+from ticdc_emit.consume import FolderReader
+from ticdc_emit.delivery import ClaimStore, sink_for
+from ticdc_emit.errors import DeliveryError, RegistryError
+from ticdc_emit.pipeline import ArrowBatch, Changefeed
 from ticdc_emit.protocols.decoder import read_claim
 from ticdc_emit.protocols.simple.decoder import SimpleReader, SimpleRow
 from ticdc_emit.registry.base import registry_for
@@ -144,3 +148,29 @@ def test_emit_reads_a_bucket(tmp_path: Path, scheme: str) -> None:
         values = [message.value or b"" for message in MemoryTopics("bucket").messages("t")]
         assert sum(b'"type":"INSERT"' in value for value in values) == count
     assert exit_code(*arguments, "--input", f"{scheme}://bucket/none.csv") == 2
+
+
+@pytest.mark.parametrize("protocol", ["csv", "canal-json"])
+def test_files_of_the_storage_sink(aws: str, protocol: str) -> None:
+    uri = f"s3://bucket/lake?protocol={protocol}&endpoint={aws}&access-key=AKIA&secret-access-key=hush&region=eu-west-1"
+    config = load_changefeed(uri, {"sink": {"csv": {"include-commit-ts": True}}} if protocol == "csv" else None)
+    for number in range(2):  # the second one goes on where the first one ended
+        feed = Changefeed(config, sink_for(config), TABLE)
+        feed.run(ArrowBatch(_rows(2 * number, 2 * number + 1), "shop.notes"), number, final=True)
+    keys = {each.key.removeprefix("lake/") for each in boto3.resource("s3").Bucket("bucket").objects.all()}
+    assert "metadata" in keys
+    data = sorted(key for key in keys if "/CDC0" in key)
+    assert [key.rpartition("/")[2][3:23] for key in data] == ["0" * 19 + "1", "0" * 19 + "2"]
+    assert f"{data[0].rpartition('/')[0]}/meta/CDC.index" in keys
+    assert len([key for key in keys if "/meta/schema_" in key]) == 1
+    consumer = ReferenceConsumer(config, TABLE)
+    consumer.take_all(FolderReader.of(config).read())
+    assert sorted(consumer.tables["shop", "notes"]) == [("0",), ("1",), ("2",), ("3",)]
+
+
+def test_a_bucket_that_does_not_exist_is_refused_without_secrets(aws: str) -> None:
+    uri = f"s3://elsewhere/lake?protocol=csv&endpoint={aws}&access-key=AKIA&secret-access-key=hush&region=eu-west-1"
+    config = load_changefeed(uri)
+    with pytest.raises(DeliveryError) as error:
+        Changefeed(config, sink_for(config), TABLE).run(ArrowBatch(_rows(1), "shop.notes"), 0, final=True)
+    assert "hush" not in str(error.value)

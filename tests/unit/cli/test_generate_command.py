@@ -184,7 +184,7 @@ def test_live_traffic_is_made_where_it_keeps_up(
 
 def test_live_traffic_keeps_every_invariant(tmp_path: Path) -> None:
     settings = ("--ddl-rate", "4", "--transaction-size", "3", "--shared-commits", "0.3", "--redelivery", "0.2")
-    uri = f"file://{tmp_path}/bank?protocol=simple&partition-num=2"
+    uri = f"jsonl://{tmp_path}/bank?protocol=simple&partition-num=2"
     live = ("--live", "--rows", "300", "--rate", "300")
     assert exit_code("generate", "--schema", "bank", *live, *settings, "--sink-uri", uri) == 0
     assert exit_code("verify", str(tmp_path / "bank"), "--protocol", "simple") == 0
