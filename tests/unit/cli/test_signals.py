@@ -88,14 +88,21 @@ def test_while_serve_starts_spark(number: int, code: int, said: str) -> None:
     """Ctrl-C is the usual end of ``serve``, also before its traffic begins."""
     port, registry = map(str, free_ports(2))
     ports = ("--port", port, "--registry-port", registry)
-    done = interrupted_at("pyspark.java_gateway", number, "serve", "--schema", "bank", *ports)
+    done = interrupted_at("pyspark.java_gateway", number, "serve", "--schema", "bank", "--on-spark", *ports)
     assert f"kcat -b 127.0.0.1:{port} -t bank_accounts -C" in done.stdout
     assert (done.returncode, done.stderr.splitlines()[-1]) == (code, f"ticdc-emit: {said}")
 
 
+@pytest.mark.parametrize(("number", "code", "said"), [(signal.SIGINT, 0, "interrupted"), _ENDS[1]])
+def test_while_serve_starts_kafka(number: int, code: int, said: str) -> None:
+    ports = ("--port", "0", "--registry-port", "0")
+    done = interrupted_at("ticdc_emit.testing.kafka_gateway", number, "serve", "--schema", "bank", *ports)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", f"ticdc-emit: {said}\n")
+
+
 def test_endless_traffic_that_is_interrupted_early(tmp_path: Path) -> None:
     uri = f"jsonl://{tmp_path}?protocol=simple"
-    arguments = ["generate", "--schema", "bank", "--live", "--endless", "--sink-uri", uri]
+    arguments = ["generate", "--schema", "bank", "--live", "--endless", "--on-spark", "--sink-uri", uri]
     done = interrupted_at("pyspark.java_gateway", signal.SIGINT, *arguments)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "ticdc-emit: interrupted")
 
