@@ -57,6 +57,25 @@ def test_an_update_of_rows_in_memory() -> None:
 
 
 @pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (f"d = '{'9' * 35}.{'9' * 30}'", [False, True]),
+        (f"d < ' {'9' * 35}.{'9' * 30} '", [True, False]),
+        ("d > '.5'", [True, True]),
+    ],
+)
+def test_decimals_are_compared_exactly_with_texts(condition: str, expected: list[bool]) -> None:
+    info = table("d decimal(65,30)")
+    numbers = pa.array([f"{'9' * 35}.{'9' * 29}8", f"{'9' * 35}.{'9' * 30}"])
+    columns = columns_of(info, {"d": numbers}, 2)
+    assert truth(evaluate(parse_call_tree(condition), columns.resolve)).to_pylist() == expected
+    with pytest.raises(NotExactError, match="exponent"):
+        evaluate(parse_call_tree("d = '1e3'"), columns.resolve)
+    with pytest.raises(EvaluationError, match="Truncated"):
+        evaluate(parse_call_tree("d = 'one'"), columns.resolve)
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("round(2.5)", "3"),

@@ -32,6 +32,7 @@ from ticdc_emit.sql.evaluation.values import (
     Value,
     boolean,
     common_collation,
+    constant,
     ignores_case,
     map_values,
     null,
@@ -62,6 +63,7 @@ _JSON_TESTS: Mapping[str, Callable[[int], bool]] = {
     ">=": lambda order: order >= 0,
 }
 _WHOLE_TEXT = re.compile(r"[+-]?\d{1,18}")
+_DECIMAL_TEXT = re.compile(r"[+-]?(?:\d{1,65}(?:\.\d{0,30})?|\.\d{1,30})", re.ASCII)
 _INTEGER_KINDS = (Kind.INT, Kind.LABEL, Kind.BIT)
 
 
@@ -107,6 +109,7 @@ def _comparable(left: Value, right: Value, *, ordered: bool) -> tuple[Data, Data
     if kinds <= {Kind.TEXT, Kind.LABEL}:
         return _text_keys(to_text(left), to_text(right), ordered=ordered)
     left, right = _beside_integer(left, right), _beside_integer(right, left)
+    left, right = _beside_decimal(left, right), _beside_decimal(right, left)
     if left.kind in _INTEGER_KINDS and right.kind in _INTEGER_KINDS:
         return _as_one_integer_type(_beside_year(left, right), _beside_year(right, left))
     if left.kind in (*_INTEGER_KINDS, Kind.DECIMAL) and right.kind in (*_INTEGER_KINDS, Kind.DECIMAL):
@@ -131,6 +134,19 @@ def _beside_integer(value: Value, beside: Value) -> Value:
         if _WHOLE_TEXT.fullmatch(text):
             return Value(Kind.INT, pa.scalar(int(text), pa.int64()))
     return value
+
+
+def _beside_decimal(value: Value, beside: Value) -> Value:
+    """Return a constant text compared with decimals as a decimal: TiDB does not use floats there."""
+    if beside.kind is not Kind.DECIMAL or beside.is_constant or value.kind is not Kind.TEXT or not value.is_constant:
+        return value
+    if value.is_literal or value.is_binary or not value.data.is_valid:
+        return value
+    text = value.data.as_py().strip()
+    if _DECIMAL_TEXT.fullmatch(text):
+        return constant(Decimal(text))
+    to_real(value)  # refuses what is not a number
+    raise NotExactError("a text with an exponent, or with more digits than decimals have, beside a decimal")
 
 
 def _beside_year(value: Value, beside: Value) -> Data:
