@@ -139,6 +139,7 @@ def test_every_command_takes_a_lineage_and_refuses_others_first(
     needed = {
         "generate": ["--schema", "bank", *place],
         "serve": [],
+        "sql": [str(schema), *place],
         "scenario": ["redelivery", *place],
         "emit": ["--schema", str(schema), "--input", "t.json", *place],
         "replay": ["--schema", str(schema), "--table", "test.t=t.json", *place],
