@@ -28,7 +28,7 @@ SLOW = (
     "docs/datasource.md",
     "docs/spark.md",
 )  # a Python process for each step of Spark's data source; test_datasource.py runs the same
-TITLES = ["Generate traffic", "Replay history", "Property tests", "Without Spark", "From Spark"]
+TITLES = ["Generate traffic", "Replay history", "Property tests", "Execute SQL", "Without Spark", "From Spark"]
 
 
 @pytest.fixture
