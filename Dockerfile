@@ -32,8 +32,9 @@ LABEL org.opencontainers.image.title="ticdc-emit" \
       org.opencontainers.image.description="TiCDC's messages without a TiDB cluster" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/ticdc-emit /opt/ticdc-emit
-# The user has a number, so that Kubernetes sees that it is not root. It may write to /work.
-RUN mkdir /work && chown 10001:10001 /work
+# The user has a number, so that Kubernetes sees that it is not root, and a name, which Spark asks for. It may write to /work.
+RUN mkdir /work && chown 10001:10001 /work \
+    && echo 'ticdc-emit:x:10001:10001::/work:/usr/sbin/nologin' >> /etc/passwd
 USER 10001:10001
 WORKDIR /work
 ENV PATH=/opt/ticdc-emit/bin:$PATH HOME=/work LANG=C.UTF-8 PYTHONUNBUFFERED=1 \
