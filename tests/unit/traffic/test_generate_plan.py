@@ -65,7 +65,6 @@ def test_roles_of_key_columns() -> None:
         ("create table t (a enum('x','y') primary key)", "no column that can hold different values"),
         ("create table t (id int primary key, a int, foreign key (a) references u (id))", "not generated"),
         ("create table t (id int primary key, b double, a double as (sqrt(b)) stored)", "cannot be computed"),
-        ("create table t (id int primary key, b int, a datetime as (b) stored)", "an integer in a column of DATETIME"),
         ("create table t (a varchar(9), b varchar(9) as (lower(a)) stored, unique (b))", "no column that can hold"),
         ("create table t (id int primary key) partition by list (id) (partition p values in (1))", "LIST"),
         (
