@@ -556,7 +556,7 @@ def test_paths_without_vectors_are_refused(tmp_path: Path) -> None:
     with pytest.raises(VectorError, match=r"holds no \.json, \.json\.gz or \.json\.zst file"):
         run_conformance([tmp_path])
     with pytest.raises(ConfigError, match="not written by this version"):
-        run_conformance([VECTORS], protocol="csv")
+        run_conformance([VECTORS], protocol="maxwell")
 
 
 def test_compressed_vectors_are_the_same_vectors(tmp_path: Path) -> None:
@@ -663,10 +663,10 @@ def test_the_program_runs_one_encoding(capsys: pytest.CaptureFixture[str]) -> No
     assert min(counts.values()) > 0
 
 
-@pytest.mark.parametrize(("option", "said"), [("--protocol", "is not written"), ("--release", "unknown release 'csv'")])
+@pytest.mark.parametrize(("option", "said"), [("--protocol", "is not written"), ("--release", "unknown release 'maxwell'")])
 def test_the_program_refuses_in_one_line(option: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
-        main([str(VECTORS), option, "csv"])
+        main([str(VECTORS), option, "maxwell"])
     assert end.value.code == 2
     shown = capsys.readouterr()
     assert (shown.out, shown.err.count("\n")) == ("", 1)
