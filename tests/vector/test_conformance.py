@@ -663,7 +663,9 @@ def test_the_program_runs_one_encoding(capsys: pytest.CaptureFixture[str]) -> No
     assert min(counts.values()) > 0
 
 
-@pytest.mark.parametrize(("option", "said"), [("--protocol", "is not written"), ("--release", "unknown release 'maxwell'")])
+@pytest.mark.parametrize(
+    ("option", "said"), [("--protocol", "is not written"), ("--release", "unknown release 'maxwell'")]
+)
 def test_the_program_refuses_in_one_line(option: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main([str(VECTORS), option, "maxwell"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -157,15 +157,18 @@ def test_the_images_before_are_those_after_the_last_change_across_a_pause() -> N
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """A clock that only sleeping moves; milliseconds."""
+    """A clock that only this module's sleeping moves, in seconds; other threads have their own."""
     moments = [0.0]
-    monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_000_000_000 + round(moments[0] * 1e9))
-    monkeypatch.setattr(time, "monotonic", lambda: moments[0])
 
     def sleep(seconds: float) -> None:
         moments[0] += seconds
 
-    monkeypatch.setattr(live_module.time, "sleep", sleep)
+    fake = SimpleNamespace(
+        time_ns=lambda: 1_700_000_000_000_000_000 + round(moments[0] * 1e9),
+        monotonic=lambda: moments[0],
+        sleep=sleep,
+    )
+    monkeypatch.setattr(live_module, "time", fake)
     return moments
 
 
