@@ -141,7 +141,13 @@ def test_emit_reads_a_bucket(tmp_path: Path, scheme: str) -> None:
     bucket.put_object(Key="rows/day=2/b.csv", Body=b"id,note\n2,two\n")
     bucket.put_object(Key="rows/_SUCCESS", Body=b"")
     (tmp_path / "t.sql").write_text(TABLE)
-    arguments = ["emit", "--schema", str(tmp_path / "t.sql"), "--sink-uri", "memory://bucket/t?protocol=canal-json"]
+    arguments = [
+        "emit",
+        "--schema",
+        str(tmp_path / "t.sql"),
+        "--sink-uri",
+        "memory://bucket?topic=t&protocol=canal-json",
+    ]
     for path, count in ((f"{scheme}://bucket/rows/day=1/a.csv", 1), (f"{scheme}://bucket/rows/*/*.csv", 2)):
         MemoryTopics("bucket").clear()
         assert exit_code(*arguments, "--input", path) == 0
