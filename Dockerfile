@@ -32,12 +32,12 @@ LABEL org.opencontainers.image.title="ticdc-emit" \
       org.opencontainers.image.description="TiCDC's messages without a TiDB cluster" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/ticdc-emit /opt/ticdc-emit
-# The user has a number, so that Kubernetes sees that it is not root, and a name, which Spark asks for. It may write to /work.
-RUN mkdir /work && chown 10001:10001 /work \
-    && echo 'ticdc-emit:x:10001:10001::/work:/usr/sbin/nologin' >> /etc/passwd
+# The user has a number, so that Kubernetes sees that it is not root, and a name, which Spark asks for. It may write to /data.
+RUN mkdir /data && chown 10001:10001 /data \
+    && echo 'ticdc-emit:x:10001:10001::/data:/usr/sbin/nologin' >> /etc/passwd
 USER 10001:10001
-WORKDIR /work
-ENV PATH=/opt/ticdc-emit/bin:$PATH HOME=/work LANG=C.UTF-8 PYTHONUNBUFFERED=1 \
+WORKDIR /data
+ENV PATH=/opt/ticdc-emit/bin:$PATH HOME=/data LANG=C.UTF-8 PYTHONUNBUFFERED=1 \
     TICDC_EMIT_HOST=0.0.0.0 TICDC_EMIT_READY_FILE=/tmp/ticdc-emit.json
 # Kafka, the schema registry and the control API of `serve`
 EXPOSE 9092 8081 8300

@@ -27,10 +27,10 @@ func startContainer(ctx context.Context, t *testing.T, image string) (kafka stri
 			host.PortBindings = network.PortMap{network.MustParsePort(port + "/tcp"): {{HostPort: port}}}
 		}),
 		testcontainers.WithFiles(testcontainers.ContainerFile{
-			HostFilePath: "testdata/orders.sql", ContainerFilePath: "/work/schema.sql", FileMode: 0o644,
+			HostFilePath: "testdata/orders.sql", ContainerFilePath: "/data/schema.sql", FileMode: 0o644,
 		}),
 		testcontainers.WithEnv(map[string]string{"TICDC_EMIT_CONTROL_TOKEN": token}),
-		testcontainers.WithCmd("serve", "--schema", "/work/schema.sql", "--enable-tidb-extension",
+		testcontainers.WithCmd("serve", "--schema", "/data/schema.sql", "--enable-tidb-extension",
 			"--host", "0.0.0.0", "--port", port, "--advertise", kafka, "--control", "0.0.0.0:8300"),
 		testcontainers.WithWaitStrategy(wait.ForHTTP("/ready").WithPort("8300/tcp")),
 	)

