@@ -357,9 +357,9 @@ class Encoder:
                 yield self._sent(each.events, each.commit_ts)
             elif len(by_table) == 1:
                 (table,) = by_table
-                rows = [*rows, *by_table[table]]
+                rows += by_table[table]
             else:
-                for name in sorted(by_table, key=lambda name: self.plan.places[_names(name)]):
+                for name in sorted(by_table, key=lambda name: self.plan.places[schema_and_name(name, [])]):
                     yield self.encode(by_table[name], name)
         if rows:
             yield self.encode(rows, table)
@@ -388,10 +388,6 @@ class Encoder:
         info = planned.newest
         targets = self.plan.router.targets(planned.topic)
         return control_batch(ControlEncoder(self.plan).messages(Bootstrap(info.id, info, targets, at_ms, "tick")))
-
-
-def _names(table: str) -> tuple[str, str]:
-    return schema_and_name(table, [])
 
 
 def _one_batch(rows: pa.Table, name: str) -> pa.RecordBatch:

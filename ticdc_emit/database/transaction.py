@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from ticdc_emit.changes.model import Op
 from ticdc_emit.database.row_values import KeyIndex, key_part
 from ticdc_emit.database.rows_after_ddl import Row
-from ticdc_emit.database.tables import Rows, row_place
+from ticdc_emit.database.tables import Rows, handle_of, row_place
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.store import TableState
@@ -191,7 +191,7 @@ def _apply(table: StoredTable, old: Row | None, old_keys: Identities, new: Row |
 
 
 def _handle(info: TableInfo, row: Row) -> tuple[Any, ...]:
-    return tuple(row[column.name] for column in info.whole_handle_key) or tuple(row.values())
+    return handle_of(info, row) or tuple(row.values())
 
 
 def _clustered_nets(info: TableInfo, steps: list[_Step]) -> tuple[list[_Net], bool]:

@@ -58,7 +58,7 @@ class StorageSink:
         if config.sink_uri.scheme == "noop":
             return cls(None, FileRules.of(config), config.file_dates)
         storage = config.sink_uri.storage
-        ObjectFolder(ObjectStorage(storage, OPTION))
+        ObjectStorage(storage, OPTION)  # refuses what is wrong
         return cls(storage, FileRules.of(config), config.file_dates)
 
     def folder(self) -> Folder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
@@ -26,8 +27,9 @@ from ticdc_emit.errors import (
     StatementError,
     UnknownChangefeedError,
 )
-from ticdc_emit.registry import MemoryRegistry, RegisteredSchema
+from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.traffic.generate.settings import Settings
+from ticdc_emit.traffic.scenarios.library import RecordingRegistry
 from ticdc_emit.tso import compose
 
 SCHEMA = """
@@ -496,19 +498,26 @@ def test_a_changefeed_ends_at_its_target(serve: Callable[..., Server]) -> None:
     clear(other)
 
 
-def test_a_changefeed_that_fails_says_so_until_it_is_restarted(
-    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = serve()
-    emulator = server.emulator
+@contextmanager
+def failing_sink(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the sink fail at what it is given in the block."""
 
     def fail(*_: Any) -> None:
         raise DeliveryError("the broker is gone", remedy="Start it")
 
     with monkeypatch.context() as patch:
         patch.setattr("ticdc_emit.delivery.memory.MemoryWriter.settle", fail)
-        with pytest.raises(DeliveryError, match="the broker is gone"):
-            emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new')")
+        yield
+
+
+def test_a_changefeed_that_fails_says_so_until_it_is_restarted(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    emulator = server.emulator
+
+    with failing_sink(monkeypatch), pytest.raises(DeliveryError, match="the broker is gone"):
+        emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new')")
     assert emulator.changefeed().state == "failed"
     with pytest.raises(ChangefeedStateError, match="has failed, so nothing is sent: the broker is gone"):
         emulator.run_sql("INSERT INTO orders VALUES (2, 'b', 'new')")
@@ -523,13 +532,8 @@ def test_rows_at_which_the_sink_fails_are_committed(
     server = serve()
     emulator = server.emulator
 
-    def fail(*_: Any) -> None:
-        raise DeliveryError("the broker is gone", remedy="Start it")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("ticdc_emit.delivery.memory.MemoryWriter.settle", fail)
-        with pytest.raises(DeliveryError, match="the broker is gone"):
-            emulator.send_rows([_insert(1)])
+    with failing_sink(monkeypatch), pytest.raises(DeliveryError, match="the broker is gone"):
+        emulator.send_rows([_insert(1)])
     assert [row["id"] for row in _orders(emulator)] == ["1"]
     assert [data["id"] for _, data in server.rows(emulator.restart())] == ["1"]
 
@@ -612,22 +616,6 @@ def test_a_reset_does_not_stop_at_foreign_keys_and_follows_use(serve: Callable[.
     emulator.run_sql(fill)
 
 
-class _Registry:
-    """Keeps the schemas that it registers, by id."""
-
-    def __init__(self) -> None:
-        self._registry = MemoryRegistry()
-        self.schemas: dict[int | str, str] = {}
-
-    def register(self, subject: str, schema: str) -> RegisteredSchema:
-        registered = self._registry.register(subject, schema)
-        self.schemas[registered.id] = schema
-        return registered
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-
 _FORMS = {
     "canal-json": "protocol=canal-json",
     "simple": "protocol=simple",
@@ -644,7 +632,7 @@ _FORMS = {
 def test_a_consumer_that_begins_at_a_reset_has_the_expected_tables(
     serve: Callable[..., Server], parameters: str, release: str
 ) -> None:
-    registry = _Registry()
+    registry = RecordingRegistry(MemoryRegistry())
     server = serve(f"{parameters}&partition-num=2", registry=registry, release=release)
     emulator = server.emulator
     emulator.run_sql("INSERT INTO orders VALUES (1, 'a', 'new'); ALTER TABLE clerks ADD COLUMN c INT")
