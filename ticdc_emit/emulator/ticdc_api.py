@@ -119,11 +119,20 @@ class Upstream(_Body):
     """The upstream is this server's own."""
 
 
+@dataclass(frozen=True)
+class Requested:
+    """What a changefeed was created or updated with, as it was given."""
+
+    sink_uri: str = ""
+    replica_config: Mapping[str, Any] = field(default_factory=dict)
+
+
 @dataclass
 class TicdcService:
     """What TiCDC's API knows beside the emulator.
 
     ``served``: ``host:port`` that changefeeds may use beside loopback's. ``any_sink``: they may use any.
+    ``requested``: by the changefeed's id; the server's own has nothing until it is updated.
     """
 
     emulator: Emulator
@@ -131,8 +140,7 @@ class TicdcService:
     any_sink: bool = False
     capture_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     address: str = "127.0.0.1:8300"
-    replica_configs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    sink_uris: dict[str, str] = field(default_factory=dict)
+    requested: dict[str, Requested] = field(default_factory=dict)
 
     @property
     def version(self) -> str:
@@ -188,16 +196,16 @@ class TicdcService:
 
     def info(self, feed: EmulatedChangefeed, *, tasks: bool = False) -> dict[str, Any]:
         """Return a changefeed in detail."""
-        uri = self.sink_uris.get(feed.name, _BLACKHOLE if feed.config is None else str(feed.config.sink_uri))
-        given = self.replica_configs.get(feed.name, {})
-        config = with_defaults(given)
+        own = _BLACKHOLE if feed.config is None else str(feed.config.sink_uri)
+        requested = self.requested.get(feed.name, Requested(own))
+        config = with_defaults(requested.replica_config)
         if feed.config is not None:
             config["sink"]["protocol"] = feed.config.codec.protocol.value
         info: dict[str, Any] = {
             "upstream_id": 1,
             "namespace": _NAMESPACE,
             "id": feed.name,
-            "sink_uri": mask_uri(uri),
+            "sink_uri": mask_uri(requested.sink_uri),
             "create_time": dt.datetime.fromtimestamp(feed.created, dt.timezone.utc).isoformat().replace("+00:00", "Z"),
             "start_ts": feed.start_ts,
             "config": config,
@@ -415,8 +423,7 @@ def create_changefeed(service: Service, wanted: ChangefeedRequest) -> dict[str, 
         except TicdcEmitError:
             del emulator.changefeeds[name]
             raise
-        service.replica_configs[name] = dict(given)
-        service.sink_uris[name] = wanted.sink_uri
+        service.requested[name] = Requested(wanted.sink_uri, given)
         info = service.info(feed)
     return {**info, "checkpoint_ts": start, "resolved_ts": start, "checkpoint_time": json_time(start)}
 
@@ -537,7 +544,7 @@ def get_synced(service: Service, changefeed_id: str, namespace: str = "") -> dic
     with emulator.locked():
         feed = service.changefeed(changefeed_id, namespace)
         now, checkpoint, last = emulator.source.clock(), feed.checkpoint, emulator.source.last_commit(feed.start_ts)
-        config = with_defaults(service.replica_configs.get(feed.name, {}))["synced_status"]
+        config = with_defaults(service.requested.get(feed.name, Requested()).replica_config)["synced_status"]
     still_ms = physical_ms(now) - physical_ms(last)
     lag_ms = physical_ms(now) - physical_ms(checkpoint)
     is_synced = still_ms > config["synced_check_interval"] * 1000 and lag_ms < config["checkpoint_interval"] * 1000
@@ -570,31 +577,31 @@ def update_changefeed(
                 refused, f"can not update target_ts:{wanted.target_ts} less than start_ts:{feed.start_ts}"
             )
         given = wanted.replica_config
-        uri = wanted.sink_uri or service.sink_uris.get(feed.name, "")
-        before = service.replica_configs.get(feed.name, {})
-        is_same = (given is None or given == before) and uri == service.sink_uris.get(feed.name, "")
+        before = service.requested.get(feed.name, Requested())
+        wished = Requested(wanted.sink_uri or before.sink_uri, before.replica_config if given is None else given)
+        is_same = wished == before
         if is_same and target == feed.target_ts:
             raise TicdcRefusal(
                 refused, "changefeed update error: changefeed config is the same with the old one, do nothing"
             )
         if not is_same:
-            _reconfigure(service, feed, uri, before if given is None else given)
+            _reconfigure(service, feed, wished)
         feed.target_ts = target
         return service.info(feed)
 
 
-def _reconfigure(service: TicdcService, feed: EmulatedChangefeed, uri: str, given: Mapping[str, Any]) -> None:
+def _reconfigure(service: TicdcService, feed: EmulatedChangefeed, wished: Requested) -> None:
     """Give a changefeed another sink URI or configuration; an error has TiCDC's code of an update."""
+    uri = wished.sink_uri
     if not uri and feed.config is not None:
         uri = feed.config.sink_uri.raw.reveal()
     try:
-        config = service.load(uri, given)
+        config = service.load(uri, wished.replica_config)
         sink = None if config is None else service.emulator.recording_sink(config)
         feed.reconfigure(config, sink)
     except (ConfigError, TicdcRefusal) as error:
         raise TicdcRefusal("CDC:ErrChangefeedUpdateRefused", f"changefeed update error: {error}") from None
-    service.replica_configs[feed.name] = dict(given)
-    service.sink_uris[feed.name] = uri
+    service.requested[feed.name] = Requested(uri, wished.replica_config)
 
 
 @router.delete("/changefeeds/{changefeed_id}")
@@ -608,8 +615,7 @@ def delete_changefeed(service: Service, changefeed_id: str, namespace: str = "")
     with service.emulator.locked():
         if namespace in ("", _NAMESPACE):
             service.emulator.changefeeds.pop(changefeed_id, None)
-            service.replica_configs.pop(changefeed_id, None)
-            service.sink_uris.pop(changefeed_id, None)
+            service.requested.pop(changefeed_id, None)
     return {}
 
 

@@ -34,6 +34,7 @@ from ticdc_emit.delivery.storage_files import StorageSink, as_message, files_in
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.storage import FileRules, StorageFiles, TableRows
+from ticdc_emit.storage.files import checkpoint_file
 from ticdc_emit.storage.paths import METADATA
 from ticdc_emit.tso import physical_ms
 
@@ -63,7 +64,7 @@ class FileCodec:
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage:
         """Return the file of the checkpoint."""
-        return ControlMessage(METADATA.encode(), b'{"checkpoint-ts":%d}' % ts, ts)
+        return ControlMessage(METADATA.encode(), checkpoint_file(ts), ts)
 
 
 def with_partition_ids(changes: Changes, encoded: Encoded) -> Encoded:

@@ -110,6 +110,11 @@ class FileRules:
         return str(physical_id) if self.options.use_table_id_as_path else joined(info.schema, info.name)
 
 
+def checkpoint_file(ts: int) -> bytes:
+    """Return the content of the file of the checkpoint."""
+    return b'{"checkpoint-ts":%d}' % ts
+
+
 @dataclass(frozen=True)
 class TableRows:
     """The rows of one transaction in one physical table: ``data`` has their bytes, each row with its end.
@@ -219,7 +224,7 @@ class StorageFiles:
         if ts < self._checkpoint and self._switches.lower_checkpoints == "skipped":
             return
         self._checkpoint, self._checkpoint_at = ts, self.now
-        self._folder.write(METADATA, b'{"checkpoint-ts":%d}' % ts)
+        self._folder.write(METADATA, checkpoint_file(ts))
 
     def clean_up(self, checkpoint: int) -> None:
         """Remove the files in folders of dates that are older than ``file-expiration-days`` before a checkpoint."""
