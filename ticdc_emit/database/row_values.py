@@ -49,17 +49,20 @@ def column_values(info: TableInfo, rows: Sequence[Row], how: Rendering, *, compu
 
 
 def typed_changes(batch: pa.RecordBatch, info: TableInfo, how: Rendering) -> list[dict[str, Any]]:
-    """Return row changes in the typed form as those in the generic form, their images in canonical text."""
+    """Return row changes in the typed form as those in the generic form, their images in canonical text.
+
+    Of other columns they have ``seq``, if there is one.
+    """
     names = batch.schema.names
     images = {which: batch.column(which) for which in ("before", "after") if which in names}
     texts = {which: _image_texts(image, info, how) for which, image in images.items()}
     ops, stamps = batch.column("op").to_pylist(), batch.column("commit_ts").to_pylist()
-    seqs = batch.column("seq").to_pylist() if "seq" in names else [None] * batch.num_rows
+    seqs = [{"seq": seq} for seq in batch.column("seq").to_pylist()] if "seq" in names else [{}] * batch.num_rows
     table = {"schema": info.schema, "table": info.name}
     empty: list[Row | None] = [None] * batch.num_rows
     before, after = (texts.get(which, empty) for which in ("before", "after"))
     return [
-        {**table, "op": op, "commit_ts": stamp, "seq": seq, "before": old, "after": new}
+        {**table, "op": op, "commit_ts": stamp, **seq, "before": old, "after": new}
         for op, stamp, seq, old, new in zip(ops, stamps, seqs, before, after, strict=True)
     ]
 

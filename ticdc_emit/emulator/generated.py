@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.model import Op
-from ticdc_emit.columnar.values import Rendering, accept
-from ticdc_emit.database.row_values import canonical_texts
-from ticdc_emit.database.rows_after_ddl import Row
+from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.database.row_values import typed_changes
 from ticdc_emit.database.tables import Rows, handle_of
 from ticdc_emit.schema.model import TableInfo
 
@@ -30,28 +29,8 @@ def generic_changes(info: TableInfo, batches: Iterable[pa.RecordBatch], how: Ren
     for batch in batches:
         names = [name for name in batch.schema.names if name in _KEPT]
         kept = zip(*(batch.column(name).to_pylist() for name in names), strict=True) if names else [()] * batch.num_rows
-        columns = (batch.column("op"), batch.column("commit_ts"))
-        ops, stamps = (column.to_pylist() for column in columns)
-        images = zip(*(_images(info, batch, which, how) for which in ("before", "after")), strict=True)
-        for op, commit_ts, (before, after), values in zip(ops, stamps, images, kept, strict=True):
-            change = {"schema": info.schema, "table": info.name, "op": op, "commit_ts": commit_ts}
-            yield {**change, **dict(zip(names, values, strict=True)), "before": before, "after": after}
-
-
-def _images(info: TableInfo, batch: pa.RecordBatch, which: str, how: Rendering) -> list[Row | None]:
-    """Return the images of all rows in canonical text, ``None`` where there is none."""
-    structs = batch.column(which)
-    places = pc.indices_nonzero(structs.is_valid())
-    present = structs.take(places)
-    texts = [
-        canonical_texts(column, accept(column, pc.struct_field(present, column.name), how))
-        for column in info.row_columns
-    ]
-    images: list[Row | None] = [None] * batch.num_rows
-    names = [column.name for column in info.row_columns]
-    for place, values in zip(places.to_pylist(), zip(*texts, strict=True), strict=True):
-        images[place] = dict(zip(names, values, strict=True))
-    return images
+        for change, values in zip(typed_changes(batch, info, how), kept, strict=True):
+            yield {**change, **dict(zip(names, values, strict=True))}
 
 
 def fitted(change: Mapping[str, Any], info: TableInfo, rows: Rows) -> dict[str, Any] | None:
