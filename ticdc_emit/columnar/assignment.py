@@ -54,7 +54,9 @@ from ticdc_emit.sql.types import (
     INTEGER_TYPES,
     LATIN1_CHARSET,
     STRING_TYPES,
+    TYPES,
     MySQLType,
+    full_year,
     integer_range,
 )
 
@@ -63,12 +65,6 @@ NOT_NULL, WRONG_DATA, BEYOND_RANGE, WRONG_VALUE, TOO_LONG, BAD_JSON = 1048, 1265
 a text that is not a number or not in the column's character set, a text that is too long, a text that is not JSON.
 """
 _EXACT = Context(prec=160)
-_BLOB_BYTES = {
-    MySQLType.TINY_BLOB: 255,
-    MySQLType.BLOB: 65_535,
-    MySQLType.MEDIUM_BLOB: 16_777_215,
-    MySQLType.LONG_BLOB: 4_294_967_295,
-}
 _BMP = 0x10000
 _BIGINT_DIGITS = 20
 _SECONDS_OF_NUMBER = re.compile(r"-?\d{1,7}")
@@ -324,8 +320,6 @@ def _decimal(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
 
 
 def _float(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
-    if column.decimal >= 0:
-        raise NotExactError(f"{value.kind.value} in a FLOAT(M,D) column")
     if value.kind in (Kind.INT, Kind.BIT, Kind.REAL, Kind.DECIMAL):
         number = float(item)
     elif value.is_literal:
@@ -343,11 +337,11 @@ def _year(column: Column, value: Value, item: Any) -> str:
     if value.kind is Kind.INT:
         number = int(item)
         if 0 < number < 100:
-            number += 2000 if number < 70 else 1900
+            number = full_year(number)
     elif value.kind is Kind.TEXT and re.fullmatch(r"\d{1,4}", text := _string(value, item), re.ASCII):
         number = int(text)
         if len(text) < 3:
-            number += 2000 if number < 70 else 1900
+            number = full_year(number)
         elif len(text) == 3:
             raise NotExactError(f"the year {shown(item)}")
     else:
@@ -407,10 +401,14 @@ def duration_text(micros: int, fsp: int) -> str:
     return ("-" if micros < 0 else "") + text + fraction
 
 
+def _most_bytes(column: Column) -> int:
+    """Return the limit of a TEXT or BLOB."""
+    limit = TYPES[column.type].length
+    return limit if column.flen < 0 else min(column.flen, limit)
+
+
 def _bytes(column: Column, raw: bytes) -> bytes:
-    limit = _BLOB_BYTES.get(column.type, column.flen)
-    if column.flen >= 0 and column.type in _BLOB_BYTES:
-        limit = min(limit, column.flen)
+    limit = _most_bytes(column) if column.type in BLOB_TYPES else column.flen
     if len(raw) > limit >= 0:
         raise _too_long(len(raw), "bytes", limit)
     return raw.ljust(column.flen, b"\0") if column.type is MySQLType.STRING else raw
@@ -419,8 +417,8 @@ def _bytes(column: Column, raw: bytes) -> bytes:
 def _characters(column: Column, text: str) -> str:
     if not _fits_charset(column.charset, text):
         raise _wrong("string", text, column, WRONG_VALUE)
-    if column.type in _BLOB_BYTES:
-        limit = _BLOB_BYTES[column.type] if column.flen < 0 else min(column.flen, _BLOB_BYTES[column.type])
+    if column.type in BLOB_TYPES:
+        limit = _most_bytes(column)
         if len(text.encode()) > limit:
             raise _too_long(len(text.encode()), "bytes", limit)
         return text

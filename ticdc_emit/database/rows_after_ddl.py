@@ -27,6 +27,7 @@ from ticdc_emit.sql.types import (
     TEMPORAL_TYPES,
     TYPES,
     MySQLType,
+    full_year,
 )
 
 Row: TypeAlias = "dict[str, str | None]"
@@ -186,7 +187,7 @@ def _year(text: str) -> int:
     number = int(text)
     if number >= 100 or (number == 0 and len(text) == 4):
         return number
-    return number + (2000 if number < 70 else 1900)
+    return full_year(number)
 
 
 def _in_zone(text: str, fsp: int, time_zone: str) -> str:

@@ -34,6 +34,7 @@ from ticdc_emit.sql.types import (
     STRING_TYPES,
     TYPES,
     MySQLType,
+    full_year,
     integer_range,
 )
 
@@ -279,10 +280,7 @@ def moment_of_number(number: int) -> Moment:
 
 
 def _full_year(fields: list[int]) -> int:
-    year = fields[0]
-    if not any(fields):
-        return 0
-    return year + (2000 if year < 70 else 1900)
+    return full_year(fields[0]) if any(fields) else 0
 
 
 def _checked(fields: list[int], fraction: str, fsp: int, offset: str | None, zone: dt.tzinfo) -> Moment:

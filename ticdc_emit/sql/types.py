@@ -89,6 +89,11 @@ STRING_TYPES = CHAR_TYPES | frozenset(BLOB_TYPES)
 TEMPORAL_TYPES = FSP_TYPES | {MySQLType.DATE}
 
 
+def full_year(digits: int) -> int:
+    """Return the year that TiDB takes a year of two digits for."""
+    return digits + (2000 if digits < 70 else 1900)
+
+
 def integer_range(kind: MySQLType, *, unsigned: bool) -> tuple[int, int]:
     """Return the least and greatest value that an integer type holds."""
     bits = INTEGER_BITS[kind]

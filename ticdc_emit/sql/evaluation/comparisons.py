@@ -42,7 +42,7 @@ from ticdc_emit.sql.evaluation.values import (
     to_text,
 )
 from ticdc_emit.sql.inference.operands import Coercibility
-from ticdc_emit.sql.types import MySQLType
+from ticdc_emit.sql.types import MySQLType, full_year
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
 
@@ -153,8 +153,7 @@ def _beside_year(value: Value, beside: Value) -> Data:
     data = to_integer(value)
     is_year = beside.type is not None and beside.type.type is MySQLType.YEAR
     if is_year and value.is_constant and data.as_py() is not None and 0 < data.as_py() < 100:
-        number = data.as_py()
-        return pa.scalar(number + (2000 if number < 70 else 1900), data.type)
+        return pa.scalar(full_year(data.as_py()), data.type)
     return data
 
 
