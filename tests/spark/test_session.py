@@ -77,8 +77,8 @@ NAMED = "spark.driver.extraJavaOptions"
     ("given", "defaults", "shown"),
     [
         ("spark.app.name=job", f"# {NAMED} -XX:+UseG1GC", PARALLEL),
-        (f"{NAMED}=-Da=b -XX:+UseG1GC", "", G1),
-        ("spark.app.name=job", f"{NAMED} -Da=b -XX:+UseG1GC", G1),
+        pytest.param(f"{NAMED}=-Da=b -XX:+UseG1GC", "", G1, marks=pytest.mark.slow),
+        pytest.param("spark.app.name=job", f"{NAMED} -Da=b -XX:+UseG1GC", G1, marks=pytest.mark.slow),
     ],
 )
 def test_the_jvm_collects_garbage_for_throughput_unless_told_otherwise(

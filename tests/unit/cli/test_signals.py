@@ -127,8 +127,7 @@ def alive(session: int) -> list[str]:
     [
         # Spark's JVM runs and does not answer yet
         ("starting", signal.SIGINT, 130, "interrupted"),
-        ("generating", *_ENDS[0]),
-        pytest.param("generating", *_ENDS[1], marks=pytest.mark.slow),
+        *(pytest.param("generating", *end, marks=pytest.mark.slow) for end in _ENDS),
     ],
 )
 def test_no_spark_survives(tmp_path: Path, moment: str, number: int, code: int, said: str) -> None:
@@ -138,7 +137,7 @@ def test_no_spark_survives(tmp_path: Path, moment: str, number: int, code: int, 
         [*program, "--sink-uri", uri], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     try:
-        # In the second case its workers are at work.
+        # Where it generates, its workers are at work.
         process = "SparkSubmit" if moment == "starting" else "pyspark.daemon"
         assert wait_until(lambda: any(process in each for each in alive(running.pid)))
         # As a terminal does: Spark's Python workers get it too.
