@@ -166,6 +166,34 @@ def test_the_command_sends_the_ddl_of_the_table(spark: Any, tmp_path: Path, mode
     ]
 
 
+@pytest.mark.parametrize("mode", ["changes", "versions"])
+def test_the_command_takes_some_versions(spark: Any, tmp_path: Path, mode: str) -> None:
+    table, out = f"{tmp_path}/orders", tmp_path / "out"
+    properties = "(delta.enableChangeDataFeed = true, delta.columnMapping.mode = 'name')"
+    spark.sql(f"CREATE TABLE delta.`{table}` (id int, n int) USING delta TBLPROPERTIES {properties}")
+    for statement in (
+        f"INSERT INTO delta.`{table}` VALUES (1, 1)",
+        f"ALTER TABLE delta.`{table}` ADD COLUMN a int",
+        f"INSERT INTO delta.`{table}` VALUES (2, 2, 2)",
+        f"ALTER TABLE delta.`{table}` ADD COLUMN b int",
+        f"UPDATE delta.`{table}` SET b = 3 WHERE id = 2",
+        f"DELETE FROM delta.`{table}` WHERE id = 2",
+    ):
+        spark.sql(statement)
+    columns = ColumnOptions(mode, keys=["id"], start=3, end=5)
+    uri = f"jsonl://{out}?protocol=canal-json&partition-num=1"
+    with pytest.warns(AssumedSchemaWarning, match="`a` INT"):
+        assert run(CommandOptions(None, [f"lake.orders={table}"], [], uri, columns)) == 0
+    found = [json.loads(message.value or b"") for message in read_files(out)]
+    held = [("INSERT", [{"id": "1", "n": "1", "a": None}])]  # versions begin with all rows of the first
+    assert [(each["type"], each["data"] or each["sql"]) for each in found] == [
+        *(held if mode == "versions" else []),
+        ("INSERT", [{"id": "2", "n": "2", "a": "2"}]),
+        ("ALTER", "ALTER TABLE `lake`.`orders` ADD COLUMN `b` INT"),
+        ("UPDATE", [{"id": "2", "n": "2", "a": "2", "b": "3"}]),
+    ]
+
+
 def test_the_command(spark: Any, tmp_path: Path) -> None:
     table = f"{tmp_path}/orders"
     spark.sql(

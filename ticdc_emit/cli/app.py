@@ -377,7 +377,7 @@ def _complete_mode(incomplete: str) -> list[str]:
         {
             "Source": "schema schema_dialect table mode before input_format keys op order_by transaction valid_from "
             "valid_to bad_rows bad_rows_path",
-            "Time": "time_column time_unit at ddl speed slice_ state_uri watermark_interval",
+            "Time": "time_column time_unit at start end ddl speed slice_ state_uri watermark_interval",
             "Sink": "sink_uri config time_zone release schema_registry",
             "Spark": "spark",
         }
@@ -436,6 +436,13 @@ def replay(
     at: Annotated[
         str | None, typer.Option(help="ISO time or TSO for all rows when --time-column is not given. Default: now.")
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="changes, versions: the first version (its number or snapshot id), or an ISO time."),
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option(help="changes, versions: the last version, or an ISO time. Default: all versions.")
+    ] = None,
     keys: Annotated[str | None, typer.Option(help="Key columns, with commas. Default: the key in --schema.")] = None,
     op: Annotated[str | None, typer.Option(help="operations: column with the kind of change. Default: op.")] = None,
     order_by: Annotated[
@@ -483,7 +490,7 @@ def replay(
 
     With --slice or --speed, Ctrl-C stops after the current slice; with --state-uri the same command resumes there.
     """
-    from ticdc_emit.cli.replay import MODES, ColumnOptions, CommandOptions, run
+    from ticdc_emit.cli.replay import MODES, ColumnOptions, CommandOptions, run, version_or_time
 
     if mode not in MODES:
         raise typer.BadParameter(f"choose {', '.join(MODES)}", param_hint="--mode")
@@ -500,6 +507,8 @@ def replay(
         transaction=transaction,
         valid_from=valid_from,
         valid_to=valid_to,
+        start=version_or_time(start, "start"),
+        end=version_or_time(end, "end"),
         format=input_format,
     )
     options = CommandOptions(

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -39,8 +40,8 @@ from ticdc_emit.traffic.replay import (
     snapshot_diff,
     snapshot_inserts,
 )
-from ticdc_emit.traffic.replay.ddl_history import Versions, parse_moment
-from ticdc_emit.traffic.replay.feed_reader import feed_of_versions
+from ticdc_emit.traffic.replay.ddl_history import Versions, parse_moment, time_or_number
+from ticdc_emit.traffic.replay.feed_reader import feed_of_versions, versions_between
 from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, read_source, unknown_format
 from ticdc_emit.traffic.replay.table_history import changes_of_versions, schema_history
 from ticdc_emit.traffic.replay.table_versions import VersionedTable, versioned_table
@@ -147,7 +148,8 @@ def run(options: CommandOptions) -> int:
         if catalog is None:
             lakes = {name: lake for name, path in sources.items() if (lake := reader.lake(path)) is not None}
             if options.ddl is None and len(lakes) == len(sources):
-                text, ddl = schema_history(spark, lakes, options.columns.keys)
+                chosen = {name: own for name, path in sources.items() if (own := reader.versions(path)) is not None}
+                text, ddl = schema_history(spark, lakes, options.columns.keys, versions=chosen)
             else:
                 text = _assumed_schema(reader, sources, options.columns, keyless=changefeed.force_replicate)
             catalog = catalog_for(changefeed, text)
@@ -229,6 +231,7 @@ class Reader:
     def __init__(self, spark: SparkSession, columns: ColumnOptions) -> None:
         self.spark = spark
         self._mode, self._format = columns.mode, columns.format
+        self._start, self._end = columns.start, columns.end
         self._lakes: dict[str, VersionedTable] = {}
 
     def lake(self, source: str) -> VersionedTable | None:
@@ -241,13 +244,30 @@ class Reader:
         )
         if wanted and source not in self._lakes:
             self._lakes[source] = versioned_table(self.spark, source, self._format)
+        if not wanted and self._is_limited:
+            raise ConfigError(
+                "--start and --end choose versions of Delta and Iceberg tables, and the source is none",
+                remedy="Leave them out",
+                option="start" if self._start is not None else "end",
+                table=source,
+            )
         return self._lakes.get(source)
+
+    @property
+    def _is_limited(self) -> bool:
+        return self._start is not None or self._end is not None
+
+    def versions(self, source: str) -> list[int] | None:
+        """Return the versions that ``--start`` and ``--end`` choose from a Delta or Iceberg table; ``None`` for all."""
+        if not self._is_limited or (lake := self.lake(source)) is None:
+            return None
+        return [each.id for each in versions_between(lake, self._start, self._end) if each.id is not None]
 
     def rows(self, source: str) -> DataFrame:
         """Return the rows of a source: its feed with ``--mode changes``."""
         lake = self.lake(source)
         if lake is not None and self._mode == "changes":
-            return feed_of_versions(self.spark, lake)
+            return feed_of_versions(self.spark, lake, start=self._start, end=self._end)
         url, hash_, table = source.partition("#") if source.startswith("jdbc:") else (source, "", "")
         return read_source(self.spark, url, format=self._format, options={"dbtable": table} if hash_ else None)
 
@@ -274,6 +294,7 @@ _MODES_OF = {
     "keys": MODES,
     **dict.fromkeys(("op", "order_by", "transaction"), ("operations",)),
     **dict.fromkeys(("valid_from", "valid_to"), ("validity",)),
+    **dict.fromkeys(("start", "end"), ("changes", "versions")),
 }
 _BEFORE_ALL = 1  # the TSO of rows from before the history
 
@@ -281,6 +302,7 @@ _BEFORE_ALL = 1  # the TSO of rows from before the history
 @dataclass(frozen=True)
 class ColumnOptions:
     """The options about the sources; ``None`` or empty if not given. ``keys``: by default each table's handle key.
+    ``start``, ``end``: the first and the last version, as a number or a time.
 
     Raises :class:`ConfigError` for an unknown mode, for options that have no meaning in the mode, and for a wrong time.
     """
@@ -295,13 +317,15 @@ class ColumnOptions:
     transaction: str | None = None
     valid_from: str | None = None
     valid_to: str | None = None
+    start: dt.datetime | int | None = None
+    end: dt.datetime | int | None = None
     format: str | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise ConfigError(f"unknown mode {self.mode!r}", remedy=f"Use one of: {', '.join(MODES)}", option="mode")
         for name, modes in _MODES_OF.items():
-            if getattr(self, name) and self.mode not in modes:
+            if getattr(self, name) not in (None, ()) and self.mode not in modes:
                 option = name.replace("_", "-")
                 remedy = f"It is for {' and '.join(modes)}"
                 raise ConfigError(f"--{option} has no meaning with --mode {self.mode}", remedy=remedy, option=option)
@@ -356,6 +380,15 @@ def _moment(text: str) -> int:
         raise ConfigError(f"--at: {error.message}", remedy=error.remedy, option="at") from None
 
 
+def version_or_time(text: str | None, option: str) -> dt.datetime | int | None:
+    """Return the number of a version, or an ISO time; :class:`ConfigError` for other text."""
+    try:
+        return None if text is None else time_or_number(text)
+    except DdlError as error:
+        remedy = "Give the number of a version or snapshot, or ISO time with Z or an offset (2026-01-05T08:00:00Z)"
+        raise ConfigError(f"--{option}: {error.message}", remedy=remedy, option=option) from None
+
+
 def _assumed_schema(reader: Reader, sources: Mapping[str, str], columns: ColumnOptions, *, keyless: bool) -> str:
     """Return the tables of sources without a schema, with the columns that no option names, and warn of it."""
     from pyspark.sql.types import StructField, StructType
@@ -386,7 +419,8 @@ def history_of(
     """
     if columns.mode == "versions" and (lake := reader.lake(source)) is not None:
         handle_key = [column.name for column in versions[-1][1].whole_handle_key]  # its names in the last version
-        return changes_of_versions(reader.spark, lake, list(columns.keys) or handle_key)
+        keys = list(columns.keys) or handle_key
+        return changes_of_versions(reader.spark, lake, keys, versions=reader.versions(source))
     df = reader.rows(source)
     columns.check(df.columns, table)
     if columns.mode == "changes":

@@ -98,6 +98,7 @@ def test_wrong_usage_is_refused_before_spark_starts(
         (["--table", f"shop.orders={tmp_path}/empty"], "does not follow from its name or its files"),
         ([*daily, "--time-column", "day"], "It has: id, total, dt"),
         (["--table", log, "--mode", "snapshot", "--at", "noon"], "--at: 'noon' is not a time"),
+        (["--table", log, "--mode", "versions", "--end", "noon"], "--end: 'noon' is not a time"),
         (["--table", log, "--mode", "snapshot", "--keys", "id"], "--keys has no meaning with --mode snapshot and"),
     ]:
         assert exit_code("replay", *common, *arguments) == 2
@@ -115,6 +116,8 @@ def test_wrong_usage_is_refused_before_spark_starts(
         ("validity", "transaction", "tx"),
         ("diff", "order_by", ["lsn"]),
         ("snapshot", "order_by", ["lsn"]),
+        ("operations", "start", 0),
+        ("snapshots", "end", 5),
     ],
 )
 def test_options_of_another_mode_are_refused(mode: str, option: str, value: Any) -> None:

@@ -86,8 +86,18 @@ def _without_comments(statement: str, place: str) -> str:
 
 def parse_moment(text: str) -> int:
     """Return the TSO of ISO time with an offset, ``Z`` or ``UTC``, or of digits; :class:`DdlError` for other text."""
+    moment = time_or_number(text)
+    if isinstance(moment, dt.datetime):
+        return tso_from_datetime(moment)
+    if not 0 < moment <= MAX_LONG_TSO:
+        raise _no_time(text.strip())
+    return moment
+
+
+def time_or_number(text: str) -> dt.datetime | int:
+    """Return the aware datetime of ISO time, or the number of digits; :class:`DdlError` for other text."""
     given = text.strip()
-    if given.isascii() and given.isdigit() and 0 < int(given) <= MAX_LONG_TSO:
+    if given.isascii() and given.isdigit():
         return int(given)
     # Python 3.10 accepts only three or six fraction digits, and no blank before an offset
     exact = _FRACTION.sub(lambda digits: f".{digits[1][:6]:0<6}", _UTC.sub("+00:00", given), count=1)
@@ -96,14 +106,17 @@ def parse_moment(text: str) -> int:
         if moment.tzinfo is None:
             whole = given if ":" in given else f"{given} 00:00:00"
             raise DdlError(f"{given!r} has no time zone", remedy=f"Add Z or an offset: {whole}Z or {whole}+02:00")
-        return tso_from_datetime(moment)
+        return moment
     except ValueError as error:
         if isinstance(error, DdlError):
             raise
-        raise DdlError(
-            f"{given!r} is not a time",
-            remedy="Give ISO time with Z or an offset (2026-01-05T08:00:00Z), or a TSO",
-        ) from None
+        raise _no_time(given) from None
+
+
+def _no_time(given: str) -> DdlError:
+    return DdlError(
+        f"{given!r} is not a time", remedy="Give ISO time with Z or an offset (2026-01-05T08:00:00Z), or a TSO"
+    )
 
 
 Versions = tuple[tuple[int, TableInfo], ...]

@@ -62,7 +62,7 @@ def feed_of_versions(
     end: dt.datetime | int | None = None,
 ) -> DataFrame:
     """Return what :func:`read_changes` returns for a table that was looked up before."""
-    versions = _between(source, start, end)
+    versions = versions_between(source, start, end)
     if start is None and source.before(_id(versions[0])) is not None:
         raise ConfigError(
             f"the table no longer has the versions before {versions[0].id}, so its feed lacks their rows",
@@ -78,10 +78,10 @@ def feed_of_versions(
     return balanced_reduce(lambda one, other: one.unionByName(other), _with_common_columns(parts))
 
 
-def _between(
+def versions_between(
     source: VersionedTable, start: dt.datetime | int | None, end: dt.datetime | int | None
 ) -> list[TableVersion]:
-    """Return the versions from ``start`` to ``end``."""
+    """Return the versions from ``start`` to ``end``, as in :func:`read_changes`, which tells the errors."""
     versions = [version for version in source.versions if version.id is not None]
     ids = [version.id for version in versions]
     first, last = 0, len(versions) - 1

@@ -499,12 +499,17 @@ def ddl_of_versions(
 
 
 def schema_history(
-    spark: SparkSession, tables: Mapping[str, VersionedTable], keys: Keys = ()
+    spark: SparkSession,
+    tables: Mapping[str, VersionedTable],
+    keys: Keys = (),
+    *,
+    versions: Mapping[str, Iterable[int]] | None = None,
 ) -> tuple[str, list[tuple[int, str]]]:
     """Return the first CREATE TABLE of each table by its ``schema.name`` in TiDB, and the DDL of all in order, for a
     replay that was given no schema; warn once, with the statements.
 
-    ``keys``: default: those that the catalog of ``spark`` knows. Raises the errors of :func:`table_ddl`.
+    ``keys``: default: those that the catalog of ``spark`` knows. ``versions``: those of each table; default: all.
+    Raises the errors of :func:`table_ddl`.
     """
     texts: list[str] = []
     ddl: list[tuple[int, str]] = []
@@ -512,7 +517,7 @@ def schema_history(
         own = keys_of(keys, name)
         if not own and not is_path(source.name):
             own = table_facts(spark, source.name).keys
-        history = ddl_of_versions(source, name, own)
+        history = ddl_of_versions(source, name, own, versions=(versions or {}).get(name))
         texts.append(history.create_table)
         ddl += history.ddl
     ddl.sort()
