@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from cookbook_data import ADDED, COLUMNS, TIME_ZONE
 
-__all__ = ["Shape", "avro", "canal", "debezium", "debezium_avro", "kind_of", "open_protocol", "shaped"]
+__all__ = ["Shape", "avro", "canal", "debezium", "debezium_avro", "kind_of", "open_protocol", "shaped", "stored_csv"]
 
 Shape = Callable[[str, str], Any]
 
@@ -116,6 +116,14 @@ def open_protocol(kind: str, text: str) -> Any:
     if name == "set":
         return _mask(text)
     return b64decode(text) if name == "varbinary" else text
+
+
+def stored_csv(kind: str, text: str) -> Any:
+    """Return the value of a field in a CSV file, read as the type of its column: labels and times are texts."""
+    name = kind.partition("(")[0]
+    if name.startswith(_WHOLE) or name == "bit":
+        return int(text)
+    return text if name == "timestamp" else avro(kind, text)
 
 
 def _time(name: str, rest: str, text: str) -> Any:
