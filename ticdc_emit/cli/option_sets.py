@@ -64,7 +64,10 @@ def topic_source(
     context: typer.Context,
     path: Annotated[
         Path | None,
-        typer.Argument(help="Files of a jsonl:// sink: its folder, a topic's folder, or one file.", metavar="PATH"),
+        typer.Argument(
+            help="Files of a jsonl:// sink: its folder, a topic's folder, or one file; or a storage sink's folder.",
+            metavar="PATH",
+        ),
     ] = None,
     topic: Annotated[
         list[str] | None, typer.Option(help="Topic; repeat it for more. Default: the changefeed's topics.")

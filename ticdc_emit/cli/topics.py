@@ -1,7 +1,8 @@
-"""``ticdc-emit tail`` and ``verify``: messages of Kafka topics, or of files that a ``jsonl://`` sink wrote.
+"""``ticdc-emit tail`` and ``verify``: messages of Kafka topics, of files of a ``jsonl://`` sink, or of a storage sink.
 
 In: a sink URI, or brokers or a path with the protocol. Out: the messages decoded, one line each; or what is wrong with
-them. The topics of a broker are those of the options, or those that the changefeed sends to.
+them. The topics of a broker are those of the options, or those that the changefeed sends to. The topics of a storage
+sink are the folders of its tables.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -21,25 +23,32 @@ from rich.text import Text
 
 from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import print_json, result_console, say, step
-from ticdc_emit.config import ChangefeedConfig, load_changefeed
-from ticdc_emit.config.protocols import protocol_document, protocol_parameters
+from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
+from ticdc_emit.config.protocols import protocol_document, protocol_parameters, spec_of
 from ticdc_emit.config.secrets import printable
 from ticdc_emit.consume.readers import guess_protocol
+from ticdc_emit.consume.storage_checks import folder_findings
+from ticdc_emit.consume.storage_folder import FolderReader
 from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.claims import ClaimStore
+from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import ConfigError, DeliveryError, UnknownTopicError
 from ticdc_emit.hints import counted, did_you_mean
+from ticdc_emit.protocols.events import DecodeError
 from ticdc_emit.routing.topics import TopicExpression
+from ticdc_emit.storage.paths import METADATA
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ticdc_emit.consume.invariants import Finding
+    from ticdc_emit.consume.invariants import Finding, Seen
     from ticdc_emit.consume.verify import Verifier
 
 
 _POLL_S = 0.5
+_POLL_STORAGE_S = 2.0
+"""As often as TiCDC writes its checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +70,9 @@ class SourceOptions:
 class TopicSource:
     """Messages of a changefeed. ``partitions``: their number in each topic; for Kafka, known after the first message.
 
-    ``choice``: the topics; for files the named ones, or all. ``foreign``: topics that are left out because their
-    messages are of another protocol.
+    ``choice``: the topics; for files the named ones, or all. ``folder``: of a ``jsonl://`` sink. ``foreign``: topics
+    that are left out because their messages are of another protocol. ``waiting``: how many schema and index files of a
+    storage sink are newer than its checkpoint, so that they were not read.
     """
 
     config: ChangefeedConfig
@@ -71,6 +81,7 @@ class TopicSource:
     partitions: dict[str, int] = field(default_factory=dict)
     foreign: dict[str, str] = field(default_factory=dict)
     by_uri: bool = False
+    waiting: int = 0
 
     def claims(self) -> ClaimStore | None:
         """Return the changefeed's claim-check storage, ``None`` where it has none."""
@@ -84,8 +95,24 @@ class TopicSource:
         without topics, and for missing topics; :class:`~ticdc_emit.errors.ConfigError` if the messages are of another
         protocol.
         """
+        if self.config.storage is not None:
+            return self._from_storage(newest, follow)
         messages = self._from_kafka(newest, follow) if self.folder is None else self._from_files(newest, follow)
         return self._of_protocol(messages)
+
+    def earlier_messages(self, newest: int) -> Iterator[Message]:
+        """Yield messages from before the newest ones which show the schemas of tables."""
+        if self.config.storage is not None:
+            return FolderReader.of(self.config).schema_files()
+        return self.messages(newest=newest + _LOOK_BACK)
+
+    def checkpoint(self) -> int | None:
+        """Return the checkpoint of a storage sink; ``None`` where there is none that can be read."""
+        if self.config.storage is None:
+            return None
+        with suppress(DecodeError):
+            return FolderReader.of(self.config).checkpoint()
+        return None
 
     def used_partitions(self) -> dict[str, int]:
         """Return how many partitions of each topic the changefeed sends to: of its default topic ``partition-num``."""
@@ -97,7 +124,7 @@ class TopicSource:
 
     def looked_at(self) -> str:
         """Return a description of the topics that were read or, if there are none, of those that were looked for."""
-        return ", ".join(self.partitions) or str(self.choice)
+        return ", ".join(self.partitions) or str(self.choice) or self._place()
 
     def _of_protocol(self, messages: Iterator[Message]) -> Iterator[Message]:
         name, checked = self.config.codec.form, set[str]()
@@ -159,6 +186,42 @@ class TopicSource:
             time.sleep(_POLL_S)
             yield from (message for message in files.read() if self._wants(message.topic))
 
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong with the files of a storage sink as a whole."""
+        if self.config.storage is not None:
+            for finding in folder_findings(self.config, StorageSink.of(self.config).folder()):
+                if self._wants(finding.topic):
+                    yield finding
+
+    def _from_storage(self, newest: int | None, follow: bool) -> Iterator[Message]:
+        reader, there = FolderReader.of(self.config), set[str]()
+        yield from self._of_tables(reader.read(newest=newest), there)
+        self.waiting = reader.waiting
+        if not follow and not there and not self.waiting:
+            raise DeliveryError(
+                "the folder has no files of a storage sink",
+                remedy="Give the sink URI of the changefeed that writes there",
+                path=self._place(),
+            )
+        for topic in () if follow else self.choice.named:
+            if topic not in there:
+                raise missing_topic(topic, there, path=self._place())
+        while follow:
+            time.sleep(_POLL_S if self.config.sink_uri.scheme == "file" else _POLL_STORAGE_S)
+            yield from self._of_tables(reader.read(), there)
+
+    def _of_tables(self, messages: Iterator[Message], there: set[str]) -> Iterator[Message]:
+        """Yield messages of the tables to read. ``there``: gets the topics of all messages."""
+        for message in messages:
+            there.add(message.topic)
+            if self._wants(message.topic):
+                if message.topic != METADATA:
+                    self.partitions[message.topic] = 1
+                yield message
+
+    def _place(self) -> str:
+        return mask_uri(self.config.sink_uri.storage.reveal())
+
     def _wants(self, topic: str) -> bool:
         return not self.choice.named or topic in self.choice.named
 
@@ -182,7 +245,7 @@ def open_source(options: SourceOptions) -> TopicSource:
         schema_registry=options.schema_registry,
     )
     choice = TopicChoice.of(config, options.topics)
-    if options.path is not None:
+    if options.path is not None and config.storage is None:
         return TopicSource(config, choice, options.path)
     if config.sink_uri.scheme == "jsonl":
         return TopicSource(config, choice, Path(config.sink_uri.path), by_uri=True)
@@ -209,7 +272,8 @@ def _uri(options: SourceOptions) -> str:
     parameters = {} if options.protocol is None else protocol_parameters(options.protocol)
     query = urlencode(parameters)
     if options.path is not None:
-        return f"jsonl://{options.path.resolve()}?{query}"
+        stored = (options.path / METADATA).is_file() or (options.protocol and not spec_of(options.protocol).queued)
+        return f"{'file' if stored else 'jsonl'}://{options.path.resolve()}?{query}"
     if not options.topics:
         raise ConfigError("no topic given", remedy="Give --topic", option="topic")
     return f"kafka://{options.brokers}/{options.topics[0]}?{query}"
@@ -342,7 +406,7 @@ def tail(
         tables=tables,
         ops=ops,
         claims=None if store is None else store.get,
-        earlier=None if newest is None else lambda: source.messages(newest=newest + _LOOK_BACK),
+        earlier=None if newest is None else lambda: source.earlier_messages(newest),
     )
     read = shown = 0
     console = result_console()
@@ -406,15 +470,22 @@ def verify(
     pictures, points = Pictures(html, "ticdc-emit verify"), Points()
     source = open_source(options)
     store = source.claims() if claims else None
-    verifier = Verifier(
-        source.config,
-        claims=None if store is None else store.get,
-        most=show,
-        watch=points.see if pictures.wanted else None,
-    )
+    checkpoint, newer = source.checkpoint(), 0
+
+    def watch(message: Message, seen: Seen | None) -> None:
+        nonlocal newer
+        if pictures.wanted:
+            points.see(message, seen)
+        if checkpoint is not None and seen is not None and seen.row is not None:
+            newer += (seen.row.commit_ts or 0) > checkpoint
+
+    watches = pictures.wanted or checkpoint is not None
+    claimed = None if store is None else store.get
+    verifier = Verifier(source.config, claims=claimed, most=show, watch=watch if watches else None)
     with step("reading", quiet=as_json):
         for message in source.messages():
             verifier.see(message)
+        verifier.add(source.findings())
     findings = verifier.finish(source.used_partitions())
     pictures.add_points(points.all, findings)
     pictures.write()
@@ -424,13 +495,25 @@ def verify(
                 "messages": dict(verifier.counts),
                 "partitions": source.used_partitions(),
                 "topics_left_out": source.foreign,
+                **_newer(source, checkpoint, newer),
                 "found": dict(verifier.found),
                 "findings": [vars(finding) for finding in findings],
             }
         )
     else:
         _print_findings(result_console(), findings, verifier, source.looked_at())
+        if newer or source.waiting:
+            waiting = f"{counted(source.waiting, 'schema or index file')} were not read" if source.waiting else ""
+            rows = f"{counted(newer, 'row')} may come again" if newer else ""
+            say(f"newer than the checkpoint: {' and '.join(filter(None, (rows, waiting)))}")
     return 1 if findings or not (verifier.counts or allow_empty) else 0
+
+
+def _newer(source: TopicSource, checkpoint: int | None, rows: int) -> dict[str, int | None]:
+    """Return members for JSON about the checkpoint of a storage sink, and what is newer."""
+    if source.config.storage is None:
+        return {}
+    return {"checkpoint": checkpoint, "rows_after_checkpoint": rows, "files_after_checkpoint": source.waiting}
 
 
 def _print_findings(console: Console, findings: list[Finding], verifier: Verifier, topics: str) -> None:

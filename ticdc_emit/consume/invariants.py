@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -42,6 +43,7 @@ class Finding:
     """One message, or one partition (``offset`` is ``None``), that breaks an invariant.
 
     ``table``: ``schema.table``; ``key``: the row's handle key as text (``id=1``). Both are empty if unknown.
+    ``stored_at``: in the folder of a storage sink, the file and the number of the row in it (``PATH@3``).
     """
 
     invariant: str
@@ -51,11 +53,12 @@ class Finding:
     offset: int | None = None
     table: str = ""
     key: str = ""
+    stored_at: str = ""
 
     @property
     def place(self) -> str:
-        """Topic, partition and offset, as ``orders/0@17``."""
-        return f"{self.topic}/{self.partition}" + ("" if self.offset is None else f"@{self.offset}")
+        """Topic, partition and offset, as ``orders/0@17``, or the place in a folder."""
+        return self.stored_at or f"{self.topic}/{self.partition}" + ("" if self.offset is None else f"@{self.offset}")
 
     def __str__(self) -> str:
         row = " ".join(part for part in (self.table, self.key) if part)
@@ -69,7 +72,7 @@ class Seen:
     ``key``: names and wire values of a row's handle key; ``None`` if it is unknown or the table has none. ``number``:
     the number of the key in its partition, 0 without one. ``commit``: TSO, or physical ms if messages have only that.
     ``content``: a hash of the message without the parts that TiCDC makes new each time. ``first``: whether this
-    partition has not had the message before.
+    partition has not had the message before. ``stored_at``: as :class:`Finding` has it.
     """
 
     message: Message
@@ -79,6 +82,12 @@ class Seen:
     number: int = 0
     content: int = 0
     first: bool = True
+    stored_at: str = ""
+
+    @property
+    def spot(self) -> int | str:
+        """The offset, or the place in a folder."""
+        return self.stored_at or self.message.offset
 
     @property
     def target(self) -> Target:
@@ -93,7 +102,7 @@ class Seen:
     @property
     def key_text(self) -> str:
         """The handle key as text (``id=1``), empty if it is unknown."""
-        return ", ".join(f"{name}={value}" for name, value in self.key or ())
+        return ", ".join(f"{name}={_value_text(value)}" for name, value in self.key or ())
 
     @property
     def row(self) -> RowEvent | None:
@@ -102,7 +111,19 @@ class Seen:
 
     def finding(self, invariant: str, text: str) -> Finding:
         """Return a finding at this message."""
-        return Finding(invariant, text, *self.target, self.message.offset, self.table, self.key_text)
+        offset = self.message.offset
+        return Finding(invariant, text, *self.target, offset, self.table, self.key_text, self.stored_at)
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, bytes):  # a field of CSV; binary data elsewhere
+        with suppress(UnicodeDecodeError):
+            return value.decode()
+    return str(value)
+
+
+def _shown(spot: int | str) -> str:
+    return f"offset {spot}" if isinstance(spot, int) else spot
 
 
 class Invariant(ABC):
@@ -219,7 +240,7 @@ class KeyOrder(Invariant):
     name = "key-order"
 
     def __init__(self) -> None:
-        self._newest: dict[int, tuple[int, int]] = {}
+        self._newest: dict[int, tuple[int, int | str]] = {}
         self._behind: dict[int, Seen] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:
@@ -227,19 +248,19 @@ class KeyOrder(Invariant):
             return ()
         known = self._newest.get(seen.number)
         if known is None or seen.commit >= known[0]:
-            self._newest[seen.number] = seen.commit, seen.message.offset
+            self._newest[seen.number] = seen.commit, seen.spot
             self._behind.pop(seen.number, None)
             return ()
         if not seen.first:
             self._behind[seen.number] = seen
             return ()
-        return (seen.finding(self.name, f"commit_ts {seen.commit} comes after {known[0]} (offset {known[1]})"),)
+        return (seen.finding(self.name, f"commit_ts {seen.commit} comes after {known[0]} ({_shown(known[1])})"),)
 
     def end(self, stream: Stream) -> Iterable[Finding]:
         """Find repetitions that do not continue to the newest change."""
         for number, last in self._behind.items():
-            commit, offset = self._newest[number]
-            text = f"commit_ts {last.commit} comes again, but {commit} (offset {offset}) does not come after it"
+            commit, spot = self._newest[number]
+            text = f"commit_ts {last.commit} comes again, but {commit} ({_shown(spot)}) does not come after it"
             yield last.finding(self.name, text)
 
 
@@ -249,17 +270,17 @@ class Duplicates(Invariant):
     name = "duplicates"
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[int, int]] = {}
+        self._known: dict[int, tuple[int, int | str]] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:
         row = seen.row
         if row is None or row.commit_ts is None or seen.key is None:
             return ()
         number = hash((seen.number, row.commit_ts, row.op))
-        content, offset = self._known.setdefault(number, (seen.content, seen.message.offset))
+        content, spot = self._known.setdefault(number, (seen.content, seen.spot))
         if content == seen.content:
             return ()
-        text = f"the {row.op} of commit_ts {row.commit_ts} is not that of offset {offset}"
+        text = f"the {row.op} of commit_ts {row.commit_ts} is not that of {_shown(spot)}"
         return (seen.finding(self.name, text),)
 
 

@@ -48,7 +48,7 @@ def reader_for(
     if schemas is None and protocol.spec.registers_schemas:
         schemas = _own_registry(config)
     reader = package_of(protocol).make_reader(ReaderInputs(config, schemas, claims, max_decompressed_bytes))
-    return reader if config.storage is None else StoredEvents(reader)
+    return reader if config.storage is None else StoredEvents(reader, protocol)
 
 
 def package_of(protocol: Protocol) -> ReaderPackage:

@@ -1,10 +1,16 @@
 """The folder of a storage sink, read as TiCDC's own storage consumer reads it.
 
-In: a folder (``storage.folder``) and the changefeed's configuration. Out: its rows and statements as messages, in an
+In: a folder (``storage.folder``) and the changefeed's configuration. Out: what is in its files, as messages, in an
 order in which a consumer can apply them: by version; of one version the schema file first, then partitions, dates and
-numbers (:class:`FolderReader`). A message of a statement has the path of its schema file as the key and the file as the
-value; one of a row has no key. :class:`StoredEvents` makes events of them, so the reference consumer and the invariants
-take such messages like any others.
+numbers (:class:`FolderReader`). The topic of a message is the folder of its table, its key the place in the folder:
+
+- ``…/CDC00000000000000000001.csv@3``: the fourth row of a file;
+- ``…/meta/schema_VERSION_CHECKSUM.json``: a schema file: a statement or, without one, a table's columns;
+- ``metadata``: the checkpoint, after what was there when it was read;
+- the path of another file: one that cannot be read from there on.
+
+:class:`StoredEvents` makes events of them, so the reference consumer, ``tail`` and the invariants take such messages
+like any others. It names the fields of CSV by the schema file of their folder.
 
 Index files say which files with rows there are. What is newer than the checkpoint is left for later; a file that an
 index names and that is not there yet, too. Schema files whose checksum is not that in their name are refused. Source:
@@ -14,53 +20,133 @@ index names and that is not there yet, too. Schema files whose checksum is not t
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 
-from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.storage_files import StorageSink
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.protocols.consumer_tables import Lookup, Tables
 from ticdc_emit.protocols.decoder import EventReader, Part
-from ticdc_emit.protocols.events import DdlEvent, DecodeError, Event, Image, RowEvent, document, member
+from ticdc_emit.protocols.events import (
+    BootstrapEvent,
+    DdlEvent,
+    DecodeError,
+    Event,
+    Image,
+    RowEvent,
+    WatermarkEvent,
+    as_decode_error,
+    document,
+    member,
+)
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.sql.types import LABEL_TYPES
 from ticdc_emit.storage.files import EXTENSIONS
 from ticdc_emit.storage.folder import Folder
 from ticdc_emit.storage.paths import METADATA, FileNames, SchemaFile, joined
-from ticdc_emit.storage.table_definitions import checksum_of
+from ticdc_emit.storage.table_definitions import checksum_of, table_of
 
-_INDEX = re.compile(
-    r"(?P<table>.+?)/(?P<version>\d{10,})(?P<inner>(?:/[^/]+){0,2})/meta/CDC(?:_(?P<dispatcher>\d+))?\.index"
-)
-"""A TSO has more digits than the id of a partition."""
+_VERSION = r"(?P<table>.+)/(?P<version>\d{10,})(?P<inner>(?:/[^/]+){0,2})"
+"""A TSO has more digits than the id of a partition, so it is the last name of so many digits."""
+_INDEX = re.compile(_VERSION + r"/meta/CDC(?:_(?P<dispatcher>\d+))?\.index")
+_ROW = re.compile(_VERSION + r"/CDC[^/]*@\d+")
 _DIGITS = re.compile(r"(\d+)\.[a-z]+$")
 
 
-class _Place(NamedTuple):
-    """Where a file comes among the others. ``inner``: partition and date, "" for a schema file."""
+@dataclass(frozen=True)
+class IndexFile:
+    """An index file. ``table``: the folder of the table; ``inner``: those of partition and date below the version."""
 
+    path: str
+    table: str
     version: int
     inner: str
+    dispatcher: str
+
+    @classmethod
+    def parse(cls, path: str) -> IndexFile | None:
+        """Return what a path says; ``None`` if it is not that of an index file."""
+        found = _INDEX.fullmatch(path)
+        if found is None:
+            return None
+        return cls(path, found["table"], int(found["version"]), found["inner"], found["dispatcher"] or "")
+
+    @cached_property
+    def folder(self) -> str:
+        """The folder of the rows."""
+        return self.path.rpartition("/meta/")[0]
+
+    def newest(self, content: bytes, extension: str) -> tuple[FileNames, int]:
+        """Return how the files are named, and the number of the newest one. Raises
+        :class:`~ticdc_emit.errors.DeliveryError` for a content that names no such file.
+        """
+        name = content.decode(errors="replace").removesuffix("\n")
+        digits = _DIGITS.search(name)
+        names = FileNames(extension, len(digits[1]) if digits else 0, self.dispatcher)
+        return names, names.number(name)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a file comes among the others; ``index``: that of rows, ``None`` for a schema file."""
+
+    table: str
+    version: int
     path: str
+    index: IndexFile | None = None
+
+    @property
+    def order(self) -> tuple[int, str, str]:
+        return self.version, f"/{self.index.inner}" if self.index else "", self.path
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file to read. ``number``: 0 for one without rows."""
+
+    table: str
+    path: str
+    index: str = ""
+    number: int = 0
+
+
+@dataclass
+class _Progress:
+    """What was read. ``numbers``: the newest number by index file; ``files``: schema files and unreadable ones, with
+    their contents where these may change; ``offsets``: the number of messages by topic.
+    """
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
+    offsets: dict[str, int] = field(default_factory=dict)
 
 
 class FolderReader:
-    """Reads a storage sink's folder, and later what was added. A file that was read once is not read again."""
+    """Reads a storage sink's folder, and later what was added. A file that was read once is not read again.
+
+    ``waiting``: how many schema and index files were left at the last reading, because their versions are newer than
+    the checkpoint.
+    """
 
     def __init__(self, config: ChangefeedConfig, folder: Folder, reader: EventReader) -> None:
         self._extension = EXTENSIONS[config.codec.protocol.value]
         self._folder = folder
         self._reader = reader
-        self._done: dict[str, int] = {}
-        self._offsets: dict[str, int] = {}
+        self._progress = _Progress()
+        self.waiting = 0
 
     @classmethod
-    def of(cls, config: ChangefeedConfig) -> FolderReader:
-        """Return the reader of the folder in a changefeed's sink URI.
+    def of(cls, config: ChangefeedConfig, folder: Folder | None = None) -> FolderReader:
+        """Return the reader of a changefeed's files. ``folder``: where they are; default: the one in its sink URI.
 
-        Raises :class:`~ticdc_emit.errors.ConfigError` for one that is not a storage sink.
+        Raises :class:`~ticdc_emit.errors.ConfigError` for a sink URI that is not one of a storage sink.
         """
         from ticdc_emit.consume.readers import reader_for  # which needs this module
 
@@ -68,64 +154,119 @@ class FolderReader:
             raise ConfigError(
                 "the sink URI is not one of a storage sink", remedy="Give file://, s3:// ...", option="sink-uri"
             )
-        return cls(config, StorageSink.of(config).folder(), reader_for(config))
+        return cls(config, StorageSink.of(config).folder() if folder is None else folder, reader_for(config))
 
     def checkpoint(self) -> int | None:
-        """Return the TSO up to which every change is in files; ``None`` before the first one is written."""
-        if not self._folder.exists(METADATA):
-            return None
-        return member(document(self._folder.read(METADATA), METADATA), "checkpoint-ts", int)
+        """Return the TSO up to which every change is in files; ``None`` before the first one is written.
 
-    def read(self) -> Iterator[Message]:
-        """Yield what was not read before. Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a damaged file,
-        and :class:`~ticdc_emit.errors.DeliveryError` where the storage fails.
+        Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a file that is not a checkpoint, and
+        :class:`~ticdc_emit.errors.DeliveryError` where the storage fails.
         """
-        checkpoint = self.checkpoint()
+        return _checkpoint(self._folder.read(METADATA)) if self._folder.exists(METADATA) else None
+
+    def read(self, *, newest: int | None = None) -> Iterator[Message]:
+        """Yield what was not read before. ``newest``: at most so many rows and statements of each table, the last ones;
+        older ones count as read.
+
+        A damaged file comes as a message that cannot be read, after its whole rows. Raises
+        :class:`~ticdc_emit.errors.DeliveryError` where the storage fails.
+        """
+        metadata = self._folder.read(METADATA) if self._folder.exists(METADATA) else b""
+        files = self._new_files(metadata)
+        if newest is None:
+            for each in files:
+                yield from self._messages(each)
+        else:
+            by_table = sorted(files, key=attrgetter("table"))
+            for _, own in groupby(by_table, key=attrgetter("table")):
+                yield from self._newest(list(own), newest)
+        if metadata and self._progress.files.get(METADATA) != metadata:
+            self._progress.files[METADATA] = metadata
+            yield self._message(METADATA, METADATA, metadata)
+
+    def schema_files(self) -> Iterator[Message]:
+        """Yield the schema files up to the checkpoint, also those that were read."""
+        metadata = self._folder.read(METADATA) if self._folder.exists(METADATA) else b""
+        for place in self._places(metadata):
+            if place.index is None:
+                yield Message(place.table, 0, 0, place.path.encode(), self._folder.read(place.path))
+
+    def _places(self, metadata: bytes) -> list[_Place]:
+        try:
+            checkpoint = _checkpoint(metadata) if metadata else None
+        except DecodeError:
+            checkpoint = None  # the message of the file says it
         places = []
         for path in self._folder.files(""):
-            schema, index = SchemaFile.parse(path), _INDEX.fullmatch(path)
+            schema, index = SchemaFile.parse(path), IndexFile.parse(path)
             if schema is not None:
-                places.append(_Place(schema.version, "", path))
+                places.append(_Place(path.rpartition("/meta/")[0], schema.version, path))
             elif index is not None:
-                places.append(_Place(int(index["version"]), f"/{index['inner']}", path))
-        for place in sorted(places):
-            if checkpoint is None or place.version <= checkpoint:
-                yield from self._schema(place.path) if not place.inner else self._rows(place.path)
+                places.append(_Place(index.table, index.version, path, index))
+        now = [each for each in places if checkpoint is None or each.version <= checkpoint]
+        self.waiting = len(places) - len(now)
+        return sorted(now, key=attrgetter("order"))
 
-    def _schema(self, path: str) -> Iterator[Message]:
-        if path in self._done:
+    def _new_files(self, metadata: bytes) -> list[_File]:
+        files: list[_File] = []
+        for place in self._places(metadata):
+            if place.index is not None:
+                files += self._files_of(place.index)
+            elif place.path not in self._progress.files:
+                files.append(_File(place.table, place.path))
+        return files
+
+    def _files_of(self, index: IndexFile) -> Iterator[_File]:
+        content = self._folder.read(index.path)
+        try:
+            names, newest = index.newest(content, self._extension)
+        except DeliveryError:
+            if self._progress.files.get(index.path) != content:
+                yield _File(index.table, index.path)
             return
-        content = self._folder.read(path)
-        shown = document(content, path)
-        named = SchemaFile.parse(path)
-        if named is None or checksum_of(shown) != named.checksum:
-            raise DecodeError("the checksum in the name of a schema file is not that of its columns", path=path)
-        self._done[path] = 0
-        if member(shown, "Query", str):
-            table = joined(member(shown, "Schema", str), member(shown, "Table", str))
-            yield self._message(table, path.encode(), content)
+        for number in range(self._progress.numbers.get(index.path, 0) + 1, newest + 1):
+            path = joined(index.folder, names.name(number))
+            if self._folder.exists(path):
+                yield _File(index.table, path, index.path, number)
+            # else the index was written first, or somebody removed the file
 
-    def _rows(self, index: str) -> Iterator[Message]:
-        found = _INDEX.fullmatch(index)
-        assert found is not None
-        newest = self._folder.read(index).decode(errors="replace").removesuffix("\n")
-        digits = _DIGITS.search(newest)
-        names = FileNames(self._extension, len(digits[1]) if digits else 0, found["dispatcher"] or "")
-        folder = index.rpartition("/meta/")[0]
-        for number in range(self._done.get(index, 0) + 1, names.number(newest) + 1):
-            path = joined(folder, names.name(number))
-            if not self._folder.exists(path):
-                if number == names.number(newest):
-                    return  # the index was written first
-                continue  # somebody removed it
-            for record in self._reader.records(self._folder.read(path)):
-                yield self._message(found["table"], None, record)
-            self._done[index] = number
+    def _newest(self, files: Sequence[_File], count: int) -> Iterator[Message]:
+        """Yield the last messages of a table's files, of which no more are read than necessary."""
+        kept: deque[Message] = deque()
+        for each in reversed(files):
+            if len(kept) < count:
+                kept.extendleft(reversed(list(self._messages(each))))
+            else:
+                self._pass(each, b"")
+        yield from [*kept][max(len(kept) - count, 0) :]
 
-    def _message(self, topic: str, key: bytes | None, value: bytes) -> Message:
-        offset = self._offsets.get(topic, 0)
-        self._offsets[topic] = offset + 1
-        return Message(topic, 0, offset, key, value)
+    def _messages(self, file: _File) -> Iterator[Message]:
+        content = self._folder.read(file.path)
+        self._pass(file, content)
+        if not file.number:
+            yield self._message(file.table, file.path, content)
+            return
+        try:
+            for row, record in enumerate(self._reader.records(content)):
+                yield self._message(file.table, f"{file.path}@{row}", record)
+        except DecodeError:
+            yield self._message(file.table, file.path, content)
+
+    def _pass(self, file: _File, content: bytes) -> None:
+        """Remember that a file was read."""
+        if file.number:
+            self._progress.numbers[file.index] = max(file.number, self._progress.numbers.get(file.index, 0))
+        else:
+            self._progress.files[file.path] = content
+
+    def _message(self, topic: str, place: str, value: bytes) -> Message:
+        offset = self._progress.offsets.get(topic, 0)
+        self._progress.offsets[topic] = offset + 1
+        return Message(topic, 0, offset, place.encode(), value)
+
+
+def _checkpoint(metadata: bytes) -> int:
+    return member(document(metadata, METADATA), "checkpoint-ts", int)
 
 
 class StoredEvents(EventReader):
@@ -133,32 +274,90 @@ class StoredEvents(EventReader):
     are the protocol's, which ``rows`` reads.
     """
 
-    def __init__(self, rows: EventReader) -> None:
+    def __init__(self, rows: EventReader, protocol: Protocol) -> None:
         self._rows = rows
+        self._protocol = protocol
+        self._tables: dict[tuple[str, str, int], TableInfo] = {}
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        if not key:
-            return self._rows.read(None, value)
-        shown = document(value or b"", "value")
-        return DdlEvent(
-            member(shown, "Query", str),
-            member(shown, "TableVersion", int),
-            member(shown, "Schema", str),
-            member(shown, "Table", str),
-            message=shown,
-        )
+        place = (key or b"").decode(errors="replace")
+        if place == METADATA:
+            return WatermarkEvent(_checkpoint(value or b""))
+        (path, *_), (content, *_) = place.split("\0"), (value or b"").split(b"\0")  # a statement may write two
+        named = SchemaFile.parse(path)
+        if named is not None:
+            return self._schema(path, named, content)
+        found = _ROW.fullmatch(place)
+        if found is None and "/" in place:
+            self._refuse(place, value or b"")
+        event = self._rows.read(None, value)
+        if found is None or not isinstance(event, RowEvent):
+            return event
+        version = int(found["version"])
+        table = self._tables.get((event.schema, event.table, version))
+        return replace(event if table is None else self._rows.named(event, table), schema_version=version)
+
+    def _schema(self, path: str, named: SchemaFile, content: bytes) -> Event:
+        shown = document(content, "value")
+        if checksum_of(shown) != named.checksum:
+            raise DecodeError("the checksum in the name of a schema file is not that of its columns", path=path)
+        version = member(shown, "TableVersion", int)
+        if version != named.version:
+            raise DecodeError(f"the version in the name of a schema file is not its own, {version}", path=path)
+        schema, name = member(shown, "Schema", str), member(shown, "Table", str)
+        with as_decode_error:
+            table = table_of(shown)
+        if table is not None:
+            self._tables[schema, name, version] = table
+        query = member(shown, "Query", str)
+        if query:
+            return DdlEvent(query, version, schema, name, message=shown)
+        return BootstrapEvent(schema, name, version, message=shown)
+
+    def _refuse(self, path: str, content: bytes) -> None:
+        """Raise the error of a file that cannot be read."""
+        if path.endswith(".index"):
+            named = content.decode(errors="replace").strip()
+            raise DecodeError(
+                f"the index names {named!r:.100}, which is not a file with rows of {self._protocol}",
+                remedy="Check that the protocol is the changefeed's. If it is, the index file is damaged",
+            )
+        for _ in self._rows.records(content):
+            """Its whole rows came before."""
+
+    def stored_at(self, key: bytes | None) -> str:
+        place = (key or b"").decode(errors="replace")
+        return place if "/" in place or place == METADATA else ""
 
     def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:
-        return ((key, value),) if key else self._rows.parts(None, value)
+        return ((key, value),)
 
     def records(self, data: bytes) -> Iterator[bytes]:
         return self._rows.records(data)
 
+    def learn(self, key: bytes | None, value: bytes | None) -> None:
+        self.read(key, value)
+
+    def knows(self, event: RowEvent) -> bool:
+        return event.schema_version is None or (event.schema, event.table, event.schema_version) in self._tables
+
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
-        return self._rows.image(event, image, table)
+        return self._rows.image(event, image, self._shown(event, image) if table is None else table)
+
+    def _shown(self, event: RowEvent, image: Image | None) -> TableInfo | None:
+        """Return the table as its schema file shows it, if that has what the protocol needs."""
+        table = self._tables.get((event.schema, event.table, event.schema_version or 0))
+        if table is None or image is None or not image.keys() <= {column.name for column in table.columns}:
+            return None
+        lacks_labels = any(column.type in LABEL_TYPES and not column.elems for column in table.columns)
+        return None if lacks_labels and self._protocol.spec.numbers_labels else table
 
     def key_names(self, event: RowEvent) -> tuple[str, ...]:
-        return self._rows.key_names(event)
+        names = self._rows.key_names(event)
+        table = self._tables.get((event.schema, event.table, event.schema_version or 0))
+        if names or table is None:
+            return names
+        return tuple(column.name for column in table.columns if column.is_primary_key)
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
         return self._rows.content(event, None, value)

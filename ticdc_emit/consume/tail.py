@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -43,7 +43,9 @@ class TailLine:
 
     ``time_ms``: the physical time of the commit, ``None`` if the message does not have it, like ``commit_ts`` (TSO).
     ``key``: the handle key. ``old`` and ``new``: for an update the changed columns, if the message has both images;
-    else all columns outside the key. ``text``: a statement, or why the message cannot be read.
+    else all columns outside the key. ``text``: a statement, or why the message cannot be read. ``stored_at``: in the
+    folder of a storage sink, the file and the number of the row in it (``PATH@3``); ``topic`` is then the folder of the
+    table, and ``offset`` counts what was read of it.
     """
 
     topic: str
@@ -57,11 +59,12 @@ class TailLine:
     old: Mapping[str, Any] = field(default_factory=dict)
     new: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
+    stored_at: str = ""
 
     @property
     def place(self) -> str:
-        """``topic/partition@offset``."""
-        return f"{self.topic}/{self.partition}@{self.offset}"
+        """``topic/partition@offset``, or the place in a folder."""
+        return self.stored_at or f"{self.topic}/{self.partition}@{self.offset}"
 
     @property
     def time(self) -> str:
@@ -89,7 +92,7 @@ class TailLine:
         """Return a dict for JSON, without unknown and empty members."""
         members = {name: getattr(self, name) for name in ("topic", "partition", "offset", "op", "commit_ts")}
         members["time"] = None if self.time_ms is None else self.time
-        members |= {name: getattr(self, name) for name in ("table", "key", "old", "new", "text")}
+        members |= {name: getattr(self, name) for name in ("table", "key", "old", "new", "text", "stored_at")}
         return {name: value for name, value in members.items() if value not in (None, "", {})}
 
 
@@ -139,16 +142,23 @@ class Tail:
                 parts = self._reader.parts(message.key, message.value)
                 lines = [self._line(message._replace(key=key, value=value)) for key, value in parts]
         except DecodeError as fault:
-            lines = [TailLine(*message[:3], "unreadable", text=str(fault))]
+            lines = [self._unreadable(message, fault)]
         return [line for line in lines if self._selects(line)]
 
     def _line(self, message: Message) -> TailLine:
         try:
             with as_decode_error:
                 event = self._reader.read(message.key, message.value)
-                return self._row(message, event) if isinstance(event, RowEvent) else _control(message, event)
+                if isinstance(event, RowEvent) and self._learns_earlier_tables(event):
+                    event = self._reader.read(message.key, message.value)
+                line = self._row(message, event) if isinstance(event, RowEvent) else _control(message, event)
+                return replace(line, stored_at=self._reader.stored_at(message.key))
         except (DecodeError, ClaimCheckError) as fault:
-            return TailLine(*message[:3], "unreadable", text=str(fault))
+            return self._unreadable(message, fault)
+
+    def _unreadable(self, message: Message, fault: Exception) -> TailLine:
+        stored_at = self._reader.stored_at(message.key)
+        return TailLine(*message[:3], "unreadable", text=str(fault), stored_at=stored_at)
 
     def _selects(self, line: TailLine) -> bool:
         if self._ops and line.op not in self._ops:
@@ -157,17 +167,17 @@ class Tail:
             return True
         return any(fnmatchcase(line.table, pattern) for pattern in self._tables)
 
-    def _learn_earlier_tables(self, event: RowEvent) -> None:
-        """Let the reader see the schemas of earlier messages if it lacks the row's."""
+    def _learns_earlier_tables(self, event: RowEvent) -> bool:
+        """Let the reader see the schemas of earlier messages if it lacks the row's; return whether it did."""
         if self._earlier is None or self._reader.knows(event):
-            return
+            return False
         earlier, self._earlier = self._earlier(), None
         for message in earlier:
             with suppress(DecodeError), as_decode_error:
                 self._reader.learn(message.key, message.value)
+        return True
 
     def _row(self, message: Message, event: RowEvent) -> TailLine:
-        self._learn_earlier_tables(event)
         names = self._reader.likely_key_names(event)
         before, after, own = (self._text(event, image) for image in (event.before, event.after, event.key))
         shown = after if after is not None else before or {}

@@ -28,6 +28,7 @@ from ticdc_emit.consume.invariants import (
     row_key,
 )
 from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.consume.storage_checks import FILE_NUMBERS, SCHEMA_FILES
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.protocols.decoder import EventReader
 from ticdc_emit.protocols.events import DecodeError, RowEvent, as_decode_error, kind_of
@@ -45,6 +46,8 @@ INVARIANTS: Mapping[str, str] = {
     Checksums.name: "Avro, Simple: a row with a checksum matches it",
     KeyColumns.name: "a row has its handle key, equal to the message's key",
     ClaimChecks.name: "the objects that messages name exist (if checked)",
+    FILE_NUMBERS: "storage sink: an index file names the newest file of its folder, and all files before it exist",
+    SCHEMA_FILES: "storage sink: a folder with rows has the schema file of its version",
 }
 """The text of each invariant, by name."""
 
@@ -115,6 +118,10 @@ class Verifier:
             self._keep(invariant.end(self._stream))
         return sorted(self._findings, key=_position)
 
+    def add(self, findings: Iterable[Finding]) -> None:
+        """Take findings about files of a storage sink (:func:`~ticdc_emit.consume.storage_checks.folder_findings`)."""
+        self._keep(findings)
+
     def _part(self, message: Message, key: bytes | None, value: bytes | None) -> None:
         try:
             with as_decode_error:
@@ -122,6 +129,7 @@ class Verifier:
                 seen = Seen(message, event)
                 if isinstance(event, RowEvent):
                     seen = self._row(message, event, hash(self._reader.content(event, key, value)))
+                seen.stored_at = self._reader.stored_at(message.key)
         except DecodeError as fault:
             self._unreadable(message, fault)
             return
@@ -153,7 +161,8 @@ class Verifier:
         where = f" in the {context['part']}" if "part" in context else ""
         number = f", schema id {context['schema_id']}" if "schema_id" in context else ""
         text = f"{fault.message}{where}{number}"
-        self._keep([Finding(name, text, message.topic, message.partition, message.offset)])
+        stored_at = self._reader.stored_at(message.key)
+        self._keep([Finding(name, text, message.topic, message.partition, message.offset, stored_at=stored_at)])
 
     def _keep(self, findings: Iterable[Finding]) -> None:
         for finding in findings:

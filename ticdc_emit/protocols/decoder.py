@@ -72,6 +72,16 @@ class EventReader(ABC):
         """
         raise DecodeError("the protocol has no files", remedy="Use csv or canal-json")
 
+    def named(self, event: RowEvent, table: TableInfo) -> RowEvent:
+        """Return the event with its images by the names of columns, if its record has none and the table fits it."""
+        return event
+
+    def stored_at(self, key: bytes | None) -> str:
+        """Return where a row or statement is in the folder of a storage sink: its file, and the number of the row in
+        it, from 0 on (``PATH@3``). "" for a message of a queue.
+        """
+        return ""
+
     @abstractmethod
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
         """Return one image of the event (``before``, ``after`` or ``key``) in canonical text.

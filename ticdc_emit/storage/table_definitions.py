@@ -1,4 +1,4 @@
-"""What a schema file of a storage sink holds, and the checksum in its name.
+"""What a schema file of a storage sink holds, and the checksum in its name; made and read.
 
 In: a table version, and the DDL that made it, if a DDL writes the file. Out: JSON as Go's ``json.MarshalIndent`` makes
 it (four blanks, ``<`` ``>`` ``&`` escaped), and CRC-32 of the same without query, type and version and with the columns
@@ -22,11 +22,14 @@ from ticdc_emit.columnar.escape import GO_STD, quoted
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (
+    BINARY_CHARSET,
     DATE_TYPES,
     FLOAT_TYPES,
     FSP_TYPES,
     LABEL_TYPES,
+    TYPES,
     UNSPECIFIED_LENGTH,
+    ColumnFlag,
     MySQLType,
     type_name,
 )
@@ -35,6 +38,14 @@ from ticdc_emit.storage.paths import SchemaFile
 _VERSION = 1
 """The version of the format. The checksum is made with 0."""
 _INDENT = b"    "
+_TEXT_CHARSET = "utf8mb4"
+_TYPES = {
+    type_name(kind, charset).upper(): (kind, charset)
+    for charset in (BINARY_CHARSET, _TEXT_CHARSET)
+    for kind in TYPES
+    if kind is not MySQLType.NEWDATE
+}
+"""Types and charsets by the names in schema files."""
 _WITHOUT_PRECISION = DATE_TYPES | FSP_TYPES | LABEL_TYPES | {MySQLType.JSON, MySQLType.VECTOR_FLOAT32}
 
 
@@ -135,6 +146,29 @@ def checksum_of(document: Mapping[str, Any]) -> int:
         "TableColumnsTotal": document["TableColumnsTotal"],
     }
     return zlib.crc32(_marshalled(members, 0))
+
+
+def table_of(document: Mapping[str, Any]) -> TableInfo | None:
+    """Return the table of a schema file, given its members: what the file shows of it, so neither which columns are
+    generated nor any key but the primary one. ``None`` for a database.
+
+    Raises ``LookupError``, ``TypeError`` or ``ValueError`` for other members.
+    """
+    if not document["Table"]:
+        return None
+    columns = tuple(_column_of(each, number) for number, each in enumerate(document["TableColumns"] or (), 1))
+    return TableInfo(document["Schema"], document["Table"], 0, columns, version=document["TableVersion"])
+
+
+def _column_of(members: Mapping[str, Any], number: int) -> Column:
+    name, _, sign = members["ColumnType"].partition(" ")
+    kind, charset = _TYPES[name]
+    flags = ColumnFlag.UNSIGNED if sign else ColumnFlag.NONE
+    flags |= ColumnFlag.NOT_NULL if members.get("ColumnNullable") == "false" else ColumnFlag.NONE
+    flags |= ColumnFlag.PRIMARY_KEY if members.get("ColumnIsPk") == "true" else ColumnFlag.NONE
+    length, scale = (int(members.get(each, UNSPECIFIED_LENGTH)) for each in ("ColumnPrecision", "ColumnScale"))
+    labels = tuple(members.get("ColumnElems") or ())
+    return Column(number, members["ColumnName"], kind, length, scale, charset, charset, flags, labels)
 
 
 def _marshalled(value: Any, depth: int) -> bytes:

@@ -15,7 +15,7 @@ from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
-from ticdc_emit.protocols.events import DdlEvent, DecodeError, RowEvent
+from ticdc_emit.protocols.events import BootstrapEvent, DdlEvent, DecodeError, RowEvent, WatermarkEvent
 from ticdc_emit.storage import Folder, MemoryFolder
 
 TS, SECOND = 450000000262144000, 1000 << 18
@@ -51,18 +51,25 @@ def config(request: pytest.FixtureRequest) -> ChangefeedConfig:
 
 
 def reader(config: ChangefeedConfig) -> FolderReader:
-    return FolderReader(config, FOLDER, reader_for(config))
+    return FolderReader.of(config, FOLDER)
 
 
-def shown(config: ChangefeedConfig, read: FolderReader) -> list[int | str]:
-    """The TSO of each row as seconds, and the beginning of each statement."""
+def shown(config: ChangefeedConfig, read: FolderReader, newest: int | None = None) -> list[int | str]:
+    """The TSO of each row and checkpoint as seconds, and the beginning of each statement; what cannot be read."""
     made: list[int | str] = []
-    for message in read.read():
-        event = reader_for(config).read(message.key, message.value)
+    events = reader_for(config)
+    for message in read.read(newest=newest):
+        try:
+            event = events.read(message.key, message.value)
+        except DecodeError as fault:
+            made.append(fault.message)
+            continue
         if isinstance(event, DdlEvent):
             made.append(event.query[:11])
+        elif isinstance(event, BootstrapEvent):
+            made.append(event.table)
         else:
-            assert isinstance(event, RowEvent)
+            assert isinstance(event, RowEvent | WatermarkEvent)
             assert event.commit_ts is not None
             made.append((event.commit_ts - TS) // SECOND)
     return made
@@ -70,7 +77,7 @@ def shown(config: ChangefeedConfig, read: FolderReader) -> list[int | str]:
 
 def test_a_statement_comes_before_the_rows_of_its_version(config: ChangefeedConfig) -> None:
     read = reader(config)
-    assert shown(config, read) == [0, 1, 2, "ALTER TABLE", 3, 4, 5]
+    assert shown(config, read) == ["orders", 0, 1, 2, "ALTER TABLE", 3, 4, 5, 5]
     assert shown(config, read) == []
     assert verify(list(reader(config).read()), config) == []
 
@@ -79,31 +86,81 @@ def test_what_is_newer_than_the_checkpoint_waits(config: ChangefeedConfig) -> No
     metadata = FOLDER.contents["metadata"]
     FOLDER.contents["metadata"] = b'{"checkpoint-ts":%d}' % (TS + SECOND)
     read = reader(config)
-    assert shown(config, read) == [0, 1, 2]
+    assert shown(config, read) == ["orders", 0, 1, 2, 1]
+    assert read.waiting == 2
     FOLDER.contents["metadata"] = metadata
-    assert shown(config, read) == ["ALTER TABLE", 3, 4, 5]
+    assert shown(config, read) == ["ALTER TABLE", 3, 4, 5, 5]
+    assert read.waiting == 0
 
 
 def test_an_index_may_be_ahead_of_its_data(config: ChangefeedConfig) -> None:
     newest = max(path for path in FOLDER.contents if "CDC0" in path)
     content = FOLDER.contents.pop(newest)
     read = reader(config)
-    first = shown(config, read)
-    assert first[-1] != 5
+    assert shown(config, read) == ["orders", 0, 1, 2, "ALTER TABLE", 3, 5]
     FOLDER.contents[newest] = content
     FOLDER.contents[f"{newest}.tmp.1"] = b"half"
-    assert [*first, *shown(config, read)] == [0, 1, 2, "ALTER TABLE", 3, 4, 5]
+    assert shown(config, read) == [4, 5]
 
 
-def test_damaged_files(config: ChangefeedConfig) -> None:
+@pytest.mark.parametrize("newest", [0, 1, 3, 4, 8, 99])
+def test_only_the_newest_rows_and_statements_are_read(config: ChangefeedConfig, newest: int) -> None:
+    read = reader(config)
+    everything = ["orders", 0, 1, 2, "ALTER TABLE", 3, 4, 5]
+    assert shown(config, read, newest) == [*everything[max(len(everything) - newest, 0) :], 5]
+    assert shown(config, read) == []
+
+
+def test_files_before_the_newest_rows_are_not_read(config: ChangefeedConfig) -> None:
+    """A bucket may have terabytes before them."""
+    for path in FOLDER.contents:
+        if "CDC00000000000000000001." in path:
+            FOLDER.contents[path] = b"damaged"
+    assert shown(config, reader(config), 1) == [5, 5]
+
+
+def test_csv_gets_the_names_of_its_columns_from_the_schema_file(config: ChangefeedConfig) -> None:
+    events, key_names = reader_for(config), set()
+    for message in reader(config).read():
+        event = events.read(message.key, message.value)
+        if isinstance(event, RowEvent):
+            second = ((event.commit_ts or 0) - TS) // SECOND
+            row = {"id": str(second), "n": str(second)} | ({"x": str(second)} if second > 2 else {})
+            assert events.image(event, event.after, None) == row
+            key_names.add(events.key_names(event))
+    assert key_names == {("id",)}
+
+
+def test_a_schema_file_must_have_the_checksum_and_the_version_of_its_name(config: ChangefeedConfig) -> None:
     (schema,) = (path for path, content in FOLDER.contents.items() if b"ALTER" in content)
     content = json.loads(FOLDER.contents[schema])
+    content["TableVersion"] += 1
+    FOLDER.contents[schema] = json.dumps(content).encode()
+    fault = f"the version in the name of a schema file is not its own, {content['TableVersion']}"
+    assert shown(config, reader(config))[4] == fault
     content["TableColumns"][0]["ColumnType"] = "BIGINT"
     FOLDER.contents[schema] = json.dumps(content).encode()
-    with pytest.raises(DecodeError, match="the checksum in the name"):
-        shown(config, reader(config))
-    del FOLDER.contents[schema]
+    fault = "the checksum in the name of a schema file is not that of its columns"
+    assert shown(config, reader(config)) == ["orders", 0, 1, 2, fault, 3, 4, 5, 5]
+
+
+def test_of_a_half_file_the_whole_rows_are_read(config: ChangefeedConfig) -> None:
     data = max(path for path in FOLDER.contents if "CDC0" in path)
     FOLDER.contents[data] = FOLDER.contents[data][:-1]
-    with pytest.raises(DecodeError):
-        shown(config, reader(config))
+    read = reader(config)
+    *rows, fault, checkpoint = shown(config, read)
+    assert isinstance(fault, str)
+    assert "end" in fault or "terminator" in fault
+    assert (rows, checkpoint) == (["orders", 0, 1, 2, "ALTER TABLE", 3, 4], 5)
+    assert shown(config, read) == []
+    (finding,) = verify(list(reader(config).read()), config)
+    assert (finding.invariant, finding.place) == ("readable", data)
+
+
+def test_an_index_file_that_names_no_file(config: ChangefeedConfig) -> None:
+    index = max(path for path in FOLDER.contents if path.endswith(".index"))
+    FOLDER.contents[index] = b"CDC1.parquet\n"
+    read = reader(config)
+    fault = f"the index names 'CDC1.parquet', which is not a file with rows of {config.codec.protocol}"
+    assert shown(config, read) == ["orders", 0, 1, 2, "ALTER TABLE", fault, 5]
+    assert shown(config, read) == []

@@ -183,6 +183,12 @@ class CsvEvents(EventReader):
     def records(self, data: bytes) -> Iterator[bytes]:
         return self._reader.lines(data, header=True)
 
+    def named(self, event: RowEvent, table: TableInfo) -> RowEvent:
+        before = None if event.before is None else named_fields(event.before, table)
+        after = None if event.after is None else named_fields(event.after, table)
+        fits = (before is None) is (event.before is None) and (after is None) is (event.after is None)
+        return replace(event, before=before, after=after) if fits else event
+
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
         if image is None:
             return None
@@ -240,11 +246,10 @@ class CsvTables(Tables):
             version = self._version(event, commit)
         if version is None:
             return super().row(event, commit, place)
-        before = None if event.before is None else named_fields(event.before, version)
-        after = None if event.after is None else named_fields(event.after, version)
-        if (before is None) is not (event.before is None) or (after is None) is not (event.after is None):
+        named = self._reader.named(event, version)
+        if isinstance(named.after if named.after is not None else named.before, Fields):
             return Outcome.UNKNOWN
-        return super().row(replace(event, before=before, after=after), commit, place)
+        return super().row(named, commit, place)
 
 
 def _shown(value: bytes) -> str:
