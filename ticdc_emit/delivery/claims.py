@@ -59,7 +59,7 @@ class ClaimStore:
         if a package for the storage is missing.
         """
         store = self._objects
-        objects = {_path(store, claim.location): claim.content for claim in claims}
+        objects = {_path(store, claim.location): [claim.content] for claim in claims}
         if objects:
             what = "an object" if len(objects) == 1 else f"{len(objects)} objects"
             store.put(objects, f"cannot store {what}")

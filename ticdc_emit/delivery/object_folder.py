@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from ticdc_emit.delivery.object_storage import ObjectStorage
+from ticdc_emit.storage.folder import Data
 
 
 class ObjectFolder:
@@ -46,8 +47,8 @@ class ObjectFolder:
         first = len(self._path("")) + 1
         return sorted(path[first:] for path in (each.removeprefix("file://") for each in found))
 
-    def write(self, path: str, content: bytes) -> None:
-        self._storage.put({self._path(path): content}, f"cannot write {path}")
+    def write(self, path: str, *parts: Data) -> None:
+        self._storage.put({self._path(path): parts}, f"cannot write {path}")
 
     def remove(self, path: str) -> None:
         whole = self._path(path)
@@ -77,7 +78,7 @@ class NoFolder:
     def files(self, folder: str) -> list[str]:
         return []
 
-    def write(self, path: str, content: bytes) -> None:
+    def write(self, path: str, *parts: Data) -> None:
         """Forget it."""
 
     def remove(self, path: str) -> None:

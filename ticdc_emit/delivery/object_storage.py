@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -174,7 +175,7 @@ class ObjectStorage:
         check_parameters(self.storage)
         protocol_and_options(self.storage)
 
-    @property
+    @cached_property
     def storage(self) -> StorageUri:
         """The URI, read."""
         return StorageUri.parse(self.uri.reveal(), self.option)
@@ -200,14 +201,17 @@ class ObjectStorage:
                 f"the storage {self.storage.location} needs {package}", remedy=f"Run: pip install {package}"
             ) from None
 
-    def put(self, objects: Mapping[str, bytes], failure: str) -> None:
+    def put(self, objects: Mapping[str, Sequence[bytes | memoryview]], failure: str) -> None:
         """Store objects by their paths, each whole or not at all; objects of the same names are replaced.
 
-        Raises what :meth:`attempt` raises.
+        ``objects``: the parts of each, which a file system takes without a copy. Raises what :meth:`attempt` raises.
         """
         files = self.files()
-        store = _replace_files if self.storage.kind == "file" else files.pipe
-        self.attempt(lambda: store(dict(objects)), failure, self.storage.location)
+        if self.storage.kind == "file":
+            self.attempt(lambda: _replace_files(objects), failure, self.storage.location)
+            return
+        whole = {path: b"".join(parts) for path, parts in objects.items()}
+        self.attempt(lambda: files.pipe(whole), failure, self.storage.location)
 
     def attempt(self, ask: Callable[[], T], failure: str, location: str) -> T:
         """Return what a request gives; it is tried again where that may help.
@@ -237,11 +241,12 @@ class ObjectStorage:
         return foreign_text(hide(text, (value for name, value in parameters if is_sensitive_name(name))))
 
 
-def _replace_files(objects: dict[str, bytes]) -> None:
+def _replace_files(objects: Mapping[str, Sequence[bytes | memoryview]]) -> None:
     """Write files so that a reader sees each of them whole, or as it was."""
-    for path, content in objects.items():
+    for path, parts in objects.items():
         whole = Path(path)
         part = whole.with_name(f"{whole.name}.{os.getpid()}-{threading.get_ident()}.tmp")
         whole.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
+        with part.open("wb") as file:
+            file.writelines(parts)
         part.replace(whole)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
 from ticdc_emit.changes.codec import Codec, ControlMessage, Encoded, HeadedRows, RowEncoder
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from ticdc_emit.pipeline.plan import Plan, TablePlan
 
 _Stamps = npt.NDArray[np.uint64]
+_QUARTER_MS = 15 * 60 * 1000
+_WHOLE_BYTES = 64 * 1024  # of a chunk's rows: smaller pieces are joined, as each costs as much as its copy
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,10 @@ class _Rows:
     keys: pa.Array | None
     stamps: _Stamps
 
+    @classmethod
+    def of(cls, values: pa.Array, keys: pa.Array, stamps: _Stamps) -> _Rows:
+        return cls(values, keys if text_buffers(keys).data.size else None, stamps)
+
     def __len__(self) -> int:
         return len(self.stamps)
 
@@ -106,23 +113,25 @@ class _Rows:
     def take(self, rows: npt.NDArray[np.int64]) -> _Rows:
         return _Rows(self.values.take(pa.array(rows)), None, self.stamps[rows])
 
-    def behind(self, before: _Rows | None) -> _Rows:
-        """Return the rows after others."""
-        if before is None or not len(before):
-            return self
-        keys = None
-        if self.keys is not None or before.keys is not None:
-            keys = pa.concat_arrays([before.filled_keys(), self.filled_keys()])
-        return _Rows(pa.concat_arrays([before.values, self.values]), keys, np.concatenate([before.stamps, self.stamps]))
-
-    def filled_keys(self) -> pa.Array:
-        return pa.repeat(pa.scalar(b"", pa.binary()), len(self)) if self.keys is None else self.keys
-
     def partition_ids(self, own: int) -> npt.NDArray[np.int64] | None:
         """Return the physical table id of each row; ``None`` if all are the table's ``own``."""
         if self.keys is None:
             return None
-        return np.array([int(key) if key else own for key in self.keys.to_pylist()], np.int64)
+        given = pc.greater(pc.binary_length(self.keys), 0)
+        ids: npt.NDArray[np.int64] = np.full(len(self), own, np.int64)
+        ids[np.asarray(given.fill_null(False))] = self.keys.filter(given).cast(pa.string()).cast(pa.int64())
+        return ids
+
+
+def _in_order(merged: MergedRows) -> list[_Rows]:
+    """Return the rows as arrays in order: where the chunks have them, unless they change places or chunks are small."""
+    if merged.order is not None or merged.nbytes < len(merged.parts) * _WHOLE_BYTES:
+        return [_Rows.of(merged.column("value"), merged.column("key"), merged.stamps)]
+    rows, end = [], 0
+    for part in merged.parts:
+        start, end = end, end + part.num_rows
+        rows.append(_Rows.of(part.column("value"), part.column("key"), merged.stamps[start:end]))
+    return rows
 
 
 class _TableFiles:
@@ -136,37 +145,41 @@ class _TableFiles:
         self._files: StorageFiles | None = None
         self._start_ts = 0
         self._span: tuple[int, str] | None = None
-        self._held: _Rows | None = None
+        self._last: dict[tuple[int, int], int] = {}  # of each version and partition, the commit_ts of its last row
+        self._headers: dict[int, bytes] = {}
+        self._dates: dict[int, str] = {}
         self.count = PartitionCount()
 
     def add(self, merged: MergedRows) -> None:
-        """Take the next rows, and what is due among them. The last transaction is held, for it may go on."""
-        values, keys = merged.column("value"), merged.column("key")
-        has_keys = bool(text_buffers(keys).data.size)
-        rows = _Rows(values, keys if has_keys else None, merged.stamps)
-        self.count = self.count.plus(PartitionCount(len(rows) + len(merged.due), len(text_buffers(values).data)))
-        if self._files is None and len(rows):
-            self._start_ts = int(rows.stamps[0]) - 1
+        """Take the next rows, and what is due among them."""
+        if self._files is None and merged.num_rows:
+            self._start_ts = int(merged.stamps[0]) - 1
             self._files = StorageFiles(
                 self._sink.rules, self._folder, start_ts=self._start_ts, now=_moment(self._start_ts)
             )
-        start = 0
-        for message, place in zip(merged.due, merged.places.tolist(), strict=True):
-            self._write(rows.slice(start, place).behind(self._held))
-            self._held, start = None, place
-            self._flush()
-            for path, content in files_in(message.key, message.value):
-                self._folder.write(path, content)
-        rest = rows.slice(start, len(rows)).behind(self._held)
-        whole = int(np.searchsorted(rest.stamps, rest.stamps[-1])) if len(rest) else 0
-        self._write(rest.slice(0, whole))
-        self._held = rest.slice(whole, len(rest))
+        due, first, size = [*zip(merged.places.tolist(), merged.due, strict=True)], 0, 0
+        for rows in _in_order(merged):
+            start, size = 0, size + len(text_buffers(rows.values).data)
+            while due and due[0][0] < first + len(rows):
+                place, message = due.pop(0)
+                self._write(rows.slice(start, place - first))
+                start = place - first
+                self._write_control(message)
+            self._write(rows.slice(start, len(rows)))
+            first += len(rows)
+        for _, message in due:
+            self._write_control(message)
+        self.count = self.count.plus(PartitionCount(merged.num_rows + len(merged.due), size))
 
     def end(self) -> None:
         """Write what is left."""
-        if self._held is not None:
-            self._write(self._held)
         self._flush()
+
+    def _write_control(self, message: ControlMessage) -> None:
+        """Write the files of a control message, after all rows before it."""
+        self._flush()
+        for path, content in files_in(message.key, message.value):
+            self._folder.write(path, content)
 
     def _flush(self) -> None:
         if self._files is not None:
@@ -179,7 +192,7 @@ class _TableFiles:
             self._files.now = datetime.now(timezone.utc)
 
     def _write(self, rows: _Rows) -> None:
-        """Give rows of whole transactions to the files, cut where the flush interval passes or the date changes."""
+        """Give rows to the files, cut where the flush interval passes or the date changes."""
         for span in self._spans(rows) if len(rows) else ():
             for table, part in self._by_version(span):
                 self._write_version(table, part)
@@ -189,60 +202,84 @@ class _TableFiles:
             yield rows
             return
         assert self._files is not None
-        ticks = (rows.stamps >> np.uint64(18)) // np.uint64(self._interval)
-        cuts = [0, *(np.flatnonzero(ticks[1:] != ticks[:-1]) + 1).tolist(), len(rows)]
-        for start, end in pairwise(cuts):
+        for start, end, tick in self._ticks(rows.stamps):
             while start < end:
                 date = self._date(int(rows.stamps[start]))
                 stop = end
                 if self._date(int(rows.stamps[end - 1])) != date:
                     stop = next(place for place in range(start, end) if self._date(int(rows.stamps[place])) != date)
-                span = int(ticks[start]), date
+                span = tick, date
                 if span != self._span:
                     self._files.flush()
                     self._files.now, self._span = _moment(int(rows.stamps[start])), span
                 yield rows.slice(start, stop)
                 start = stop
 
+    def _ticks(self, stamps: _Stamps) -> Iterator[tuple[int, int, int]]:
+        """Yield (start, end, number) of the rows in each flush interval."""
+        first, last = (physical_ms(int(stamp)) // self._interval for stamp in (stamps[0], stamps[-1]))
+        if first == last:
+            yield 0, len(stamps), first
+            return
+        ticks = (stamps >> np.uint64(18)) // np.uint64(self._interval)
+        for start, end in pairwise([0, *(np.flatnonzero(ticks[1:] != ticks[:-1]) + 1).tolist(), len(ticks)]):
+            yield start, end, int(ticks[start])
+
     def _date(self, commit_ts: int) -> str:
-        return self._sink.rules.date(_moment(commit_ts))
+        """Return the date in the folder of a commit. No zone begins a day within a quarter of an hour."""
+        quarter = physical_ms(commit_ts) // _QUARTER_MS
+        if quarter not in self._dates:
+            self._dates[quarter] = self._sink.rules.date(_moment(commit_ts))
+        return self._dates[quarter]
 
     def _by_version(self, rows: _Rows) -> Iterator[tuple[RowEncoder, _Rows]]:
         table = self._tables[0]
         if len(self._tables) > 1:  # names in different case, which one table had one after the other
             alive = [each for each in self._tables if each.since[0] < int(rows.stamps[0])]
             table = max(alive or self._tables, key=lambda each: each.since[0])
+        if not table.survivors and (
+            len(table.since) == 1 or len(set(table.versions_at(rows.stamps[[0, -1]]).tolist())) == 1
+        ):
+            yield table.encoder_at(int(rows.stamps[0])), rows
+            return
         ids = rows.partition_ids(table.newest.id) if table.survivors else None
         stamps = pa.array(rows.stamps, pa.uint64())
         for start, length, encoder in table.spans(stamps, None if ids is None else pa.array(ids)):
             yield encoder, rows.slice(start, start + length)
 
     def _write_version(self, encoder: RowEncoder, rows: _Rows) -> None:
-        info = encoder.table
-        header = encoder.header if isinstance(encoder, HeadedRows) else b""
+        info, header = encoder.table, self._header(encoder)
         version = info.version if physical_ms(info.version) else self._start_ts
         ids = rows.partition_ids(info.id)
         if ids is None:
-            self._write_partition(TableRows(info, info.id, b"", header, version), rows)
+            self._write_partition(TableRows(info, info.id, b"", header, version), version, rows)
             return
         for number in dict.fromkeys(ids.tolist()):
             own = rows.take(np.flatnonzero(ids == number))
-            self._write_partition(TableRows(info, number, b"", header, version), own)
+            self._write_partition(TableRows(info, number, b"", header, version), version, own)
 
-    def _write_partition(self, like: TableRows, rows: _Rows) -> None:
-        """Give rows to the files in pieces of whole transactions, each of which may fill a file."""
+    def _header(self, encoder: RowEncoder) -> bytes:
+        if id(encoder) not in self._headers:  # a look at the methods of a protocol costs as much as a small piece
+            self._headers[id(encoder)] = encoder.header if isinstance(encoder, HeadedRows) else b""
+        return self._headers[id(encoder)]
+
+    def _write_partition(self, like: TableRows, version: int, rows: _Rows) -> None:
+        """Give rows to the files in pieces, where they are: each ends a transaction and fills a file, but the last."""
         assert self._files is not None
         self._tick()
-        parts = text_buffers(rows.values)
-        ends = np.append(np.flatnonzero(rows.stamps[1:] != rows.stamps[:-1]) + 1, len(rows))
-        start = 0
+        if self._last.get((version, like.physical_id)) != int(rows.stamps[0]):
+            self._files.cut(like)
+        self._last[version, like.physical_id] = int(rows.stamps[-1])
+        parts, start = text_buffers(rows.values), 0
         while start < len(rows):
-            missing = self._sink.rules.options.file_size - self._files.waiting(like)
-            later = ends[ends > start]
-            sizes = parts.offsets[later] - parts.offsets[start]
-            end = int(later[min(int(np.searchsorted(sizes, missing)), len(later) - 1)])
-            data = parts.data[parts.offsets[start] : parts.offsets[end]].tobytes()
-            self._files.rows(TableRows(like.table, like.physical_id, data, like.header, like.version))
+            missing = max(1, self._sink.rules.options.file_size - self._files.waiting(like))
+            end, first = len(rows), int(parts.offsets[start])
+            if len(parts.data) - first >= missing:
+                filling = int(np.searchsorted(parts.offsets[1:], np.int32(first + missing)))
+                end = int(np.searchsorted(rows.stamps, rows.stamps[filling], side="right"))
+            data = parts.data[first : int(parts.offsets[end])].data
+            goes_on = end == len(rows)
+            self._files.rows(TableRows(like.table, like.physical_id, data, like.header, version, goes_on))
             start = end
 
 

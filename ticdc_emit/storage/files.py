@@ -38,7 +38,7 @@ from ticdc_emit.config.switches import StorageSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.storage.folder import Folder
+from ticdc_emit.storage.folder import Data, Folder
 from ticdc_emit.storage.paths import METADATA, FileNames, SchemaFile, date_in, joined
 from ticdc_emit.storage.table_definitions import TableDefinition
 from ticdc_emit.tso import physical_ms
@@ -117,17 +117,19 @@ def checkpoint_file(ts: int) -> bytes:
 
 @dataclass(frozen=True)
 class TableRows:
-    """The rows of one transaction in one physical table: ``data`` has their bytes, each row with its end.
+    """Rows of whole transactions in one physical table: ``data`` has their bytes, each row with its end.
 
     ``physical_id``: the id of the partition, or of the table. ``header``: the beginning of files with such rows.
     ``version``: that of the table where the caller knows it; ``None``: as the DDL that the sink took made it.
+    ``goes_on``: whether the last transaction may have more rows, so that no file can end here.
     """
 
     table: TableInfo
     physical_id: int
-    data: bytes
+    data: Data
     header: bytes = b""
     version: int | None = None
+    goes_on: bool = False
 
 
 class _Key(NamedTuple):
@@ -145,7 +147,7 @@ class _Pending:
 
     table: TableInfo
     header: bytes
-    parts: list[bytes] = field(default_factory=list)
+    parts: list[Data] = field(default_factory=list)
     size: int = 0
 
 
@@ -179,7 +181,7 @@ class StorageFiles:
         self._checkpoint, self._checkpoint_at = 0, now
 
     def rows(self, rows: TableRows) -> None:
-        """Take the rows of a transaction; a file that they fill is written.
+        """Take the rows of a transaction, or of several; a file that they fill is written.
 
         Raises :class:`~ticdc_emit.errors.DeliveryError`, as every method that writes.
         """
@@ -189,7 +191,15 @@ class StorageFiles:
             pending = self._pending[key] = _Pending(rows.table, rows.header)
         pending.parts.append(rows.data)
         pending.size += len(rows.data)
-        if pending.size >= self._options.file_size:
+        if not rows.goes_on:
+            self._cut(key)
+
+    def cut(self, rows: TableRows) -> None:
+        """Write the file of the same table, version and partition as these rows, if what waits fills it."""
+        self._cut(self._key(rows))
+
+    def _cut(self, key: _Key) -> None:
+        if key in self._pending and self._pending[key].size >= self._options.file_size:
             self._write_rows([key])
 
     def waiting(self, rows: TableRows) -> int:
@@ -263,10 +273,10 @@ class StorageFiles:
             folder, date = self._rows_folder(key, pending.table, version)
             names = self._names(key)
             name = names.name(self._next_number(key, folder, date, names))
-            data = joined(folder, name), pending.header + b"".join(pending.parts)
-            index = joined(folder, names.index_file), name.encode() + b"\n"
-            for path, content in (index, data) if self._switches.order == "index-first" else (data, index):
-                self._folder.write(path, content)
+            data = joined(folder, name), [pending.header, *pending.parts]
+            index: tuple[str, list[Data]] = joined(folder, names.index_file), [name.encode() + b"\n"]
+            for path, parts in (index, data) if self._switches.order == "index-first" else (data, index):
+                self._folder.write(path, *parts)
 
     def _place(self, key: _Key) -> str:
         info = self._pending[key].table

@@ -6,7 +6,10 @@ Paths are relative to the place, with ``/`` between names. A file is written who
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
+
+Data: TypeAlias = "bytes | memoryview"
+"""Bytes of a file: as they are, or where an Arrow array has them."""
 
 
 class Folder(Protocol):
@@ -26,8 +29,8 @@ class Folder(Protocol):
         """Return the paths of all files in a folder, and in those below it, in order; "" for the whole place."""
         ...
 
-    def write(self, path: str, content: bytes) -> None:
-        """Write a file, or replace it."""
+    def write(self, path: str, *parts: Data) -> None:
+        """Write a file of these parts, or replace it."""
         ...
 
     def remove(self, path: str) -> None:
@@ -60,8 +63,8 @@ class MemoryFolder:
     def files(self, folder: str) -> list[str]:
         return sorted(path for path in self.contents if not folder or path.startswith(f"{folder}/"))
 
-    def write(self, path: str, content: bytes) -> None:
-        self.contents[path] = content
+    def write(self, path: str, *parts: Data) -> None:
+        content = self.contents[path] = b"".join(parts)
         self.writes.append(Write(path, content))
 
     def remove(self, path: str) -> None:

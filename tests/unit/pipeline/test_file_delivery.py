@@ -101,6 +101,29 @@ def test_file_size_cuts_after_a_transaction(tmp_path: Path) -> None:
     assert len(data) > 3
 
 
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_a_file_ends_after_a_transaction_wherever_chunks_are_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, partitioned: bool
+) -> None:
+    monkeypatch.setattr("ticdc_emit.pipeline.chunks._BODY_BYTES", 400)
+    monkeypatch.setattr("ticdc_emit.pipeline.merge._JOINED_ROWS", 1)
+    monkeypatch.setattr("ticdc_emit.pipeline.file_delivery._WHOLE_BYTES", 1)
+    schema = ORDERS + " partition by hash (id) partitions 2" * partitioned
+    rows = [row(number, after_s=number // 7 / 4) for number in range(300)]
+    if partitioned:
+        rows = [{**each, "physical_table_id": 100 + (number // 2) % 2} for number, each in enumerate(rows)]
+    for pieces in (1, 3, 60):
+        made = config(tmp_path / str(pieces), "&file-size=1024&flush-interval=10m")
+        feed(made, schema).run(batch(rows, pieces=pieces), 0, final=True)
+    assert files(tmp_path / "1") == files(tmp_path / "3") == files(tmp_path / "60")
+    data = [(path, content) for path, content in files(tmp_path / "1").items() if path.endswith(".csv")]
+    transactions = [{line.split(b",")[3] for line in content.splitlines()} for _, content in data]
+    folders = [path.rpartition("/")[0] for path, _ in data]
+    for folder, other, one, two in zip(folders, folders[1:], transactions, transactions[1:], strict=False):
+        assert folder != other or not one & two
+    assert len(data) > 12
+
+
 def test_a_date_that_rolls_over_begins_at_one_again(tmp_path: Path) -> None:
     made = config(tmp_path, "&flush-interval=10m")
     feed(made).run(batch(row(number, after_s=number * 6 * 3600) for number in range(8)), 0, final=True)
