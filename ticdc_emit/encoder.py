@@ -34,6 +34,7 @@ from ticdc_emit.errors import (
     RegistryError,
     RowError,
     SchemaError,
+    TicdcEmitError,
     UnsupportedTypeError,
 )
 from ticdc_emit.pictures.shown import facts_html
@@ -131,7 +132,6 @@ class Encoder:
         self._ddl: list[DdlEvent] = []
         self._told_early = False
         self._session: Session | None = None
-        self._committed: list[Transaction | AppliedDdl] = []
         check_choice("bad_rows", bad_rows)
         self._bad_rows = bad_rows
         self.skipped: list[BadRow] = []
@@ -327,7 +327,8 @@ class Encoder:
         call begins with 2024, and each later one where the last one ended. Raises
         :class:`~ticdc_emit.errors.StatementError` for a statement that fails in TiDB,
         :class:`~ticdc_emit.errors.UnsupportedStatementError` for one that is not executed here, and the errors of
-        :meth:`ddl`; the statements before it are done, and their messages are the first of the next call.
+        :meth:`ddl` and :meth:`encode`. The statements before it are done, as in TiDB; the error's ``messages`` are
+        those of what they committed, and no later call returns them.
         """
         if self._session is None or start is not None:
             first = DEFAULT_START if start is None else tso_of(start)
@@ -335,13 +336,25 @@ class Encoder:
                 self._session = Session(Database(self.catalog, self.config.time_zone), start=first)
             else:
                 self._session.continue_at(first)
+        committed: list[Transaction | AppliedDdl] = []
+        made, failure = [control_batch([])], None
         try:
             for result in self._session.run(sql):
-                self._committed += result.committed
+                committed += result.committed
+        except TicdcEmitError as error:
+            failure = error
         finally:
             self.catalog = self._session.database.catalog
-        committed, self._committed = self._committed, []
-        return pa.concat_batches([control_batch([]), *self._messages_of(committed)])
+        try:
+            for batch in self._messages_of(committed):
+                made.append(batch)  # noqa: PERF402 - those before an error count
+        except TicdcEmitError as error:
+            failure = error
+        messages = pa.concat_batches(made)
+        if failure is not None:
+            failure.messages = messages
+            raise failure
+        return messages
 
     def _messages_of(self, committed: Iterable[Transaction | AppliedDdl]) -> Iterator[pa.RecordBatch]:
         """Yield the messages of transactions and DDL; transactions of one table alone are encoded together."""

@@ -69,8 +69,11 @@ _LONGEST_VALUE = 60
 class TicdcEmitError(Exception):
     """Root of all errors that this library raises on purpose.
 
-    ``message`` is the cause, ``remedy`` the way to fix it; ``context`` names the place.
+    ``message`` is the cause, ``remedy`` the way to fix it; ``context`` names the place. ``messages``: of an error of
+    :meth:`~ticdc_emit.Encoder.execute`, the record batch of what was made before it.
     """
+
+    messages: Any = None
 
     def __init__(self, message: str, *, remedy: str = "", **context: Any) -> None:
         super().__init__(message)
@@ -85,7 +88,8 @@ class TicdcEmitError(Exception):
         raise AttributeError(name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.message, self.remedy, self.context)
+        state = {name: value for name in ("messages", "bad_rows") if (value := getattr(self, name, None)) is not None}
+        return _rebuild, (type(self), self.message, self.remedy, self.context), state
 
     def __str__(self) -> str:
         said = {"position"} if "place" in self.context else set()  # the place is its line and column
@@ -226,9 +230,6 @@ class RowError(TicdcEmitError, ValueError):
         first_error = error(0)
         first_error.alike = Alike(places, error)
         return first_error
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (*super().__reduce__(), {} if self.bad_rows is None else {"bad_rows": self.bad_rows})
 
     def __str__(self) -> str:
         listed = "" if self.bad_rows is None else str(self.bad_rows)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from ticdc_emit.encoder import Encoder
-from ticdc_emit.errors import StateError, StatementError
+from ticdc_emit.errors import MessageTooLargeError, StateError, StatementError
 
 URI = "kafka://unused/t?protocol=canal-json&partition-num=2"
 SCHEMA = "create table shop.a (id int primary key, n int); create table shop.b (id int primary key)"
@@ -53,11 +54,24 @@ def test_a_transaction_goes_on_in_the_next_call() -> None:
     assert kinds(encoder.execute("commit")) == [("INSERT", "a", "1")]
 
 
-def test_what_comes_before_an_error_is_sent_with_the_next_call() -> None:
+def test_an_error_has_the_messages_of_the_statements_before_it() -> None:
     encoder = Encoder(URI, SCHEMA)
-    with pytest.raises(StatementError):
-        encoder.execute("insert into a values (1, 1); insert into a values (1, 2)")
-    assert kinds(encoder.execute("insert into a values (2, 2)")) == [("INSERT", "a", "1"), ("INSERT", "a", "2")]
+    script = "insert into a values (1, 1); begin; insert into a values (3, 3); insert into a values (1, 2); commit"
+    with pytest.raises(StatementError) as failed:
+        encoder.execute(script)
+    assert kinds(failed.value.messages) == [("INSERT", "a", "1")]
+    assert pickle.loads(pickle.dumps(failed.value)).messages.equals(failed.value.messages)
+    assert "INSERT" not in str(failed.value)
+    assert kinds(encoder.execute("commit; insert into a values (2, 2)")) == [("INSERT", "a", "3"), ("INSERT", "a", "2")]
+
+
+def test_a_row_that_cannot_be_encoded_leaves_what_was_made_before_it() -> None:
+    encoder = Encoder(f"{URI}&max-message-bytes=900", "create table shop.a (id int primary key, t text)")
+    encoder.execute("create table shop.b (id int primary key)")
+    with pytest.raises(MessageTooLargeError) as failed:
+        encoder.execute(f"insert into b values (1); insert into a values (1, '{'x' * 900}')")
+    assert kinds(failed.value.messages) == [("INSERT", "b", "1")]
+    assert kinds(encoder.execute("insert into b values (2)")) == [("INSERT", "b", "2")]
 
 
 def test_ddl_that_fails_changes_neither_rows_nor_tables() -> None:
