@@ -347,7 +347,7 @@ class Encoder:
             self.catalog = self._session.database.catalog
         try:
             for batch in self._messages_of(committed):
-                made.append(batch)  # noqa: PERF402 - those before an error count
+                made.append(batch)
         except TicdcEmitError as error:
             failure = error
         messages = pa.concat_batches(made)

@@ -12,7 +12,8 @@ from pathlib import Path
 import pyspark
 
 from ticdc_emit.java import java_env
-from ticdc_emit.testing.kraft import Server, ServerProcess, free_ports
+from ticdc_emit.testing.addresses import free_ports
+from ticdc_emit.testing.kraft import Server, ServerProcess
 
 __all__ = ["StandaloneCluster"]
 

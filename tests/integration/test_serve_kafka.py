@@ -15,8 +15,7 @@ import pytest
 
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import DeliveryError
-from ticdc_emit.testing.embedded_kafka import require_free_port
-from ticdc_emit.testing.kraft import free_ports
+from ticdc_emit.testing.addresses import free_ports, require_free_port
 
 
 def _has_messages(port: int) -> bool:

@@ -26,7 +26,8 @@ from pathlib import Path
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 
 from ticdc_emit.java import find_java
-from ticdc_emit.testing.kraft import KraftBroker, free_ports, kafka_jars
+from ticdc_emit.testing.addresses import free_ports
+from ticdc_emit.testing.kraft import KraftBroker, kafka_jars
 
 _BAR_S = 2.0
 _PATIENCE_S = 120.0

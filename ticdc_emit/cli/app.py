@@ -656,23 +656,30 @@ def serve(
 
     Prints connection settings for confluent-kafka, kcat, ClickHouse, Flink SQL, Kafka Connect, Spark.
     """
-    from ticdc_emit.cli.serve import Control, Server, run
+    from ticdc_emit.cli import signals
+    from ticdc_emit.cli.served_kafka import ServedKafka, Server
 
+    signals.endless()
+    if until_stdin_ends:
+        signals.interrupt_at_the_end_of_stdin()
     if broker not in _BROKERS:
         raise typer.BadParameter(f"choose {' or '.join(_BROKERS)}", param_hint="--broker")
     server = Server(broker, port, registry_port, host, advertise)
-    return run(
-        server,
-        traffic,
-        control=Control.of(control, control_token, any_sink=control_any_sink),
-        schema=schema,
-        protocol=protocol,
-        enable_tidb_extension=enable_tidb_extension,
-        ready_file=ready_file,
-        until_stdin_ends=until_stdin_ends,
-        on_spark=on_spark,
-        as_json=as_json,
-    )
+    server.check()
+    with ServedKafka(server) as kafka:
+        from ticdc_emit.cli.serve import Control, run
+
+        return run(
+            kafka,
+            traffic,
+            control=Control.of(control, control_token, any_sink=control_any_sink),
+            schema=schema,
+            protocol=protocol,
+            enable_tidb_extension=enable_tidb_extension,
+            ready_file=ready_file,
+            on_spark=on_spark,
+            as_json=as_json,
+        )
 
 
 app.add_typer(consumer_commands.commands)

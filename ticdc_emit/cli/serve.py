@@ -1,23 +1,21 @@
 """``ticdc-emit serve``: a Kafka and a schema registry that stay up until Ctrl-C, optionally with live traffic.
 
-In: where to listen, and what to send. Out: settings of consumers for every table (``cli.consumer_settings``), a line
+In: the Kafka to serve, and what to send. Out: settings of consumers for every table (``cli.consumer_settings``), a line
 when the first message of the traffic is acknowledged, and the traffic itself, each table in its own topic unless the
 changefeed file says otherwise. For programs, each of these is one JSON object on a line of its own, with ``event``:
 ``serving``, ``traffic`` and ``ended``. With ``--control``, a control API starts and stops the traffic
 (``emulator/``), and does much else. And a ready file appears, whole, when consumers find a message (without a
 schema, when they can connect).
 
-Kafka is librdkafka's mock cluster in this process (``testing.embedded_kafka``), or a real broker as a child process
-(``testing.kraft``). Both can listen for other machines and containers. Live traffic is made in this process, so that
-the first message is there in about a second; above the rate that it keeps up with, and on request, Spark makes it.
+Kafka is librdkafka's mock cluster in this process, or a real broker as a child process (``cli/served_kafka.py``). Live
+traffic is made in this process, so that the first message is there in about a second; above the rate that it keeps up
+with, and on request, Spark makes it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import socket
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,10 +25,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step
 from ticdc_emit.cli.consumer_settings import Served, print_settings, settings_record
 from ticdc_emit.cli.schema_sql import in_tidb_sql
+from ticdc_emit.cli.served_kafka import ServedKafka, Server
 from ticdc_emit.cli.session import MOST_LIVE_RATE, runs_here
 from ticdc_emit.cli.signals import stopped_by_interrupt
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
@@ -39,6 +37,7 @@ from ticdc_emit.config.protocols import parse_protocol_name, protocol_document
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.ddl import catalog_for
+from ticdc_emit.testing.addresses import address_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,76 +55,7 @@ _TOPIC_OF_TABLE = "{schema}_{table}"
 _DEFAULT_RATE = 100.0
 _PROTOCOL = "canal-json"
 _POLL_S = 0.2
-_LOOPBACK = "127.0.0.1"
-_ALL = ("0.0.0.0", "::")
 _TOKEN = "TICDC_EMIT_CONTROL_TOKEN"
-
-
-@dataclass(frozen=True)
-class Server:
-    """Where to serve. ``broker``: ``embedded`` or ``kafka``; ports of 0: any free ones; ``host``: the address to listen
-    on; ``advertise``: ``HOST[:PORT]`` that clients connect to, ``None`` for that address and port.
-    """
-
-    broker: str
-    port: int
-    registry_port: int
-    host: str = _LOOPBACK
-    advertise: str | None = None
-
-    @property
-    def is_embedded(self) -> bool:
-        return self.broker == "embedded"
-
-    @property
-    def is_local(self) -> bool:
-        """Whether only programs of this machine connect."""
-        return self.host == _LOOPBACK and self.advertise is None
-
-    def check(self) -> None:
-        """Raise :class:`~ticdc_emit.errors.ConfigError` for an address that cannot be used, or a port in use."""
-        from ticdc_emit.testing.embedded_kafka import require_free_port
-
-        try:
-            socket.inet_pton(socket.AF_INET6 if ":" in self.host else socket.AF_INET, self.host)
-        except OSError:
-            raise ConfigError(
-                f"{self.host!r} is not an IP address",
-                remedy="Give an address of this machine, or 0.0.0.0 for all. A name goes to --advertise",
-                option="host",
-            ) from None
-        self._advertised()
-        require_free_port(self.port, "--port", self.host)
-        require_free_port(self.registry_port, "--registry-port", self.host)
-
-    def advertised(self, port: int) -> tuple[str, int]:
-        """Return the host and port that clients connect to; ``port``: the one that is listened on."""
-        host, own_port = self._advertised()
-        return host or self.address_for_clients, own_port or port
-
-    @property
-    def address_for_clients(self) -> str:
-        """The address listened on; where that is every one, that of this machine in its network."""
-        return _own_address() if self.host in _ALL else self.host
-
-    @property
-    def address_here(self) -> str:
-        """The address for this process."""
-        return _LOOPBACK if self.host in _ALL else self.host
-
-    def _advertised(self) -> tuple[str | None, int | None]:
-        if self.advertise is None:
-            return None, None
-        host, colon, port = self.advertise.rpartition(":")
-        if not colon or ":" in host:  # without a port, or an IPv6 address
-            return self.advertise, None
-        if not host or not (port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
-            raise ConfigError(
-                f"{self.advertise!r} is not HOST or HOST:PORT",
-                remedy="Give the name and port that clients connect to, such as kafka:9092",
-                option="advertise",
-            )
-        return host, int(port)
 
 
 @dataclass(frozen=True)
@@ -171,16 +101,8 @@ class Control:
             )
 
 
-def _own_address() -> str:
-    """Return the address of this machine by which others reach it; loopback if it has no network."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
-        probe.connect(("192.0.2.1", 9))  # an address for documentation; nothing is sent
-        return str(probe.getsockname()[0])
-    return _LOOPBACK
-
-
 def run(
-    server: Server,
+    kafka: ServedKafka,
     traffic: TrafficOptions,
     *,
     control: Control | None,
@@ -188,21 +110,17 @@ def run(
     protocol: str | None,
     enable_tidb_extension: bool,
     ready_file: Path | None,
-    until_stdin_ends: bool,
     on_spark: bool,
     as_json: bool,
 ) -> int:
-    """Serve until a signal, or with ``until_stdin_ends`` until that; return 0 at Ctrl-C or that, the usual ends.
+    """Serve until a signal; return 0 at Ctrl-C, the usual end.
 
-    Raises :class:`~ticdc_emit.errors.ConfigError` for a port in use and whatever is wrong with the traffic, before
-    anything starts, and :class:`~ticdc_emit.errors.ServerError` for a broker that does not start.
+    ``kafka``: entered, and not started. Raises :class:`~ticdc_emit.errors.ConfigError` for whatever is wrong with the
+    traffic, before anything starts, and the errors of :meth:`ServedKafka.start`.
     """
     from ticdc_emit.testing import EmbeddedRegistry
 
-    signals.endless()
-    if until_stdin_ends:
-        signals.interrupt_at_the_end_of_stdin()
-    server.check()
+    server = kafka.server
     settings = replace(traffic.settings, rate=traffic.settings.rate or _DEFAULT_RATE)
     traffic = replace(traffic, settings=settings)
     feed_at = _Feed(traffic, protocol, enable_tidb_extension=enable_tidb_extension)
@@ -220,11 +138,12 @@ def run(
         registry = EmbeddedRegistry(port=server.registry_port, host=server.host)
         stack.enter_context(registry)
         with step("starting the embedded Kafka" if server.is_embedded else "starting Kafka", quiet=as_json):
-            here, bootstrap = _start_kafka(stack, server)
+            kafka.start()
+        here, bootstrap = kafka.here, kafka.bootstrap
         host, _ = server.advertised(0)
-        registry_url = f"http://{_joined((host, registry.port))}"
+        registry_url = f"http://{address_text(host, registry.port)}"
         served = Served(bootstrap, registry_url, feed_at(bootstrap, registry_url), tables, server.is_embedded)
-        record = {"event": "serving", **_versions(server), **settings_record(served)}
+        record = {"event": "serving", **kafka.versions(), **settings_record(served)}
         if control is not None:
             own, schemas = (
                 feed_at(here, registry.url),
@@ -389,55 +308,6 @@ def _send_on_spark(
         as_json=as_json,
         on_begin=on_begin,
     )
-
-
-def _start_kafka(stack: ExitStack, server: Server) -> tuple[str, str]:
-    """Return the address of Kafka for this process, and the one for consumers."""
-    if server.is_embedded:
-        from ticdc_emit.testing import EmbeddedKafka
-        from ticdc_emit.testing.kraft import free_ports
-
-        port, advertised = server.port, None
-        if server.advertise is not None:
-            port = port or free_ports(1)[0]
-            advertised = server.advertised(port)
-        kafka = EmbeddedKafka(port=port, host=server.host, advertised=advertised)
-        stack.enter_context(kafka)
-        return kafka.brokers[0], _joined(server.advertised(kafka.port))
-    from ticdc_emit.java import find_java
-    from ticdc_emit.testing.kraft import KraftBroker, Listener, free_ports, kafka_jars
-
-    java, jars = find_java(), kafka_jars()
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True)))
-    own = {"auto.create.topics.enable": "true"}  # a consumer may come before the first message
-    if server.is_local:
-        node = KraftBroker(java, jars, folder / "kafka", own, port=server.port or None)
-    else:
-        port = server.port or free_ports(1)[0]
-        clients = Listener("CLIENTS", "PLAINTEXT", host=server.host, port=port, advertised=server.advertised(port))
-        node = KraftBroker(java, jars, folder / "kafka", own, listeners=[clients])
-    with signals.held():
-        stack.enter_context(node)
-        if node.process is not None:
-            signals.watch(node.process)
-    return node.bootstrap, node.bootstrap if server.is_local else node.address("CLIENTS")
-
-
-def _joined(address: tuple[str, int]) -> str:
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _versions(server: Server) -> dict[str, str]:
-    from ticdc_emit import __version__
-
-    if server.is_embedded:
-        from confluent_kafka import libversion
-
-        return {"version": __version__, "broker": "embedded", "kafka": f"librdkafka {libversion()[0]}"}
-    from ticdc_emit.testing.kraft import kafka_version
-
-    return {"version": __version__, "broker": "kafka", "kafka": kafka_version()}
 
 
 @contextmanager

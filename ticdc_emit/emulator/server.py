@@ -18,6 +18,7 @@ from ticdc_emit.emulator.emulator import Emulator
 from ticdc_emit.emulator.guard import Guard, address_of, check_binding, is_loopback
 from ticdc_emit.errors import ConfigError, MissingDependencyError, ServerError
 from ticdc_emit.hints import names
+from ticdc_emit.testing.addresses import address_text
 
 if TYPE_CHECKING:
     import uvicorn
@@ -67,8 +68,7 @@ class ControlServer:
     @property
     def url(self) -> str:
         """``http://127.0.0.1:8300`` while it runs."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"http://{host}:{self._port}"
+        return f"http://{address_text(self._host, self._port)}"
 
     def answer_settings(self, settings: Mapping[str, Any]) -> None:
         """Let ``GET /settings`` answer this, which JSON must hold."""

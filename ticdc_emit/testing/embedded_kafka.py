@@ -7,7 +7,6 @@ and Java clients do not understand it, so a gateway stands between it and them (
 
 from __future__ import annotations
 
-import socket
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -15,36 +14,15 @@ from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
-from ticdc_emit.errors import ConfigError, MissingDependencyError
-from ticdc_emit.testing.kafka_gateway import Address, KafkaGateway
+from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.testing.addresses import LOOPBACK, Address, address_text, reached_here, unusable_port
+from ticdc_emit.testing.kafka_gateway import KafkaGateway
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
 
 
-def require_free_port(port: int, option: str, host: str = "127.0.0.1") -> None:
-    """Raise :class:`~ticdc_emit.errors.ConfigError` if something listens on a port of ``host``, an IP address of this
-    machine. Port 0 stands for any free one.
-    """
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        # a socket that was closed a minute ago does not count
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise _unusable_port(port, option, error) from None
-
-
-def _unusable_port(port: int, option: str, error: OSError) -> ConfigError:
-    return ConfigError(
-        f"port {port} cannot be used: {error.strerror or error}",
-        remedy=f"Stop the program that uses it, or choose another port with {option}",
-        option=option.lstrip("-"),
-    )
-
-
 _START_TIMEOUT_S = 10.0
-_EVERY_ADDRESS = ("", "0.0.0.0", "::")
 
 
 class EmbeddedKafka:
@@ -61,7 +39,7 @@ class EmbeddedKafka:
         brokers: int = 1,
         *,
         port: int | None = None,
-        host: str = "127.0.0.1",
+        host: str = LOOPBACK,
         advertised: Address | None = None,
     ) -> None:
         self._broker_count = brokers
@@ -77,8 +55,7 @@ class EmbeddedKafka:
     def bootstrap(self) -> str:
         """``host:port,…`` for programs on this machine, as in a sink URI."""
         if self._gateway is not None:
-            host = "127.0.0.1" if self._host in _EVERY_ADDRESS else self._host
-            return f"[{host}]:{self._gateway.port}" if ":" in host else f"{host}:{self._gateway.port}"
+            return address_text(reached_here(self._host), self._gateway.port)
         return ",".join(self.brokers)
 
     @property
@@ -101,7 +78,7 @@ class EmbeddedKafka:
                 gateway.start()
             except OSError as error:
                 self.stop()
-                raise _unusable_port(self._port, "port", error) from None
+                raise unusable_port(self._port, "port", error) from None
             self._gateway = gateway
         return self
 

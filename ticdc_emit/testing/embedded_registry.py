@@ -26,6 +26,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 from ticdc_emit.json_depth import parsed
 from ticdc_emit.registry.confluent import CONTENT_TYPE, compact_json
+from ticdc_emit.testing.addresses import LOOPBACK, address_text, reached_here
 
 LEVELS = (
     "BACKWARD",
@@ -348,7 +349,7 @@ class EmbeddedRegistry:
         login: tuple[str, str] | None = None,
         tls: ssl.SSLContext | None = None,
         port: int = 0,
-        host: str = "127.0.0.1",
+        host: str = LOOPBACK,
     ) -> None:
         """``compatibility``: the global level; ``login``: user and password that every request must give. ``port``: 0
         for any free one. ``host``: the address it listens on, ``0.0.0.0`` for all of the machine's.
@@ -376,8 +377,7 @@ class EmbeddedRegistry:
     @property
     def url(self) -> str:
         """``http[s]://host:port`` for a program on this machine, without user and password."""
-        host = "127.0.0.1" if self._host in ("0.0.0.0", "::") else self._host
-        place = f"[{host}]:{self._port}" if ":" in host else f"{host}:{self._port}"
+        place = address_text(reached_here(self._host), self._port)
         return f"{'https' if self._tls else 'http'}://{place}"
 
     @property

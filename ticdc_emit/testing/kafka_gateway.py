@@ -22,7 +22,8 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeAlias
+
+from ticdc_emit.testing.addresses import LOOPBACK, Address
 
 _MOST_BYTES = 100 * 1024 * 1024
 """Of a request or a response: Kafka's default of socket.request.max.bytes."""
@@ -54,7 +55,6 @@ _NEWEST_API_VERSIONS = 4
 _FIRST_WITH_TAGS = 3
 _UNSUPPORTED_VERSION = 35
 
-Address: TypeAlias = "tuple[str, int]"
 _Rewrite = Callable[[bytes], bytes]
 
 
@@ -83,7 +83,7 @@ class KafkaGateway:
     """
 
     def __init__(
-        self, brokers: Sequence[str], *, host: str = "127.0.0.1", port: int = 0, advertised: Address | None = None
+        self, brokers: Sequence[str], *, host: str = LOOPBACK, port: int = 0, advertised: Address | None = None
     ) -> None:
         self._brokers = [(name, int(number)) for name, _, number in (each.rpartition(":") for each in brokers)]
         self._host, self._port = host, port

@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import importlib
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ticdc_emit.errors import JarsMissingError, ServerError
 from ticdc_emit.hints import names
 from ticdc_emit.java import short_lived_jvm, user_cache
+from ticdc_emit.testing.addresses import LOOPBACK, Address, address_text, free_ports
 
 if TYPE_CHECKING:
     from confluent_kafka.admin._metadata import ClusterMetadata
@@ -44,17 +44,15 @@ def locked_jars(server: Path) -> Path:
 
 def locked_archive(server: Path) -> Path:
     """Return the archive that ``{server}/{name}.lock.toml`` names by ``group:artifact:version:type:classifier``."""
-    text = (server / f"{server.name}.lock.toml").read_text()
-    (archive,) = _toml.loads(text)["archive"]
+    (archive,) = _toml.loads(_lock(server).decode())["archive"]
     options = [f"-Dartifact={archive['coordinates']}"]
     folder = _verified_folder(server, "archive", lambda work, libs: _maven(work, libs, "dependency:copy", *options))
     return folder / _file_name(archive["coordinates"])
 
 
 def _verified_folder(server: Path, kind: str, fetch: Callable[[Path, Path], None]) -> Path:
-    lock_text = (server / f"{server.name}.lock.toml").read_bytes()
-    wanted = {_file_name(one["coordinates"]): one["sha256"] for one in _toml.loads(lock_text.decode())[kind]}
-    folder = user_cache() / "jars" / f"{server.name}-{hashlib.sha256(lock_text).hexdigest()[:16]}"
+    wanted = {_file_name(one["coordinates"]): one["sha256"] for one in _toml.loads(_lock(server).decode())[kind]}
+    folder = _cached_folder(server)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as fresh:
@@ -69,6 +67,14 @@ def _verified_folder(server: Path, kind: str, fetch: Callable[[Path, Path], None
                     raise
     _verify(folder, wanted)
     return folder
+
+
+def _lock(server: Path) -> bytes:
+    return (server / f"{server.name}.lock.toml").read_bytes()
+
+
+def _cached_folder(server: Path) -> Path:
+    return user_cache() / "jars" / f"{server.name}-{hashlib.sha256(_lock(server)).hexdigest()[:16]}"
 
 
 def _file_name(coordinates: str) -> str:
@@ -150,17 +156,23 @@ class ServerProcess(Server):
         """Returns once the server answers."""
         self._folder.mkdir(parents=True, exist_ok=True)
         self._prepare()
-        with self._log.open("ab") as log:
-            # only the parent process handles Ctrl-C; it stops this one when it is no longer used
-            self._process = subprocess.Popen(
-                self._command(), stdout=log, stderr=subprocess.STDOUT, cwd=self._folder, start_new_session=True
-            )
+        self._launch(self._command())
         deadline = time.monotonic() + _START_TIMEOUT_S
-        while time.monotonic() < deadline and self._process.poll() is None:
+        while time.monotonic() < deadline and self._process is not None and self._process.poll() is None:
             if self._answers():
                 return self
             time.sleep(0.1)
-        raise ServerError(f"the {self._name} did not come up:\n{self._log.read_text(errors='replace')[-4000:]}")
+        raise ServerError(f"the {self._name} did not come up:\n{self._last_lines()}")
+
+    def _launch(self, command: Sequence[str]) -> None:
+        with self._log.open("ab") as log:
+            # only the parent process handles Ctrl-C; it stops this one when it is no longer used
+            self._process = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, cwd=self._folder, start_new_session=True
+            )
+
+    def _last_lines(self) -> str:
+        return self._log.read_text(errors="replace")[-4000:]
 
     @property
     def process(self) -> subprocess.Popen[bytes] | None:
@@ -197,15 +209,6 @@ class ServerProcess(Server):
         raise NotImplementedError
 
 
-def free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago, all different."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-
-
 _CLUSTER_ID = "dGljZGMtZW1pdC10ZXN0cw"
 _FORMAT_TIMEOUT_S = 90.0
 _SETTLE_TIMEOUT_S = 60.0
@@ -223,9 +226,9 @@ class Listener:
     name: str
     protocol: str
     settings: Mapping[str, object] = field(default_factory=dict)
-    host: str = "127.0.0.1"
+    host: str = LOOPBACK
     port: int | None = None
-    advertised: tuple[str, int] | None = None
+    advertised: Address | None = None
 
 
 class KraftBroker(ServerProcess):
@@ -256,16 +259,20 @@ class KraftBroker(ServerProcess):
         self._users = names(users)
         self._jvm_options = names(jvm_options)
         self._node = node
+        self._formatting: subprocess.Popen[bytes] | None = None
         every = [Listener("PLAINTEXT", "PLAINTEXT", port=port), *listeners]
         *free, controller = free_ports(len(every) + 1)
         quorum = quorum or {node: controller}
         places = [(listener.host, listener.port or other) for listener, other in zip(every, free, strict=True)]
         self._addresses = {
-            listener.name: _joined(listener.advertised or place) for listener, place in zip(every, places, strict=True)
+            listener.name: address_text(*(listener.advertised or place))
+            for listener, place in zip(every, places, strict=True)
         }
         self.bootstrap = self.address("PLAINTEXT")
         advertised = ",".join(f"{name}://{address}" for name, address in self._addresses.items())
-        own = ",".join(f"{listener.name}://{_joined(place)}" for listener, place in zip(every, places, strict=True))
+        own = ",".join(
+            f"{listener.name}://{address_text(*place)}" for listener, place in zip(every, places, strict=True)
+        )
         self._properties = {
             "process.roles": "broker,controller",
             "node.id": node,
@@ -302,26 +309,30 @@ class KraftBroker(ServerProcess):
     def _config(self) -> Path:
         return self._folder / "server.properties"
 
+    def begin(self) -> None:
+        """Begin what :meth:`start` does first, which takes a second, and return: format the folder."""
+        if self._config.exists():
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._config.write_text("".join(f"{name}={value}\n" for name, value in self._properties.items()))
+        users = [word for user in self._users for word in ("--add-scram", user)]
+        tool = self._java_command("kafka.tools.StorageTool")
+        self._launch([*tool, "format", "-t", _CLUSTER_ID, "-c", str(self._config), *users])
+        self._formatting = self._process
+
     def _prepare(self) -> None:
-        if not self._config.exists():
-            self._config.write_text("".join(f"{name}={value}\n" for name, value in self._properties.items()))
-            users = [word for user in self._users for word in ("--add-scram", user)]
-            self._run("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", self._config, *users)
+        self.begin()
+        formatting, self._formatting = self._formatting, None
+        if formatting is not None and formatting.wait(_FORMAT_TIMEOUT_S):
+            raise ServerError(f"the folder of the {self._name} cannot be formatted:\n{self._last_lines()}")
 
     def _command(self) -> list[str]:
         return [*self._java_command("kafka.Kafka"), str(self._config)]
 
     def _java_command(self, main_class: str) -> list[str]:
-        log4j = Path(__file__).parent / "kafka" / "log4j2.properties"
-        own = (f"-Dlog4j2.configurationFile={log4j}", "-cp", self._classpath)
+        own = (f"-Dlog4j2.configurationFile={_KAFKA / 'log4j2.properties'}", "-cp", self._classpath)
         options = [*_MEMORY, *short_lived_jvm(), *self._jvm_options, *own]
         return [str(self._java), *options, main_class]
-
-    def _run(self, main_class: str, *arguments: object) -> None:
-        command = [*self._java_command(main_class), *map(str, arguments)]
-        answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_FORMAT_TIMEOUT_S)
-        if answer.returncode:
-            raise ServerError(f"{main_class} failed:\n{answer.stdout}{answer.stderr}")
 
     def _answers(self) -> bool:
         from confluent_kafka import KafkaException
@@ -330,11 +341,6 @@ class KraftBroker(ServerProcess):
             return self._node in _metadata(self.bootstrap, timeout_s=1).brokers
         except KafkaException:
             return False
-
-
-def _joined(address: tuple[str, int]) -> str:
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 class KafkaCluster(Server):
@@ -447,7 +453,8 @@ def _metadata(bootstrap: str, topic: str | None = None, timeout_s: float = 10) -
     """A new client each time, because a client that saw a node die waits longer before each retry."""
     from confluent_kafka.admin import AdminClient
 
-    client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    # a broker that starts is seen at once
+    client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 100})
     return client.list_topics(topic, timeout=timeout_s) if topic else client.list_topics(timeout=timeout_s)
 
 
@@ -461,9 +468,12 @@ def _until(look: Callable[[], int | None], what: str) -> int:
     return result
 
 
+_KAFKA = Path(__file__).parent / "kafka"
+
+
 def kafka_version() -> str:
     """Return the release of Kafka that :func:`kafka_jars` has."""
-    locked = _toml.loads((Path(__file__).parent / "kafka" / "kafka.lock.toml").read_text())["jar"]
+    locked = _toml.loads(_lock(_KAFKA).decode())["jar"]
     names = (jar["coordinates"].split(":") for jar in locked)
     return str(next(version for _, name, version, *_ in names if name == "kafka-clients"))
 
@@ -473,4 +483,9 @@ def kafka_jars() -> Path:
 
     Raises :class:`JarsMissingError` if they are not in the cache and cannot be fetched.
     """
-    return locked_jars(Path(__file__).parent / "kafka")
+    return locked_jars(_KAFKA)
+
+
+def has_kafka_jars() -> bool:
+    """Return whether :func:`kafka_jars` has nothing to fetch."""
+    return _cached_folder(_KAFKA).is_dir()

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ticdc_emit.testing.kraft import ServerProcess, free_ports
+from ticdc_emit.testing.addresses import free_ports
+from ticdc_emit.testing.kraft import ServerProcess
 
 __all__ = ["Postgres", "find_postgres"]
 

@@ -23,11 +23,10 @@ from rich.console import Console
 from ticdc_emit.cli import generate
 from ticdc_emit.cli.consumer_settings import EMBEDDED_LIMITS, Served, print_settings, settings_record
 from ticdc_emit.cli.generate import Wanted
-from ticdc_emit.cli.serve import Server
+from ticdc_emit.cli.served_kafka import Server
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.pipeline.ddl import catalog_for
-from ticdc_emit.testing.embedded_kafka import require_free_port
-from ticdc_emit.testing.kraft import free_ports
+from ticdc_emit.testing.addresses import free_ports, require_free_port
 
 pytest.importorskip("confluent_kafka")
 

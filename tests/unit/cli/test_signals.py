@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_emit.testing.kraft import free_ports
+from ticdc_emit.testing.addresses import free_ports
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 

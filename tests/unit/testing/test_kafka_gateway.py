@@ -14,8 +14,8 @@ import pytest
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.testing import EmbeddedKafka
+from ticdc_emit.testing.addresses import free_ports
 from ticdc_emit.testing.kafka_gateway import KafkaGateway
-from ticdc_emit.testing.kraft import free_ports
 
 pytest.importorskip("confluent_kafka")
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ticdc_emit.errors import JarsMissingError, ServerError
-from ticdc_emit.testing.kraft import ServerProcess, locked_jars
+from ticdc_emit.testing.addresses import address_text, reached_here
+from ticdc_emit.testing.kraft import KraftBroker, ServerProcess, locked_jars
 
 
 def _locked(folder: Path, content: bytes) -> Path:
@@ -53,3 +54,35 @@ def test_a_server_that_ends_at_once_says_why(tmp_path: Path) -> None:
     with pytest.raises(ServerError, match="tiny server did not come up:\nno disk"), server:
         pass
     assert not (tmp_path / "server").exists()
+
+
+def test_an_ipv6_address_has_brackets_in_a_text() -> None:
+    assert address_text("::1", 9092) == "[::1]:9092"
+    assert address_text(reached_here("0.0.0.0"), 9092) == "127.0.0.1:9092"
+
+
+@pytest.fixture
+def java(tmp_path: Path) -> Path:
+    """A Java that prints the class it runs, and ends with the exit code 3 where the users are wrong."""
+    script = tmp_path / "java"
+    script.write_text('#!/bin/sh\necho "$@"\ncase "$*" in *wrong*) exit 3;; esac\n')
+    script.chmod(0o755)
+    return script
+
+
+def test_a_broker_formats_its_folder_before_it_starts(tmp_path: Path, java: Path) -> None:
+    broker = KraftBroker(java, tmp_path / "jars", tmp_path / "kafka")
+    broker.begin()
+    broker.begin()
+    with pytest.raises(ServerError, match=r"(?s)StorageTool format.*kafka\.Kafka ") as ended:
+        broker.start()
+    assert ended.value.message.count("StorageTool") == 1
+    broker.stop()
+    assert not (tmp_path / "kafka").exists()
+
+
+def test_a_folder_that_cannot_be_formatted_starts_no_broker(tmp_path: Path, java: Path) -> None:
+    broker = KraftBroker(java, tmp_path / "jars", tmp_path / "kafka", users="wrong")
+    with pytest.raises(ServerError, match="cannot be formatted") as failed, broker:
+        pass
+    assert "kafka.Kafka " not in failed.value.message
