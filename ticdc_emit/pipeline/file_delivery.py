@@ -15,7 +15,7 @@ file of the first one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -194,8 +194,8 @@ class _TableFiles:
     def _write(self, rows: _Rows) -> None:
         """Give rows to the files, cut where the flush interval passes or the date changes."""
         for span in self._spans(rows) if len(rows) else ():
-            for table, part in self._by_version(span):
-                self._write_version(table, part)
+            for encoder, until, part in self._by_version(span):
+                self._write_version(encoder, until, part)
 
     def _spans(self, rows: _Rows) -> Iterator[_Rows]:
         if self._sink.dates == "wall":
@@ -232,7 +232,8 @@ class _TableFiles:
             self._dates[quarter] = self._sink.rules.date(_moment(commit_ts))
         return self._dates[quarter]
 
-    def _by_version(self, rows: _Rows) -> Iterator[tuple[RowEncoder, _Rows]]:
+    def _by_version(self, rows: _Rows) -> Iterator[tuple[RowEncoder, int | None, _Rows]]:
+        """Yield the rows of each version, with its encoder and the TSO of the next DDL."""
         table = self._tables[0]
         if len(self._tables) > 1:  # names in different case, which one table had one after the other
             alive = [each for each in self._tables if each.since[0] < int(rows.stamps[0])]
@@ -240,23 +241,23 @@ class _TableFiles:
         if not table.survivors and (
             len(table.since) == 1 or len(set(table.versions_at(rows.stamps[[0, -1]]).tolist())) == 1
         ):
-            yield table.encoder_at(int(rows.stamps[0])), rows
+            yield table.encoder_at(int(rows.stamps[0])), table.next_ddl(int(rows.stamps[0])), rows
             return
         ids = rows.partition_ids(table.newest.id) if table.survivors else None
         stamps = pa.array(rows.stamps, pa.uint64())
         for start, length, encoder in table.spans(stamps, None if ids is None else pa.array(ids)):
-            yield encoder, rows.slice(start, start + length)
+            yield encoder, table.next_ddl(int(rows.stamps[start])), rows.slice(start, start + length)
 
-    def _write_version(self, encoder: RowEncoder, rows: _Rows) -> None:
+    def _write_version(self, encoder: RowEncoder, until: int | None, rows: _Rows) -> None:
         info, header = encoder.table, self._header(encoder)
         version = info.version if physical_ms(info.version) else self._start_ts
         ids = rows.partition_ids(info.id)
         if ids is None:
-            self._write_partition(TableRows(info, info.id, b"", header, version), version, rows)
+            self._write_partition(TableRows(info, info.id, b"", header, version, until=until), version, rows)
             return
         for number in dict.fromkeys(ids.tolist()):
             own = rows.take(np.flatnonzero(ids == number))
-            self._write_partition(TableRows(info, number, b"", header, version), version, own)
+            self._write_partition(TableRows(info, number, b"", header, version, until=until), version, own)
 
     def _header(self, encoder: RowEncoder) -> bytes:
         if id(encoder) not in self._headers:  # a look at the methods of a protocol costs as much as a small piece
@@ -279,7 +280,7 @@ class _TableFiles:
                 end = int(np.searchsorted(rows.stamps, rows.stamps[filling], side="right"))
             data = parts.data[first : int(parts.offsets[end])].data
             goes_on = end == len(rows)
-            self._files.rows(TableRows(like.table, like.physical_id, data, like.header, version, goes_on))
+            self._files.rows(replace(like, data=data, goes_on=goes_on))
             start = end
 
 

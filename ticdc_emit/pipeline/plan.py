@@ -199,6 +199,11 @@ class TablePlan:
             )
         return encoder
 
+    def next_ddl(self, commit_ts: int) -> int | None:
+        """Return the TSO of the first DDL that shapes no row committed at ``commit_ts``; ``None`` if none is known."""
+        place = bisect_left(self.since, commit_ts)
+        return self.since[place] if place < len(self.since) else None
+
     def versions_at(self, stamps: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
         """Return the place in ``encoders`` of the version for each commit_ts: 0 also for one before the first."""
         # as uint64: numpy would compare a Python int with uint64 by way of float64

@@ -121,7 +121,8 @@ class TableRows:
 
     ``physical_id``: the id of the partition, or of the table. ``header``: the beginning of files with such rows.
     ``version``: that of the table where the caller knows it; ``None``: as the DDL that the sink took made it.
-    ``goes_on``: whether the last transaction may have more rows, so that no file can end here.
+    ``goes_on``: whether the last transaction may have more rows, so that no file can end here. ``until``: the TSO of
+    the table's next DDL, if it is known: when TiCDC writes these rows, it has written no schema file for it yet.
     """
 
     table: TableInfo
@@ -130,6 +131,7 @@ class TableRows:
     header: bytes = b""
     version: int | None = None
     goes_on: bool = False
+    until: int | None = None
 
 
 class _Key(NamedTuple):
@@ -147,6 +149,7 @@ class _Pending:
 
     table: TableInfo
     header: bytes
+    until: int | None
     parts: list[Data] = field(default_factory=list)
     size: int = 0
 
@@ -188,7 +191,7 @@ class StorageFiles:
         key = self._key(rows)
         pending = self._pending.get(key)
         if pending is None:
-            pending = self._pending[key] = _Pending(rows.table, rows.header)
+            pending = self._pending[key] = _Pending(rows.table, rows.header, rows.until)
         pending.parts.append(rows.data)
         pending.size += len(rows.data)
         if not rows.goes_on:
@@ -262,7 +265,7 @@ class StorageFiles:
         """Write a file for each of these, in the order of their paths."""
         for key in sorted(keys, key=self._place):
             pending = self._pending.pop(key)
-            version = self._version_of_folder(key, pending.table)
+            version = self._version_of_folder(key, pending)
             if version is None:
                 logger.warning(
                     "rows of %s.%s are discarded, as TiCDC does it: a newer version of the table has the same columns",
@@ -295,22 +298,28 @@ class StorageFiles:
         dispatcher = self._dispatchers(key.physical_id) if shows else ""
         return FileNames(self._rules.extension, self._options.file_index_digit, dispatcher)
 
-    def _version_of_folder(self, key: _Key, info: TableInfo) -> int | None:
+    def _version_of_folder(self, key: _Key, pending: _Pending) -> int | None:
         """Return the version whose folder has the rows; ``None`` if they are discarded."""
         if key not in self._versions:
-            self._versions[key] = self._find_version(key, info)
+            self._versions[key] = self._find_version(key, pending)
         version = self._versions[key]
         if version is None:
             del self._versions[key]  # looked for again with the next rows
         return version
 
-    def _find_version(self, key: _Key, info: TableInfo) -> int | None:
+    def _find_version(self, key: _Key, pending: _Pending) -> int | None:
+        info = pending.table
         definition = self._rules.definition(info, key.version)
         folder = self._rules.folder(info, key.physical_id)
         if self._folder.exists(definition.file.path(folder)):
             return key.version
-        present = [SchemaFile.parse(path) for path in self._folder.files(joined(folder, "meta"))]
-        alike = [each.version for each in present if each is not None and each.checksum == definition.checksum]
+        present = filter(None, (SchemaFile.parse(path) for path in self._folder.files(joined(folder, "meta"))))
+        # where a batch runs again, the schema file of a DDL after these rows is there already
+        alike = [
+            each.version
+            for each in present
+            if each.checksum == definition.checksum and (pending.until is None or each.version < pending.until)
+        ]
         newest = max(alike, default=0)
         if newest > key.version and self._switches.newer_schemas == "rows-discarded":
             return None

@@ -191,6 +191,24 @@ def test_a_batch_that_runs_again_writes_its_rows_again(tmp_path: Path) -> None:
     assert not [path for path in files(tmp_path) if ".tmp" in path]
 
 
+@pytest.mark.parametrize("release", ["classic", "next"])
+@pytest.mark.parametrize("statement", ["alter table shop.orders add index (n)", "truncate table shop.orders"])
+def test_rows_before_a_ddl_stay_before_it_where_a_batch_runs_again(
+    tmp_path: Path, release: str, statement: str
+) -> None:
+    """The DDL keeps the columns, so its schema file, which is there at the second run, has the same checksum."""
+    made, ddl = config(tmp_path, release=release), [(TS + 5 * SECOND, statement)]
+    feed(made, ddl=ddl).run(batch([row(1)]), 0, final=False)
+    later = [row(2, after_s=4), row(3, after_s=6)]
+    for _ in range(2):
+        feed(made, ddl=ddl).run(batch(later), 1, final=False)
+    found = {path: content for path, content in files(tmp_path).items() if path.endswith(".csv")}
+    first, second = str(TS - 1), str(TS + 5 * SECOND)
+    assert {path.split("/")[2] for path in found} == {first, second}
+    rows = read(tmp_path, made)
+    assert numbers(rows) == [1, 2, 2, 3, 3]
+
+
 def test_partitions(tmp_path: Path) -> None:
     schema = "create table shop.orders (id int primary key, n int) partition by hash (id) partitions 2"
     rows = [row(number, after_s=number, physical_table_id=100 + number % 2) for number in range(6)]
