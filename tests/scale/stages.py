@@ -80,7 +80,7 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
     plan = feed.outline
     (key,) = plan.tables
     task = EncodeTask(plan, "error", None, Buckets(plan.targets, 1), key)
-    in_order = list(_batches(table, rows))
+    in_order = list(input_batches(table, rows))
 
     def arrange() -> None:
         sorter = RowSorter(plan, key, "error", None)
@@ -100,7 +100,7 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
         for _ in DeliverTask(plan, ControlSchedule(), CountingSink())(iter(chunks)):
             pass
 
-    shuffled = list(_shuffled(in_order))
+    shuffled = list(in_random_order(in_order))
     chunks, mixed = list(task(iter(in_order))), list(task(iter(shuffled)))
     size = messages()
     arranged = _least(arrange)
@@ -155,7 +155,7 @@ def of_plans(protocol: str) -> dict[str, float]:
 
 def of_places(protocol: str) -> dict[str, float]:
     """What a topic-partition and a chunk cost, whatever is in them."""
-    batch = ArrowBatch(list(_batches("orders", 2_000)))
+    batch = ArrowBatch(list(input_batches("orders", 2_000)))
     times = {}
     for partitions in (1, 1_001):
         feeds = [_feed(table_sql("orders"), protocol, partitions) for _ in range(_ROUNDS)]
@@ -229,7 +229,8 @@ def _feed(schema: str, protocol: str, partitions: int = 1) -> Changefeed:
     )
 
 
-def _batches(table: str, rows: int) -> Iterator[pa.RecordBatch]:
+def input_batches(table: str, rows: int) -> Iterator[pa.RecordBatch]:
+    """Yield inserts of a table of the benchmarks, in the batches in which Spark hands them to a worker."""
     columns = make_rows(table, min(rows, 50_000)).columns
     stamps = commit_stamps(rows)
     for start in range(0, rows, _BATCH_ROWS):
@@ -239,7 +240,8 @@ def _batches(table: str, rows: int) -> Iterator[pa.RecordBatch]:
         yield change_batch(Op.INSERT, stamps.slice(start, size).cast(pa.int64()), after=part)
 
 
-def _shuffled(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def in_random_order(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of batches in random order."""
     whole = pa.Table.from_batches(batches)
     order = np.random.default_rng(1).permutation(whole.num_rows)
     yield from whole.take(pa.array(order)).combine_chunks().to_batches(max_chunksize=_BATCH_ROWS)

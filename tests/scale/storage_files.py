@@ -24,14 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import checkout  # noqa: F401 - finds benchmarks
-import numpy as np
 import pyarrow as pa
 import pyarrow.fs
 from cpu_time import cpu_seconds
 from many_tables import write_rows
+from stages import in_random_order, input_batches
 
-from benchmarks.inputs import change_batch, commit_stamps, make_rows, table_sql
-from ticdc_emit.changes.model import Op
+from benchmarks.inputs import table_sql
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.pipeline.chunks import Buckets, ChunkFolder, ChunkStore
@@ -42,7 +41,6 @@ from ticdc_emit.pipeline.file_delivery import write_files
 from ticdc_emit.pipeline.merge import Merge, MergedRows
 from ticdc_emit.pipeline.run import Changefeed
 
-_BATCH_ROWS = 10_000  # what Spark hands to a worker at once
 _LIMIT = 1 << 30
 
 
@@ -81,8 +79,8 @@ def of_tasks(folder: Path, table: str, protocol: str, flush: str, rows: int, rou
     Path(kept.path).mkdir()
     encode = EncodeTask(plan, "error", None, Buckets(plan.targets, 1), key)
     deliver = DeliverTask(plan, ControlSchedule(), sink)
-    in_order = list(_batches(table, rows))
-    shuffled = list(_shuffled(in_order))
+    in_order = list(input_batches(table, rows))
+    shuffled = list(in_random_order(in_order))
     in_files = list(replace(encode, folder=kept)(iter(in_order)))
     overlapping = list(replace(encode, folder=kept)(iter(shuffled)))
     compressed = list(encode(iter(in_order)))
@@ -164,22 +162,6 @@ def _config(folder: Path | None, protocol: str, flush: str) -> ChangefeedConfig:
     place = "noop://" if folder is None else f"file://{folder}"
     extension = "&enable-tidb-extension=true" if protocol == "canal-json" else ""
     return load_changefeed(f"{place}?protocol={protocol}&flush-interval={flush}{extension}")
-
-
-def _batches(table: str, rows: int) -> Iterator[pa.RecordBatch]:
-    columns = make_rows(table, min(rows, 50_000)).columns
-    stamps = commit_stamps(rows)
-    for start in range(0, rows, _BATCH_ROWS):
-        size = min(_BATCH_ROWS, rows - start)
-        keys = pa.array(np.arange(start, start + size)).cast(columns["id"].type)
-        part = {name: values.slice(start % 50_000, size) for name, values in columns.items()} | {"id": keys}
-        yield change_batch(Op.INSERT, stamps.slice(start, size).cast(pa.int64()), after=part)
-
-
-def _shuffled(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    whole = pa.Table.from_batches(batches)
-    order = np.random.default_rng(1).permutation(whole.num_rows)
-    yield from whole.take(pa.array(order)).combine_chunks().to_batches(max_chunksize=_BATCH_ROWS)
 
 
 def _merged(chunks: list[pa.RecordBatch], folder: ChunkFolder) -> Iterator[MergedRows]:

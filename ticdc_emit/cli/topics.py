@@ -107,7 +107,7 @@ class TopicSource:
         return self.messages(newest=newest + _LOOK_BACK)
 
     def checkpoint(self) -> int | None:
-        """Return the checkpoint of a storage sink; ``None`` where there is none that can be read."""
+        """Return the checkpoint of a storage sink; ``None`` without one, or if it cannot be read."""
         if self.config.storage is None:
             return None
         with suppress(DecodeError):

@@ -162,7 +162,8 @@ class FolderReader:
         Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a file that is not a checkpoint, and
         :class:`~ticdc_emit.errors.DeliveryError` where the storage fails.
         """
-        return _checkpoint(self._folder.read(METADATA)) if self._folder.exists(METADATA) else None
+        metadata = self._metadata()
+        return _checkpoint(metadata) if metadata else None
 
     def read(self, *, newest: int | None = None) -> Iterator[Message]:
         """Yield what was not read before. ``newest``: at most so many rows and statements of each table, the last ones;
@@ -171,7 +172,7 @@ class FolderReader:
         A damaged file comes as a message that cannot be read, after its whole rows. Raises
         :class:`~ticdc_emit.errors.DeliveryError` where the storage fails.
         """
-        metadata = self._folder.read(METADATA) if self._folder.exists(METADATA) else b""
+        metadata = self._metadata()
         files = self._new_files(metadata)
         if newest is None:
             for each in files:
@@ -186,10 +187,14 @@ class FolderReader:
 
     def schema_files(self) -> Iterator[Message]:
         """Yield the schema files up to the checkpoint, also those that were read."""
-        metadata = self._folder.read(METADATA) if self._folder.exists(METADATA) else b""
+        metadata = self._metadata()
         for place in self._places(metadata):
             if place.index is None:
                 yield Message(place.table, 0, 0, place.path.encode(), self._folder.read(place.path))
+
+    def _metadata(self) -> bytes:
+        """Return the file of the checkpoint; nothing before the first one is written."""
+        return self._folder.read(METADATA) if self._folder.exists(METADATA) else b""
 
     def _places(self, metadata: bytes) -> list[_Place]:
         try:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from ticdc_emit.config.document import GoSyntaxError, parse_bool, warn_of_option
@@ -31,6 +31,9 @@ from ticdc_emit.config.secrets import (
 )
 from ticdc_emit.config.uri import REFUSED_PARAMETERS, STORAGE_PARAMETERS, StorageUri
 from ticdc_emit.errors import ConfigError, DeliveryError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from ticdc_emit.storage.folder import Data
 
 _S3_OBJECT = {
     "storage-class": "StorageClass",
@@ -201,7 +204,7 @@ class ObjectStorage:
                 f"the storage {self.storage.location} needs {package}", remedy=f"Run: pip install {package}"
             ) from None
 
-    def put(self, objects: Mapping[str, Sequence[bytes | memoryview]], failure: str) -> None:
+    def put(self, objects: Mapping[str, Sequence[Data]], failure: str) -> None:
         """Store objects by their paths, each whole or not at all; objects of the same names are replaced.
 
         ``objects``: the parts of each, which a file system takes without a copy. Raises what :meth:`attempt` raises.
@@ -241,7 +244,7 @@ class ObjectStorage:
         return foreign_text(hide(text, (value for name, value in parameters if is_sensitive_name(name))))
 
 
-def _replace_files(objects: Mapping[str, Sequence[bytes | memoryview]]) -> None:
+def _replace_files(objects: Mapping[str, Sequence[Data]]) -> None:
     """Write files so that a reader sees each of them whole, or as it was."""
     for path, parts in objects.items():
         whole = Path(path)

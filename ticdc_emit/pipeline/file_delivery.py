@@ -145,7 +145,7 @@ class _TableFiles:
         self._files: StorageFiles | None = None
         self._start_ts = 0
         self._span: tuple[int, str] | None = None
-        self._last: dict[tuple[int, int], int] = {}  # of each version and partition, the commit_ts of its last row
+        self._last: dict[tuple[int | None, int], int] = {}  # by version and partition: the last commit_ts
         self._headers: dict[int, bytes] = {}
         self._dates: dict[int, str] = {}
         self.count = PartitionCount()
@@ -252,25 +252,27 @@ class _TableFiles:
         info, header = encoder.table, self._header(encoder)
         version = info.version if physical_ms(info.version) else self._start_ts
         ids = rows.partition_ids(info.id)
+        like = TableRows(info, info.id, b"", header, version, until=until)
         if ids is None:
-            self._write_partition(TableRows(info, info.id, b"", header, version, until=until), version, rows)
+            self._write_partition(like, rows)
             return
         for number in dict.fromkeys(ids.tolist()):
             own = rows.take(np.flatnonzero(ids == number))
-            self._write_partition(TableRows(info, number, b"", header, version, until=until), version, own)
+            self._write_partition(replace(like, physical_id=number), own)
 
     def _header(self, encoder: RowEncoder) -> bytes:
         if id(encoder) not in self._headers:  # a look at the methods of a protocol costs as much as a small piece
             self._headers[id(encoder)] = encoder.header if isinstance(encoder, HeadedRows) else b""
         return self._headers[id(encoder)]
 
-    def _write_partition(self, like: TableRows, version: int, rows: _Rows) -> None:
+    def _write_partition(self, like: TableRows, rows: _Rows) -> None:
         """Give rows to the files in pieces, where they are: each ends a transaction and fills a file, but the last."""
         assert self._files is not None
         self._tick()
-        if self._last.get((version, like.physical_id)) != int(rows.stamps[0]):
+        version_and_partition = like.version, like.physical_id
+        if self._last.get(version_and_partition) != int(rows.stamps[0]):
             self._files.cut(like)
-        self._last[version, like.physical_id] = int(rows.stamps[-1])
+        self._last[version_and_partition] = int(rows.stamps[-1])
         parts, start = text_buffers(rows.values), 0
         while start < len(rows):
             missing = max(1, self._sink.rules.options.file_size - self._files.waiting(like))

@@ -44,14 +44,14 @@ def locked_jars(server: Path) -> Path:
 
 def locked_archive(server: Path) -> Path:
     """Return the archive that ``{server}/{name}.lock.toml`` names by ``group:artifact:version:type:classifier``."""
-    (archive,) = _toml.loads(_lock(server).decode())["archive"]
+    (archive,) = _locked(server, "archive")
     options = [f"-Dartifact={archive['coordinates']}"]
     folder = _verified_folder(server, "archive", lambda work, libs: _maven(work, libs, "dependency:copy", *options))
     return folder / _file_name(archive["coordinates"])
 
 
 def _verified_folder(server: Path, kind: str, fetch: Callable[[Path, Path], None]) -> Path:
-    wanted = {_file_name(one["coordinates"]): one["sha256"] for one in _toml.loads(_lock(server).decode())[kind]}
+    wanted = {_file_name(one["coordinates"]): one["sha256"] for one in _locked(server, kind)}
     folder = _cached_folder(server)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -71,6 +71,10 @@ def _verified_folder(server: Path, kind: str, fetch: Callable[[Path, Path], None
 
 def _lock(server: Path) -> bytes:
     return (server / f"{server.name}.lock.toml").read_bytes()
+
+
+def _locked(server: Path, kind: str) -> list[dict[str, str]]:
+    return list(_toml.loads(_lock(server).decode())[kind])
 
 
 def _cached_folder(server: Path) -> Path:
@@ -166,7 +170,7 @@ class ServerProcess(Server):
 
     def _launch(self, command: Sequence[str]) -> None:
         with self._log.open("ab") as log:
-            # only the parent process handles Ctrl-C; it stops this one when it is no longer used
+            # only the parent process handles Ctrl-C, and stops this one afterwards
             self._process = subprocess.Popen(
                 command, stdout=log, stderr=subprocess.STDOUT, cwd=self._folder, start_new_session=True
             )
@@ -473,7 +477,7 @@ _KAFKA = Path(__file__).parent / "kafka"
 
 def kafka_version() -> str:
     """Return the release of Kafka that :func:`kafka_jars` has."""
-    locked = _toml.loads(_lock(_KAFKA).decode())["jar"]
+    locked = _locked(_KAFKA, "jar")
     names = (jar["coordinates"].split(":") for jar in locked)
     return str(next(version for _, name, version, *_ in names if name == "kafka-clients"))
 
