@@ -92,8 +92,8 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
         sorter, size = RowSorter(plan, key, "error", None), 0
         for block in sorter.gather(in_order):
             for rows in sorter.sort(block):
-                for encoded in encode_batches(rows.bounded(), plan):
-                    size += encoded.nbytes
+                for made in encode_batches(rows.bounded(), plan):
+                    size += made.encoded.values.nbytes + made.encoded.filled_keys().nbytes
         return size
 
     def deliver(chunks: list[pa.RecordBatch]) -> None:
