@@ -44,6 +44,7 @@ NOT_RUN = {
 """Commands that are not run, by their beginning, each with the reason."""
 
 AT_NIGHT = {
+    "docs/cookbook/auto-cdc-files.md": "tests/integration/consumers/test_auto_cdc_cookbook.py",
     "docs/cookbook/auto-cdc.md": "tests/integration/consumers/test_auto_cdc_cookbook.py",
     "docs/cookbook/confluent.md": "tests/integration/consumers/test_confluent_cookbook.py",
     "docs/cookbook/replay-delta.md": "tests/lakes/test_delta_feed.py",
