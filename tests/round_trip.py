@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import hypothesis
@@ -29,15 +30,21 @@ from hypothesis import strategies as st
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Protocol
 from ticdc_emit.config.switches import DebeziumSwitches, Defect
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
+from ticdc_emit.consume.storage_checks import folder_findings
+from ticdc_emit.consume.storage_folder import FolderReader
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.database.tables import Rows, Tables
+from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import ReleaseDefectError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.json_document import normalise
 from ticdc_emit.sql.types import MySQLType
+from ticdc_emit.storage import MemoryFolder
 from ticdc_emit.strategies import TYPES, FeedOptions, changefeeds, histories, names
 from ticdc_emit.strategies.fuzzing import follows_ddl, interleaved
 from ticdc_emit.traffic import History
@@ -53,8 +60,14 @@ PROTOCOLS = {
     "simple-avro": ("simple", {"encoding-format": "avro"}),
     "debezium": ("debezium", {"debezium-disable-schema": "false"}),
     "debezium-without-schema": ("debezium", {"debezium-disable-schema": "true"}),
+    "csv": ("csv", {}),
+    "canal-json-storage": ("canal-json", {"enable-tidb-extension": "true"}),
 }
 """By the name of a kind of messages: the protocol, and the options of the sink URI that make it."""
+FILES = ("csv", "canal-json-storage")
+"""The kinds that are files of a storage sink. Canal-JSON has the extension there: without it, rows show milliseconds,
+and the statement of a schema file its TSO, so that a reader cannot order a row and a RENAME in one millisecond.
+"""
 
 
 def kinds_of(release: str) -> list[str]:
@@ -85,11 +98,15 @@ ZONES = ["UTC", "Asia/Shanghai", "America/New_York", "Australia/Lord_Howe"]
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """A history, how it is sent, and how it is delivered. ``seed``: of the order between partitions."""
+    """A history, how it is sent, and how it is delivered. ``seed``: of the order between partitions. ``batches``: how
+    many write the files of a storage sink; ``again``: the last one runs twice, as after a failure.
+    """
 
     history: History
     feed: FeedOptions
     seed: int
+    batches: int = 1
+    again: bool = False
 
     def config(self) -> ChangefeedConfig:
         return self.feed.load(time_zone=self.history.time_zone)
@@ -119,6 +136,8 @@ class RoundTrip:
 
     def received(self, figures: Counter[str] | None = None) -> Tables:
         """Return the tables of the reference consumer after the last message; the messages keep all invariants."""
+        if self.config().sink_uri.stored:
+            return self._received_files(figures)
         registry, config = MemoryRegistry(), self.config()
         sent = self.history.messages(config, registry=registry)
         schemas = {post.id: post.schema for post in registry.posts if post.id is not None}
@@ -137,6 +156,41 @@ class RoundTrip:
         assert consumer.skipped == 0
         return consumer.tables
 
+    def _received_files(self, figures: Counter[str] | None) -> Tables:
+        """Return the tables of the reference consumer after the last file; a second reading finds nothing new."""
+        config, folder = self.config(), self.files()
+        reader = FolderReader.of(config, folder)
+        read = list(reader.read())
+        if figures is not None:
+            count = len([path for path in folder.contents if "/CDC" in path and not path.endswith(".index")])
+            figures.update(examples=1, rows=len(self.history.rows), ddl=len(self.history.ddl), files=count)
+            figures.update(messages=len(read))
+        assert verify(read, config) == []
+        assert list(folder_findings(config, folder)) == []
+        consumer = ReferenceConsumer(config, self.history.catalog(config=config))
+        consumer.take_all(read)
+        consumer.finish()
+        assert consumer.skipped == 0
+        assert reader.waiting == 0
+        assert list(reader.read()) == []
+        return consumer.tables
+
+    def files(self) -> MemoryFolder:
+        """Return the files of a storage sink."""
+        config = self.config()
+        sink = MemoryFilesSink.of(config)
+        assert isinstance(sink, MemoryFilesSink)
+        feed = Changefeed(config, sink, self.history.catalog(), ddl=self.history.ddl)
+        rows = self.history.to_arrow().sort_by("commit_ts")
+        stamps = rows.column("commit_ts").to_pylist()
+        starts = [0, *(place for place in range(1, len(stamps)) if stamps[place] != stamps[place - 1])]
+        cuts = [*starts[: self.batches], len(stamps)]
+        for number, (start, end) in enumerate(pairwise(cuts)):
+            for _ in range(1 + (self.again and end == len(stamps))):
+                feed.run(ArrowBatch(rows.slice(start, end - start)), number, final=False)
+        feed.finish()
+        return sink.kept
+
 
 @st.composite
 def round_trips(draw: st.DrawFn, kind: str, release: str = "classic", **limits: int) -> RoundTrip:
@@ -144,13 +198,14 @@ def round_trips(draw: st.DrawFn, kind: str, release: str = "classic", **limits: 
 
     ``limits``: of the histories.
     """
+    if kind in FILES:
+        return draw(_file_trips(kind, release, limits))
     protocol, options = PROTOCOLS[kind]
     switches = RELEASES[release]
     avro = "avro" in protocol
     keyless = not avro and draw(st.booleans())
     feed = draw(changefeeds(protocols=[protocol], releases=[release], force_replicate=keyless, compression=True))
-    others = [part for part in feed.sink_uri.split("&") if part.partition("=")[0] not in options]
-    feed = replace(feed, sink_uri="&".join([*others, *(f"{name}={value}" for name, value in options.items())]))
+    feed = _with_parameters(feed, options)
     # printed as TiCDC prints it, DDL loses backslashes of labels, and backquotes in names stop the changefeed
     feed = replace(feed, changefeed={**feed.changefeed, "ticdc-emit": {"ddl_text": "as-given", "release": release}})
     told: dict[str, Any] = {
@@ -190,6 +245,40 @@ def round_trips(draw: st.DrawFn, kind: str, release: str = "classic", **limits: 
         moments = Counter((physical_ms(commit_ts), query) for commit_ts, query in history.ddl)
         assume(moments.total() == len(moments))  # the same statement again in one ms looks like a redelivery
     return RoundTrip(history, feed, draw(st.integers(0, 1 << 16)))
+
+
+@st.composite
+def _file_trips(draw: st.DrawFn, kind: str, release: str, limits: Mapping[str, int]) -> RoundTrip:
+    """Return round trips through the files of a storage sink."""
+    (protocol, options), switches = PROTOCOLS[kind], RELEASES[release]
+    keyless = draw(st.booleans())
+    feed = draw(changefeeds(protocols=[protocol], releases=[release], force_replicate=keyless, stored=True))
+    feed = _with_parameters(feed, options)
+    feed = replace(feed, changefeed={**feed.changefeed, "ticdc-emit": {"ddl_text": "as-given", "release": release}})
+    told: dict[str, Any] = {"allow_keyless": keyless, "allow_backslashes": True, **limits}
+    if keyless and ("content-compatible" in feed.sink_uri or "only-output-updated" in feed.sink_uri):
+        told["types"] = [name for name in TYPES if name not in _SIGNED_ZEROS]
+    if "target-schema" not in switches.options.unknown and draw(st.booleans()):
+        sink = {"dispatchers": [{"matcher": ["*.*"]}], **feed.changefeed["sink"]}
+        feed = _with_targets(
+            replace(feed, changefeed={**feed.changefeed, "sink": sink}), draw(st.sampled_from(TARGETS))
+        )
+        told["allow_backslashes"] = False
+    history = draw(histories(time_zone=draw(st.sampled_from(ZONES)), **told))
+    if protocol == "csv" and all(info.pk_is_handle for info in history.catalog().tables()):
+        sink = feed.changefeed["sink"]
+        csv = {**sink["csv"], "output-handle-key": draw(st.booleans())}
+        feed = replace(feed, changefeed={**feed.changefeed, "sink": {**sink, "csv": csv}})
+    config = feed.load(time_zone=history.time_zone)
+    shows_commits = config.codec.csv.include_commit_ts if protocol == "csv" else config.codec.enable_tidb_extension
+    # without commit_ts or a key, nothing distinguishes a row that comes again from a new one
+    again = shows_commits and not keyless and draw(st.booleans())
+    return RoundTrip(history, feed, 0, draw(st.integers(1, 3)), again)
+
+
+def _with_parameters(feed: FeedOptions, parameters: Mapping[str, str]) -> FeedOptions:
+    others = [part for part in feed.sink_uri.split("&") if part.partition("=")[0] not in parameters]
+    return replace(feed, sink_uri="&".join([*others, *(f"{name}={value}" for name, value in parameters.items())]))
 
 
 def _with_targets(feed: FeedOptions, targets: dict[str, str]) -> FeedOptions:

@@ -22,7 +22,7 @@ from ticdc_emit.config.codec import build_codec, read_glue, read_large_message_h
 from ticdc_emit.config.document import Section, quote, read_document, refused, warn_of_option
 from ticdc_emit.config.filters import read_filter
 from ticdc_emit.config.kafka import build_embedded, build_kafka, build_stored
-from ticdc_emit.config.protocols import Protocol
+from ticdc_emit.config.protocols import Protocol, remedy_for_files
 from ticdc_emit.config.releases import CLASSIC, Release, releases_with
 from ticdc_emit.config.secrets import hides_arguments, printable
 from ticdc_emit.config.storage import read_storage, refuse_unstored
@@ -85,7 +85,7 @@ def load_changefeed(
     if uri.stored:
         if protocol_in_file and protocol_text != protocol_in_file:
             warn_of_option("The protocol of the sink URI counts, not that of the changefeed file")
-        refuse_unstored(protocol)
+        refuse_unstored(protocol, uri.scheme)
         storage = read_storage(parameters, root, protocol)
         for name in uri.storage_parameters:
             parameters.text(name)
@@ -94,7 +94,7 @@ def load_changefeed(
             "ErrSinkUnknownProtocol",
             f"unknown '{protocol_text}' message protocol for sink",
             option="protocol",
-            remedy=f"{protocol} is for storage sinks: write s3://, gcs:// or azblob:// in the sink URI",
+            remedy=remedy_for_files(protocol),
         )
     large_message_handle = read_large_message_handle(parameters, root, protocol, switches)
     glue = read_glue(root)

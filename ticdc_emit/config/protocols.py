@@ -236,7 +236,9 @@ class Protocol(str, Enum):
 
     @property
     def releases(self) -> tuple[str, ...]:
-        """The releases that have the protocol."""
+        """The releases that have the protocol; all of them, if it is only for files."""
+        if not self.spec.queued:
+            return tuple(RELEASES)  # a release may not know its name, but storage sinks do
         return tuple(name for name, each in RELEASES.items() if self.value not in each.options.unknown_protocols)
 
     @classmethod
@@ -341,10 +343,17 @@ def protocol_not_written(protocol: Protocol) -> ConfigError:
     )
 
 
+def remedy_for_files(protocol: Protocol) -> str:
+    """Return the remedy for a protocol of files in the sink URI of another sink."""
+    return f"{protocol} is for storage sinks: write s3://, gcs:// or azblob:// in the sink URI"
+
+
 def _other_release(protocol: Protocol) -> str:
     """Return the remedy for a protocol that the release lacks."""
     if protocol not in WRITTEN:
-        return f"Use one of: {', '.join(WRITTEN)}"
+        return f"Use one of: {', '.join(QUEUED)}"
+    if not protocol.spec.queued:
+        return remedy_for_files(protocol)
     having = releases_with(lambda each: protocol.value not in each.options.unknown_protocols)
     return f"Only some releases have it ({having}): set release={protocol.releases[0]}"
 

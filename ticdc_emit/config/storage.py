@@ -106,14 +106,15 @@ class StorageConfig:
     date_separator: DateSeparator = "day"
 
 
-def refuse_unstored(protocol: Protocol) -> None:
+def refuse_unstored(protocol: Protocol, scheme: str) -> None:
     """Raise :class:`~ticdc_emit.errors.ConfigError` for a protocol whose rows are never files."""
     if not protocol.spec.stored:
+        messages = ". For messages as lines of JSON, write jsonl:// instead of file://" if scheme == "file" else ""
         raise refused(
             "ErrSinkUnknownProtocol",
             f"unknown '{protocol}' message protocol for sink",
             option="protocol",
-            remedy=f"A storage sink has {' or '.join(STORED)}",
+            remedy=f"A storage sink has {' or '.join(STORED)}{messages}",
         )
 
 
@@ -128,6 +129,7 @@ def read_storage(uri: UriParameters, root: Section, protocol: Protocol) -> Stora
         config = replace(config, file_index_digit=_MOST_DIGITS)
     if config.date_separator == "day" and config.file_expiration_days > 0:
         _check_cron(config.file_cleanup_cron_spec)
+        warn_of_option("file-expiration-days is read, but expired files are not removed: remove them yourself")
     if root.at("sink").boolean("delete-only-output-handle-key-columns") and protocol is Protocol.CSV:
         raise refused(
             "ErrSinkInvalidConfig",

@@ -362,7 +362,9 @@ class StoredEvents(EventReader):
         table = self._tables.get((event.schema, event.table, event.schema_version or 0))
         if names or table is None:
             return names
-        return tuple(column.name for column in table.columns if column.is_primary_key)
+        names = tuple(column.name for column in table.columns if column.is_primary_key)
+        shown = event.after if event.after is not None else event.before or {}
+        return names if shown.keys() >= set(names) else ()  # fields without names
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
         return self._rows.content(event, None, value)

@@ -10,7 +10,7 @@ checkpoint, of which only the last one is written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ticdc_emit.config import ChangefeedConfig
@@ -20,7 +20,7 @@ from ticdc_emit.delivery.base import PartitionBatch, TaskWriter
 from ticdc_emit.delivery.object_folder import NoFolder, ObjectFolder
 from ticdc_emit.delivery.object_storage import ObjectStorage
 from ticdc_emit.storage.files import FileRules
-from ticdc_emit.storage.folder import Folder
+from ticdc_emit.storage.folder import Folder, MemoryFolder
 from ticdc_emit.storage.paths import METADATA
 
 OPTION = "sink-uri"
@@ -77,6 +77,16 @@ class StorageSink:
 
     def open(self, message_limit: int | None = None) -> WholeFilesWriter:
         return WholeFilesWriter(self.folder())
+
+
+@dataclass(frozen=True)
+class MemoryFilesSink(StorageSink):
+    """A storage sink whose files are in the memory of this process, wherever its URI leads: in ``kept``."""
+
+    kept: MemoryFolder = field(default_factory=MemoryFolder)
+
+    def folder(self) -> Folder:
+        return self.kept
 
 
 class WholeFilesWriter(TaskWriter):

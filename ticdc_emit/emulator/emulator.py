@@ -329,7 +329,7 @@ class Emulator:
             assert config is not None
             target = TableRoutes.of(config).target
             return {
-                target(info.schema, info.name): info.handle_key_names
+                target(info.schema, info.name): tuple(column.name for column in info.whole_handle_key)
                 for info in self.source.catalog.tables()
                 if not info.is_view
             }

@@ -5,7 +5,9 @@ Paths are relative to the place, with ``/`` between names. A file is written who
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple, Protocol, TypeAlias
 
 Data: TypeAlias = "bytes | memoryview"
@@ -70,3 +72,13 @@ class MemoryFolder:
     def remove(self, path: str) -> None:
         del self.contents[path]
         self.writes.append(Write(path, None))
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Write the files below a directory of this machine, which is made if it is missing.
+
+        Raises :class:`OSError` where that fails.
+        """
+        for path, content in self.contents.items():
+            place = Path(directory, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)

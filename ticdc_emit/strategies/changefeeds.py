@@ -1,7 +1,8 @@
 """Configurations of changefeeds: sink URI and changefeed file with compatible options.
 
 In: protocols. Out: :class:`FeedOptions`, which TiCDC and this library accept without a warning. Every option affects
-the content or the target of messages; options of brokers and security are left out.
+the content or the target of messages, or the files of a storage sink (``storage_options.py``); options of brokers and
+security are left out.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from ticdc_emit.config.load import LoadOptions, load_options, refuse_unknown
 from ticdc_emit.config.protocols import (
     PROTOCOL_NAMES,
     QUEUED,
+    STORED,
     Availability,
+    Protocol,
     ProtocolSpec,
     parse_protocol_name,
     spec_of,
@@ -26,6 +29,7 @@ from ticdc_emit.config.protocols import (
 from ticdc_emit.errors import ConfigError, StrategyError
 from ticdc_emit.json_objects import VERSION, Json, Members, json_line
 from ticdc_emit.strategies.columns import known_names
+from ticdc_emit.strategies.storage_options import storage_options
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -90,15 +94,18 @@ def changefeeds(
     force_replicate: bool = False,
     compression: bool = False,
     schema_registry: str = "http://127.0.0.1:8081",
+    stored: bool = False,
 ) -> st.SearchStrategy[FeedOptions]:
-    """Return configurations of in-memory sinks.
+    """Return configurations of in-memory sinks; with ``stored``, of storage sinks (``noop://``), whose files
+    :meth:`History.files <ticdc_emit.traffic.History.files>` makes.
 
     ``protocols``: some of :data:`~ticdc_emit.strategies.PROTOCOLS`, ``simple-json`` or ``simple-avro``; ``None`` for
-    all. ``releases``: the releases of TiCDC that may be used, if they have the protocol; default: ``classic``, or
-    ``next`` for a protocol that only it has. ``partitions``: the partition dispatchers that may be used; ``ts`` sends
-    the changes of a row to different partitions. ``max_partitions``: the maximum number of partitions of a topic.
-    ``force_replicate``: tables without a handle key are replicated; Avro and some options exclude it. ``compression``:
-    messages may be compressed with Snappy or LZ4, if the protocol has it. ``schema_registry``: the URL that Avro names.
+    all. A storage sink has ``csv`` and ``canal-json``, and no options of partitions and registries. ``releases``: the
+    releases of TiCDC that may be used, if they have the protocol; default: ``classic``, or ``next`` for a protocol that
+    only it has. ``partitions``: the partition dispatchers that may be used; ``ts`` sends the changes of a row to
+    different partitions. ``max_partitions``: the maximum number of partitions of a topic. ``force_replicate``: tables
+    without a handle key are replicated; Avro and some options exclude it. ``compression``: messages may be compressed
+    with Snappy or LZ4, if the protocol has it. ``schema_registry``: the URL that Avro names.
     Raises :class:`~ticdc_emit.errors.StrategyError` for any other value, for Avro with ``force_replicate``, and for a
     protocol that none of the releases has.
     """
@@ -106,10 +113,11 @@ def changefeeds(
     if protocols is None:
         protocols = [
             name
-            for name in PROTOCOLS
+            for name in (_STORED if stored else PROTOCOLS)
             if (spec_of(name).force_replicate or not force_replicate) and _releases_of(name, release_names)
         ]
-    protocol_names = known_names(protocols, PROTOCOL_NAMES, what="protocols", argument="protocols")
+    known = _STORED if stored else PROTOCOL_NAMES
+    protocol_names = known_names(protocols, known, what="protocols", argument="protocols")
     for name in protocol_names:
         if force_replicate and not spec_of(name).force_replicate:
             raise StrategyError(
@@ -129,6 +137,8 @@ def changefeeds(
             f"max_partitions={max_partitions!r} is not at least 1", remedy="Give 1 or more", argument="max_partitions"
         )
     protocol_releases = {name: _releases_of(name, release_names) for name in protocol_names}
+    if stored:
+        return _storage_changefeeds(protocol_releases, force_replicate)
     return _changefeeds(protocol_releases, dispatchers, max_partitions, force_replicate, compression, schema_registry)
 
 
@@ -178,8 +188,28 @@ def _changefeeds(
     if compression and protocol.spec.large_messages is not Availability.NEVER and _COMPRESSION not in unknown:
         _draw_compression(draw, options)
     top = options.top | {"sink": options.sink}
-    parameters = {name: "true" if value is True else value for name, value in options.uri.items()}
-    return FeedOptions(f"memory://changefeed/?{urlencode(parameters)}", top)
+    return FeedOptions(f"memory://changefeed/?{_query(options.uri)}", top)
+
+
+@st.composite
+def _storage_changefeeds(
+    draw: st.DrawFn, protocols: Mapping[str, tuple[str, ...]], force_replicate: bool
+) -> FeedOptions:
+    protocol = Protocol(draw(st.sampled_from(tuple(protocols))))
+    release = RELEASES[draw(st.sampled_from(protocols[protocol.value]))]
+    options = _DrawnOptions({"protocol": protocol.value}, {}, {})
+    if release is not CLASSIC:
+        options.top["ticdc-emit"] = {"release": release.name}
+    if force_replicate:
+        options.top["force-replicate"] = True
+    if protocol is not Protocol.CSV:
+        _draw_protocol_options(draw, options, protocol.spec, release.options.unknown)
+    sink, scheduler = draw(storage_options(protocol, release, force_replicate=force_replicate))
+    return FeedOptions(f"noop:///?{_query(options.uri)}", options.top | scheduler | {"sink": options.sink | sink})
+
+
+def _query(parameters: Mapping[str, Any]) -> str:
+    return urlencode({name: "true" if value is True else value for name, value in parameters.items()})
 
 
 def _draw_protocol_options(
@@ -225,3 +255,4 @@ _DISPATCHERS = ("default", "index-value", "table", "ts")
 
 PROTOCOLS = tuple(protocol.value for protocol in QUEUED)
 """The protocols of :func:`changefeeds`."""
+_STORED = tuple(protocol.value for protocol in STORED)

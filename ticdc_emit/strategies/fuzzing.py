@@ -79,7 +79,8 @@ def feed_of_examples(
     if config.sink_uri.stored:
         raise ConfigError(
             f"examples are messages of a queue, and {config.sink_uri.scheme}:// is a storage sink",
-            remedy="Give a sink URI of kafka:// or stdout://, or only the protocol",
+            remedy="Give a sink URI of kafka:// or stdout://, or only the protocol. "
+            "For files, use History.files with changefeeds(stored=True) (docs/storage.md)",
             option="sink-uri",
         )
     if config.codec.protocol.spec.registers_schemas and not config.dispatchers:

@@ -1,8 +1,9 @@
 """A history: tables, the changes of their rows and columns, and the final tables.
 
 In: DDL text and row changes in the generic form, their images in canonical text (docs/types.md). Out: TiCDC's messages
-(:meth:`History.messages`), an Arrow table for any engine (:meth:`History.to_arrow`), and the expected final tables of a
-consumer (:meth:`History.tables`), which are folded from the rows and never from messages. All three check the rows.
+(:meth:`History.messages`) or the files of its storage sink (:meth:`History.files`), an Arrow table for any engine
+(:meth:`History.to_arrow`), and the expected final tables of a consumer (:meth:`History.tables`), which are folded from
+the rows and never from messages. All of them check the rows.
 For programs in other languages, a history is one line of JSON (:meth:`History.to_json`).
 """
 
@@ -31,6 +32,7 @@ from ticdc_emit.database.session import DEFAULT_START
 from ticdc_emit.database.tables import Tables
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import ConfigError, HistoryError, InvalidValueError, MissingColumnError, shown
 from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.json_objects import VERSION, Json, Members, encoded, json_line
@@ -44,6 +46,7 @@ from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql, current_database
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.types import WHOLE_TYPES
+from ticdc_emit.storage.folder import MemoryFolder
 from ticdc_emit.traffic.change_scripts import Ddl, run_script, script_of
 from ticdc_emit.traffic.expected_tables import TableFold, shown_tables
 from ticdc_emit.tso import tso_of
@@ -220,7 +223,10 @@ class History:
         """
         routes = TableRoutes() if config is None else TableRoutes.of(config)
         tables = (info for info in self._versions().tables() if not info.is_view)
-        return {routes.target(info.schema, info.name): info.handle_key_names for info in tables}
+        return {
+            routes.target(info.schema, info.name): tuple(column.name for column in info.whole_handle_key)
+            for info in tables
+        }
 
     def _versions(self) -> Catalog:
         """Return the tables after the last statement, with their versions before it."""
@@ -269,12 +275,7 @@ class History:
         :class:`~ticdc_emit.errors.TicdcEmitError` if something cannot be sent.
         """
         config = config_of(locals(), time_zone=self.time_zone)
-        if config.time_zone != self.time_zone:
-            raise ConfigError(
-                f"the changefeed's time zone is {config.time_zone}, the history's {self.time_zone}",
-                remedy="Load the changefeed with the history's time_zone",
-                option="time_zone",
-            )
+        self._require_zone(config)
         store = f"history-{uuid4()}"
         partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM
         sink = MemorySink(store, config.codec.max_message_bytes, new_partitions=partitions)
@@ -291,6 +292,45 @@ class History:
             return messages(store)
         finally:
             clear(store)
+
+    @hides_arguments
+    def files(
+        self,
+        sink_uri: str | ChangefeedConfig,
+        *,
+        changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+        release: str | Release | None = None,
+        time_zone: str | None = None,
+        integrity: bool | None = None,
+        force_replicate: bool | None = None,
+    ) -> MemoryFolder:
+        """Return the history as the files of a changefeed with a storage sink: ``contents`` by path, and ``writes`` in
+        their order.
+
+        The arguments are those of :meth:`messages`; nothing is written where the URI leads. Raises the same errors, and
+        :class:`~ticdc_emit.errors.ConfigError` for a sink URI of messages.
+        """
+        config = config_of({**locals(), "registry": None}, time_zone=self.time_zone)
+        self._require_zone(config)
+        if not config.sink_uri.stored:
+            raise ConfigError(
+                f"the sink of {config.sink_uri.scheme}:// has no files",
+                remedy="Give file://, s3://, gcs://, azblob:// or noop://, with protocol=csv or canal-json",
+                option="sink-uri",
+            )
+        sink = MemoryFilesSink.of(config)
+        assert isinstance(sink, MemoryFilesSink)
+        feed = Changefeed(config, sink, self._catalog, ddl=self.ddl)
+        feed.run(ArrowBatch(self.to_arrow()), 0, final=True)
+        return sink.kept
+
+    def _require_zone(self, config: ChangefeedConfig) -> None:
+        if config.time_zone != self.time_zone:
+            raise ConfigError(
+                f"the changefeed's time zone is {config.time_zone}, the history's {self.time_zone}",
+                remedy="Load the changefeed with the history's time_zone",
+                option="time_zone",
+            )
 
 
 def _statement_of(members: Members) -> Ddl:

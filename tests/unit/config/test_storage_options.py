@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
+from ticdc_emit.config import RELEASES, ChangefeedConfig, ConfigWarning, Protocol, load_changefeed
 from ticdc_emit.config.storage import StorageConfig
 from ticdc_emit.errors import ConfigError
 
@@ -107,7 +107,7 @@ def test_other_refusals() -> None:
     assert refusal("", bad).startswith("[CDC:ErrStorageSinkInvalidDateSeparator]date separator in storage sink")
     cron = of_table(file_cleanup_cron_spec="x y", file_expiration_days=1)
     assert refusal("", cron) == "Expected 5 to 6 fields, found 2: x y"
-    storage("", {"sink": {"date-separator": "none", **cron["sink"]}})  # nobody removes files then
+    storage("", {"sink": {"date-separator": "none", **cron["sink"]}})  # nothing is removed then
     assert "atomicity is not supported" in refusal("&transaction-atomicity=x")
     load("&transaction-atomicity=table")
 
@@ -118,6 +118,26 @@ def test_other_protocols(name: str, release: str) -> None:
     shown = "open-protocol" if name == "default" else name
     text = f"[CDC:ErrSinkUnknownProtocol]unknown '{shown}' message protocol for sink"
     assert refusal(uri=f"gcs://b?protocol={name}", release=release) == text
+
+
+def test_the_remedy_for_another_protocol_in_files() -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(uri="file:///d?protocol=debezium")
+    remedy = "A storage sink has canal-json or csv. For messages as lines of JSON, write jsonl:// instead of file://"
+    assert refused.value.remedy == remedy
+
+
+@pytest.mark.parametrize("release", ["classic", "next"])
+def test_csv_is_for_files_alone(release: str) -> None:
+    with pytest.raises(ConfigError, match="unknown 'csv' message protocol for sink") as refused:
+        load(uri="kafka://h:9092/t?protocol=csv", release=release)
+    assert refused.value.remedy == "csv is for storage sinks: write s3://, gcs:// or azblob:// in the sink URI"
+    assert Protocol.CSV.releases == tuple(RELEASES)
+
+
+def test_expired_files_are_not_removed() -> None:
+    with pytest.warns(ConfigWarning, match="expired files are not removed: remove them yourself"):
+        load_changefeed(URI, of_table(file_expiration_days=7))
 
 
 def test_options_of_encoders_count_and_those_of_kafka_do_not() -> None:

@@ -414,6 +414,38 @@ class TestChangefeeds:
     def test_one_protocol(self, protocol: str) -> None:
         assert found(changefeeds(protocols=[protocol]), lambda feed: True).load().codec.protocol == protocol
 
+    @settings(max_examples=examples(300))
+    @given(changefeeds(releases=[*RELEASES], stored=True))
+    def test_those_of_storage_sinks_load_without_a_warning(self, feed: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            config = feed.load()
+        assert config.storage is not None
+        assert config.sink_uri.scheme == "noop"
+
+    @pytest.mark.parametrize(
+        ("release", "drawn"),
+        [
+            ("next", lambda config: config.storage.use_table_id_as_path and config.storage.file_size == 1024),
+            ("next", lambda config: config.storage.enable_table_across_nodes and config.codec.csv.quote == ""),
+            ("next", lambda config: config.codec.csv.output_field_header and config.codec.csv.output_handle_key),
+            ("classic", lambda config: config.storage.date_separator == "month" and config.codec.terminator == "\n"),
+            ("classic", lambda config: config.storage.output_column_id and config.storage.file_index_digit == 6),
+        ],
+    )
+    def test_options_of_files_by_release(self, release: str, drawn: Callable[[Any], Any]) -> None:
+        assert found(changefeeds(protocols="csv", releases=release, stored=True), lambda feed: drawn(feed.load()))
+
+    def test_options_that_a_release_lacks_are_not_drawn(self) -> None:
+        old = changefeeds(releases="classic-8.5.7", stored=True)
+        never(old, lambda feed: "use-table-id-as-path" in feed.changefeed["sink"]["cloud-storage-config"])
+        never(old, lambda feed: "output-field-header" in feed.changefeed["sink"].get("csv", {}))
+        never(old, lambda feed: feed.load().storage.file_size < 1 << 20)
+
+    def test_a_storage_sink_has_two_protocols(self) -> None:
+        with pytest.raises(StrategyError, match=r"simple.*Give some of canal-json, csv"):
+            changefeeds(protocols="simple", stored=True)
+
     def test_compression_only_if_it_is_asked_for(self) -> None:
         def compresses(feed: Any) -> bool:
             return feed.load().codec.large_message_handle.compression != "none"

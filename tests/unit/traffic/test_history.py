@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -385,6 +386,64 @@ class TestMessages:
         assert sorted(self.HISTORY.to_arrow().column_names) == sorted(plain)
         ordered = History(SCHEMA, [change(0, None, row("1", "a"), seq=0)])
         assert sorted(ordered.to_arrow().column_names) == sorted([*plain, "seq"])
+
+
+class TestFiles:
+    HISTORY = TestMessages.HISTORY
+    URI = "s3://bucket/lake?protocol=csv&flush-interval=2s"
+
+    def test_rows_statements_and_the_checkpoint(self) -> None:
+        files = self.HISTORY.files(self.URI)
+        start, statement = f"test/t/{FIRST - 1}/2024-05-25", f"test/t/{tso(1)}/2024-05-25"
+        paths = [path for path in files.contents if "schema_" not in path]
+        assert paths == [
+            f"{start}/meta/CDC.index",
+            f"{start}/CDC00000000000000000001.csv",
+            f"{statement}/meta/CDC.index",
+            f"{statement}/CDC00000000000000000001.csv",
+            "metadata",
+        ]
+        assert files.contents[f"{start}/CDC00000000000000000001.csv"] == b'"I","t","test",1,"a"\r\n'
+        assert files.contents[f"{statement}/CDC00000000000000000001.csv"] == b'"I","t","test",2,"b",\\N\r\n'
+        assert files.contents["metadata"] == b'{"checkpoint-ts":%d}' % tso(2)
+
+    def test_writes_are_in_their_order(self) -> None:
+        files = self.HISTORY.files(self.URI, release="next")
+        assert dict(files.writes) == files.contents
+        rows, index = (place for place, (path, _) in enumerate(files.writes) if f"t/{tso(1)}/" in path)
+        schema = next(place for place, (path, _) in enumerate(files.writes) if f"schema_{tso(1)}" in path)
+        assert files.writes[index].path.endswith("CDC.index")
+        assert schema < rows < index < len(files.writes) - 1
+
+    def test_the_changefeed_file(self) -> None:
+        files = self.HISTORY.files(self.URI, changefeed={"sink": {"date-separator": "none", "terminator": "|"}})
+        assert files.contents[f"test/t/{FIRST - 1}/CDC00000000000000000001.csv"] == b'"I","t","test",1,"a"|'
+
+    def test_a_loaded_configuration(self) -> None:
+        config = load_changefeed(self.URI)
+        assert self.HISTORY.files(config).contents == self.HISTORY.files(self.URI).contents
+        with pytest.raises(ConfigError, match="has its options already: release"):
+            self.HISTORY.files(config, release="next")
+
+    def test_another_time_zone(self) -> None:
+        with pytest.raises(ConfigError, match="time zone"):
+            self.HISTORY.files(load_changefeed(self.URI, time_zone="Asia/Shanghai"))
+
+    def test_a_sink_of_messages(self) -> None:
+        with pytest.raises(ConfigError, match="the sink of kafka:// has no files") as refused:
+            self.HISTORY.files("kafka://127.0.0.1:9092/t?protocol=canal-json")
+        assert "s3://" in (refused.value.remedy or "")
+
+    def test_messages_of_files(self) -> None:
+        places = [message.key for message in self.HISTORY.messages(self.URI)]
+        assert places[-1] == b"metadata"
+
+    def test_saved_in_a_directory(self, tmp_path: Path) -> None:
+        files = self.HISTORY.files(self.URI)
+        files.save(tmp_path / "lake")
+        assert set(self.HISTORY.files(f"file://{tmp_path}/lake?protocol=csv&flush-interval=2s").contents) == {
+            path.relative_to(tmp_path / "lake").as_posix() for path in tmp_path.rglob("*") if path.is_file()
+        }
 
 
 class TestTablesOfAProtocol:
