@@ -8,7 +8,7 @@ used, so you need pyspark, confluent_kafka and hypothesis only for the names tha
 * From Spark: :class:`TicdcSink`, :func:`local_session`, :class:`RunReport`.
 * Traffic: :func:`generate`, :func:`generate_stream`, :func:`replay`, :func:`from_snapshots`, :func:`from_validity`,
   :func:`from_operations`, :func:`from_changes`, :func:`read_changes`, :func:`from_versions`, :func:`table_ddl`,
-  :class:`History`, :func:`scenario`, :func:`scenarios`.
+  :class:`History`, :func:`scenario`, :func:`scenarios`, :func:`file_scenario`, :func:`file_scenarios`.
 * Messages: :class:`Message`, :func:`to_messages`, :func:`messages`; :func:`reader_for`, :class:`ReferenceConsumer`,
   :func:`verify`.
 * Tests: :func:`histories` and :func:`changefeeds` (hypothesis), :class:`EmbeddedKafka`, :class:`EmbeddedRegistry`,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         replay,
         table_ddl,
     )
-    from ticdc_emit.traffic.scenarios import scenario, scenarios
+    from ticdc_emit.traffic.scenarios import file_scenario, file_scenarios, scenario, scenarios
 
 __all__ = [
     "Catalog",
@@ -70,6 +70,8 @@ __all__ = [
     "TicdcSink",
     "catalog_from_sql",
     "changefeeds",
+    "file_scenario",
+    "file_scenarios",
     "from_changes",
     "from_operations",
     "from_snapshots",
@@ -110,6 +112,8 @@ _HOMES = {
     "TicdcSink": "spark",
     "catalog_from_sql": "schema.catalog",
     "changefeeds": "strategies",
+    "file_scenario": "traffic.scenarios",
+    "file_scenarios": "traffic.scenarios",
     "from_changes": "traffic.replay",
     "from_operations": "traffic.replay",
     "from_snapshots": "traffic.replay",

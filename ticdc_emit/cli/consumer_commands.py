@@ -37,9 +37,9 @@ commands = typer.Typer()
 
 
 def _complete_scenario(incomplete: str) -> list[str]:
-    from ticdc_emit.traffic.scenarios import scenarios
+    from ticdc_emit.traffic.scenarios import file_scenarios, scenarios
 
-    return one_of(*(kind.name for kind in scenarios()))(incomplete)
+    return one_of(*(kind.name for kind in (*scenarios(), *file_scenarios())))(incomplete)
 
 
 @commands.command(
@@ -49,6 +49,7 @@ def _complete_scenario(incomplete: str) -> list[str]:
         "ticdc-emit scenario b-a-b --protocol debezium",
         "ticdc-emit scenario redelivery --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json'",
         "ticdc-emit scenario redelivery --check tables.json",
+        "ticdc-emit scenario date-rollover --sink-uri 'file:///tmp/lake?protocol=csv' --stage 1",
     ),
 )
 def scenario(
@@ -64,7 +65,7 @@ def scenario(
             autocompletion=complete_protocol,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed makes the same messages.")] = 0,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same messages, or files.")] = 0,
     sink_uri: Annotated[
         str | None, uri_option("--sink-uri", "URI", "TiCDC's sink URI: where to send. Default: show the messages.")
     ] = None,
@@ -76,6 +77,10 @@ def scenario(
         ),
     ] = None,
     schema_registry: Registry = None,
+    stage: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Write or show only this stage of a scenario of files. Default: all stages."),
+    ] = None,
     check: Annotated[
         Path | None,
         typer.Option(metavar="FILE.json", help="Compare a consumer's tables; exit 1 if they differ.", dir_okay=False),
@@ -84,7 +89,7 @@ def scenario(
     as_json: AsJson = False,
     strict: Strict = False,
 ) -> None:
-    """Send a message sequence that breaks naive consumers, and show the tables a correct consumer ends up with."""
+    """Send messages or write files that break naive consumers, and show the tables a correct consumer ends up with."""
     from ticdc_emit.cli.scenario import list_scenarios, require_name, run
 
     if list_all or (name is None and sink_uri is None and check is None and html is None):
@@ -97,6 +102,7 @@ def scenario(
         sink_uri=sink_uri,
         release=release,
         schema_registry=schema_registry,
+        stage=stage,
         check=check,
         html=html,
         as_json=as_json,

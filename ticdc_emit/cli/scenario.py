@@ -1,8 +1,12 @@
-"""``ticdc-emit scenario``: send or show messages that break consumers, and check a consumer's tables."""
+"""``ticdc-emit scenario``: send or show messages that break consumers, or write or show files that break loaders, and
+check a consumer's tables.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,33 +18,62 @@ from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.messages import message_dict
 from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.config.protocols import protocol_document
+from ticdc_emit.consume.storage_folder import FolderReader
 from ticdc_emit.consume.tail import Tail
-from ticdc_emit.delivery.base import Sink
+from ticdc_emit.delivery.base import Message, Sink
 from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import ConfigError, HistoryError
-from ticdc_emit.hints import counted
-from ticdc_emit.traffic.scenarios import Scenario, feed_of, scenario, scenarios
+from ticdc_emit.hints import counted, did_you_mean
+from ticdc_emit.storage.folder import Folder, MemoryFolder, Write
+from ticdc_emit.traffic.scenarios import (
+    FileScenario,
+    FileScenarioKind,
+    Scenario,
+    feed_of,
+    file_scenario,
+    file_scenarios,
+    scenario,
+    scenarios,
+)
+from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario
+
+
+def _kinds() -> tuple[AnyKind, ...]:
+    return *scenarios(), *file_scenarios()
 
 
 def list_scenarios(*, as_json: bool) -> int:
     """Print the list of scenarios; return the exit code."""
     if as_json:
         attributes = ("name", "protocols", "incident", "breaks", "outcome")
-        print_json([{name: getattr(kind, name) for name in attributes} for kind in scenarios()])
+        print_json(
+            [
+                {**{name: getattr(kind, name) for name in attributes}, "files": isinstance(kind, FileScenarioKind)}
+                for kind in _kinds()
+            ]
+        )
         return 0
     console = result_console()
-    for kind in scenarios():
-        console.print(Text.assemble((kind.name, "bold"), f"  {', '.join(kind.protocols)}"))
+    for kind in _kinds():
+        sort = " (files)" if isinstance(kind, FileScenarioKind) else ""
+        console.print(Text.assemble((kind.name, "bold"), f"  {', '.join(kind.protocols)}{sort}"))
         console.print(Text(f"    {kind.incident}"))
         console.print(Text(f"    Breaks consumers that assume {kind.breaks}"))
     return 0
 
 
 def require_name(name: str | None) -> str:
-    """Return the scenario's name; :class:`ConfigError` without one."""
+    """Return the scenario's name; :class:`ConfigError` without one, and for an unknown one."""
+    known = [kind.name for kind in _kinds()]
     if name is None:
-        known = ", ".join(kind.name for kind in scenarios())
-        raise ConfigError("no scenario is given", remedy=f"Choose one of {known}", option="name")
+        raise ConfigError("no scenario is given", remedy=f"Choose one of {', '.join(known)}", option="name")
+    if name not in known:
+        raise ConfigError(
+            f"there is no scenario {name!r}",
+            remedy=f"{did_you_mean(name, known)}Use one of {', '.join(known)}",
+            option="scenario",
+        )
     return name
 
 
@@ -52,15 +85,28 @@ def run(
     sink_uri: str | None,
     release: str | None,
     schema_registry: str | None,
+    stage: int | None,
     check: Path | None,
     html: Path | None,
     as_json: bool,
 ) -> int:
     """Show a scenario, send it if there is a sink URI, or check a consumer's tables; return the exit code.
 
-    ``check``: a JSON file of tables, by ``schema.table`` a list of rows in canonical text.
+    ``check``: a JSON file of tables, by ``schema.table`` a list of rows in canonical text. ``stage``: of a scenario of
+    files, the only one to show or write, from 1.
     """
     pictures = Pictures(html, f"ticdc-emit scenario {name}")
+    if name in {kind.name for kind in file_scenarios()}:
+        files, folder = _made_files(name, protocol, seed, sink_uri, release)
+        if check is not None:
+            return _check(files, check, as_json=as_json)
+        return _run_files(files, folder, stage, pictures, as_json=as_json)
+    if stage is not None:
+        raise ConfigError(
+            f"the scenario {name} has no stages",
+            remedy=f"Leave --stage out, or choose one of files: {_names(file_scenarios())}",
+            option="stage",
+        )
     story, sink = _made(name, protocol, seed, sink_uri, release, schema_registry)
     if check is not None:
         return _check(story, check, as_json=as_json)
@@ -91,6 +137,12 @@ def _made(
     config = load_changefeed(
         sink_uri, protocol_document(protocol) if protocol else None, release=release, schema_registry=schema_registry
     )
+    if config.sink_uri.stored:
+        raise ConfigError(
+            f"the scenario {name} consists of messages, and {config.sink_uri.scheme}:// is a storage sink",
+            remedy=f"Use kafka:// or jsonl://, or a scenario of files: {_names(file_scenarios())}",
+            option="sink-uri",
+        )
     settings: dict[str, Any] = {"protocol": feed_of(config), "release": config.release, "topic": config.kafka.topic}
     if not config.codec.protocol.spec.registers_schemas:
         return scenario(name, seed=seed, **settings), sink_for(config)
@@ -105,8 +157,85 @@ def _made(
     return story, sink_for(config)
 
 
-def _told(story: Scenario) -> dict[str, Any]:
-    refusal = None if story.refusal is None else story.refusal.__name__
+def _names(kinds: Iterable[AnyKind]) -> str:
+    return ", ".join(kind.name for kind in kinds)
+
+
+def _made_files(
+    name: str, protocol: str | None, seed: int, sink_uri: str | None, release: str | None
+) -> tuple[FileScenario, Folder | None]:
+    if sink_uri is None:
+        return file_scenario(name, protocol=protocol, release=release, seed=seed), None
+    config = load_changefeed(sink_uri, protocol_document(protocol) if protocol else None, release=release)
+    if not config.sink_uri.stored:
+        raise ConfigError(
+            f"the scenario {name} consists of files, and {config.sink_uri.scheme}:// is for messages",
+            remedy="Use file://, s3://, gcs:// or azblob://",
+            option="sink-uri",
+        )
+    story = file_scenario(
+        name, protocol=config.codec.protocol.value, release=None if release is None else config.release, seed=seed
+    )
+    return story, StorageSink.of(config).folder()
+
+
+def _run_files(
+    story: FileScenario, folder: Folder | None, number: int | None, pictures: Pictures, *, as_json: bool
+) -> int:
+    """Write the files of a scenario, all or those of one stage, or show them; return the exit code."""
+    count = len(story.stages)
+    if number is not None and not 1 <= number <= count:
+        raise ConfigError(f"there is no stage {number}", remedy=f"Give 1 to {count}", option="stage")
+    chosen = range(count) if number is None else range(number - 1, number)
+    if folder is not None:
+        if chosen[0] == 0 and next(iter(folder.files("")), None) is not None:
+            raise ConfigError("the folder has files", remedy="Give an empty one", option="sink-uri")
+        for at in chosen:
+            story.stages[at].write(folder)
+    readings = _readings(story)
+    pictures.add_messages([message for reading in readings for message in reading], story.config)
+    pictures.write()
+    if as_json:
+        shown = [{"stage": at + 1, "writes": [_write(each) for each in story.stages[at].writes]} for at in chosen]
+        print_json({**_common(story), "stages": count, "written": folder is not None, "files": shown})
+        return 0
+    console, tail = result_console(), Tail(story.config)
+    for at, reading in enumerate(readings):
+        lines = [str(tail.line(message)) for message in reading]
+        if at not in chosen:
+            continue
+        done = "written" if folder is not None else counted(len(story.stages[at].writes), "write")
+        console.print(Text(f"stage {at + 1} of {count}: {done}", "bold"))
+        for write in story.stages[at].writes:
+            console.print(Text(f"  {write.path}  {counted(len(write.content or b''), 'byte')}"))
+        if folder is None:
+            console.print(Text("  a reader then has:"))
+            for line in lines:
+                console.print(Text(f"    {line}"))
+    console.print()
+    _print_story(console, story)
+    _print_tables(console, story)
+    return 0
+
+
+def _readings(story: FileScenario) -> list[list[Message]]:
+    """Return what a reader reads after each stage."""
+    folder = MemoryFolder()
+    reader = FolderReader.of(story.config, folder)
+    readings = []
+    for stage in story.stages:
+        stage.write(folder)
+        readings.append(list(reader.read()))
+    return readings
+
+
+def _write(write: Write) -> dict[str, Any]:
+    content = None if write.content is None else base64.b64encode(write.content).decode()
+    return {"path": write.path, "content": content}
+
+
+def _common(story: AnyScenario) -> dict[str, Any]:
+    """Return what every scenario has, for JSON."""
     return {
         "scenario": story.name,
         "protocol": story.protocol,
@@ -119,14 +248,21 @@ def _told(story: Scenario) -> dict[str, Any]:
         "sql": _sql(story),
         "sink_uri": story.sink_uri,
         "changefeed": story.changefeed,
-        "partitions": story.partitions,
         "expected": {".".join(name): list(rows.values()) for name, rows in story.expected.items()},
+    }
+
+
+def _told(story: Scenario) -> dict[str, Any]:
+    refusal = None if story.refusal is None else story.refusal.__name__
+    return {
+        **_common(story),
+        "partitions": story.partitions,
         "must_raise": refusal,
         "producer_refused": None if story.refused is None else str(story.refused),
     }
 
 
-def _sql(story: Scenario) -> str | None:
+def _sql(story: AnyScenario) -> str | None:
     """Return the scenario's history as a change script, ``None`` where SQL does not tell all of it."""
     try:
         return story.history.to_sql()
@@ -152,6 +288,16 @@ def _print(console: Console, story: Scenario, *, sent: bool) -> None:
     else:
         for topic, count in story.partitions.items():
             console.print(Text(f"sent to {counted(count, 'partition')} of {topic}: verify with partition-num={count}"))
+    _print_story(console, story)
+    if story.refusal is not None:
+        console.print(Text(f"the consumer must raise {story.refusal.__name__}"))
+        return
+    if story.refused is not None:
+        console.print(Text(f"the producer was refused: {story.refused}"))
+    _print_tables(console, story)
+
+
+def _print_story(console: Console, story: AnyScenario) -> None:
     script = _sql(story)
     if script is not None:
         console.print(Text("as SQL:", "bold"))
@@ -161,18 +307,16 @@ def _print(console: Console, story: Scenario, *, sent: bool) -> None:
     console.print(Text(story.kind.incident))
     console.print(Text(f"Breaks consumers that assume {story.kind.breaks}"))
     console.print(Text.assemble(("must end with: ", "bold"), story.kind.outcome))
-    if story.refusal is not None:
-        console.print(Text(f"the consumer must raise {story.refusal.__name__}"))
-        return
-    if story.refused is not None:
-        console.print(Text(f"the producer was refused: {story.refused}"))
+
+
+def _print_tables(console: Console, story: AnyScenario) -> None:
     for (schema, table), rows in story.expected.items():
         console.print(Text(f"{schema}.{table}: {counted(len(rows), 'row')}", "bold"))
         for row in rows.values():
             console.print(Text("  " + json.dumps(row, ensure_ascii=False)))
 
 
-def _check(story: Scenario, path: Path, *, as_json: bool) -> int:
+def _check(story: AnyScenario, path: Path, *, as_json: bool) -> int:
     try:
         tables = json.loads(path.read_text(encoding="utf-8"))
     except OSError as fault:

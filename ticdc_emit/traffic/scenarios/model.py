@@ -2,6 +2,7 @@
 
 In: histories, orders of arrival, incidents. Out: :class:`ScenarioKind` names a scenario, its :class:`Script` has the
 history and the order of arrival for a seed, and :class:`Scenario` the messages of one protocol (its **feed**).
+:class:`AnyKind` and :class:`AnyScenario` have what scenarios of files (``files.py``) have, too.
 """
 
 from __future__ import annotations
@@ -80,10 +81,9 @@ class Script:
 
 
 @dataclass(frozen=True)
-class ScenarioKind:
+class AnyKind:
     """A named scenario. ``incident``: a real case. ``breaks``: the assumption that it breaks. ``outcome``: the result
-    of a correct consumer. ``protocols``: those for which it exists, see :data:`~ticdc_emit.traffic.scenarios.FEEDS`.
-    ``needs``: by protocol, an option that a release must have.
+    of a correct consumer. ``protocols``: those for which it exists.
     """
 
     name: str
@@ -91,6 +91,14 @@ class ScenarioKind:
     breaks: str
     outcome: str
     protocols: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ScenarioKind(AnyKind):
+    """A named scenario of messages: its ``protocols`` are some of :data:`~ticdc_emit.traffic.scenarios.FEEDS`.
+    ``needs``: by protocol, an option that a release must have.
+    """
+
     make: Callable[[random.Random], Script] = field(repr=False)
     needs: Mapping[str, str] = field(default_factory=dict)
 
@@ -101,29 +109,55 @@ class ScenarioKind:
 
 
 @dataclass(frozen=True, repr=False)
-class Scenario:
+class AnyScenario:
     """A scenario for one protocol and seed: the same arguments make the same bytes, the same seed the same tables.
 
-    ``messages``: the messages in order of arrival; :meth:`send` puts them on topics. ``schema``: SQL of the tables
-    before the first message. ``expected``: the tables after the last one, in canonical text by handle key; ``keys``:
-    the columns of those keys. ``partitions``: the partition count of each topic. ``schemas``: Avro schema texts by id.
-
-    ``refusal``: the error that a consumer must raise; ``expected`` then has the source's tables. ``refused``: the error
-    that the producer got; ``messages`` and ``expected`` then end before it.
+    ``schema``: SQL of the source's tables at the beginning. ``expected``: a correct consumer's tables at the end, in
+    canonical text by handle key; ``keys``: the columns of those keys.
     """
 
-    kind: ScenarioKind
+    kind: AnyKind
     protocol: str
     seed: int
     history: History
     sink_uri: str
     changefeed: Mapping[str, Any]
     config: ChangefeedConfig
-    messages: list[Message] = field(repr=False)
-    expected: Tables = field(repr=False)
+    expected: Tables
     keys: Mapping[tuple[str, str], tuple[str, ...]]
+
+    @property
+    def name(self) -> str:
+        """The kind's name."""
+        return self.kind.name
+
+    @property
+    def schema(self) -> str:
+        """SQL of the source's tables at the beginning."""
+        return self.history.schema
+
+    def check(self, tables: GivenTables) -> list[Difference]:
+        """Compare a consumer's tables with the expected ones and return the differences.
+
+        ``tables``: by (schema, table) or ``schema.table``, rows in canonical text: a list, or the values of a mapping.
+        Raises :class:`~ticdc_emit.errors.ConfigError` for anything else, such as numbers.
+        """
+        return differences(self.expected, self.keys, tables)
+
+
+@dataclass(frozen=True, repr=False)
+class Scenario(AnyScenario):
+    """A scenario of messages. ``messages``: in order of arrival; :meth:`send` puts them on topics. ``partitions``: the
+    partition count of each topic. ``schemas``: Avro schema texts by id.
+
+    ``refusal``: the error that a consumer must raise; ``expected`` then has the source's tables. ``refused``: the error
+    that the producer got; ``messages`` and ``expected`` then end before it.
+    """
+
+    kind: ScenarioKind
+    messages: list[Message]
     partitions: Mapping[str, int]
-    schemas: Mapping[int | str, str] = field(repr=False)
+    schemas: Mapping[int | str, str]
     refusal: type[TicdcEmitError] | None = None
     refused: TicdcEmitError | None = None
 
@@ -135,24 +169,6 @@ class Scenario:
         facts = [("incident", kind.incident), ("breaks", kind.breaks), ("outcome", kind.outcome)]
         facts += [("messages", f"{len(self.messages):,}"), ("tables", ", ".join(map(".".join, self.expected)))]
         return facts_html(f"{self.name} as {self.protocol}, seed {self.seed}", facts)
-
-    @property
-    def name(self) -> str:
-        """The kind's name."""
-        return self.kind.name
-
-    @property
-    def schema(self) -> str:
-        """SQL of the source's tables before the first message."""
-        return self.history.schema
-
-    def check(self, tables: GivenTables) -> list[Difference]:
-        """Compare a consumer's tables with the expected ones and return the differences.
-
-        ``tables``: by (schema, table) or ``schema.table``, rows in canonical text: a list, or the values of a mapping.
-        Raises :class:`~ticdc_emit.errors.ConfigError` for anything else, such as numbers.
-        """
-        return differences(self.expected, self.keys, tables)
 
     def consumer(self) -> ReferenceConsumer:
         """Return a reference consumer for this changefeed."""

@@ -1,0 +1,191 @@
+"""Every scenario of files: the reference consumer ends where it must, a loader with its false belief does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import naive_loader as naive
+import pytest
+
+from ticdc_emit.consume.storage_checks import folder_findings
+from ticdc_emit.errors import ConfigError, UnknownTableError
+from ticdc_emit.storage import MemoryFolder
+from ticdc_emit.traffic.scenarios import (
+    Difference,
+    FileScenario,
+    FileScenarioKind,
+    file_scenario,
+    file_scenarios,
+)
+
+CASES = [(kind.name, protocol) for kind in file_scenarios() for protocol in kind.protocols]
+
+
+@cache
+def made(name: str, protocol: str, release: str | None = None, seed: int = 1) -> FileScenario:
+    return file_scenario(name, protocol=protocol, release=release, seed=seed)
+
+
+# -- what a right loader ends up with ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "protocol"), CASES)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_reference_consumer_ends_where_it_must(name: str, protocol: str, seed: int) -> None:
+    case = made(name, protocol, seed=seed)
+    assert case.read().tables == case.expected
+    assert any(case.expected.values())
+
+
+@pytest.mark.parametrize("kind", file_scenarios(), ids=lambda kind: kind.name)
+def test_in_every_release_that_has_it(kind: FileScenarioKind) -> None:
+    for release in kind.releases:
+        case = made(kind.name, "csv", release)
+        assert case.config.release.name == release
+        assert case.read().tables == case.expected
+
+
+@pytest.mark.parametrize(("name", "protocol"), CASES)
+def test_another_right_loader(name: str, protocol: str) -> None:
+    _, found = run(naive.Loader, made(name, protocol))
+    assert found == []
+
+
+@pytest.mark.parametrize(("name", "protocol"), CASES)
+def test_the_files_are_those_of_ticdc(name: str, protocol: str) -> None:
+    case, folder = made(name, protocol), MemoryFolder()
+    for stage in case.stages:
+        stage.write(folder)
+    assert list(folder_findings(case.config, folder)) == []
+
+
+# -- what a naive one does --------------------------------------------------------------------------------------------
+
+
+def run(kind: type[naive.Loader], case: FileScenario) -> tuple[naive.Loader, list[Difference]]:
+    loader = kind(case)
+    loader.load_all()
+    return loader, case.check(loader.tables)
+
+
+def of(name: str) -> Callable[[Callable[[FileScenario], None]], Callable[[str, int], None]]:
+    """Run a test for both protocols of a scenario, with a few seeds."""
+
+    def wrap(test: Callable[[FileScenario], None]) -> Callable[[str, int], None]:
+        @pytest.mark.parametrize("protocol", ["csv", "canal-json"])
+        @pytest.mark.parametrize("seed", range(4))
+        def each(protocol: str, seed: int) -> None:
+            test(made(name, protocol, seed=seed))
+
+        return each
+
+    return wrap
+
+
+@of("index-before-data")
+def test_who_takes_an_indexed_file_for_read_loses_its_rows(case: FileScenario) -> None:
+    _, found = run(naive.IndexedFilesAreThere, case)
+    assert {each.kind for each in found} == {"missing"}
+    assert len(case.stages) == 2
+    assert case.stages[0].writes[-1].path.endswith("/meta/CDC.index")
+
+
+@of("known-checksum")
+def test_who_passes_over_a_known_checksum_keeps_truncated_rows(case: FileScenario) -> None:
+    _, found = run(naive.KnownChecksumsAreOld, case)
+    assert {each.kind for each in found} == {"extra"}
+    assert all(int(each.key[0] or 0) < 50 for each in found)
+
+
+@of("date-rollover")
+def test_who_counts_files_by_version_loses_rows_of_the_next_day(case: FileScenario) -> None:
+    _, found = run(naive.NumbersRiseInAVersion, case)
+    assert {each.kind for each in found if int(each.key[0] or 0) >= 50} == {"missing"}
+    folders = {write.path.rpartition("/")[0] for stage in case.stages for write in stage.writes}
+    assert {folder.rpartition("/")[2] for folder in folders} >= {"2025-06-15", "2025-06-16"}
+
+
+@of("partition-folders")
+def test_who_wants_rising_commits_loses_rows_of_the_second_partition(case: FileScenario) -> None:
+    loader, found = run(naive.CommitsRiseInATable, case)
+    assert isinstance(loader, naive.CommitsRiseInATable)
+    assert "missing" in {each.kind for each in found}
+    assert {each.key[0] for each in found} <= {*loader.dropped}
+
+
+@of("files-again")
+def test_who_takes_every_insert_for_new_has_rows_twice(case: FileScenario) -> None:
+    _, found = run(naive.RowsComeOnce, case)
+    assert "extra" in {each.kind for each in found}
+    assert "50" in {each.key[0] for each in found}
+
+
+@of("old-version-again")
+def test_who_takes_new_files_for_newer_has_old_values(case: FileScenario) -> None:
+    _, found = run(naive.NewFilesAreNewer, case)
+    assert ("1", "state", "returned") in {(each.key[0], each.column, each.actual) for each in found}
+    complete = replace(case, stages=case.stages[:2])
+    assert run(naive.NewFilesAreNewer, complete)[1] == []  # before the rows come again
+
+
+@of("renamed-again")
+def test_who_expects_the_table_of_every_file_ends(case: FileScenario) -> None:
+    with pytest.raises(UnknownTableError):
+        run(naive.TablesOfFilesExist, case)
+
+
+# -- the scenarios themselves -----------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_makes_the_same_files_and_another_one_others() -> None:
+    first, again, other = (file_scenario("files-again", seed=seed) for seed in (3, 3, 4))
+    assert first.stages == again.stages
+    assert first.stages != other.stages
+    assert first.protocol == "csv"
+
+
+@pytest.mark.parametrize("kind", file_scenarios(), ids=lambda kind: kind.name)
+def test_a_seed_tells_the_tables_for_both_protocols(kind: FileScenarioKind) -> None:
+    first, second = (made(kind.name, protocol) for protocol in kind.protocols)
+    assert (first.schema, first.expected, first.keys) == (second.schema, second.expected, second.keys)
+
+
+def test_the_page_names_every_scenario_with_its_incident() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:4] for line in page.partition("## Scenarios of files")[2].splitlines() if "| `" in line]
+    told = {name.strip(" `"): (incident.strip(), belief.strip()) for name, incident, belief in rows}
+    assert told == {kind.name: (kind.incident.partition(":")[0], kind.breaks) for kind in file_scenarios()}
+
+
+def test_a_release_without_it_is_refused() -> None:
+    with pytest.raises(ConfigError, match="the storage sink of next does not do what the scenario") as refused:
+        file_scenario("index-before-data", release="next")
+    assert "classic" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "named"),
+    [("date-rolover", None, "date-rollover"), ("date-rollover", "avro", "csv"), ("b-a-b", None, "files-again")],
+)
+def test_what_is_none_is_refused(name: str, protocol: str | None, named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        file_scenario(name, protocol=protocol)
+
+
+def test_stages_are_saved_in_a_directory(tmp_path: Path) -> None:
+    case = made("date-rollover", "csv")
+    for stage in case.stages:
+        stage.save(tmp_path)
+    written = {write.path: write.content for stage in case.stages for write in stage.writes}
+    assert written == {
+        path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+    }
+
+
+def test_it_is_shown_in_a_few_words() -> None:
+    case = made("date-rollover", "csv")
+    assert repr(case).startswith("<FileScenario date-rollover as csv, seed 1: ")
+    assert "midnight" in case._repr_html_()
