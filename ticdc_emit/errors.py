@@ -44,6 +44,7 @@ __all__ = [
     "ReleaseDefectError",
     "RowError",
     "SchemaError",
+    "ServerBusyError",
     "ServerError",
     "SharedSubjectError",
     "StateError",
@@ -345,6 +346,13 @@ class RegistryUnreachableError(RegistryError):
 
 class ServerError(TicdcEmitError, RuntimeError):
     """A server that the library starts for tests and ``ticdc-emit serve`` did not come up."""
+
+
+class ServerBusyError(ServerError):
+    """Another call of an emulator runs for longer than this one may wait.
+
+    ``running`` names that call, ``seconds`` is how long it has run; ``waiting`` names the call that did not begin.
+    """
 
 
 class JarsMissingError(ServerError):

@@ -8,7 +8,7 @@ States are TiCDC's (docs.pingcap.com, "Changefeed state transfer"): ``normal``; 
 an error; ``finished`` at the target TSO. Errors that TiCDC retries (``warning``) are ``failed`` here at once, since a
 test wants to see them.
 
-Nothing here is thread-safe, apart from the sink: the emulator holds its lock.
+The emulator holds its lock for whatever changes a changefeed. Reading its state, checkpoint and tables needs none.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ class EmulatedChangefeed:
         self._options = options or RunOptions(clock="wall")
         self._held_since: dict[Target, int] = {}
         self._position = start_ts
+        self._tables: list[TableInfo] = []
         self._feed = self._begin(start_ts)
 
     @property
@@ -89,8 +90,8 @@ class EmulatedChangefeed:
 
     @property
     def tables(self) -> list[TableInfo]:
-        """The tables that it replicates now."""
-        return [] if self.config is None else tables_of(self.config, self._source.catalog)[0]
+        """The tables that it replicates, as of what it has sent."""
+        return self._tables
 
     # -- sending ------------------------------------------------------------------------------------------------------
 
@@ -126,21 +127,29 @@ class EmulatedChangefeed:
         if self._feed is not None:
             self._feed.run(due.batch(), self._feed.next_batch_id(), final=False, until=due.end, watermark=watermark)
         self._position = due.end
+        if due.ddl:
+            self._look_at_tables()
+
+    def _look_at_tables(self) -> None:
+        self._tables = [] if self.config is None else tables_of(self.config, self._source.catalog)[0]
 
     def _fail(self, error: TicdcEmitError) -> None:
-        self.state, self.error = "failed", error
+        self.error = error
+        self.state = "failed"  # now others may read the error
 
     def _begin(self, checkpoint: int) -> Changefeed | None:
         self._source.check_start(checkpoint)
-        if self.config is None or self.sink is None:
-            return None
-        return Changefeed(
-            self.config,
-            self.sink,
-            self._source.catalog_at(checkpoint),
-            options=self._options,
-            registry=self._registry,
-        )
+        feed = None
+        if self.config is not None and self.sink is not None:
+            feed = Changefeed(
+                self.config,
+                self.sink,
+                self._source.catalog_at(checkpoint),
+                options=self._options,
+                registry=self._registry,
+            )
+        self._look_at_tables()
+        return feed
 
     # -- states -------------------------------------------------------------------------------------------------------
 

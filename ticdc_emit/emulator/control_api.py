@@ -2,7 +2,8 @@
 
 In: JSON (``docs/control.md`` and ``/openapi.json`` describe it), behind the :class:`~ticdc_emit.emulator.guard.Guard`.
 Out: JSON. An error of the library is ``{"error": {"type", "message", "remedy", "code", "context"}}`` with a status that
-says whose it is: 4xx the request's, 502 the sink's. No answer shows a traceback, and nothing of a request names a file.
+says whose it is: 4xx the request's, 502 the sink's; with 503, another call runs for long. Health, readiness, states and
+what was sent so far do not wait for it. No answer shows a traceback, and nothing of a request names a file.
 TiCDC's own API is in ``ticdc_api.py``.
 """
 
@@ -12,12 +13,11 @@ import base64
 import json
 import logging
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
@@ -26,15 +26,44 @@ from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.emulator import emulator as emulating
 from ticdc_emit.emulator import ticdc_api
-from ticdc_emit.emulator.emulator import DEFAULT, Emulator
+from ticdc_emit.emulator.control_bodies import (
+    MOST_LAST,
+    Chosen,
+    Ddl,
+    Error,
+    Held,
+    HeldPartitions,
+    HoldRequest,
+    Messages,
+    Offsets,
+    PartitionEnd,
+    PartitionState,
+    RateRequest,
+    RedeliverRequest,
+    Reset,
+    RestartRequest,
+    ScenarioKind,
+    ScenarioRequest,
+    ScenarioSent,
+    Script,
+    SentMessage,
+    SqlSent,
+    StatementResult,
+    Status,
+    Tables,
+    TrafficRequest,
+    TrafficState,
+)
+from ticdc_emit.emulator.emulator import DEFAULT, Emulator, Sent
 from ticdc_emit.emulator.guard import TICDC_PATH
-from ticdc_emit.emulator.ticdc_api import TicdcRefusal, TicdcService, code_of, text_of, ticdc_error
+from ticdc_emit.emulator.ticdc_api import TicdcRefusal, TicdcService, code_of, text_of, ticdc_error, ticdc_not_ready
 from ticdc_emit.errors import (
     ChangefeedStateError,
     ConfigError,
     DeliveryError,
     InvalidValueError,
     RegistryError,
+    ServerBusyError,
     TicdcEmitError,
     UnknownChangefeedError,
     UnknownTopicError,
@@ -46,226 +75,12 @@ from ticdc_emit.traffic.scenarios import scenarios
 logger = logging.getLogger(__name__)
 
 _MOST_ROWS = 100_000
-_MOST_LAST = 10_000
-
-Tso = Annotated[int, Field(json_schema_extra={"format": "int64"}, description="A TSO: 64 bits.")]
-Offset = Annotated[int, Field(json_schema_extra={"format": "int64"})]
-
-
-class _Request(BaseModel):
-    model_config: ClassVar[ConfigDict] = {"extra": "forbid", "strict": True}
-
-
-class Script(_Request):
-    """A change script, and the database of tables that it names without one."""
-
-    sql: str = Field(description="DDL, INSERT, REPLACE, UPDATE, DELETE, BEGIN, COMMIT; statements end with ;")
-    database: str | None = None
-
-
-class Ddl(_Request):
-    """One DDL statement, and the database of tables that it names without one."""
-
-    query: str
-    database: str | None = None
-
-
-class ScenarioRequest(_Request):
-    """The seed of a scenario, and the topic of its messages, by default a new one."""
-
-    seed: int = 0
-    topic: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,249}$")
-
-
-class TrafficRequest(_Request):
-    """Rows a second; by default as before."""
-
-    rate: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-
-
-class RateRequest(_Request):
-    """Rows a second."""
-
-    rate: float = Field(gt=0, allow_inf_nan=False)
-
-
-class Chosen(_Request):
-    """Topic-partitions: those with this topic and this number, by default any."""
-
-    topic: str | None = None
-    partition: int | None = Field(default=None, ge=0)
-
-
-class RedeliverRequest(Chosen):
-    """How many of the last messages of each topic-partition come again."""
-
-    last: int = Field(default=1, ge=1, le=_MOST_LAST)
-
-
-class HoldRequest(_Request):
-    """A topic-partition."""
-
-    topic: str
-    partition: int = Field(ge=0)
-
-
-class RestartRequest(_Request):
-    """The checkpoint: a TSO, or the one before the last so many transactions; by default the changefeed's own."""
-
-    checkpoint_ts: Tso | None = Field(default=None, ge=1)
-    transactions: int | None = Field(default=None, ge=1)
-
-
-class PartitionSent(BaseModel):
-    """``messages``: that a topic-partition got; ``end_offset``: the offset after its last message."""
-
-    topic: str
-    partition: int
-    messages: int
-    end_offset: Offset
-
-
-class Sent(BaseModel):
-    """What a call has sent, acknowledged by the sink. ``state``: the changefeed's."""
-
-    commit_ts: Tso | None
-    rows: int
-    messages: int
-    partitions: list[PartitionSent]
-    state: str
-
-
-class StatementResult(BaseModel):
-    """What one statement did; ``commit_ts``: of what became committed by it."""
-
-    kind: str
-    affected_rows: int
-    last_insert_id: int | None
-    commit_ts: Tso | None
-
-
-class SqlSent(Sent):
-    statements: list[StatementResult]
-
-
-Rows = list[dict[str, str | None]]
-
-
-class Tables(BaseModel):
-    """The expected tables, with the columns of their handle keys, by ``schema.table``."""
-
-    commit_ts: Tso
-    tables: dict[str, Rows]
-    keys: dict[str, list[str]]
-
-
-class ScenarioSent(Sent):
-    """``refusal``: the error that a correct consumer raises; ``producer_refused``: that of the producer."""
-
-    scenario: str
-    protocol: str
-    seed: int
-    outcome: str
-    schema_sql: str
-    topics: dict[str, int]
-    expected: dict[str, Rows]
-    keys: dict[str, list[str]]
-    refusal: str | None
-    producer_refused: str | None
-
-
-class ScenarioKind(BaseModel):
-    name: str
-    incident: str
-    breaks: str
-    outcome: str
-    protocols: list[str]
-
-
-class TrafficState(BaseModel):
-    """``rows``: changes that were generated since the start or the last reset."""
-
-    running: bool
-    rate: float
-    rows: int
-    error: dict[str, Any] | None
-
-
-class SentMessage(BaseModel):
-    """``key``, ``value``: base64, or text if it was asked for and the bytes are UTF-8; null is Kafka's null."""
-
-    topic: str
-    partition: int
-    offset: Offset
-    key: str | None
-    value: str | None
-    is_text: bool
-
-
-class PartitionState(BaseModel):
-    """``sent``: messages since the start or the last reset; ``held``: those that wait."""
-
-    topic: str
-    partition: int
-    sent: int
-    held: int
-    end_offset: Offset
-
-
-class Messages(BaseModel):
-    messages: list[SentMessage]
-    partitions: list[PartitionState]
-
-
-class PartitionEnd(BaseModel):
-    topic: str
-    partition: int
-    end_offset: Offset
-
-
-class Offsets(BaseModel):
-    partitions: list[PartitionEnd]
-
-
-class Held(BaseModel):
-    topic: str
-    partition: int
-    messages: int
-
-
-class HeldPartitions(BaseModel):
-    held: list[Held]
-
-
-class Reset(BaseModel):
-    """From ``end_offset`` on the next test reads."""
-
-    commit_ts: Tso
-    partitions: list[PartitionEnd]
-
-
-class Status(BaseModel):
-    status: Literal["ok", "ready", "starting"]
-
-
-class ErrorBody(BaseModel):
-    """``code``: MySQL's number or TiCDC's code, if there is one. ``context``: the place."""
-
-    type: str
-    message: str
-    remedy: str
-    code: int | str | None = None
-    context: dict[str, Any] = Field(default_factory=dict)
-
-
-class Error(BaseModel):
-    error: ErrorBody
-
 
 _STATUSES: tuple[tuple[type[TicdcEmitError], int], ...] = (
     (UnknownChangefeedError, 404),
     (UnknownTopicError, 404),
     (ChangefeedStateError, 409),
+    (ServerBusyError, 503),
     (DeliveryError, 502),
     (RegistryError, 502),
 )
@@ -310,7 +125,7 @@ Running = Annotated[Emulator, Depends(_emulator)]
 ChangefeedId = Annotated[str, Query(description="The id of the changefeed.", max_length=128)]
 _ERRORS: dict[int | str, dict[str, Any]] = {
     "4XX": {"model": Error, "description": "The request, its content, or the state is wrong."},
-    "5XX": {"model": Error, "description": "The sink failed (502), or the server."},
+    "5XX": {"model": Error, "description": "The sink failed (502), another call runs (503), or the server failed."},
 }
 
 
@@ -398,13 +213,13 @@ def sql(running: Running, script: Script) -> SqlSent:
         )
         for result in results
     ]
-    return SqlSent(**_sent(sent).model_dump(), statements=statements)
+    return SqlSent(**vars(sent), statements=tuple(statements))
 
 
 @router.post("/ddl", tags=["changes"])
 def ddl(running: Running, statement: Ddl) -> Sent:
     """Execute one DDL statement and send it."""
-    return _sent(running.run_ddl(statement.query, statement.database))
+    return running.run_ddl(statement.query, statement.database)
 
 
 @router.post("/rows", tags=["changes"], openapi_extra=_LINES)
@@ -415,7 +230,7 @@ async def rows(running: Running, request: Request) -> Sent:
     text or null, those of integer columns may be numbers. If a line is refused, nothing has changed.
     """
     body = await request.body()
-    return _sent(await run_in_threadpool(lambda: running.send_rows(_read_lines(body))))
+    return await run_in_threadpool(lambda: running.send_rows(_read_lines(body)))
 
 
 @router.get("/tables", tags=["changes"])
@@ -427,7 +242,7 @@ def tables(
     ] = "canonical",
 ) -> Tables:
     """Return the tables that a consumer must have once it has read everything."""
-    with running.locked():
+    with running.locked("the expected tables"):
         found, keys, commit_ts = running.tables(form), running.keys(), running.source.end
     return Tables(
         commit_ts=commit_ts,
@@ -484,7 +299,7 @@ def run_scenario(
     asked = wanted or ScenarioRequest()
     sent, made = running.run_scenario(name, seed=asked.seed, topic=asked.topic)
     return ScenarioSent(
-        **_sent(sent).model_dump(),
+        **vars(sent),
         scenario=made.name,
         protocol=made.protocol,
         seed=made.seed,
@@ -535,13 +350,13 @@ def messages(
     running: Running,
     topic: str | None = None,
     partition: Annotated[int | None, Query(ge=0)] = None,
-    last: Annotated[int, Query(ge=1, le=_MOST_LAST)] = _MOST_LAST,
+    last: Annotated[int, Query(ge=1, le=MOST_LAST)] = MOST_LAST,
     text: Annotated[bool, Query(description="Keys and values as text where they are UTF-8.")] = False,
     changefeed: ChangefeedId = DEFAULT,
 ) -> Messages:
     """Return the newest messages that were sent, and how many, by topic-partition."""
-    with running.locked():
-        sink = running.sink(changefeed)
+    sink = running.sink(changefeed)
+    with sink.still():
         found = sink.messages(topic, partition, last)
         sent, held = sink.sent(), sink.held
         states = [
@@ -593,7 +408,7 @@ def offsets(running: Running, changefeed: ChangefeedId = DEFAULT) -> Offsets:
 def redeliver(running: Running, wanted: RedeliverRequest | None = None, changefeed: ChangefeedId = DEFAULT) -> Sent:
     """Send the last messages of each topic-partition again, the same bytes in the same order."""
     asked = wanted or RedeliverRequest()
-    return _sent(running.redeliver(asked.last, asked.topic, asked.partition, changefeed=changefeed))
+    return running.redeliver(asked.last, asked.topic, asked.partition, changefeed=changefeed)
 
 
 @router.post("/hold", tags=["delivery"])
@@ -609,14 +424,14 @@ def hold(running: Running, wanted: HoldRequest, changefeed: ChangefeedId = DEFAU
 def release(running: Running, wanted: Chosen | None = None, changefeed: ChangefeedId = DEFAULT) -> Sent:
     """Send what was held back, in order."""
     asked = wanted or Chosen()
-    return _sent(running.release(asked.topic, asked.partition, changefeed=changefeed))
+    return running.release(asked.topic, asked.partition, changefeed=changefeed)
 
 
 @router.post("/watermark", tags=["delivery"])
 def watermark(running: Running, wanted: Chosen | None = None, changefeed: ChangefeedId = DEFAULT) -> Sent:
     """Send the last watermark of each topic-partition once more, the same bytes."""
     asked = wanted or Chosen()
-    return _sent(running.repeat_watermark(asked.topic, asked.partition, changefeed=changefeed))
+    return running.repeat_watermark(asked.topic, asked.partition, changefeed=changefeed)
 
 
 @router.post("/restart", tags=["delivery"])
@@ -627,17 +442,7 @@ def restart(running: Running, wanted: RestartRequest | None = None, changefeed: 
         raise ConfigError(
             "checkpoint_ts and transactions are both given", remedy="Leave one out", option="transactions"
         )
-    return _sent(running.restart(asked.checkpoint_ts, transactions=asked.transactions, changefeed=changefeed))
-
-
-def _sent(sent: emulating.Sent) -> Sent:
-    return Sent(
-        commit_ts=sent.commit_ts,
-        rows=sent.rows,
-        messages=sent.messages,
-        partitions=[PartitionSent(**vars(each)) for each in sent.partitions],
-        state=sent.state,
-    )
+    return running.restart(asked.checkpoint_ts, transactions=asked.transactions, changefeed=changefeed)
 
 
 # -- errors ------------------------------------------------------------------------------------------------------------
@@ -647,6 +452,8 @@ def _answer(request: Request, status: int, body: dict[str, Any]) -> JSONResponse
     if request.url.path.startswith(TICDC_PATH):
         if status == 404:
             return JSONResponse({"error_msg": body["message"], "error_code": ""}, 404)
+        if status == 503:
+            return ticdc_not_ready(body["message"])
         code = "CDC:ErrAPIInvalidParam" if status < 500 else "CDC:ErrInternalServerError"
         return ticdc_error(code, f"invalid api parameter: {body['message']}" if status < 500 else body["message"])
     return JSONResponse({"error": body}, status)
@@ -654,6 +461,10 @@ def _answer(request: Request, status: int, body: dict[str, Any]) -> JSONResponse
 
 async def _refuse_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TicdcEmitError)
+    if isinstance(error, ServerBusyError):
+        answer = _answer(request, 503, error_body(error))
+        answer.headers["Retry-After"] = "1"
+        return answer
     if request.url.path.startswith(TICDC_PATH):
         return ticdc_error(code_of(error), text_of(error))
     return _answer(request, error_status(error), error_body(error))

@@ -7,7 +7,8 @@ returns, and :class:`Sent`: how many each topic-partition got and where it ends 
 The changefeed that the emulator begins with is called :data:`DEFAULT`; more of them can be made over the same source
 (``ticdc_api.py``). While nothing is committed, watermarks follow the clock every :data:`HEARTBEAT_S` seconds.
 
-Every method takes one lock, so calls of several threads come one after the other. Errors are those of the library: the
+Calls of several threads come one after the other (``call_lock.py``). What only looks does not wait for them: states of
+changefeeds and traffic, messages sent so far, offsets. Errors are those of the library: the
 :class:`~ticdc_emit.errors.TicdcEmitError` family.
 """
 
@@ -20,17 +21,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.database.session import StatementResult
 from ticdc_emit.database.tables import Tables
 from ticdc_emit.delivery.base import Message, Sink, Target
 from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.emulator.call_lock import WAIT_S, CallLock
 from ticdc_emit.emulator.changefeed import EmulatedChangefeed
 from ticdc_emit.emulator.recording import RecordingSink, TopicEnds
 from ticdc_emit.emulator.source import Source
-from ticdc_emit.errors import ChangefeedStateError, ConfigError, TicdcEmitError, UnknownChangefeedError
+from ticdc_emit.errors import ChangefeedStateError, ConfigError, ServerBusyError, TicdcEmitError, UnknownChangefeedError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.pipeline.options import RunOptions
@@ -56,6 +58,18 @@ DEFAULT_RATE = 10.0
 _TICK_S = 0.1  # between looks at generated traffic
 
 
+class _Int64:
+    """Tells generators of HTTP clients that a whole number needs 64 bits."""
+
+    @staticmethod
+    def __get_pydantic_json_schema__(core_schema: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        return {**handler(core_schema), "format": "int64"}
+
+
+Tso: TypeAlias = Annotated[int, _Int64()]
+Offset: TypeAlias = Annotated[int, _Int64()]
+
+
 @dataclass(frozen=True)
 class PartitionSent:
     """``messages``: that a topic-partition got. ``end_offset``: the offset after its last message."""
@@ -63,24 +77,22 @@ class PartitionSent:
     topic: str
     partition: int
     messages: int
-    end_offset: int
+    end_offset: Offset
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What a call has sent. ``commit_ts``: its last commit, if any; ``rows``: the row changes that it committed.
+    """What a call has sent, acknowledged by the sink.
 
-    ``state``: that of the changefeed; one that is stopped sends its messages when it is resumed.
+    ``commit_ts``: the call's last commit, if any; ``rows``: the row changes that it committed; ``messages``: those of
+    all ``partitions``; ``state``: that of the changefeed; one that is stopped sends its messages when it is resumed.
     """
 
-    commit_ts: int | None = None
-    rows: int = 0
-    partitions: tuple[PartitionSent, ...] = ()
-    state: str = "normal"
-
-    @property
-    def messages(self) -> int:
-        return sum(each.messages for each in self.partitions)
+    commit_ts: Tso | None
+    rows: int
+    messages: int
+    partitions: tuple[PartitionSent, ...]
+    state: str
 
 
 @dataclass(frozen=True)
@@ -102,7 +114,13 @@ class _Call:
 
     def sent(self, commit_ts: int | None = None, rows: int = 0) -> Sent:
         """Return the result of the call."""
-        return Sent(commit_ts, rows, self.partitions, self.feed.state)
+        return Sent(
+            commit_ts=commit_ts,
+            rows=rows,
+            messages=sum(each.messages for each in self.partitions),
+            partitions=self.partitions,
+            state=self.feed.state,
+        )
 
 
 class Emulator:
@@ -111,7 +129,9 @@ class Emulator:
 
     ``sinks``: makes the sink of a changefeed's configuration. ``registry``: instead of the configured one. ``traffic``:
     how generated traffic is made once it is started. ``now``: the clock's milliseconds, by default those of the wall
-    clock. ``heartbeat_s``: seconds between watermarks while nothing is committed, ``None`` for none.
+    clock. ``heartbeat_s``: seconds between watermarks while nothing is committed, ``None`` for none. ``wait_s``: how
+    long a call waits while one of another thread runs, ``None`` for no limit; then it raises
+    :class:`~ticdc_emit.errors.ServerBusyError`.
 
     Use it as a context manager, or call :meth:`start` and :meth:`stop`. Raises the
     :class:`~ticdc_emit.errors.ConfigError` and :class:`~ticdc_emit.errors.SchemaError` families before anything outside
@@ -129,8 +149,9 @@ class Emulator:
         now: Callable[[], int] | None = None,
         options: RunOptions | None = None,
         heartbeat_s: float | None = HEARTBEAT_S,
+        wait_s: float | None = WAIT_S,
     ) -> None:
-        self._lock = threading.RLock()
+        self._lock = CallLock(wait_s)
         self._sinks = sinks
         self._registry = registry
         self._options = options or RunOptions(clock="wall")
@@ -156,7 +177,7 @@ class Emulator:
 
     def start(self) -> Emulator:
         """Create the topics, send the first watermark, and begin to follow the clock. Raises the errors of the sink."""
-        with self._lock:
+        with self._lock.held("the start"):
             self.changefeed().send_new(self.source.clock())
             self.is_ready = True
         self._ended.clear()
@@ -184,12 +205,14 @@ class Emulator:
         while not self._ended.wait(_TICK_S):
             try:
                 self.tick()
+            except ServerBusyError:  # a call runs, which sends what is due itself
+                continue
             except Exception:  # the thread must live on, and nobody waits for it
                 logger.exception("the emulator failed while it followed the clock")
 
     def tick(self) -> None:
         """Send what is due: generated traffic, and the watermark if none was sent for a while."""
-        with self._lock:
+        with self._lock.held("what is due"):
             is_due = self._heartbeat_s is not None and time.monotonic() - self._last_watermark >= self._heartbeat_s
             until = self.source.clock()
             try:
@@ -226,7 +249,7 @@ class Emulator:
         :class:`~ticdc_emit.errors.SchemaError` families, and :class:`~ticdc_emit.errors.ChangefeedStateError` for a
         ``start_ts`` before the changes that are kept.
         """
-        with self._lock:
+        with self._lock.held("a new changefeed"):
             made = EmulatedChangefeed(
                 name,
                 self.source,
@@ -256,15 +279,15 @@ class Emulator:
         return RecordingSink(self._sinks(config), self._ends.setdefault(place, TopicEnds()))
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other calls out of the block."""
-        with self._lock:
+    def locked(self, call: str) -> Iterator[None]:
+        """Keep other calls out of the block; ``call`` names it. Raises :class:`~ticdc_emit.errors.ServerBusyError`."""
+        with self._lock.held(call):
             yield
 
     @contextmanager
-    def exclusive(self) -> Iterator[None]:
-        """Keep other calls and generated traffic out of the block: what was due before it is committed and sent."""
-        with self._lock, self._between_traffic():
+    def exclusive(self, call: str) -> Iterator[None]:
+        """As :meth:`locked`, and keep generated traffic out: what was due before the block is committed and sent."""
+        with self._lock.held(call), self._between_traffic():
             yield
 
     # -- changes ------------------------------------------------------------------------------------------------------
@@ -275,7 +298,7 @@ class Emulator:
         ``database``: the current one. Raises :class:`~ticdc_emit.errors.StatementError` and others at the first
         statement that fails; what those before it have committed is sent.
         """
-        with self._call() as call:
+        with self._call("SQL") as call:
             results, commits, failure = self.source.run(script, database)
             self._send_new(commits.end)
             if failure is not None:
@@ -288,7 +311,7 @@ class Emulator:
         A change that does not fit the rows before it, and a value that its column cannot have, are refused, and then
         nothing has changed: the :class:`~ticdc_emit.errors.RowError` family.
         """
-        with self._call() as call:
+        with self._call("row changes") as call:
             default, failure = self.changefeed(), None
             with self.source.undone_on_error():
                 commits = self.source.take(rows)
@@ -303,7 +326,7 @@ class Emulator:
 
     def run_ddl(self, query: str, database: str | None = None) -> Sent:
         """Execute one DDL statement and send it. Raises :class:`~ticdc_emit.errors.DdlError`; nothing has changed."""
-        with self._call() as call:
+        with self._call("DDL") as call:
             commits = self.source.apply(query, database)
             self._send_new(commits.end)
         return call.sent(commits.end, 0)
@@ -314,7 +337,7 @@ class Emulator:
         ``form``: ENUM, SET and binary values in canonical text, or as the default changefeed's messages show them. With
         table routing, the tables have the names of the messages.
         """
-        with self._lock:
+        with self._lock.held("the expected tables"):
             config = self.changefeed().config
             assert config is not None
             tables, target = self.source.tables, TableRoutes.of(config).target
@@ -324,7 +347,7 @@ class Emulator:
 
     def keys(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """Return the columns of each table's handle key, by the names of :meth:`tables`."""
-        with self._lock:
+        with self._lock.held("the expected tables"):
             config = self.changefeed().config
             assert config is not None
             target = TableRoutes.of(config).target
@@ -340,7 +363,7 @@ class Emulator:
         Its tables are not those of the source. Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name, and
         for a scenario that the protocol or the release does not have.
         """
-        with self._call() as call:
+        with self._call("a scenario") as call:
             config = self.changefeed().config
             assert config is not None
             self._scenarios += 1
@@ -349,7 +372,7 @@ class Emulator:
             sink = self.recording_sink(config)
             made.send(sink)
             call.partitions = _partitions(sink, sink.sent())
-        return Sent(None, len(made.history.rows), call.partitions), made
+        return call.sent(rows=len(made.history.rows)), made
 
     def _scenario(self, config: ChangefeedConfig, name: str, seed: int, topic: str) -> Scenario:
         protocol, registers = feed_of(config), config.codec.protocol.spec.registers_schemas
@@ -376,9 +399,9 @@ class Emulator:
     @property
     def traffic(self) -> TrafficState:
         """Whether changes are generated, and how many were."""
-        with self._lock:
-            rows = 0 if self._traffic is None else self._traffic.taken
-            return TrafficState(self._is_generating, self._rate, rows, self._traffic_error)
+        traffic = self._traffic  # another thread may replace it
+        rows, is_running = (0, False) if traffic is None else (traffic.taken, not traffic.is_paused)
+        return TrafficState(is_running, self._rate, rows, self._traffic_error)
 
     @property
     def _rate(self) -> float:
@@ -394,7 +417,7 @@ class Emulator:
         Raises :class:`~ticdc_emit.errors.SchemaError` without tables and for a rate out of its range, and
         :class:`~ticdc_emit.errors.ChangefeedStateError` if a table has other columns than at the start.
         """
-        with self._lock:
+        with self._lock.held("the start of traffic"):
             if rate is not None:
                 self.set_rate(rate)
             if self._traffic is None:
@@ -417,7 +440,7 @@ class Emulator:
 
     def stop_traffic(self) -> TrafficState:
         """Generate nothing more. What was due is sent."""
-        with self._lock:
+        with self._lock.held("the end of traffic"):
             if self._traffic is not None:
                 until = self.source.clock()
                 if self._generate(until):
@@ -428,7 +451,7 @@ class Emulator:
 
     def set_rate(self, rate: float) -> TrafficState:
         """Generate so many rows a second from now on, or when it is started."""
-        with self._lock:
+        with self._lock.held("another rate of traffic"):
             self._traffic_settings = replace(self._traffic_settings, rate=rate)
             if self._traffic is not None and self._is_generating and rate != self._traffic.rate:
                 until = self.source.clock()
@@ -501,26 +524,25 @@ class Emulator:
 
     def end_offsets(self, changefeed: str = DEFAULT) -> dict[Target, int]:
         """Ask the sink where each topic-partition of a changefeed ends now."""
-        with self._lock:
-            return self.sink(changefeed).current_ends()
+        return self.sink(changefeed).current_ends()
 
     def redeliver(
         self, last: int, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT
     ) -> Sent:
         """Send the last messages of each topic-partition again, the same bytes in the same order."""
-        with self._call(changefeed) as call:
+        with self._call("redeliver", changefeed) as call:
             self.sink(changefeed).redeliver(last, topic, partition)
         return call.sent()
 
     def hold(self, topic: str, partition: int, *, changefeed: str = DEFAULT) -> dict[Target, int]:
         """Keep the messages of a topic-partition back from now on; return how many wait by topic-partition."""
-        with self._lock:
+        with self._lock.held("hold"):
             self.changefeed(changefeed).hold(topic, partition)
             return self.sink(changefeed).held
 
     def release(self, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT) -> Sent:
         """Send what was held back, in order."""
-        with self._call(changefeed) as call:
+        with self._call("release", changefeed) as call:
             self.changefeed(changefeed).release(topic, partition)
         return call.sent()
 
@@ -528,7 +550,7 @@ class Emulator:
         self, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT
     ) -> Sent:
         """Send the last watermark of each topic-partition once more, the same bytes."""
-        with self._call(changefeed) as call:
+        with self._call("a watermark again", changefeed) as call:
             self.changefeed(changefeed).repeat_watermark(topic, partition)
         return call.sent()
 
@@ -540,7 +562,7 @@ class Emulator:
         ``checkpoint_ts``: by default the changefeed's, after which nothing was sent. ``transactions``: the checkpoint
         before the last so many transactions and DDL. Raises :class:`~ticdc_emit.errors.ChangefeedStateError`.
         """
-        with self._call(changefeed) as call:
+        with self._call("a restart", changefeed) as call:
             feed = self.changefeed(changefeed)
             if transactions is not None:
                 checkpoint_ts = min(self.source.last_commits(transactions), feed.checkpoint)
@@ -555,7 +577,7 @@ class Emulator:
         has empty tables, too. Then the changefeeds begin anew, without memory of what they sent. The clock goes on.
         The next test reads each topic-partition from its ``end_offset``.
         """
-        with self._call():
+        with self._call("reset") as call:
             self._traffic, self._traffic_error = None, None
             feeds = list(self.changefeeds.values())
             for feed in feeds:
@@ -569,8 +591,9 @@ class Emulator:
                 feed.begin_anew(commits.end)
                 if feed.sink is not None:
                     feed.sink.clear()
-        sink = self.sink(DEFAULT)
-        return Sent(commits.end, 0, tuple(PartitionSent(*target, 0, sink.end(target)) for target in sink.targets))
+            sink = self.sink()
+            call.partitions = _partitions(sink, dict.fromkeys(sink.targets, 0))
+        return call.sent(commits.end)
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
@@ -584,9 +607,9 @@ class Emulator:
         return sink
 
     @contextmanager
-    def _call(self, changefeed: str = DEFAULT) -> Iterator[_Call]:
+    def _call(self, name: str, changefeed: str = DEFAULT) -> Iterator[_Call]:
         """Keep other calls out of the block, and count what a changefeed sends in it."""
-        with self.exclusive():
+        with self.exclusive(name):
             feed = self.changefeed(changefeed)
             call = _Call(feed)
             if feed.sink is None:

@@ -104,6 +104,9 @@ def current_ends(sink: Sink, targets: Iterable[Target]) -> dict[Target, int]:
 class RecordingSink:
     """A :class:`~ticdc_emit.delivery.base.Sink` around another one, in this process; safe to use from several threads.
 
+    Two locks: one is held while messages are sent, the other one only while something is looked up or recorded. So what
+    was sent so far is known also while a long sending goes on.
+
     ``ends``: shared by the changefeeds that write to the same Kafka.
     """
 
@@ -120,7 +123,9 @@ class RecordingSink:
         self._sink = sink
         self._ends = ends or TopicEnds()
         self._most_messages, self._most_bytes = most_messages, most_bytes
+        self._sending = threading.RLock()
         self._lock = threading.RLock()
+        """Taken last, never while something is asked of the sink."""
         self._partitions: dict[str, int] = {}
         self._kept: dict[Target, deque[_Record]] = {}
         self._order: deque[Target] = deque()
@@ -133,10 +138,11 @@ class RecordingSink:
     # -- the contract of a sink ---------------------------------------------------------------------------------------
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
-        counts = self._sink.prepare(topics)
-        with self._lock:
+        with self._sending:
+            counts = self._sink.prepare(topics)
             self._ends.learn(self._sink, counts)
-            self._partitions |= counts
+            with self._lock:
+                self._partitions |= counts
         return counts
 
     def message_limit(self, topics: Iterable[str]) -> int:
@@ -146,6 +152,12 @@ class RecordingSink:
         return _Writer(self, message_limit)
 
     # -- what was sent ------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Let nothing be recorded in the block, so that what is looked up there fits together."""
+        with self._lock:
+            yield
 
     @property
     def targets(self) -> list[Target]:
@@ -173,7 +185,7 @@ class RecordingSink:
         """Ask the sink for the end of each topic-partition, in order; a file's is counted."""
         with self._lock:
             ends = {target: self.end(target) for target in self.targets}
-            return ends | current_ends(self._sink, list(ends))
+        return ends | current_ends(self._sink, list(ends))
 
     def messages(
         self, topic: str | None = None, partition: int | None = None, last: int | None = None
@@ -208,7 +220,7 @@ class RecordingSink:
 
         Where a partition is held, they wait behind the others. Raises the errors of the sink.
         """
-        with self._lock:
+        with self._sending:
             self._send(
                 {
                     target: [(record.key, record.value) for record in _last(self._kept.get(target, ()), last)]
@@ -218,7 +230,7 @@ class RecordingSink:
 
     def repeat(self, is_wanted: Callable[[Message], bool], topic: str | None, partition: int | None) -> int:
         """Send of each topic-partition the last message that is wanted once more; return how many there were."""
-        with self._lock:
+        with self._sending:
             again: dict[Target, list[_Pair]] = {}
             for target in self.chosen(topic, partition):
                 for record in reversed(self._kept.get(target, ())):
@@ -230,7 +242,7 @@ class RecordingSink:
 
     def hold(self, topic: str, partition: int) -> None:
         """From now on, keep the messages of a topic-partition back."""
-        with self._lock:
+        with self._sending, self._lock:
             (target,) = self.chosen(topic, partition)
             self._held.setdefault(target, [])
 
@@ -242,22 +254,23 @@ class RecordingSink:
 
     def release(self, topic: str | None = None, partition: int | None = None) -> None:
         """Send what waits, in order, and hold nothing more. Raises the errors of the sink."""
-        with self._lock:
-            waiting = {
-                target: self._held.pop(target) for target in self.chosen(topic, partition) if target in self._held
-            }
-            self._held_bytes -= sum(_OVERHEAD + _size(*pair) for pairs in waiting.values() for pair in pairs)
+        with self._sending:
+            with self._lock:
+                waiting = {
+                    target: self._held.pop(target) for target in self.chosen(topic, partition) if target in self._held
+                }
+                self._held_bytes -= sum(_OVERHEAD + _size(*pair) for pairs in waiting.values() for pair in pairs)
             self._send(waiting)
 
     def forget_held(self, *, ends_holds: bool = False) -> None:
         """Drop the messages that wait, as a TiCDC that crashes does. ``ends_holds``: hold nothing more."""
-        with self._lock:
+        with self._sending, self._lock:
             self._held = {} if ends_holds else {target: [] for target in self._held}
             self._held_bytes = 0
 
     def clear(self) -> None:
         """Forget what was sent, hold nothing back, and drop what waits. Offsets go on."""
-        with self._lock:
+        with self._sending, self._lock:
             self.forget_held(ends_holds=True)
             self._kept, self._order, self._kept_bytes, self._sent = {}, deque(), 0, {}
 
@@ -266,8 +279,8 @@ class RecordingSink:
     @contextmanager
     def counted(self) -> Iterator[dict[Target, int]]:
         """Yield what gets, at the end of the block, the number of messages that each topic-partition got in it."""
-        with self._lock:
-            before = dict(self._sent)
+        with self._sending:
+            before = self.sent()
             counts: dict[Target, int] = {}
             try:
                 yield counts
@@ -296,7 +309,7 @@ class RecordingSink:
 
     def _deliver(self, batches: Sequence[PartitionBatch], message_limit: int | None) -> None:
         """Send what is not held and wait for its acknowledgement; then it is recorded."""
-        with self._lock:
+        with self._sending:
             self._check_room(batches)
             due = [batch for batch in batches if (batch.topic, batch.partition) not in self._held]
             if due:
@@ -304,14 +317,15 @@ class RecordingSink:
                     for batch in due:
                         writer.write(_message_batch(batch))
                     writer.flush()
-            for batch in batches:
-                target = batch.topic, batch.partition
-                pairs = list(zip(batch.keys, batch.values, strict=True))
-                if target in self._held:
-                    self._held[target] += pairs
-                    self._held_bytes += _memory(batch)
-                else:
-                    self._record(target, pairs)
+            with self._lock:
+                for batch in batches:
+                    target = batch.topic, batch.partition
+                    pairs = list(zip(batch.keys, batch.values, strict=True))
+                    if target in self._held:
+                        self._held[target] += pairs
+                        self._held_bytes += _memory(batch)
+                    else:
+                        self._record(target, pairs)
 
     def _check_room(self, batches: Sequence[PartitionBatch]) -> None:
         more = sum(_memory(batch) for batch in batches if (batch.topic, batch.partition) in self._held)

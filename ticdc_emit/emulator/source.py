@@ -5,13 +5,14 @@ sends from its own checkpoint on (:meth:`Source.after`), the tables at a checkpo
 expected final tables (:attr:`Source.tables`). What was committed is kept as long as it fits into :data:`MOST_BYTES`; a
 changefeed cannot go back behind that, as a TiDB's garbage collection forbids it.
 
-Nothing here is thread-safe: the emulator holds its lock.
+Nothing here but the clock is thread-safe: the emulator holds its lock.
 """
 
 from __future__ import annotations
 
 import copy
 import re
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,19 +47,25 @@ _MOST_ROWS = 10_000  # of one batch, where a changefeed catches up
 
 
 class Clock:
-    """TSOs, each above all before: the wall clock's, or one more than the last. ``now``: milliseconds since 1970."""
+    """TSOs, each above all before: the wall clock's, or one more than the last. ``now``: milliseconds since 1970.
+
+    Several threads may ask it.
+    """
 
     def __init__(self, now: Callable[[], int] | None = None) -> None:
+        self._lock = threading.Lock()
         self._now = now or (lambda: time.time_ns() // 1_000_000)
         self.last = 0
 
     def __call__(self) -> int:
-        self.last = max(self.last + 1, compose(self._now()))
-        return self.last
+        with self._lock:
+            self.last = max(self.last + 1, compose(self._now()))
+            return self.last
 
     def advance(self, commit_ts: int) -> None:
         """Go on from a TSO that was given from outside."""
-        self.last = max(self.last, commit_ts)
+        with self._lock:
+            self.last = max(self.last, commit_ts)
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,12 @@ def ticdc_error(code: str, message: str) -> JSONResponse:
     return JSONResponse({"error_msg": text, "error_code": code}, 400 if code in _BAD_REQUEST else 500)
 
 
+def ticdc_not_ready(message: str) -> JSONResponse:
+    """Return what TiCDC answers, with 503, while it cannot do what is asked."""
+    code = "CDC:ErrServerIsNotReady"
+    return JSONResponse({"error_msg": f"[{code}]{message}", "error_code": code}, 503)
+
+
 class _Body(BaseModel):
     model_config = ConfigDict(strict=True)  # as Go, it ignores fields that it does not know
 
@@ -217,14 +223,17 @@ class TicdcService:
         }
         if feed.target_ts:
             info["target_ts"] = feed.target_ts
-        if feed.error is not None and feed.state == "failed":
-            info["error"] = self.running_error(feed.error)
+        if (error := self.running_error(feed)) is not None:
+            info["error"] = error
         if tasks and feed.state == "normal":
             info["task_status"] = [{"capture_id": self.capture_id, "table_ids": table_ids(feed.tables)}]
         return info
 
-    def running_error(self, error: TicdcEmitError) -> dict[str, Any]:
-        """Return an error of a changefeed."""
+    def running_error(self, feed: EmulatedChangefeed) -> dict[str, Any] | None:
+        """Return the error at which a changefeed has failed."""
+        error = feed.error  # another thread may restart the changefeed meanwhile
+        if error is None or feed.state != "failed":
+            return None
         return {"addr": self.address, "code": code_of(error), "message": foreign_text(str(error))}
 
 
@@ -343,10 +352,7 @@ def status(service: Service) -> dict[str, Any]:
 def health(service: Service) -> JSONResponse:
     """Answer with {} if the changefeeds can run."""
     if not service.emulator.is_ready:
-        return JSONResponse(
-            {"error_msg": "[CDC:ErrServerIsNotReady]cdc server is not ready", "error_code": "CDC:ErrServerIsNotReady"},
-            503,
-        )
+        return ticdc_not_ready("cdc server is not ready")
     return JSONResponse({})
 
 
@@ -385,8 +391,7 @@ def set_log_level(level: LogLevel) -> dict[str, Any]:
 @router.post("/tso")
 def query_tso(service: Service, _: Upstream) -> dict[str, Any]:
     """Return a TSO of the source's clock."""
-    with service.emulator.locked():
-        tso = service.emulator.source.clock()
+    tso = service.emulator.source.clock()
     return {"timestamp": physical_ms(tso), "logic_time": logical(tso)}
 
 
@@ -406,7 +411,7 @@ def create_changefeed(service: Service, wanted: ChangefeedRequest) -> dict[str, 
     if wanted.namespace not in ("", _NAMESPACE):
         raise TicdcRefusal("CDC:ErrAPIInvalidParam", f"invalid namespace: {wanted.namespace[:_LONGEST_ID]}")
     emulator = service.emulator
-    with emulator.exclusive():
+    with emulator.exclusive("a new changefeed"):
         if name in emulator.changefeeds:
             raise TicdcRefusal("CDC:ErrChangeFeedAlreadyExists", f"changefeed already exists, {name}")
         if len(emulator.changefeeds) >= MOST_CHANGEFEEDS:
@@ -468,7 +473,7 @@ def _refuse_ineligible(emulator: Emulator, config: ChangefeedConfig | None, give
 @router.post("/verify_table")
 def verify_table(service: Service, wanted: VerifyTableConfig) -> dict[str, Any]:
     """Return which tables a changefeed would replicate, and which it cannot."""
-    with service.emulator.locked():
+    with service.emulator.locked("the check of tables"):
         config = service.load(wanted.sink_uri, wanted.replica_config or {})
         catalog = service.emulator.source.catalog
         every = [info for info in catalog.tables() if not info.is_view]
@@ -489,31 +494,27 @@ def _table(info: TableInfo) -> dict[str, Any]:
 @router.get("/changefeeds")
 def list_changefeeds(service: Service, state: str = "", namespace: str = "") -> dict[str, Any]:
     """Return the changefeeds; ``state``: one of TiCDC's, ``all``, or those that are not finished."""
-    with service.emulator.locked():
-        feeds = sorted(service.emulator.changefeeds.items()) if namespace in ("", _NAMESPACE) else []
-        items = [
-            {
-                "upstream_id": 1,
-                "namespace": _NAMESPACE,
-                "id": name,
-                "state": feed.state,
-                "checkpoint_tso": feed.checkpoint,
-                "checkpoint_time": json_time(feed.checkpoint),
-                "error": None
-                if feed.error is None or feed.state != "failed"
-                else {"time": None, **service.running_error(feed.error)},
-            }
-            for name, feed in feeds
-            if state == "all" or (feed.state != "finished" if not state else feed.state == state)
-        ]
+    feeds = sorted(service.emulator.changefeeds.items()) if namespace in ("", _NAMESPACE) else []
+    items = [
+        {
+            "upstream_id": 1,
+            "namespace": _NAMESPACE,
+            "id": name,
+            "state": feed.state,
+            "checkpoint_tso": feed.checkpoint,
+            "checkpoint_time": json_time(feed.checkpoint),
+            "error": None if (error := service.running_error(feed)) is None else {"time": None, **error},
+        }
+        for name, feed in feeds
+        if state == "all" or (feed.state != "finished" if not state else feed.state == state)
+    ]
     return {"total": len(items), "items": items}
 
 
 @router.get("/changefeeds/{changefeed_id}")
 def get_changefeed(service: Service, changefeed_id: str, namespace: str = "") -> dict[str, Any]:
     """Return a changefeed in detail."""
-    with service.emulator.locked():
-        return service.info(service.changefeed(changefeed_id, namespace), tasks=True)
+    return service.info(service.changefeed(changefeed_id, namespace), tasks=True)
 
 
 @router.get("/changefeeds/{changefeed_id}/meta_info")
@@ -525,23 +526,22 @@ def get_meta_info(service: Service, changefeed_id: str, namespace: str = "") -> 
 @router.get("/changefeeds/{changefeed_id}/status")
 def get_changefeed_status(service: Service, changefeed_id: str, namespace: str = "") -> dict[str, Any]:
     """Return the state of a changefeed."""
-    with service.emulator.locked():
-        feed = service.changefeed(changefeed_id, namespace)
-        answer: dict[str, Any] = {
-            "state": feed.state,
-            "resolved_ts": max(feed.position, feed.checkpoint),
-            "checkpoint_ts": feed.checkpoint,
-        }
-        if feed.error is not None and feed.state == "failed":
-            answer["last_error"] = service.running_error(feed.error)
-        return answer
+    feed = service.changefeed(changefeed_id, namespace)
+    answer: dict[str, Any] = {
+        "state": feed.state,
+        "resolved_ts": max(feed.position, feed.checkpoint),
+        "checkpoint_ts": feed.checkpoint,
+    }
+    if (error := service.running_error(feed)) is not None:
+        answer["last_error"] = error
+    return answer
 
 
 @router.get("/changefeeds/{changefeed_id}/synced")
 def get_synced(service: Service, changefeed_id: str, namespace: str = "") -> dict[str, Any]:
     """Return whether everything that was committed was sent, for as long as ``synced_status`` asks."""
     emulator = service.emulator
-    with emulator.locked():
+    with emulator.locked("whether all is synced"):
         feed = service.changefeed(changefeed_id, namespace)
         now, checkpoint, last = emulator.source.clock(), feed.checkpoint, emulator.source.last_commit(feed.start_ts)
         config = with_defaults(service.requested.get(feed.name, Requested()).replica_config)["synced_status"]
@@ -564,7 +564,7 @@ def update_changefeed(
 ) -> dict[str, Any]:
     """Change ``target_ts``, ``sink_uri`` or ``replica_config`` of a changefeed that is stopped or has failed."""
     emulator = service.emulator
-    with emulator.locked():
+    with emulator.locked("an update of a changefeed"):
         feed = service.changefeed(changefeed_id, namespace)
         refused = "CDC:ErrChangefeedUpdateRefused"
         if feed.state not in ("stopped", "failed"):
@@ -612,7 +612,7 @@ def delete_changefeed(service: Service, changefeed_id: str, namespace: str = "")
         raise TicdcRefusal(
             "CDC:ErrAPIInvalidParam", f"the changefeed {DEFAULT} is the server's own and cannot be removed; pause it"
         )
-    with service.emulator.locked():
+    with service.emulator.locked("the removal of a changefeed"):
         if namespace in ("", _NAMESPACE):
             service.emulator.changefeeds.pop(changefeed_id, None)
             service.requested.pop(changefeed_id, None)
@@ -622,7 +622,7 @@ def delete_changefeed(service: Service, changefeed_id: str, namespace: str = "")
 @router.post("/changefeeds/{changefeed_id}/pause")
 def pause_changefeed(service: Service, changefeed_id: str, namespace: str = "") -> dict[str, Any]:
     """Stop a changefeed. What is committed meanwhile is sent when it is resumed."""
-    with service.emulator.locked():
+    with service.emulator.locked("a pause"):
         service.changefeed(changefeed_id, namespace).pause()
     return {}
 
@@ -633,7 +633,7 @@ def resume_changefeed(
 ) -> dict[str, Any]:
     """Start a changefeed again at its checkpoint, or at another one; what comes after it is sent, also again."""
     emulator = service.emulator
-    with emulator.exclusive():
+    with emulator.exclusive("a resume"):
         feed = service.changefeed(changefeed_id, namespace)
         _refuse_collected(emulator, wanted.overwrite_checkpoint_ts)
         if feed.state != "normal":
@@ -648,29 +648,27 @@ def resume_changefeed(
 @router.get("/processors")
 def list_processors(service: Service) -> dict[str, Any]:
     """Return a processor for each changefeed that runs."""
-    with service.emulator.locked():
-        items = [
-            {"namespace": _NAMESPACE, "changefeed_id": name, "capture_id": service.capture_id}
-            for name, feed in sorted(service.emulator.changefeeds.items())
-            if feed.state == "normal"
-        ]
+    items = [
+        {"namespace": _NAMESPACE, "changefeed_id": name, "capture_id": service.capture_id}
+        for name, feed in sorted(service.emulator.changefeeds.items())
+        if feed.state == "normal"
+    ]
     return {"total": len(items), "items": items}
 
 
 @router.get("/processors/{changefeed_id}/{capture_id}")
 def get_processor(service: Service, changefeed_id: str, capture_id: str, namespace: str = "") -> dict[str, Any]:
     """Return the tables of a changefeed."""
-    with service.emulator.locked():
-        feed = service.changefeed(changefeed_id, namespace)
-        if feed.state != "normal":
-            raise TicdcRefusal(
-                "CDC:ErrAPIInvalidParam",
-                f"invalid api parameter: changefeed in abnormal state: {feed.state}, can'duration get processor of an "
-                "abnormal changefeed",
-            )
-        if capture_id != service.capture_id:
-            raise TicdcRefusal("CDC:ErrCaptureNotExist", f"capture not exists, {capture_id[:_LONGEST_ID]}")
-        return {"table_ids": table_ids(feed.tables)}
+    feed = service.changefeed(changefeed_id, namespace)
+    if feed.state != "normal":
+        raise TicdcRefusal(
+            "CDC:ErrAPIInvalidParam",
+            f"invalid api parameter: changefeed in abnormal state: {feed.state}, can'duration get processor of an "
+            "abnormal changefeed",
+        )
+    if capture_id != service.capture_id:
+        raise TicdcRefusal("CDC:ErrCaptureNotExist", f"capture not exists, {capture_id[:_LONGEST_ID]}")
+    return {"table_ids": table_ids(feed.tables)}
 
 
 async def refuse(request: Request, error: Exception) -> JSONResponse:

@@ -1,0 +1,59 @@
+"""One call of an emulator at a time, and what is said to a call that cannot begin because another one runs.
+
+In: the word for a call, such as "SQL" for ``POST /sql``. Out: a block in which no other thread's call runs; or, after a
+bounded wait, :class:`~ticdc_emit.errors.ServerBusyError`, which names the call that runs, and since when. What only
+looks (state, messages sent so far, offsets) does not come here, so it answers at once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ticdc_emit.errors import ServerBusyError
+
+WAIT_S = 10.0
+"""How long a call waits for the one before it."""
+
+
+class _Running(NamedTuple):
+    call: str
+    since: float
+
+
+class CallLock:
+    """A lock that one thread may take again. ``wait_s``: the longest wait in seconds, ``None`` for no limit."""
+
+    def __init__(self, wait_s: float | None = WAIT_S) -> None:
+        self._lock = threading.RLock()
+        self._wait_s = wait_s
+        self._running: _Running | None = None
+
+    @contextmanager
+    def held(self, call: str) -> Iterator[None]:
+        """Keep other threads' calls out of the block. Raises :class:`~ticdc_emit.errors.ServerBusyError`."""
+        if not self._lock.acquire(timeout=-1 if self._wait_s is None else self._wait_s):
+            raise self._busy(call)
+        outer = self._running
+        try:
+            self._running = outer or _Running(call, time.monotonic())
+            yield
+        finally:
+            self._running = outer
+            self._lock.release()
+
+    def _busy(self, call: str) -> ServerBusyError:
+        running = self._running
+        if running is None:  # it has just ended
+            return ServerBusyError("the server was busy", remedy="Call again", waiting=call)
+        seconds = round(time.monotonic() - running.since, 1)
+        return ServerBusyError(
+            f"the server is busy: {running.call} has been running for {seconds} s, and calls run one after the other",
+            remedy="Wait until that call has ended, and call again",
+            waiting=call,
+            running=running.call,
+            seconds=seconds,
+        )
