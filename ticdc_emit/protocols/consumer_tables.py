@@ -257,7 +257,7 @@ class Change(NamedTuple):
 class TableRows:
     """``info``: the version of the table that the rows have; ``since``: the commit_ts (TSO) of the DDL that made it.
 
-    ``handle``: the names of the handle key's columns.
+    ``handle``: the names of the handle key's columns. 0 and -0 in a key of floats are one key, as in TiDB.
     """
 
     def __init__(self, info: TableInfo, since: int = 0) -> None:
@@ -269,6 +269,8 @@ class TableRows:
         self._columns = tuple(column.name for column in info.row_columns)
         self._equal: dict[RowKey, int] = {}
         self._last: dict[RowKey, Change] = {}
+        self._floats = [at for at, column in enumerate(info.whole_handle_key) if column.type in FLOAT_TYPES]
+        self._float_keys: dict[RowKey, RowKey] = {}  # of the rows, by what is equal in TiDB
 
     def key(self, row: Mapping[str, Any]) -> RowKey:
         """Return the handle key of a row; ``KeyError`` if the row does not show it."""
@@ -276,7 +278,7 @@ class TableRows:
 
     def last(self, key: RowKey) -> Change | None:
         """Return the last change of the row of a handle key, including deletes."""
-        return self._last.get(key)
+        return self._last.get(self._identity(key))
 
     def put(self, row: Row, key: RowKey, change: Change | None = None) -> None:
         """Add a row, or replace that of its handle key (``()`` in a table without)."""
@@ -287,9 +289,13 @@ class TableRows:
             place = (*texts, number)
             self.rows[place] = row
             return
+        identity = self._identity(key)
+        if self._floats:
+            self.rows.pop(self._float_keys.get(identity, key), None)
+            self._float_keys[identity] = key
         self.rows[key] = row
         if change is not None:
-            self._last[key] = change
+            self._last[identity] = change
 
     def remove(self, row: Mapping[str, Any] | None, key: RowKey, change: Change | None = None) -> None:
         """Remove a row; one from before the beginning does not exist."""
@@ -301,9 +307,10 @@ class TableRows:
                 place = (*texts, number - 1)
                 del self.rows[place]
             return
-        self.rows.pop(key, None)
+        identity = self._identity(key)
+        self.rows.pop(self._float_keys.pop(identity, key), None)
         if change is not None:
-            self._last[key] = change
+            self._last[identity] = change
 
     def refilled(self, info: TableInfo, since: int, rows: Iterable[Row], *, same_keys: bool) -> TableRows:
         """Return the rows under another version. ``same_keys``: whether its handle keys are those of this one."""
@@ -313,6 +320,12 @@ class TableRows:
         if same_keys and refilled_rows.handle:
             refilled_rows._last = self._last
         return refilled_rows
+
+    def _identity(self, key: RowKey) -> RowKey:
+        """Return what is equal for keys that are equal in TiDB."""
+        if not self._floats:
+            return key
+        return tuple(["0" if at in self._floats and text == "-0" else text for at, text in enumerate(key)])
 
     def _texts(self, row: Mapping[str, Any]) -> RowKey:
         return tuple([row.get(name) for name in self._columns])
