@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from round_trip import PROTOCOLS, kinds_of
+from round_trip import FILES, PROTOCOLS, kinds_of
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.consume import ReferenceConsumer, verify
+from ticdc_emit.consume import FolderReader, ReferenceConsumer, verify
 from ticdc_emit.registry.base import MemoryRegistry
 from ticdc_emit.traffic import History
 
@@ -57,7 +57,7 @@ ROUTES = [
 
 
 @pytest.mark.parametrize("release", ["next", "master"])
-@pytest.mark.parametrize("kind", kinds_of("next"))
+@pytest.mark.parametrize("kind", [kind for kind in kinds_of("next") if kind not in FILES])
 def test_messages_and_consumers_know_targets(kind: str, release: str) -> None:
     protocol, options = PROTOCOLS[kind]
     avro = "avro" in protocol
@@ -93,3 +93,21 @@ def test_messages_and_consumers_know_targets(kind: str, release: str) -> None:
     assert set(expected) == (
         named if avro else {*named, ("archive", "l_v2"), ("kept", "moved")} - {("archive", "b_v2")}
     )
+
+
+@pytest.mark.parametrize("release", ["next", "master"])
+@pytest.mark.parametrize("kind", FILES)
+def test_files_and_consumers_know_targets(kind: str, release: str) -> None:
+    protocol, options = PROTOCOLS[kind]
+    parameters = "".join(f"&{name}={value}" for name, value in options.items())
+    sink = {"dispatchers": ROUTES}
+    config = load_changefeed(f"file:///lake?protocol={protocol}{parameters}", {"sink": sink}, release=release)
+    history = History(SCHEMA, [*ROWS, *LATER], DDL)
+    files = history.files(config)
+    for path, content in files.contents.items():
+        assert "src" not in path
+        assert b"src" not in content, path
+    consumer = ReferenceConsumer(config, history.catalog(config=config))
+    consumer.take_all(FolderReader.of(config, files).read())
+    consumer.finish()
+    assert consumer.tables == history.tables(config=config)
