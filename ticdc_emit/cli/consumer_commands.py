@@ -115,11 +115,13 @@ def scenario(
         {
             "Examples": "seed examples_ schema schema_dialect no_ddl restarts",
             "Changefeed": "protocol sink_uri config time_zone release",
+            "Consumer": "canonical check check_command shrink answer_timeout",
         }
     ),
     epilog=examples(
         "ticdc-emit fuzz --seed 7 --examples 100 --json",
         "ticdc-emit fuzz --protocol simple --schema tables.sql --json",
+        "ticdc-emit fuzz --check-command 'java -jar consumer.jar'",
         "ticdc-emit fuzz --seed 7 --json | my-consumer | ticdc-emit fuzz --seed 7 --check -",
     ),
 )
@@ -165,6 +167,20 @@ def fuzz(
             help='Compare a consumer\'s tables, a line {"example": 1, "tables": …} for each; exit 1 if they differ.',
         ),
     ] = None,
+    check_command: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="Start a consumer that answers each example, a line on stdin, with a line on stdout. "
+            "If one differs, print the smallest history that does; exit 1.",
+        ),
+    ] = None,
+    answer_timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How long --check-command may take for an answer.", min=0.001)
+    ] = 60.0,
+    shrink: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How long --check-command looks for smaller histories.", min=0)
+    ] = 60.0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per example, each on one line.")
     ] = False,
@@ -172,11 +188,13 @@ def fuzz(
 ) -> None:
     """Draw random histories for a consumer in any language: messages as they arrive, and the expected tables.
 
-    With --check, say for which examples a consumer's tables differ.
+    With --check or --check-command, say for which examples a consumer's tables differ.
     """
     given = {name: value for name, value in locals().items() if name != "strict"}
     from ticdc_emit.cli.fuzz import run
 
+    if check is not None and check_command is not None:
+        raise typer.BadParameter("a consumer answers in one way: leave --check out", param_hint="--check-command")
     if sink_uri is not None and protocol is not None:
         raise typer.BadParameter("the sink URI names the protocol", param_hint="--protocol")
     raise typer.Exit(run(**given))

@@ -1,7 +1,8 @@
 """Examples for a consumer in any language: random histories, their messages as they arrive, and the expected tables.
 
 In: a changefeed, tables or none, limits and a seed. Out: one example after the other (:func:`examples`), the same ones
-for the same arguments and versions of packages. Messages arrive in the order of their partition, some of them again, as
+for the same arguments and versions of packages; or the first one that a consumer fails, and a small one that it also
+fails (:func:`failing_example`). Messages arrive in the order of their partition, some of them again, as
 after restarts of TiCDC; partitions arrive in any order.
 
 A protocol does not carry everything (docs/consumer.md). What is known not to arrive is not drawn, and an example counts
@@ -12,16 +13,19 @@ from __future__ import annotations
 
 import copy
 import importlib
+import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 from urllib.parse import urlencode
 
 import hypothesis
-from hypothesis import HealthCheck, Phase, given, reject, settings
+from hypothesis import HealthCheck, Phase, Verbosity, given, reject, settings
 from hypothesis import strategies as st
+from hypothesis.errors import Flaky
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.document import read_document
@@ -37,7 +41,10 @@ from ticdc_emit.strategies.deliveries import Delivery, deliveries
 from ticdc_emit.strategies.histories import histories
 from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
 
-__all__ = ["Example", "ExampleOptions", "examples", "feed_of_examples"]
+__all__ = ["SHRINK_S", "Example", "ExampleOptions", "examples", "failing_example", "feed_of_examples"]
+
+SHRINK_S = 60.0
+"""How long smaller examples are looked for, in seconds."""
 
 _REGISTRY = "http://127.0.0.1:8081"
 _TOPIC_OF_A_TABLE = {"matcher": ["*.*"], "topic": "{schema}_{table}"}
@@ -172,13 +179,65 @@ def examples(options: ExampleOptions, *, seed: int, count: int, take: Callable[[
     errors of the histories' messages for one that cannot send the tables.
     """
     tally = _Tally(count)
+    _draw(options, seed, tally, take, (Phase.generate,))
+    if tally.taken < count:
+        raise tally.too_few()
+
+
+def failing_example(
+    options: ExampleOptions,
+    *,
+    seed: int,
+    count: int,
+    passes: Callable[[Example], bool],
+    shrink_s: float = SHRINK_S,
+) -> tuple[Example, Example] | None:
+    """Return the first of ``count`` examples that ``passes`` refuses, and the smallest that was found from there.
+
+    The first ones are those of :func:`examples`; for ``shrink_s`` seconds, smaller histories follow, whose numbers go
+    on. Returns ``None`` if all pass. Raises what :func:`examples` raises, and what ``passes`` raises.
+    """
+    tally = _Tally(count)
+    first: Example | None = None
+    smallest: Example | None = None
+    deadline = math.inf
+
+    def take(example: Example) -> None:
+        nonlocal first, smallest, deadline
+        if time.monotonic() >= deadline:
+            raise _Enough
+        if passes(example):
+            return
+        if first is None or smallest is None:
+            first = smallest = example
+            tally.gives_up = False  # most of what is smaller does not exist
+            deadline = time.monotonic() + shrink_s
+        elif example.size <= smallest.size:  # of two of a size, the later one has simpler values
+            smallest = example
+        raise _Refused
+
+    with suppress(_Enough, _Refused, Flaky):  # flaky: what has failed passes when it is tried again
+        _draw(options, seed, tally, take, (Phase.generate, Phase.shrink))
+    if first is not None and smallest is not None:
+        return first, smallest
+    if tally.taken < count:
+        raise tally.too_few()
+    return None
+
+
+def _draw(
+    options: ExampleOptions, seed: int, tally: _Tally, take: Callable[[Example], None], phases: Sequence[Phase]
+) -> None:
+    """Call ``take`` with each example. Its errors come out at once, but :class:`_Refused` lets smaller ones follow."""
 
     @hypothesis.seed(seed)
     @settings(
-        max_examples=count,
-        phases=[Phase.generate],
+        max_examples=tally.wanted,
+        phases=phases,
         deadline=None,
         database=None,
+        report_multiple_bugs=False,
+        verbosity=Verbosity.quiet,
         suppress_health_check=list(HealthCheck),
     )
     @given(_carried(options, tally))
@@ -186,6 +245,8 @@ def examples(options: ExampleOptions, *, seed: int, count: int, take: Callable[[
         tally.taken += 1
         try:
             take(Example(tally.taken, delivery))
+        except _Refused:
+            raise
         except BaseException as error:
             raise _Stop(error) from None
 
@@ -197,22 +258,24 @@ def examples(options: ExampleOptions, *, seed: int, count: int, take: Callable[[
             cause = stop.cause
     if cause is not None:
         raise cause
-    if tally.taken < count:
-        raise tally.too_few()
 
 
 @dataclass
 class _Tally:
-    """How many examples of ``wanted`` were taken, and how many more were drawn and left out."""
+    """How many examples of ``wanted`` were taken, and how many more were drawn and left out.
+
+    ``gives_up``: whether too many that were left out end the drawing.
+    """
 
     wanted: int
     taken: int = 0
     left_out: int = 0
+    gives_up: bool = True
 
     def leave_out(self) -> NoReturn:
         """Leave the example at hand out, and give up after too many."""
         self.left_out += 1
-        if self.left_out > _MOST_LEFT_OUT * (self.taken + 2):
+        if self.gives_up and self.left_out > _MOST_LEFT_OUT * (self.taken + 2):
             raise _Stop(self.too_few())
         reject()
 
@@ -250,6 +313,14 @@ class _Stop(BaseException):
     def __init__(self, cause: BaseException) -> None:
         super().__init__()
         self.cause = cause
+
+
+class _Refused(Exception):  # noqa: N818 - a verdict, not an error
+    """The consumer fails an example: Hypothesis looks for a smaller one."""
+
+
+class _Enough(BaseException):
+    """The time for smaller examples is over."""
 
 
 @st.composite

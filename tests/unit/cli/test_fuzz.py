@@ -19,7 +19,7 @@ from ticdc_emit.config.protocols import FORMS
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.errors import ConfigError, StrategyError
 from ticdc_emit.strategies import Delivery, fuzzing
-from ticdc_emit.strategies.fuzzing import Example, ExampleOptions, examples, feed_of_examples
+from ticdc_emit.strategies.fuzzing import Example, ExampleOptions, examples, failing_example, feed_of_examples
 from ticdc_emit.traffic import History
 
 PARTS = ("version", "history", "feed", "messages", "partitions", "schemas")
@@ -240,3 +240,141 @@ def test_the_missing_extra_is_named() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "pip install 'ticdc-emit[strategies]'" in done.stderr
+
+
+SMALL = ExampleOptions(
+    feed_of_examples("canal-json"), "create table a.t (id int primary key, n int, s varchar(20))", ddl=False, restarts=0
+)
+
+
+def drops_nulls(example: Example) -> bool:
+    """A consumer that has no rows with a NULL passes where there are none."""
+    return all(None not in row.values() for rows in example.expected().values() for row in rows.values())
+
+
+def test_a_failing_example_is_made_small() -> None:
+    found = failing_example(SMALL, seed=1, count=50, passes=drops_nulls)
+    assert found is not None
+    first, smallest = found
+    assert first.size >= smallest.size
+    (row,) = smallest.delivery.history.rows
+    assert (row["op"], None in row["after"].values()) == ("insert", True)
+
+
+def test_the_first_failing_example_is_the_one_of_its_number() -> None:
+    found = failing_example(SMALL, seed=1, count=50, passes=drops_nulls, shrink_s=0)
+    assert found is not None
+    first, smallest = found
+    assert smallest is first
+    listed: list[Example] = []
+    examples(SMALL, seed=1, count=first.number, take=listed.append)
+    assert [drops_nulls(each) for each in listed] == [True] * (first.number - 1) + [False]
+    assert listed[-1].delivery.messages == first.delivery.messages
+
+
+def test_a_consumer_that_fails_only_sometimes() -> None:
+    asked: list[int] = []
+
+    def passes(example: Example) -> bool:
+        asked.append(example.number)
+        return example.number != 3
+
+    found = failing_example(SMALL, seed=1, count=5, passes=passes, shrink_s=5)
+    assert found is not None
+    assert [each.number for each in found] == [3, 3]
+    assert len(asked) > 3
+
+
+def test_no_failing_example() -> None:
+    numbers: list[int] = []
+    assert failing_example(SMALL, seed=1, count=4, passes=lambda each: not numbers.append(each.number)) is None
+    assert numbers == [1, 2, 3, 4]
+
+
+CONSUMER = """
+import json, os, sys, time
+for line in sys.stdin:
+    example = json.loads(line)
+    tables = example["expected"]
+    rows = [row for own in tables.values() for row in own]
+    BREAK
+    print(json.dumps({"example": example["example"], "tables": tables}), flush=True)
+"""
+
+
+def asked(
+    capsys: pytest.CaptureFixture[str], path: Path, broken: str, *options: str
+) -> tuple[int | str | None, list[dict[str, Any]], str]:
+    """Let ``fuzz`` start a consumer that does ``broken`` to its ``tables``; return code, JSON lines and errors."""
+    (path / "consumer.py").write_text(CONSUMER.replace("BREAK", broken))
+    (path / "t.sql").write_text("create table a.t (id int primary key, n int)")
+    drawing = ("--schema", str(path / "t.sql"), "--no-ddl", "--restarts", "0", "--examples", "20", "--json")
+    code = exit_code("fuzz", *drawing, "--check-command", f"{sys.executable} '{path / 'consumer.py'}'", *options)
+    shown = capsys.readouterr()
+    return code, [json.loads(line) for line in shown.out.splitlines()], shown.err
+
+
+def test_a_correct_consumer_that_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines, _ = asked(capsys, tmp_path, "pass", "--protocol", "open-protocol")
+    assert (code, lines) == (0, [{"examples": 20, "different": [], "smallest": None, "counterexample": None}])
+
+
+def test_a_broken_consumer_gets_a_small_counterexample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    drop = "tables = {name: [row for row in own if row['n'] is not None] for name, own in tables.items()}"
+    code, (failed, verdict), _ = asked(capsys, tmp_path, drop)
+    assert (code, verdict["different"], verdict["examples"]) == (1, [failed["example"]], failed["example"])
+    smallest = verdict["counterexample"]
+    assert verdict["smallest"] == smallest["example"] >= failed["example"]
+    assert [row["after"] for row in smallest["history"]["rows"]] == [{"id": "0", "n": None}]
+    assert smallest["differences"][0]["kind"] == "missing"
+    assert Delivery.from_json({name: smallest[name] for name in PARTS}).history.rows == smallest["history"]["rows"]
+
+
+@pytest.mark.parametrize(
+    ("broken", "error"),
+    [
+        ("if len(rows) > 1: os._exit(3)", "it ended with exit code 3 before it answered"),
+        ("if len(rows) > 1: sys.stdout.write('{'); os._exit(0)", "it ended with exit code 0 before it answered"),
+    ],
+)
+def test_a_consumer_that_ends_is_started_again(
+    broken: str, error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, (failed, verdict), _ = asked(capsys, tmp_path, broken, "--shrink", "2")
+    assert (code, failed["error"], verdict["counterexample"]["error"]) == (1, error, error)
+
+
+def test_a_consumer_that_does_not_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--answer-timeout", "3", "--shrink", "0")
+    code, (failed, _), _ = asked(capsys, tmp_path, "if rows: time.sleep(600)", *options)
+    assert (code, failed["error"]) == (1, "it did not answer within 3 s")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("no-such-program --x", "the command no-such-program cannot be started: No such file"),
+        ("", "the command is empty"),
+        ("'", "the command cannot be read"),
+        ("echo hello", "the answer to example 1 is not a consumer's tables"),
+        ("""echo '{"example": 2, "tables": {}}'""", "example 2 is where example 1 should be"),
+    ],
+)
+def test_wrong_commands(command: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("fuzz", "--examples", "1", "--check-command", command) == 2
+    told = capsys.readouterr()
+    assert (told.out, message in told.err) == ("", True), told.err
+
+
+def test_one_way_of_answers_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("fuzz", "--check", "-", "--check-command", "x") == 2
+    assert "a consumer answers in one way" in capsys.readouterr().err
+
+
+def test_the_smallest_history_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "consumer.py").write_text(CONSUMER.replace("BREAK", "tables = dict.fromkeys(tables, [])"))
+    command = f"{sys.executable} '{tmp_path / 'consumer.py'}'"
+    assert exit_code("fuzz", "--no-ddl", "--restarts", "0", "--check-command", command, "--shrink", "2") == 1
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("example ")
+    assert last.startswith("History(schema=")
