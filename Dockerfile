@@ -32,8 +32,9 @@ LABEL org.opencontainers.image.title="ticdc-emit" \
       org.opencontainers.image.description="TiCDC's messages without a TiDB cluster" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/ticdc-emit /opt/ticdc-emit
-# The user has a number, so that Kubernetes sees that it is not root, and a name, which Spark asks for. It may write to /data.
-RUN mkdir /data && chown 10001:10001 /data \
+# The user has a number, so that Kubernetes sees that it is not root, and a name, which Spark asks for. It may write to /data,
+# also to the cache where a folder with Kafka's jars is mounted.
+RUN mkdir -p /data/.cache/ticdc-emit && chown -R 10001:10001 /data \
     && echo 'ticdc-emit:x:10001:10001::/data:/usr/sbin/nologin' >> /etc/passwd
 USER 10001:10001
 WORKDIR /data

@@ -93,6 +93,19 @@ def test_what_the_image_has(image: Engine) -> None:
     assert told.splitlines() == ["[]", "10001 True True False", "[]", "[]"]
 
 
+def test_the_cache_can_be_written_beside_mounted_jars(image: Engine) -> None:
+    """``serve --broker kafka`` of an image with Java: a mount makes its parent folders, for root."""
+    script = (
+        "import pathlib; cache = pathlib.Path('/data/.cache/ticdc-emit')\n"
+        "(cache / 'java').mkdir(); print(*cache.rglob('*'))"
+    )
+    jar = "/data/.cache/ticdc-emit/jars/kafka/a.jar"
+    container = image.start("cache", ["python3", "-c", script], env={}, files={jar: ROOT / "LICENSE"})
+    told, _ = container.process.communicate(timeout=600)
+    assert "/data/.cache/ticdc-emit/java" in told
+    assert jar in told
+
+
 def test_serve_and_the_consumer_of_compose(image: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     kafka, consumer = service("kafka"), service("consumer")
     command, env = ["ticdc-emit", *kafka["command"], "--json"], consumer["environment"]
