@@ -27,9 +27,10 @@ _TASK_ATTEMPTS = 4
 
 
 def main(job: dict[str, Any]) -> None:
-    from tests.faults.lethal_sink import LethalSink
+    from tests.faults.lethal_sink import LethalSink, LethalStorage
     from ticdc_emit.config import load_changefeed
     from ticdc_emit.delivery.sinks import sink_for
+    from ticdc_emit.delivery.storage_files import StorageSink
     from ticdc_emit.spark import TicdcSink, local_session
 
     settings = {
@@ -39,16 +40,17 @@ def main(job: dict[str, Any]) -> None:
     }
     spark = local_session("faults", **settings)
     changefeed = load_changefeed(job["sink_uri"], **job["options"])
-    sink = TicdcSink(
+    sink, order = sink_for(changefeed, job["librdkafka"]), job["worker_dies"]
+    emitter = TicdcSink(
         changefeed,
         job["schema"],
         watermark_interval=1,
         state_uri=job["state"],
-        sink=LethalSink(sink_for(changefeed, job["librdkafka"]), job["worker_dies"]),
+        sink=LethalStorage.around(sink, order) if isinstance(sink, StorageSink) else LethalSink(sink, order),
     )
 
     def emit(df: Any, batch_id: int) -> None:
-        sink(df, batch_id)
+        emitter(df, batch_id)
         if batch_id == job["die_after_batch"]:
             os.killpg(os.getpgid(0), signal.SIGKILL)
 
@@ -56,11 +58,11 @@ def main(job: dict[str, Any]) -> None:
     query = stream.parquet(job["source"]).writeStream.foreachBatch(emit).trigger(availableNow=True)
     query.option("checkpointLocation", job["checkpoint"]).start().awaitTermination()
     sent = {
-        "batches": [report.batch_id for report in sink.reports],
-        "rows": sum(report.rows for report in sink.reports),
-        "messages": sum(report.messages for report in sink.reports),
-        "seconds": round(sum(report.seconds for report in sink.reports), 3),
-        "watermark": sink.reports[-1].watermark if sink.reports else None,
+        "batches": [report.batch_id for report in emitter.reports],
+        "rows": sum(report.rows for report in emitter.reports),
+        "messages": sum(report.messages for report in emitter.reports),
+        "seconds": round(sum(report.seconds for report in emitter.reports), 3),
+        "watermark": emitter.reports[-1].watermark if emitter.reports else None,
     }
     print(json.dumps(sent), flush=True)
     spark.stop()

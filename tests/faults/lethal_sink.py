@@ -12,12 +12,44 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pyarrow as pa
 
 from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Sink
+from ticdc_emit.delivery.storage_files import StorageSink
+from ticdc_emit.storage import Folder
+from ticdc_emit.storage.folder import Data
 
-__all__ = ["LethalSink"]
+__all__ = ["LethalSink", "LethalStorage"]
+
+
+@dataclass(frozen=True)
+class LethalStorage(StorageSink):
+    """A storage sink whose worker dies between a file with rows and its index file. ``order``: as of the other."""
+
+    order: str = ""
+
+    @classmethod
+    def around(cls, sink: StorageSink, order: str) -> LethalStorage:
+        return cls(sink.uri, sink.rules, sink.dates, order)
+
+    def folder(self) -> Folder:
+        return _LethalFolder(super().folder(), self.order)
+
+
+class _LethalFolder:
+    def __init__(self, folder: Folder, order: str) -> None:
+        self._folder = folder
+        self._order = order
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._folder, name)
+
+    def write(self, path: str, *parts: Data) -> None:
+        self._folder.write(path, *parts)
+        if "/CDC0" in path and os.getpid() != os.getsid(0) and _taken(self._order):
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 @dataclass(frozen=True)
@@ -45,18 +77,11 @@ class _LethalWriter:
 
     def write(self, batch: pa.RecordBatch) -> None:
         half = batch.num_rows // 2
-        if half and self._is_worker and self._ordered():
+        if half and self._is_worker and _taken(self._order):
             self._writer.write(batch.slice(0, half))
             self._writer.flush()
             os.kill(os.getpid(), signal.SIGKILL)
         self._writer.write(batch)
-
-    def _ordered(self) -> bool:
-        try:
-            Path(self._order).unlink()
-        except FileNotFoundError:
-            return False
-        return True
 
     def flush(self) -> DeliveryReport:
         return self._writer.flush()
@@ -72,3 +97,12 @@ class _LethalWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._writer.__exit__(kind, error, trace)
+
+
+def _taken(order: str) -> bool:
+    """Take the file with the order away; return whether it was there."""
+    try:
+        Path(order).unlink()
+    except FileNotFoundError:
+        return False
+    return True
