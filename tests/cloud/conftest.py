@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("moto") else ["test_cloud.py"]
+collect_ignore = [] if find_spec("moto") else ["test_cloud.py", "test_storage_chaos.py"]

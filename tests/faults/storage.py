@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 import tempfile
 import time
@@ -69,12 +70,13 @@ class StorageVerdict:
 
 
 def run_on_s3(
-    folder: Path, rows: int, *, tables: int = 20, batches: int = 20, protocol: str = "csv", timeout_s: float = 900
+    folder: Path, rows: int, *, tables: int = 20, batches: int = 20, protocol: str = "csv", timeout_s: float = 3600
 ) -> StorageVerdict:
-    """Run a job to its end, faults and all, and judge its files.
+    """Run a job to its end, faults and all, and judge its files. ``timeout_s``: of the job.
 
     Raises :class:`AssertionError` if the job fails, or ends before a fault had its turn.
     """
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # moto's server logs each request
     history = History(rows, tables, batches)
     changes = history.write(folder / "history")
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
