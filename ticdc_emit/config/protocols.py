@@ -257,7 +257,9 @@ class Protocol(str, Enum):
                 "ErrSinkUnknownProtocol",
                 f"unknown '{text}' message protocol for sink",
                 option="protocol",
-                remedy=_remedy(name, unknown) if protocol is None else _other_release(protocol),
+                remedy=_remedy(name, STORED if stored else QUEUED, unknown)
+                if protocol is None
+                else _other_release(protocol),
             )
         return protocol
 
@@ -358,12 +360,12 @@ def _other_release(protocol: Protocol) -> str:
     return f"Only some releases have it ({having}): set release={protocol.releases[0]}"
 
 
-def _remedy(name: str, unknown: frozenset[str]) -> str:
-    """Return the remedy for an unknown protocol name."""
+def _remedy(name: str, known: tuple[Protocol, ...], unknown: frozenset[str]) -> str:
+    """Return the remedy for an unknown protocol name. ``known``: those of the sink, except what its release lacks."""
     if name in _ENCODINGS:
         protocol, encoding = _ENCODINGS[name]
         return f"Set protocol={protocol} and encoding-format={encoding}"
-    written = [each.value for each in WRITTEN if each.value not in unknown]
+    written = [each.value for each in known if each.value not in unknown]
     return (
         f"{did_you_mean(name, written)}Set protocol= in the sink URI or [sink] protocol to one of: {', '.join(written)}"
     )

@@ -127,6 +127,16 @@ def test_the_remedy_for_another_protocol_in_files() -> None:
     assert refused.value.remedy == remedy
 
 
+@pytest.mark.parametrize(
+    ("uri", "named"),
+    [("s3://b/x", "canal-json, csv"), ("kafka://h:9092/t", "canal-json, simple, debezium, avro, open")],
+)
+def test_the_remedy_for_an_unknown_protocol_names_those_of_the_sink(uri: str, named: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(uri=f"{uri}?protocol=cvs", release="classic")
+    assert f"to one of: {named}" in refused.value.remedy
+
+
 @pytest.mark.parametrize("release", ["classic", "next"])
 def test_csv_is_for_files_alone(release: str) -> None:
     with pytest.raises(ConfigError, match="unknown 'csv' message protocol for sink") as refused:
