@@ -24,7 +24,7 @@ from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import DeliveryError, UnknownTopicError
 from ticdc_emit.routing.topics import TopicExpression
 from ticdc_emit.testing import EmbeddedKafka
-from ticdc_emit.traffic.scenarios import FEEDS, Scenario, scenario, scenarios
+from ticdc_emit.traffic.scenarios import FEEDS, Scenario, file_scenarios, scenario, scenarios
 
 _DISPATCHED = """
 [sink]
@@ -206,9 +206,10 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str 
 def test_scenarios_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     code, shown = run(capsys, "scenario", "--list")
     assert code == 0
-    assert all(kind.name in shown and kind.incident in shown for kind in scenarios())
+    kinds = (*scenarios(), *file_scenarios())
+    assert all(kind.name in shown and kind.incident in shown for kind in kinds)
     told = json.loads(run(capsys, "scenario", "--list", "--json")[1])
-    assert [each["name"] for each in told] == [kind.name for kind in scenarios()]
+    assert [each["name"] for each in told] == [kind.name for kind in kinds]
 
 
 def test_a_scenario_is_shown_and_told_to_programs(capsys: pytest.CaptureFixture[str]) -> None:
