@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -553,9 +553,9 @@ def replay(
         "ticdc-emit serve --schema bank --port 0 --registry-port 0 --json --ready-file /tmp/ready.json",
     ),
 )
-@with_options(traffic, after="schema")
+@with_options(traffic, after="schema", deferred=True)
 def serve(
-    traffic: TrafficOptions,
+    make_traffic: Callable[[], TrafficOptions],
     port: Annotated[int, typer.Option(help="Port of Kafka; 0 for any free one.", min=0, max=65535)] = 9092,
     registry_port: Annotated[
         int, typer.Option(help="Port of the schema registry; 0 for any free one.", min=0, max=65535)
@@ -671,7 +671,7 @@ def serve(
 
         return run(
             kafka,
-            traffic,
+            make_traffic(),
             control=Control.of(control, control_token, any_sink=control_any_sink),
             schema=schema,
             protocol=protocol,

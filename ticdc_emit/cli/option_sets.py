@@ -29,11 +29,14 @@ if TYPE_CHECKING:
     from ticdc_emit.traffic.generate.settings import Settings
 
 
-def with_options(options: Callable[..., Any], after: str | None = None) -> Callable[[Callable[..., Any]], Any]:
+def with_options(
+    options: Callable[..., Any], after: str | None = None, *, deferred: bool = False
+) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that gives a command the options of a function, whose result is its first argument.
 
     The command returns its exit code. ``after``: the command's own option that these follow in ``--help``; ``None``:
-    they are the first.
+    they are the first. ``deferred``: the command gets a function without arguments that makes the result, because that
+    imports much.
     """
     later = {"SourceOptions": Any, "TrafficOptions": Any}  # imported when a command runs
     shared = inspect.signature(options, locals=later, eval_str=True).parameters
@@ -44,8 +47,8 @@ def with_options(options: Callable[..., Any], after: str | None = None) -> Calla
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            made = options(**{name: given.pop(name) for name in shared})
-            raise typer.Exit(command(made, **given))
+            make = functools.partial(options, **{name: given.pop(name) for name in shared})
+            raise typer.Exit(command(make if deferred else make(), **given))
 
         signature = inspect.Signature(
             [

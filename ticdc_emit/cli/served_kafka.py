@@ -4,14 +4,15 @@ In: the kind of Kafka, ports, the address to listen on, and the one that clients
 with the address of Kafka for this process and the one for consumers once it has started.
 
 A real broker takes a second to format its folder before it starts. That begins at once, while the modules that the rest
-of the command needs are imported; so this module imports little. The format touches nothing but a temporary folder, so
-whatever else is wrong with the command is still refused before a broker starts.
+of the command needs, also for its options, are imported; so this module imports little. The format touches nothing but
+a temporary folder, so whatever else is wrong with the command is still refused before a broker starts.
 """
 
 from __future__ import annotations
 
 import socket
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,7 +177,11 @@ class ServedKafka:
         from ticdc_emit.java import find_java
         from ticdc_emit.testing.kraft import KraftBroker, Listener, kafka_jars
 
-        server, java, jars = self.server, find_java(), kafka_jars()
+        server = self.server
+        with ThreadPoolExecutor(1) as pool:
+            reading = pool.submit(kafka_jars)  # and their sums are checked, while Java is asked for its version
+            java = find_java()
+            jars = reading.result()
         temporary = tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True)
         folder = Path(self._stack.enter_context(temporary), "kafka")
         own = {"auto.create.topics.enable": "true"}  # a consumer may come before the first message

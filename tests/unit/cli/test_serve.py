@@ -469,3 +469,18 @@ def test_much_traffic_is_made_by_spark_with_the_options_of_the_command(
     given.clear()
     assert exit_code("serve", "--schema", "bank", "--on-spark", "--port", "0", "--registry-port", "0") == 0
     assert given["wanted"].settings.rate == 100
+
+
+def test_a_broker_formats_its_folder_before_the_modules_of_the_traffic_are_imported() -> None:
+    code = (
+        "import sys\n"
+        "from ticdc_emit.cli import served_kafka\n"
+        "def enter(kafka):\n"
+        "    print([name for name in ('numpy', 'pyarrow', 'ticdc_emit.traffic') if name in sys.modules], flush=True)\n"
+        "    raise SystemExit(7)\n"
+        "served_kafka.ServedKafka.__enter__ = enter\n"
+        "from ticdc_emit.cli.main import main\n"
+        "main(['serve', '--schema', 'bank', '--broker', 'kafka', '--port', '0', '--registry-port', '0'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (7, "[]\n"), done.stderr
