@@ -14,6 +14,7 @@ def lake_settings(warehouse: Path) -> dict[str, str]:
     """Return the settings of a session with both formats, whose tables are in a folder."""
     _, jars = java_and_jars(Path(__file__).parent)
     return {
+        "spark.driver.memory": "4g",
         "spark.jars": ",".join(sorted(map(str, jars.glob("*.jar")))),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,"
         "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",

@@ -73,10 +73,10 @@ class RandomHistory:
     def commit(self) -> str:
         """Make a random change; return what it was. A change that the format finds to be nothing makes no commit."""
         weights = {
-            self.insert: 4,
-            self.update: 4,
-            self.delete: 3,
-            self.merge: 6,
+            self.insert: 8,
+            self.update: 8,
+            self.delete: 6,
+            self.merge: 12,
             self.overwrite: 1,
             self.replace_shelf: 1,
             self.move_key: 1,
