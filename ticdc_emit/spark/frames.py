@@ -124,6 +124,18 @@ def balanced_reduce(join: Callable[[_Part, _Part], _Part], parts: Sequence[_Part
     return parts[0]
 
 
+_MOST_READS = 8
+"""Sources that one stage reads. A task gets the reads of all sources of its stage, each with Hadoop's configuration, so
+what tasks take in is the square of the sources. After a shuffle each source has a stage of its own."""
+
+
+def union_of_reads(parts: Sequence[DataFrame]) -> DataFrame:
+    """Return the rows of several sources, by the names of columns; NULL where a source lacks one."""
+    if len(parts) > _MOST_READS:
+        parts = [part.hint("rebalance") for part in parts]
+    return balanced_reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
+
+
 def commit_ts_column(df: DataFrame) -> Column:
     """Return the TSO column; ``commit_time`` is converted like in ``tso.tso_from_micros``."""
     from pyspark.sql import functions as F  # noqa: N812

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.spark.change_feed import FORMS, feed_refused
-from ticdc_emit.spark.frames import balanced_reduce
+from ticdc_emit.spark.frames import union_of_reads
 from ticdc_emit.spark.row_changes import column_named, common_type, converted
 from ticdc_emit.traffic.replay.table_versions import TableVersion, VersionedTable, is_path, versioned_table
 from ticdc_emit.tso import tso_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructField
 
 
 @hides_arguments
@@ -75,7 +75,7 @@ def feed_of_versions(
         return _iceberg_feed(spark, source, versions)
     _refuse_columns_that_come_back(source, versions)
     parts = [_delta_feed(spark, source, list(part)) for _, part in groupby(versions, attrgetter("columns"))]
-    return balanced_reduce(lambda one, other: one.unionByName(other), _with_common_columns(parts))
+    return union_of_reads(_with_common_types(parts))
 
 
 def versions_between(
@@ -142,24 +142,23 @@ def _delta_feed(spark: SparkSession, source: VersionedTable, versions: Sequence[
         return reader.load(source.name) if is_path(source.name) else reader.table(source.name)
 
 
-def _with_common_columns(parts: Sequence[DataFrame]) -> list[DataFrame]:
-    """Return DataFrames with the columns of all, NULL where one lacks it, in types that hold the values of all."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    if len(parts) == 1:
-        return list(parts)
+def _with_common_types(parts: Sequence[DataFrame]) -> list[DataFrame]:
+    """Return DataFrames in which a column has one type, which holds the values of all."""
     kinds: dict[str, list[DataType]] = {}
     for part in parts:
         for field in part.schema:
             kinds.setdefault(field.name, []).append(field.dataType)
     types = {name: common_type(own) for name, own in kinds.items()}
 
-    def column(part: DataFrame, name: str, kind: DataType) -> Column:
-        if name not in part.columns:
-            return F.lit(None).cast(kind).alias(name)
-        return converted(column_named(name), part.schema[name].dataType, kind).alias(name)
+    def column(field: StructField) -> Column:
+        return converted(column_named(field.name), field.dataType, types[field.name]).alias(field.name)
 
-    return [part.select(*(column(part, name, kind) for name, kind in types.items())) for part in parts]
+    return [
+        part
+        if all(field.dataType == types[field.name] for field in part.schema)
+        else part.select(*map(column, part.schema))
+        for part in parts
+    ]
 
 
 def _id(version: TableVersion) -> int:

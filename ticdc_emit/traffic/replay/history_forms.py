@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import ConfigError, InvalidValueError
 from ticdc_emit.hints import names as names_of
-from ticdc_emit.spark.frames import balanced_reduce
+from ticdc_emit.spark.frames import union_of_reads
 from ticdc_emit.spark.row_changes import (
     BEFORE,
     DELETE,
@@ -212,8 +212,7 @@ def _frames_by_time(
     for rows in by_ts.values():
         require_columns(rows, keys)
     stamped = [rows.withColumn(_VERSION, F.lit(ts).cast("long")) for ts, rows in sorted(by_ts.items())]
-    whole = balanced_reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), stamped)
-    return whole, F.col(_VERSION), set(by_ts)
+    return union_of_reads(stamped), F.col(_VERSION), set(by_ts)
 
 
 def _diff_commit_ts(before: DataFrame, after: DataFrame, at: Moment, stamp: Column) -> Column:

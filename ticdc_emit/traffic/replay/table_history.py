@@ -23,7 +23,7 @@ from ticdc_emit.schema.model import schema_and_name
 from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, Keys, keys_of
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
 from ticdc_emit.source_schemas.spark_types import spark_table, table_facts
-from ticdc_emit.spark.frames import balanced_reduce
+from ticdc_emit.spark.frames import union_of_reads
 from ticdc_emit.spark.row_changes import (
     column_named,
     common_type,
@@ -290,7 +290,7 @@ class _History:
             [(number, *life) for number, life in zip(reading, lives, strict=True)],
             f"_number int, {FILE} string, _begin int, _end int",
         )
-        rows = balanced_reduce(lambda one, other: one.unionByName(other), list(self._reads({0, *reading})))
+        rows = union_of_reads(list(self._reads({0, *reading})))
         joined = rows.join(F.broadcast(bounds), ["_number", FILE], "left")
         intervals = joined.where("_begin is not null or _number = 0").select(
             F.coalesce("_begin", F.lit(0)).alias("_first"), "_end", "_image"
