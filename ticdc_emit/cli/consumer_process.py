@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import threading
+from contextlib import suppress
 from types import TracebackType
 
 from ticdc_emit.errors import ConfigError
@@ -56,11 +57,10 @@ class ConsumerProcess:
         timer.daemon = True
         timer.start()
         try:
-            process.stdin.write(line.encode() + b"\n")
-            process.stdin.flush()
+            with suppress(OSError):  # it has closed its input, perhaps after an answer
+                process.stdin.write(line.encode() + b"\n")
+                process.stdin.flush()
             answer = process.stdout.readline()
-        except OSError:  # it has closed its input
-            answer = b""
         finally:
             timer.cancel()
         if answer.endswith(b"\n") and not is_late.is_set():
