@@ -18,6 +18,7 @@ from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError, DuplicateChangeError, InvalidValueError, MissingColumnError
+from ticdc_emit.spark.frames import union_of_reads
 from ticdc_emit.traffic.replay import from_operations, from_validity, snapshot_diff, snapshot_inserts
 from ticdc_emit.tso import tso_from_datetime
 
@@ -50,6 +51,17 @@ def changes_of(changes: Any) -> list[tuple[Any, ...]]:
             (days[row.commit_ts], row.op, image.id, row.before and row.before.amount, row.after and row.after.amount)
         )
     return sorted(found, key=repr)
+
+
+@pytest.mark.parametrize("count", [8, 9])
+def test_many_sources_are_read_in_stages_of_their_own(spark: Any, count: int) -> None:
+    parts = [spark.createDataFrame([(1, f"x{nth}")], f"id int, c{nth % 2} string") for nth in range(count)]
+    whole = union_of_reads(parts)
+    rows = sorted((row["id"], row["c0"], row["c1"]) for row in whole.collect() if row["c0"] is None)
+    assert rows == [(1, None, f"x{nth}") for nth in range(1, count, 2)]
+    if hasattr(whole, "_jdf"):  # Spark Connect does not show plans
+        plan = whole._jdf.queryExecution().optimizedPlan().toString()
+        assert plan.count("RebalancePartitions") == (count if count > 8 else 0)
 
 
 def test_a_column_with_the_version(spark: Any) -> None:
