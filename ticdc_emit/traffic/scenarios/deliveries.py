@@ -19,7 +19,15 @@ from ticdc_emit.traffic.scenarios.delivery_order import (
     rows_between_watermarks,
 )
 from ticdc_emit.traffic.scenarios.model import FEEDS, WITH_DDL, ScenarioKind, Script
-from ticdc_emit.traffic.scenarios.order_history import ORDERS, HistoryBuilder, add_orders, new_order, tso_at
+from ticdc_emit.traffic.scenarios.order_history import (
+    EVENTS,
+    ORDERS,
+    HistoryBuilder,
+    add_events,
+    add_orders,
+    new_order,
+    tso_at,
+)
 
 _BY_KEY = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "index-value"}]}}
 _BY_REGION = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "columns", "columns": ["region"]}]}}
@@ -64,18 +72,8 @@ def _b_a_b(chance: random.Random) -> Script:
 
 
 def _partition_interleave(chance: random.Random) -> Script:
-    builder = HistoryBuilder(
-        "create table shop.events (id int not null, bucket int not null, note varchar(40), primary key (id, bucket)) "
-        "partition by range (bucket) (partition p0 values less than (100), partition p1 values less than (200))"
-    )
-    physical = [partition.id for partition in builder.history().catalog().table("shop", "events").partitions]
-    for number in range(1, 17):
-        part = chance.randrange(2) if number > 2 else number % 2
-        row: dict[str, str | None] = {"id": str(number), "bucket": str(100 * part + number), "note": "new"}
-        builder.insert(number / 4, "events", row, physical_table_id=physical[part])
-        if chance.random() < 0.5:
-            after = {**row, "note": f"seen by {chance.randrange(1000)}"}
-            builder.update(number / 4 + 0.1, "events", row, after, physical_table_id=physical[part])
+    builder = HistoryBuilder(EVENTS)
+    add_events(builder, chance, seconds=4)
 
     def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
         delivered = list(sent)

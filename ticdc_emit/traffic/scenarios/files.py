@@ -34,7 +34,15 @@ from ticdc_emit.storage.folder import Folder, MemoryFolder, Write
 from ticdc_emit.storage.paths import SchemaFile
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario
-from ticdc_emit.traffic.scenarios.order_history import ORDERS, HistoryBuilder, add_orders, new_order, tso_at
+from ticdc_emit.traffic.scenarios.order_history import (
+    EVENTS,
+    ORDERS,
+    HistoryBuilder,
+    add_events,
+    add_orders,
+    new_order,
+    tso_at,
+)
 
 _PROTOCOLS = tuple(sorted((protocol.value for protocol in STORED), reverse=True))
 _EXTENSION = "enable-tidb-extension"
@@ -239,18 +247,8 @@ def _date_rollover(chance: random.Random) -> FileScript:
 
 
 def _partition_folders(chance: random.Random) -> FileScript:
-    builder = HistoryBuilder(
-        "create table shop.events (id int not null, bucket int not null, note varchar(40), primary key (id, bucket)) "
-        "partition by range (bucket) (partition p0 values less than (100), partition p1 values less than (200))"
-    )
-    physical = [partition.id for partition in builder.history().catalog().table("shop", "events").partitions]
-    for number in range(1, 17):
-        part = chance.randrange(2) if number > 2 else number % 2
-        row: dict[str, str | None] = {"id": str(number), "bucket": str(100 * part + number), "note": "new"}
-        builder.insert(number / 2, "events", row, physical_table_id=physical[part])
-        if chance.random() < 0.5:
-            after = {**row, "note": f"seen by {chance.randrange(1000)}"}
-            builder.update(number / 2 + 0.1, "events", row, after, physical_table_id=physical[part])
+    builder = HistoryBuilder(EVENTS)
+    add_events(builder, chance, seconds=8)
     return FileScript(builder.history())
 
 

@@ -1,4 +1,4 @@
-"""The histories of scenarios: orders that are placed, paid, shipped and sometimes cancelled.
+"""The histories of scenarios: orders that are placed, paid, shipped and sometimes cancelled; events in partitions.
 
 In: changes and statements at seconds from the beginning, and a seeded source of chance for their values. Out: a
 :class:`~ticdc_emit.traffic.history.History`. Scenarios with other tables use :class:`HistoryBuilder` alone.
@@ -23,6 +23,11 @@ ORDERS = """create table shop.orders (
   amount decimal(10,2) not null,
   placed_at datetime(3) not null
 )"""
+
+EVENTS = (
+    "create table shop.events (id int not null, bucket int not null, note varchar(40), primary key (id, bucket)) "
+    "partition by range (bucket) (partition p0 values less than (100), partition p1 values less than (200))"
+)
 
 
 def tso_at(second: float) -> int:
@@ -106,3 +111,16 @@ def add_orders(
         else:
             left[str(number)] = row
     return left
+
+
+def add_events(builder: HistoryBuilder, chance: random.Random, *, seconds: float) -> None:
+    """Add rows of :data:`EVENTS` within these seconds, each with the id of its partition."""
+    step = seconds / 16
+    physical = [partition.id for partition in builder.history().catalog().table("shop", "events").partitions]
+    for number in range(1, 17):
+        part = chance.randrange(2) if number > 2 else number % 2
+        row: Row = {"id": str(number), "bucket": str(100 * part + number), "note": "new"}
+        builder.insert(number * step, "events", row, physical_table_id=physical[part])
+        if chance.random() < 0.5:
+            after = {**row, "note": f"seen by {chance.randrange(1000)}"}
+            builder.update(number * step + 0.1, "events", row, after, physical_table_id=physical[part])
