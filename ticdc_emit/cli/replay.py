@@ -418,14 +418,13 @@ def history_of(
     ``traffic.replay``.
     """
     if columns.mode == "versions" and (lake := reader.lake(source)) is not None:
-        handle_key = [column.name for column in versions[-1][1].whole_handle_key]  # its names in the last version
-        keys = list(columns.keys) or handle_key
+        keys = list(columns.keys or versions[-1][1].handle_key_names)  # by the names of the last version
         return changes_of_versions(reader.spark, lake, keys, versions=reader.versions(source))
     df = reader.rows(source)
     columns.check(df.columns, table)
     if columns.mode == "changes":
         return changes_of_table(df, [info for _, info in versions], columns.keys)
-    keys = list(columns.keys) or [column.name for column in versions[0][1].whole_handle_key]
+    keys = list(columns.keys or versions[0][1].handle_key_names)
     if not keys and columns.mode != "snapshot":
         raise ConfigError("the table has no key", remedy="Name columns with --keys", option="keys", table=table)
     names = _columns(df, versions, table)

@@ -352,7 +352,7 @@ class Emulator:
             assert config is not None
             target = TableRoutes.of(config).target
             return {
-                target(info.schema, info.name): tuple(column.name for column in info.whole_handle_key)
+                target(info.schema, info.name): info.handle_key_names
                 for info in self.source.catalog.tables()
                 if not info.is_view
             }

@@ -264,7 +264,7 @@ class TableRows:
         self.info = info
         self.since = since
         self.rows: dict[RowKey, Row] = {}
-        self.handle = tuple(column.name for column in info.whole_handle_key)
+        self.handle = info.handle_key_names
         self.names = frozenset(column.name for column in info.columns)
         self._columns = tuple(column.name for column in info.row_columns)
         self._equal: dict[RowKey, int] = {}

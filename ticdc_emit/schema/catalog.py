@@ -65,8 +65,7 @@ class Catalog:
 
     def _repr_html_(self) -> str:
         rows = [
-            (info.full_name, len(info.columns), ", ".join(column.name for column in info.whole_handle_key) or "none")
-            for info in self.tables()
+            (info.full_name, len(info.columns), ", ".join(info.handle_key_names) or "none") for info in self.tables()
         ]
         return facts_html("Catalog", rows, ("table", "columns", "handle key"))
 

@@ -188,7 +188,7 @@ class TableInfo:
         return f"<{'View' if self.is_view else 'Table'} {self.full_name} ({names}{more}), version {self.version}>"
 
     def _repr_html_(self) -> str:
-        key = {column.name for column in self.whole_handle_key}
+        key = set(self.handle_key_names)
         rows = [
             (
                 each.name,
@@ -279,6 +279,11 @@ class TableInfo:
         Selectors do not affect the choice.
         """
         return self.whole_primary_key or self._best_key(self.row_columns)
+
+    @cached_property
+    def handle_key_names(self) -> tuple[str, ...]:
+        """The names of the :attr:`whole_handle_key`'s columns."""
+        return tuple(column.name for column in self.whole_handle_key)
 
     @cached_property
     def shown_handle_key(self) -> tuple[Column, ...]:

@@ -164,7 +164,7 @@ def changes_of_table(
     ``keys``: default: the handle key, by its names in all versions that the feed has. Columns that no version has are
     left out. ``above``: as in :func:`from_changes`, whose errors it raises.
     """
-    handle_keys = dict.fromkeys(column.name for info in versions for column in info.whole_handle_key)
+    handle_keys = dict.fromkeys(name for info in versions for name in info.handle_key_names)
     known = {column.name for info in versions for column in info.columns}
     if not any(name in known for name in df.columns):
         raise MissingColumnError(

@@ -183,7 +183,7 @@ def _sources_of_generated(info: TableInfo) -> set[str]:
 
 
 def _needed_columns(info: TableInfo) -> set[str]:
-    return {column.name for column in info.whole_handle_key} | _sources_of_generated(info)
+    return set(info.handle_key_names) | _sources_of_generated(info)
 
 
 def _new_names(info: TableInfo, shape: TableShape) -> st.SearchStrategy[str]:

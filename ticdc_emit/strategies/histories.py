@@ -305,8 +305,7 @@ class _Transaction:
     def __init__(self, info: TableInfo, before: list[Row]) -> None:
         self.info = info
         self.rows = before
-        handle = tuple(column.name for column in info.whole_handle_key)
-        self._keys = {index.columns for index in info.indexes if index.unique} | ({handle} if handle else set())
+        self._keys = {index.columns for index in info.indexes if index.unique} | {info.handle_key_names} - {()}
         self._used = {identity for row in before for identity in self._identities(row)}
 
     def with_free_keys(self, before: Row | None, after: Row, kept: Sequence[Column]) -> Row | None:

@@ -223,10 +223,7 @@ class History:
         """
         routes = TableRoutes() if config is None else TableRoutes.of(config)
         tables = (info for info in self._versions().tables() if not info.is_view)
-        return {
-            routes.target(info.schema, info.name): tuple(column.name for column in info.whole_handle_key)
-            for info in tables
-        }
+        return {routes.target(info.schema, info.name): info.handle_key_names for info in tables}
 
     def _versions(self) -> Catalog:
         """Return the tables after the last statement, with their versions before it."""

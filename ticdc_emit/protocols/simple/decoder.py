@@ -510,7 +510,7 @@ class SimpleEvents(EventReader):
 
 
 def _handle_key(table: TableInfo | None) -> tuple[str, ...]:
-    return () if table is None else tuple(column.name for column in table.whole_handle_key)
+    return () if table is None else table.handle_key_names
 
 
 def _names_of(table: TableInfo) -> list[str]:

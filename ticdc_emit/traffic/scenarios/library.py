@@ -204,5 +204,5 @@ def _expected_tables(
     """Return the final tables of a history by the names that messages show, and the columns of their handle keys."""
     catalog, target = history.catalog(), TableRoutes.of(config).target
     tables = TableFold(catalog, history.time_zone).follow(history.rows, history.ddl)
-    keys = {name: tuple(column.name for column in catalog.table(*name).whole_handle_key) for name in tables}
+    keys = {name: catalog.table(*name).handle_key_names for name in tables}
     return {target(*name): rows for name, rows in tables.items()}, {target(*name): keys[name] for name in tables}
