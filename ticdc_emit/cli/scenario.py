@@ -18,14 +18,13 @@ from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.messages import message_dict
 from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.config.protocols import protocol_document
-from ticdc_emit.consume.storage_folder import FolderReader
 from ticdc_emit.consume.tail import Tail
-from ticdc_emit.delivery.base import Message, Sink
+from ticdc_emit.delivery.base import Sink
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import ConfigError, HistoryError
-from ticdc_emit.hints import counted, did_you_mean
-from ticdc_emit.storage.folder import Folder, MemoryFolder, Write
+from ticdc_emit.hints import counted
+from ticdc_emit.storage.folder import Folder, Write
 from ticdc_emit.traffic.scenarios import (
     FileScenario,
     FileScenarioKind,
@@ -36,7 +35,7 @@ from ticdc_emit.traffic.scenarios import (
     scenario,
     scenarios,
 )
-from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario
+from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario, kind_named
 
 
 def _kinds() -> tuple[AnyKind, ...]:
@@ -65,16 +64,9 @@ def list_scenarios(*, as_json: bool) -> int:
 
 def require_name(name: str | None) -> str:
     """Return the scenario's name; :class:`ConfigError` without one, and for an unknown one."""
-    known = [kind.name for kind in _kinds()]
     if name is None:
-        raise ConfigError("no scenario is given", remedy=f"Choose one of {', '.join(known)}", option="name")
-    if name not in known:
-        raise ConfigError(
-            f"there is no scenario {name!r}",
-            remedy=f"{did_you_mean(name, known)}Use one of {', '.join(known)}",
-            option="scenario",
-        )
-    return name
+        raise ConfigError("no scenario is given", remedy=f"Choose one of {_names(_kinds())}", option="name")
+    return kind_named(name, _kinds()).name
 
 
 def run(
@@ -192,7 +184,7 @@ def _run_files(
             raise ConfigError("the folder has files", remedy="Give an empty one", option="sink-uri")
         for at in chosen:
             story.stages[at].write(folder)
-    readings = _readings(story)
+    readings = list(story.readings())
     pictures.add_messages([message for reading in readings for message in reading], story.config)
     pictures.write()
     if as_json:
@@ -216,17 +208,6 @@ def _run_files(
     _print_story(console, story)
     _print_tables(console, story)
     return 0
-
-
-def _readings(story: FileScenario) -> list[list[Message]]:
-    """Return what a reader reads after each stage."""
-    folder = MemoryFolder()
-    reader = FolderReader.of(story.config, folder)
-    readings = []
-    for stage in story.stages:
-        stage.write(folder)
-        readings.append(list(reader.read()))
-    return readings
 
 
 def _write(write: Write) -> dict[str, Any]:

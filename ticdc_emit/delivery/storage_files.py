@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.secrets import Secret
@@ -22,6 +22,9 @@ from ticdc_emit.delivery.object_storage import ObjectStorage
 from ticdc_emit.storage.files import FileRules
 from ticdc_emit.storage.folder import Folder, MemoryFolder
 from ticdc_emit.storage.paths import METADATA
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 OPTION = "sink-uri"
 _BETWEEN = b"\0"
@@ -51,7 +54,7 @@ class StorageSink:
     dates: Literal["commit", "wall"] = "commit"
 
     @classmethod
-    def of(cls, config: ChangefeedConfig) -> StorageSink:
+    def of(cls, config: ChangefeedConfig) -> Self:
         """Return the sink of a changefeed. Raises :class:`~ticdc_emit.errors.ConfigError` for a URI without a bucket
         and for parameters of the storage that this library does not act on.
         """

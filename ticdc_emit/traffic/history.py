@@ -316,7 +316,6 @@ class History:
                 option="sink-uri",
             )
         sink = MemoryFilesSink.of(config)
-        assert isinstance(sink, MemoryFilesSink)
         feed = Changefeed(config, sink, self._catalog, ddl=self.ddl)
         feed.run(ArrowBatch(self.to_arrow()), 0, final=True)
         return sink.kept

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -24,16 +24,17 @@ from ticdc_emit.config.protocols import STORED, parse_protocol_name
 from ticdc_emit.config.switches import StorageSwitches
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.consume.storage_folder import FolderReader, IndexFile
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.hints import counted, did_you_mean
+from ticdc_emit.hints import counted
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.storage.folder import Folder, MemoryFolder, Write
 from ticdc_emit.storage.paths import SchemaFile
 from ticdc_emit.traffic.history import History
-from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario
+from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario, kind_named
 from ticdc_emit.traffic.scenarios.order_history import (
     EVENTS,
     ORDERS,
@@ -131,13 +132,19 @@ class FileScenario(AnyScenario):
         """Return a reference consumer for this changefeed; a ``FolderReader`` reads the files for it."""
         return ReferenceConsumer(self.config, self.history.catalog(config=self.config))
 
-    def read(self) -> ReferenceConsumer:
-        """Return a reference consumer that has read after each stage."""
-        consumer, folder = self.consumer(), MemoryFolder()
+    def readings(self) -> Iterator[list[Message]]:
+        """Yield for each stage what a reader finds after it."""
+        folder = MemoryFolder()
         reader = FolderReader.of(self.config, folder)
         for stage in self.stages:
             stage.write(folder)
-            consumer.take_all(reader.read())
+            yield list(reader.read())
+
+    def read(self) -> ReferenceConsumer:
+        """Return a reference consumer that has read after each stage."""
+        consumer = self.consumer()
+        for reading in self.readings():
+            consumer.take_all(reading)
         consumer.finish()
         return consumer
 
@@ -156,21 +163,9 @@ def file_scenario(
     :class:`~ticdc_emit.errors.ConfigError` for an unknown name, another protocol, and a release that lacks the
     scenario.
     """
-    kind = next((kind for kind in FILES if kind.name == name), None)
-    if kind is None:
-        known = [kind.name for kind in FILES]
-        raise ConfigError(
-            f"there is no scenario of files {name!r}",
-            remedy=f"{did_you_mean(name, known)}Use one of {', '.join(known)}",
-            option="scenario",
-        )
+    kind = kind_named(name, FILES, what="scenario of files")
     chosen = kind.protocols[0] if protocol is None else parse_protocol_name(protocol)[0].value
-    if chosen not in kind.protocols:
-        raise ConfigError(
-            f"the scenario {name} does not exist for {chosen}",
-            remedy=f"Use one of {', '.join(kind.protocols)}",
-            option="protocol",
-        )
+    kind.require(chosen)
     record = Release.parse(release or kind.releases[0])
     if not kind.needs(record.storage):
         raise ConfigError(
@@ -200,7 +195,6 @@ def file_scenario(
 def _stages(script: FileScript, config: ChangefeedConfig) -> tuple[Stage, ...]:
     """Return the writes of a changefeed's runs, cut where a loader reads."""
     sink = MemoryFilesSink.of(config)
-    assert isinstance(sink, MemoryFilesSink)
     feed = Changefeed(config, sink, script.history.catalog(), ddl=script.history.ddl)
     rows = script.history.to_arrow().sort_by("commit_ts")
     batches: Mapping[tuple[float, float], int] = {run: number for number, run in enumerate(dict.fromkeys(script.runs))}

@@ -15,7 +15,6 @@ from ticdc_emit.config.protocols import QUEUED, form_of, parse_protocol_name, pr
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.database.tables import Tables
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, TicdcEmitError
-from ticdc_emit.hints import did_you_mean
 from ticdc_emit.registry.base import MemoryRegistry, RegisteredSchema, SchemaRegistry, confluent_schema
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
@@ -23,7 +22,7 @@ from ticdc_emit.traffic.expected_tables import TableFold
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.deliveries import DELIVERIES
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
-from ticdc_emit.traffic.scenarios.model import WITH_DDL, Scenario, ScenarioKind, Script
+from ticdc_emit.traffic.scenarios.model import WITH_DDL, Scenario, ScenarioKind, Script, kind_named
 from ticdc_emit.traffic.scenarios.rows import ROWS
 from ticdc_emit.traffic.scenarios.schema_changes import SCHEMA_CHANGES
 
@@ -31,12 +30,12 @@ _INCOMPATIBLE = 409
 _TOPIC = "ticdc-scenario"
 _WATERMARK_EVERY_S = 1.0
 _REGISTRY = "http://127.0.0.1:8081"  # never used: scenarios come with their schemas
-_BY_NAME = {kind.name: kind for kind in (*DELIVERIES, *SCHEMA_CHANGES, *ROWS)}
+_KINDS = (*DELIVERIES, *SCHEMA_CHANGES, *ROWS)
 
 
 def scenarios() -> tuple[ScenarioKind, ...]:
     """Return all kinds of scenarios."""
-    return tuple(_BY_NAME.values())
+    return _KINDS
 
 
 def scenario(
@@ -60,20 +59,9 @@ def scenario(
     a release that lacks an option of the scenario, or does not send its DDL or watermarks in the protocol,
     :class:`~ticdc_emit.errors.MissingDependencyError` if the scenario needs the extra ``registry``.
     """
-    kind = _BY_NAME.get(name)
-    if kind is None:
-        raise ConfigError(
-            f"there is no scenario {name!r}",
-            remedy=f"{did_you_mean(name, _BY_NAME)}Use one of {', '.join(_BY_NAME)}",
-            option="scenario",
-        )
+    kind = kind_named(name, _KINDS)
     chosen = kind.protocols[0] if protocol is None else form_of(*parse_protocol_name(protocol))
-    if chosen not in kind.protocols:
-        raise ConfigError(
-            f"the scenario {name} does not exist for {chosen}",
-            remedy=f"Use one of {', '.join(kind.protocols)}",
-            option="protocol",
-        )
+    kind.require(chosen)
     having = kind.releases(chosen)
     record, needed = Release.parse(release or having[0]), kind.needs.get(chosen)
     if needed in record.options.unknown:

@@ -8,9 +8,9 @@ history and the order of arrival for a seed, and :class:`Scenario` the messages 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -22,7 +22,7 @@ from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.tables import Tables
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, TicdcEmitError
-from ticdc_emit.hints import counted
+from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.protocols.events import RowEvent
 from ticdc_emit.traffic.history import History
@@ -91,6 +91,30 @@ class AnyKind:
     breaks: str
     outcome: str
     protocols: tuple[str, ...]
+
+    def require(self, protocol: str) -> None:
+        """Raise :class:`~ticdc_emit.errors.ConfigError` for a protocol for which it does not exist."""
+        if protocol not in self.protocols:
+            raise ConfigError(
+                f"the scenario {self.name} does not exist for {protocol}",
+                remedy=f"Use one of {', '.join(self.protocols)}",
+                option="protocol",
+            )
+
+
+_Kind = TypeVar("_Kind", bound=AnyKind)
+
+
+def kind_named(name: str, kinds: Iterable[_Kind], *, what: str = "scenario") -> _Kind:
+    """Return the kind of this name. Raises :class:`~ticdc_emit.errors.ConfigError` for a name that none of them has."""
+    by_name = {kind.name: kind for kind in kinds}
+    if name not in by_name:
+        raise ConfigError(
+            f"there is no {what} {name!r}",
+            remedy=f"{did_you_mean(name, by_name)}Use one of {', '.join(by_name)}",
+            option="scenario",
+        )
+    return by_name[name]
 
 
 @dataclass(frozen=True)
