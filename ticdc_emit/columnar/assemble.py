@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import groupby
 from operator import is_
 from typing import Any, TypeAlias
@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import from_bytes, from_element, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import binary_scalar, from_bytes, from_element, inserted, null_mask, text_buffers
 
 Fragment: TypeAlias = "bytes | pa.Array"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
@@ -33,8 +33,8 @@ _BINARY, _STRING = pa.binary(), pa.string()
 _WHOLE = pc.JoinOptions(null_handling="emit_null")
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 _MANY = 256  # rows, from which their lengths are worth a look
+_SOONER_TOGETHER = 512  # texts that are sooner enclosed as one text with marks in it
 _MOST_BYTES = (1 << 31) - 1  # of an array
-_KEPT_BYTES = 256  # longer constants are not kept: a scalar of them costs little beside its bytes
 _TWO = np.uint8(2)
 
 
@@ -55,15 +55,15 @@ def join(fragments: Iterable[Fragment], count: int, null: bytes = b"") -> pa.Arr
             constant += fragment
             continue
         if constant:
-            pieces.append(_scalar(constant))
+            pieces.append(binary_scalar(constant))
             constant = b""
         constants = False
         pieces.append(fragment.view(_BINARY) if fragment.type == _STRING else fragment)
     if constants:
         return pa.repeat(pa.scalar(constant, _BINARY), count)
     if constant:
-        pieces.append(_scalar(constant))
-    pieces.append(_scalar(b""))
+        pieces.append(binary_scalar(constant))
+    pieces.append(binary_scalar(b""))
     return pc.call_function("binary_join_element_wise", pieces, _filled(null))
 
 
@@ -112,15 +112,6 @@ def _filled(null: bytes) -> pc.JoinOptions:
     return pc.JoinOptions(null_handling="replace", null_replacement=null)
 
 
-def _scalar(constant: bytes) -> pa.Scalar:
-    return _kept_scalar(constant) if len(constant) <= _KEPT_BYTES else pa.scalar(constant, _BINARY)
-
-
-@lru_cache(maxsize=8192)
-def _kept_scalar(constant: bytes) -> pa.Scalar:
-    return pa.scalar(constant, _BINARY)
-
-
 def gather(forms: Sequence[bytes], index: npt.NDArray[np.uint8] | npt.NDArray[np.int32]) -> Fragment:
     """Return for each row the form at ``index``."""
     return gathered(pa.array(forms, _BINARY), index)
@@ -129,10 +120,16 @@ def gather(forms: Sequence[bytes], index: npt.NDArray[np.uint8] | npt.NDArray[np
 def enclosed(text: pa.Array, around: tuple[bytes, bytes]) -> pa.Array:
     """Return each text with what opens and closes it, null where it is null."""
     whole = text.view(_BINARY) if text.type == _STRING else text
-    if any(around):
-        opening, closing = map(_scalar, around)
-        whole = pc.call_function("binary_join_element_wise", [opening, whole, closing, _scalar(b"")], _WHOLE)
-    return whole
+    if not any(around):
+        return whole
+    opening, closing = around
+    if len(whole) < _SOONER_TOGETHER:
+        pieces = [binary_scalar(opening), whole, binary_scalar(closing), binary_scalar(b"")]
+        return pc.call_function("binary_join_element_wise", pieces, _WHOLE)
+    parts, between = text_buffers(whole), closing + opening
+    data = inserted(parts.data, parts.offsets, between)  # also before the first and after the last: a part of it
+    grown = parts.offsets + np.arange(len(parts.offsets), dtype=np.int32) * np.int32(len(between))
+    return from_bytes(grown, data[len(closing) : len(data) - len(opening)], like=whole, binary=True)
 
 
 def blank_where(text: pa.Array, hidden: Mask) -> pa.Array:
@@ -140,9 +137,10 @@ def blank_where(text: pa.Array, hidden: Mask) -> pa.Array:
     return pc.if_else(pa.array(hidden), pa.scalar(b"", text.type), text) if hidden.any() else text
 
 
-def gathered(forms: pa.Array, index: npt.NDArray[np.uint8] | npt.NDArray[np.int32]) -> pa.Array:
+def gathered(forms: pa.Array, index: npt.NDArray[np.uint8] | npt.NDArray[np.int32] | pa.Array) -> pa.Array:
     """Return for each row the form at ``index``, of forms in an array."""
-    return pc.call_function("array_take", [forms, pa.array(index)], _IN_BOUNDS)
+    places = index if isinstance(index, pa.Array) else pa.array(index)
+    return pc.call_function("array_take", [forms, places], _IN_BOUNDS)
 
 
 def reuse_equal(
@@ -261,43 +259,6 @@ class ObjectLayout:
             closes, last = (b"", behind, closing + behind), visible.astype(np.uint8) + filled
         laid.append(gather([close + b"}" for close in closes], last) if len(texts) else b"}")
         return laid
-
-
-@dataclass(frozen=True)
-class LineLayout:
-    """The values of a line of text: ``first`` before them, ``separator`` between them, ``last`` after them.
-
-    ``around[i]`` has the bytes before and after value i unless it is null. The joins must show nulls as the line does.
-    """
-
-    first: bytes
-    separator: bytes
-    last: bytes
-    around: tuple[tuple[bytes, bytes], ...]
-
-    def fragments(self, texts: Sequence[pa.Array]) -> Iterator[Fragment]:
-        """Lay out a line with every value; ``texts[i]`` is the content of value i."""
-        masks = [null_mask(text) if any(around) else None for text, around in zip(texts, self.around, strict=True)]
-        was_null = None
-        for seam, text, is_null in zip(self._seams, texts, masks, strict=False):
-            yield seam.fragment(was_null, is_null)
-            yield text
-            was_null = is_null
-        yield self._seams[-1].fragment(was_null, None)
-
-    @cached_property
-    def constants(self) -> tuple[bytes, ...]:
-        """The bytes before, between and after values that are :func:`enclosed`."""
-        return (self.first, *[self.separator] * (len(self.around) - 1), self.last)
-
-    @cached_property
-    def _seams(self) -> tuple[_Seam, ...]:
-        closes = (b"", *(close for _, close in self.around))
-        openings = (*(opening for opening, _ in self.around), b"")
-        return tuple(map(_Seam, closes, self.constants, openings))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.first, self.separator, self.last, self.around)  # derived values are computed again
 
 
 @dataclass(frozen=True)

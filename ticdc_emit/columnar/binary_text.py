@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import FEW, fixed_values, from_bytes, text_buffers
+from ticdc_emit.columnar.buffers import FEW, fixed_values, from_bytes, inserted, text_buffers
 from ticdc_emit.columnar.escape import JsonWriter, escape_one, escape_text
 
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
@@ -61,17 +61,14 @@ def base64_text(data: pa.Array) -> pa.Array:
         coded = [None if item is None else base64.b64encode(item) for item in data.to_pylist()]
         return pa.array(coded, pa.binary()).view(pa.string())
     parts = text_buffers(data)
-    lengths = parts.lengths
-    groups = -(-lengths // 3)
-    padded = np.zeros(len(lengths) + 1, np.int32)
-    np.cumsum(groups * 3, out=padded[1:])
-    spread = np.zeros(int(padded[-1]), np.uint8)
-    spread[np.arange(len(parts.data)) + np.repeat(padded[:-1] - parts.offsets[:-1], lengths)] = parts.data
-    coded = np.frombuffer(binascii.b2a_base64(spread.tobytes(), newline=False), np.uint8).copy()
-    offsets = padded // 3 * 4
-    missing = groups * 3 - lengths
-    coded[offsets[1:][missing > 0] - 1] = 0x3D
-    coded[offsets[1:][missing > 1] - 2] = 0x3D
+    missing = -parts.lengths % np.int32(3)  # to whole groups of three bytes
+    whole = inserted(parts.data, np.repeat(parts.offsets[1:], missing), b"\0")
+    coded = np.frombuffer(binascii.b2a_base64(whole.data, newline=False), np.uint8).copy()
+    offsets = np.zeros(len(parts.offsets), np.int32)
+    np.cumsum((parts.lengths + missing) // 3 * 4, out=offsets[1:], dtype=np.int32)
+    ends = offsets[1:]
+    coded[ends[missing > 0] - 1] = 0x3D
+    coded[ends[missing > 1] - 2] = 0x3D
     return from_bytes(offsets, coded, like=data)
 
 

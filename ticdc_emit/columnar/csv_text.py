@@ -1,8 +1,9 @@
-"""The texts of CSV fields, as TiCDC's CSV codec writes them.
+"""The fields of CSV lines, as TiCDC's CSV codec writes them.
 
-In: a string or binary array, and the changefeed's quote or delimiter. Out: the array as it is between quotes, or
-escaped where there are none. Most columns have nothing to change, as a search over their buffer shows. Source:
-``pkg/sink/codec/csv/csv_message.go`` of pingcap/tiflow.
+In: accepted numbers, or a string or binary array, and the changefeed's delimiter and quote. Out: fields with the
+delimiter before each, null where the value is null, so that a join of them makes lines: a constant or a seam between
+two columns would cost as much as a column. Texts are in quotes, or escaped where there are none; most columns have
+nothing to change, as a search over their buffer shows. Source: ``pkg/sink/codec/csv/csv_message.go`` of pingcap/tiflow.
 """
 
 from __future__ import annotations
@@ -10,22 +11,47 @@ from __future__ import annotations
 import re
 from functools import cache
 
+import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.columnar.buffers import from_bytes, hits_before, text_buffers
+from ticdc_emit.columnar.assemble import enclosed
+from ticdc_emit.columnar.buffers import FEW, from_bytes, hits_before, inserted, text_buffers
+from ticdc_emit.columnar.floats import general_text
+from ticdc_emit.columnar.integers import integer_text
 
 _BINARY = pa.binary()
 _LINE_BREAKS = {b"\r": b"\\r", b"\n": b"\\n", b"\\": b"\\\\"}
 
 
+def number_fields(values: pa.Array, delimiter: bytes) -> pa.Array:
+    """Return accepted numbers as fields, each with the delimiter before it."""
+    return (general_text if pa.types.is_floating(values.type) else integer_text)(values, delimiter)
+
+
+def text_fields(texts: pa.Array, delimiter: bytes, quote: bytes) -> pa.Array:
+    """Return texts as fields, each with the delimiter before it: in quotes, or escaped where there are none."""
+    whole = texts.view(_BINARY) if texts.type == pa.string() else texts
+    if len(texts) <= FEW:
+        few = whole.to_pylist()
+        return pa.array([None if each is None else delimiter + field(each, delimiter, quote) for each in few], _BINARY)
+    if not quote:
+        return enclosed(escaped_content(whole, delimiter), (delimiter, b""))
+    return enclosed(quoted_content(whole, quote), (delimiter + quote, quote))
+
+
+def field(text: bytes, delimiter: bytes, quote: bytes) -> bytes:
+    """Return one text as a field without a delimiter."""
+    return quote + text.replace(quote, quote * 2) + quote if quote else escaped(text, delimiter)
+
+
 def quoted_content(texts: pa.Array, quote: bytes) -> pa.Array:
     """Return each text with every quote, a byte of ASCII, doubled; nothing else changes between quotes."""
     parts = text_buffers(texts)
-    raw = parts.data.tobytes()
-    if quote not in raw:
+    if quote not in parts.data.tobytes():
         return texts
-    grown = parts.offsets + hits_before(parts.data == quote[0], parts.offsets)
-    return from_bytes(grown, raw.replace(quote, quote * 2), like=texts, binary=True)
+    hits = parts.data == quote[0]
+    grown = parts.offsets + hits_before(hits, parts.offsets)
+    return from_bytes(grown, inserted(parts.data, np.flatnonzero(hits), quote), like=texts, binary=True)
 
 
 def escaped_content(texts: pa.Array, delimiter: bytes) -> pa.Array:
@@ -34,11 +60,10 @@ def escaped_content(texts: pa.Array, delimiter: bytes) -> pa.Array:
     As in TiCDC, each byte of a delimiter gets a backslash, and one that is not ASCII becomes the character of that
     number.
     """
-    whole = texts.view(_BINARY) if texts.type == pa.string() else texts
     special = _special(delimiter)
-    if not special.search(text_buffers(whole).data.tobytes()):
-        return whole
-    held = whole.to_pylist()
+    if not special.search(text_buffers(texts).data.tobytes()):
+        return texts
+    held = texts.to_pylist()
     return pa.array([None if text is None else escaped(text, delimiter) for text in held], _BINARY)
 
 

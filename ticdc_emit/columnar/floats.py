@@ -24,7 +24,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.assemble import Mask
+from ticdc_emit.columnar.assemble import Mask, enclosed
 from ticdc_emit.columnar.buffers import FEW, as_text, fixed_values, from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.value_errors import ValueRefused, read_each
 from ticdc_emit.errors import shown
@@ -48,7 +48,9 @@ class Precision(NamedTuple):
 
 PRECISIONS = {4: Precision(24, 6, 1e13), 8: Precision(53, 15, 1e15)}
 """By item size: of ``float32`` and ``float64``."""
-_COMMA = 0x2C
+_COMMA, _POINT, _ZERO, _BLANK = b",.0 "
+_EXPONENT = b"e"
+_SEARCHED_BYTES = 16_384  # more are sooner compared with each byte of what is searched
 _EXPONENT_BELOW, _EXPONENT_FROM = 1e-6, 1e21  # in JSON
 _FIXED_FROM, _GENERAL_BELOW = 1e-4, 1e6
 _GO_TIE = 2.0**-12  # the one float32 whose shortest digits are a tie that Go does not round to even
@@ -198,9 +200,11 @@ def number_text(values: pa.Array, *, exponent_digits: int = 2) -> pa.Array:
     return _shortest_text(values, printed)
 
 
-def general_text(values: pa.Array) -> pa.Array:
+def general_text(values: pa.Array, before: bytes = b"") -> pa.Array:
     """Return the text of ``float32``/``float64`` values as Go's ``%v`` prints them, with an exponent of at least two
     digits below 0.0001 and from 1000000 on; nulls stay null.
+
+    ``before``: what stands before each.
     """
 
     def printed(number: np.floating[Any]) -> str:
@@ -209,7 +213,7 @@ def general_text(values: pa.Array) -> pa.Array:
             return _positional(number)
         return np.format_float_scientific(number, unique=True, trim="-", exp_digits=2)
 
-    return _shortest_text(values, printed, fixed_below=_GENERAL_BELOW)
+    return _shortest_text(values, printed, fixed_below=_GENERAL_BELOW, before=before)
 
 
 def fixed_text(values: pa.Array) -> pa.Array:
@@ -218,37 +222,70 @@ def fixed_text(values: pa.Array) -> pa.Array:
 
 
 def _shortest_text(
-    values: pa.Array, printed: Callable[[np.floating[Any]], str], *, fixed_below: float | None = None
+    values: pa.Array,
+    printed: Callable[[np.floating[Any]], str],
+    *,
+    fixed_below: float | None = None,
+    before: bytes = b"",
 ) -> pa.Array:
-    """Return the shortest text of ``float32``/``float64`` values; nulls stay null.
+    """Return the shortest text of ``float32``/``float64`` values, ``before`` before each; nulls stay null.
 
     ``printed``: makes that of a number that is very small or large (below 1e-4, from ``fixed_below`` on), as some of
     them are. ``fixed_below``: by default the first number that orjson may print with an exponent.
     """
-    if len(values) == 0:
-        return pa.array([], pa.string())
     numbers = np.ascontiguousarray(_numbers(values))
-    raw = orjson.dumps(numbers, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1] + b","
-    raw = raw.replace(b".0,", b",")
-    ends = np.flatnonzero(np.frombuffer(raw, np.uint8) == _COMMA)
-    offsets = np.zeros(len(ends) + 1, np.int32)
-    offsets[1:] = ends - np.arange(len(ends))
-    text = from_bytes(offsets, raw.translate(None, delete=b","), like=values)
+    text = printed_numbers(numbers, values, before)
     size = np.abs(numbers)
-    single = numbers.dtype == np.float32
-    tie = size == np.float32(_GO_TIE) if single else np.zeros(0, np.bool_)
+    ties = size == _GO_TIE if numbers.dtype == np.float32 else np.zeros(0, np.bool_)
     if fixed_below is None:
-        if b"e" not in raw and b"E" not in raw and not tie.any():
+        if _EXPONENT not in text_buffers(text).data.tobytes() and not ties.any():
             return text
         fixed_below = PRECISIONS[numbers.itemsize].fixed_below
-    odd = ((size >= fixed_below) | (size < _FIXED_FROM)) & (numbers != 0)
-    if single:
-        odd |= tie
+    outside = (size >= fixed_below) | (size < _FIXED_FROM)
+    if len(ties):
+        outside |= ties
+    (places,) = outside.nonzero()
+    places = places[numbers[places] != 0]
     nulls = null_mask(values)
     if nulls is not None:
-        odd &= ~nulls
-    shown = [printed(number) for number in numbers[odd]]
-    return pc.replace_with_mask(text, pa.array(odd), pa.array(shown, pa.string())) if shown else text
+        places = places[~nulls[places]]
+    if not len(places):
+        return text
+    odd = np.zeros(len(numbers), np.bool_)
+    odd[places] = True
+    shown = [before.decode() + printed(number) for number in numbers[places]]
+    return pc.replace_with_mask(text, pa.array(odd), pa.array(shown, pa.string()))
+
+
+def printed_numbers(numbers: Numbers, like: pa.Array, before: bytes = b"") -> pa.Array:
+    """Return numbers as orjson prints them, whole ones without ``.0``, ``before`` before each; null where ``like`` is.
+
+    A single byte before each takes the place of the commas, so that it costs nothing.
+    """
+    if not len(numbers):
+        return pa.array([], pa.string())
+    raw = orjson.dumps(numbers, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1] + b","
+    raw = b"," + (_without_zeros(raw) if numbers.dtype.kind == "f" else raw)[:-1]
+    offsets = np.empty(len(numbers) + 1, np.int32)
+    offsets[:-1], offsets[-1] = (np.frombuffer(raw, np.uint8) == _COMMA).nonzero()[0], len(raw)
+    if len(before) == 1:
+        return from_bytes(offsets, raw if before == b"," else raw.replace(b",", before), like=like)
+    offsets -= np.arange(len(offsets), dtype=np.int32)
+    text = from_bytes(offsets, raw.translate(None, b","), like=like)
+    return enclosed(text, (before, b"")).view(pa.string()) if before else text
+
+
+def _without_zeros(raw: bytes) -> bytes:
+    """Return printed floats, each with a comma behind it, without the ``.0`` of whole ones."""
+    if len(raw) < _SEARCHED_BYTES:
+        return raw.replace(b".0,", b",")
+    data = np.frombuffer(raw, np.uint8)
+    (points,) = ((data[:-2] == _POINT) & (data[1:-1] == _ZERO) & (data[2:] == _COMMA)).nonzero()
+    if not len(points):
+        return raw
+    marked = np.array(data)
+    marked[points] = marked[points + 1] = _BLANK
+    return bytes(marked).translate(None, b" ")
 
 
 def _positional(number: np.floating[Any]) -> str:

@@ -17,13 +17,14 @@ from ticdc_emit.columnar.buffers import (
     as_text,
     compact,
     extremes,
+    fixed_values,
     is_binary_like,
     null_mask,
     text_buffers,
     to_number,
     to_text,
 )
-from ticdc_emit.columnar.floats import floats_to_integers
+from ticdc_emit.columnar.floats import floats_to_integers, printed_numbers
 from ticdc_emit.columnar.value_errors import ValueRefused, read_each, refuse_any
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.model import Column
@@ -70,12 +71,15 @@ def accept_bit(column: Column, array: pa.Array) -> pa.Array:
     return _within(parse_integers(floats_to_integers(array), unsigned=True, bounds=(0, high)), 0, high)
 
 
-def integer_text(values: pa.Array) -> pa.Array:
-    """Return the decimal text of integers; of a dictionary, each distinct one is printed once."""
+def integer_text(values: pa.Array, before: bytes = b"") -> pa.Array:
+    """Return the decimal text of integers, ``before`` before each; of a dictionary, that of each distinct one once."""
     if len(values) <= FEW:
-        return pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.string())
+        mark = before.decode()
+        return pa.array([None if value is None else f"{mark}{value}" for value in values.to_pylist()], pa.string())
     if pa.types.is_dictionary(values.type):
-        return to_text(values.dictionary).take(values.indices)
+        return integer_text(values.dictionary, before).take(values.indices)
+    if before:
+        return printed_numbers(fixed_values(values, values.type.to_pandas_dtype()), values, before)
     return to_text(values)
 
 

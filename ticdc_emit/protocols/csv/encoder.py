@@ -22,10 +22,9 @@ from ticdc_emit.changes.codec import ControlMessage, Encoded, refuse_empty
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.changes.row_keys import handle_texts
-from ticdc_emit.columnar.assemble import Fragment, LineLayout, enclosed, join
+from ticdc_emit.columnar.assemble import Fragment, gathered, join
 from ticdc_emit.columnar.binary_text import base64_text, hex_text
-from ticdc_emit.columnar.csv_text import escaped, escaped_content, quoted_content
-from ticdc_emit.columnar.floats import general_text
+from ticdc_emit.columnar.csv_text import field, number_fields, text_fields
 from ticdc_emit.columnar.strings import label_text
 from ticdc_emit.columnar.value_errors import refuse_any
 from ticdc_emit.columnar.values import plain_text
@@ -38,8 +37,7 @@ from ticdc_emit.sql.types import FLOAT_TYPES, LABEL_TYPES, WHOLE_TYPES, MySQLTyp
 
 META = "ticdc-meta$"
 """What the names of a header's first fields begin with."""
-_NUMBERS = WHOLE_TYPES | FLOAT_TYPES
-_FORM, _ENCLOSED_FORM = "csv", "csv, enclosed"
+_FORM = "csv"
 _OPERATIONS = {Op.INSERT: b"I", Op.UPDATE: b"U", Op.DELETE: b"D"}
 
 
@@ -59,42 +57,29 @@ class _Line:
 
     @cached_property
     def null(self) -> bytes:
-        return self.options.csv.null.encode()
+        """The field of a NULL, with the delimiter before it."""
+        return self.delimiter + self.options.csv.null.encode()
 
     def text(self, text: str) -> bytes:
-        """Return a constant text as a field."""
-        raw = text.encode()
-        if self.quote:
-            return self.quote + raw.replace(self.quote, self.quote * 2) + self.quote
-        return escaped(raw, self.delimiter)
+        """Return a constant text as a field, without a delimiter."""
+        return field(text.encode(), self.delimiter, self.quote)
 
-    def content(self, column: Column, values: pa.Array) -> pa.Array:
-        """Return the accepted values of a column without the quotes around them."""
-        if column.type in FLOAT_TYPES:
-            return general_text(values)
-        if column.type in _NUMBERS:
-            return plain_text(column, values)
-        return self.content_of(self._texts(column, values))
+    def texts(self, texts: pa.Array) -> pa.Array:
+        """Return texts as fields, each with the delimiter before it."""
+        return text_fields(texts, self.delimiter, self.quote)
 
-    def content_of(self, texts: pa.Array) -> pa.Array:
-        """Return texts without the quotes around them."""
-        return quoted_content(texts, self.quote) if self.quote else escaped_content(texts, self.delimiter)
-
-    def _texts(self, column: Column, values: pa.Array) -> pa.Array:
-        if column.is_binary:
-            return (hex_text if self.options.csv.binary_encoding_method == "hex" else base64_text)(values)
+    def fields(self, column: Column, values: pa.Array) -> pa.Array:
+        """Return the accepted values of a column as fields, each with the delimiter before it."""
+        if pa.types.is_dictionary(values.type):
+            return gathered(self.fields(column, values.dictionary), values.indices)
+        if column.type in WHOLE_TYPES or column.type in FLOAT_TYPES:
+            return number_fields(values, self.delimiter)
         if column.type in LABEL_TYPES:
-            return label_text(column, values)
-        return plain_text(column, values)
-
-    def around(self, column: Column) -> tuple[bytes, bytes]:
-        """Return what opens and closes a value of the column."""
-        mark = b"" if column.type in _NUMBERS else self.quote
-        return mark, mark
-
-    def enclosed(self, column: Column, values: pa.Array) -> pa.Array:
-        """Return the accepted values of a column with the quotes around them."""
-        return enclosed(self.content(column, values), self.around(column))
+            return self.texts(label_text(column, values))
+        if column.is_binary:
+            hexadecimal = self.options.csv.binary_encoding_method == "hex"
+            return self.texts((hex_text if hexadecimal else base64_text)(values))
+        return self.texts(plain_text(column, values))
 
 
 @dataclass(frozen=True)
@@ -147,9 +132,10 @@ class CsvRows:
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change: its line, or the two of an update."""
         if changes.op is Op.UPDATE and self.reads_old:
-            both = [*self._laid(changes, Op.DELETE, changes.old), *self._laid(changes, Op.INSERT, changes.current)]
-            return Encoded(join(both, len(changes), self._line.null))
-        return Encoded(join(self._laid(changes, changes.op, changes.current), len(changes), self._line.null))
+            lines = [*self._laid(changes, Op.DELETE, changes.old), *self._laid(changes, Op.INSERT, changes.current)]
+        else:
+            lines = [*self._laid(changes, changes.op, changes.current)]
+        return Encoded(join(lines, len(changes), self._line.null))
 
     @property
     def _shows_handles(self) -> bool:
@@ -165,11 +151,6 @@ class CsvRows:
         line = self._line
         return line.delimiter.join((b"", line.text(self.table.name), line.text(self.table.schema)))
 
-    @cached_property
-    def _layout(self) -> LineLayout:
-        around = tuple(map(self._line.around, self.table.data_columns))
-        return LineLayout(self._line.delimiter, self._line.delimiter, self.options.terminator.encode(), around)
-
     def _laid(self, changes: Changes, operation: Op, image: Image) -> Iterator[Fragment]:
         """Lay out one line of each change."""
         line, csv = self._line, self.options.csv
@@ -181,23 +162,16 @@ class CsvRows:
         if csv.output_old_value:
             yield line.delimiter + (b"true" if changes.op is Op.UPDATE else b"false")
         if self._shows_handles:
-            yield line.delimiter + line.quote
-            yield line.content_of(handle_texts(changes))
-            yield line.quote
-        columns = self.table.data_columns
-        if image.is_small:
-            texts = image.rendered_all(columns, _ENCLOSED_FORM, line.enclosed)
-            for constant, text in zip(self._layout.constants, texts, strict=False):
-                yield constant
-                yield text
-            yield self._layout.last
-        else:
-            yield from self._layout.fragments([image.rendered(column, _FORM, line.content) for column in columns])
+            yield line.texts(handle_texts(changes))
+        yield from image.rendered_all(self.table.data_columns, _FORM, line.fields)
+        yield self.options.terminator.encode()
 
 
 def _refuse_zero(numbers: pa.Array) -> None:
-    values = numbers.dictionary_decode() if pa.types.is_dictionary(numbers.type) else numbers
-    zero = pc.equal(values, 0).fill_null(False)
+    is_dictionary = pa.types.is_dictionary(numbers.type)
+    if is_dictionary and 0 not in numbers.dictionary.to_pylist():
+        return
+    zero = pc.equal(numbers.dictionary_decode() if is_dictionary else numbers, 0).fill_null(False)
     if zero.true_count:
         refuse_any(np.asarray(zero), "an ENUM without a label: TiCDC fails here", "Give one of the column's labels")
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_emit import Encoder
-from ticdc_emit.columnar.csv_text import escaped_content, quoted_content
+from ticdc_emit.columnar.csv_text import field, number_fields, text_fields
+from ticdc_emit.columnar.floats import general_text
 from ticdc_emit.config import ConfigWarning, load_changefeed
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError, InvalidValueError
@@ -58,10 +59,26 @@ def test_kinds_of_changes() -> None:
     assert lines(both, changes[0])[0].startswith(b'"I","t","test",450000000262144000,false,"1",1,')
 
 
-def test_the_rows_of_many_and_of_few_look_alike() -> None:
-    values = [row(id=number, a=None if number % 3 else f'"{number}') for number in range(300)]
-    many = lines(encoder(), *({"op": "c", "after": each} for each in values))
-    assert many == [lines(encoder(), {"op": "c", "after": each})[0] for each in values]
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"output-old-value": True, "output-handle-key": True, "include-commit-ts": True, "null": ""},
+        {"quote": "'", "delimiter": "中", "binary-encoding-method": "hex"},
+        {"quote": "", "delimiter": "1"},
+    ],
+)
+def test_the_rows_of_many_and_of_few_look_alike(options: dict[str, Any]) -> None:
+    texts, floats, labels = [None, '"', "a'1,", "中\\"], [None, 2.0, 0.1, 1e7, -1e-5, 0.0, -0.0], [None, "x", "y"]
+    values = [
+        row(
+            id=n, a=texts[n % 4], f=floats[n % 7], e=labels[n % 3], b=texts[n % 4] and b"1" * n, s=labels[n % 3] and "q"
+        )
+        for n in range(600)
+    ]
+    changes = [{"op": "u", "before": each, "after": each | {"a": "new"}, "commit_ts": TS} for each in values]
+    made = encoder(options)
+    assert lines(made, *changes) == [lines(made, each)[0] for each in changes]
 
 
 def test_without_quotes_texts_are_escaped() -> None:
@@ -118,6 +135,15 @@ def test_an_enum_without_a_label_fails_as_in_ticdc() -> None:
     with pytest.raises(InvalidValueError, match="ENUM without a label") as error:
         lines(encoder(), {"op": "c", "after": row(e=0)})
     assert error.value.column == "e"
+    rows = [row(id=number, e="x") for number in range(9)]
+    with pytest.raises(InvalidValueError, match="ENUM without a label") as error:
+        lines(encoder(), *({"op": "c", "after": each} for each in [*rows, row(id=9, e="")]))
+    assert error.value.row == {"id": 9, "position": 9}
+    labels = pa.DictionaryArray.from_arrays(pa.array([1] * 9), ["", "x"])  # no row uses the first
+    columns = dict.fromkeys(row(), pa.nulls(9)) | {"id": pa.array(range(9)), "e": labels}
+    image = pa.StructArray.from_arrays(list(columns.values()), list(columns))
+    batch = pa.record_batch({"op": ["c"] * 9, "commit_ts": pa.array([TS] * 9, pa.uint64()), "after": image})
+    assert len(encoder().encode(batch)) == 9
 
 
 @pytest.mark.parametrize(
@@ -229,8 +255,39 @@ def test_lines_that_run_together_are_not_read() -> None:
         reader_for(encoder(sink={"terminator": ""}).config)
 
 
-def test_texts_of_whole_columns() -> None:
-    texts = pa.array(["plain", None, "a,b", "\\"])
-    assert escaped_content(texts, b",").to_pylist() == [b"plain", None, b"a\\,b", b"\\\\"]
-    assert quoted_content(pa.array(['"', None]), b'"').to_pylist() == [b'""', None]
-    assert escaped_content(pa.array(["x中y"]), "中".encode()).to_pylist() == ["x\\ä\\¸\\\xady".encode()]
+DELIMITERS = st.sampled_from([b",", b"||", "中".encode(), b"1", b".", b"e"])
+
+
+@given(st.lists(st.none() | st.text("a\"',|中\\\r\n1", max_size=5), min_size=1, max_size=9), DELIMITERS)
+def test_texts_of_whole_columns(texts: list[str | None], delimiter: bytes) -> None:
+    for quote in (b'"', b"'", b""):
+        shown = [None if text is None else delimiter + field(text.encode(), delimiter, quote) for text in texts]
+        for times in (1, 600 // len(texts)):
+            array = pa.array(["before", *texts * times]).slice(1)
+            assert text_fields(array, delimiter, quote).to_pylist() == shown * times
+    assert field(b"a,b\\", b",", b"") == b"a\\,b\\\\"
+    assert field("x中y".encode(), "中".encode(), b"") == "x\\ä\\¸\\\xady".encode()
+    assert field(b'a"b', b",", b'"') == b'"a""b"'
+
+
+@given(st.lists(st.none() | st.integers(0, (1 << 63) - 1), min_size=1, max_size=9), DELIMITERS)
+def test_whole_numbers_of_whole_columns(numbers: list[int | None], delimiter: bytes) -> None:
+    shown = [None if number is None else f"{delimiter.decode()}{number}" for number in numbers]
+    for kind in (pa.int64(), pa.uint64()):
+        for times in (1, 600 // len(numbers)):
+            array = pa.array([7, *numbers * times], kind).slice(1)
+            assert number_fields(array, delimiter).to_pylist() == shown * times
+
+
+@given(
+    st.lists(
+        st.none() | st.floats(allow_nan=False, allow_infinity=False, width=32) | st.integers(-9, 9).map(float),
+        max_size=9,
+    ),
+    DELIMITERS,
+)
+def test_floats_of_whole_columns(numbers: list[float | None], delimiter: bytes) -> None:
+    for kind in (pa.float32(), pa.float64()):
+        array = pa.array([0.5, *numbers], kind).slice(1)
+        shown = [None if text is None else delimiter.decode() + text for text in general_text(array).to_pylist()]
+        assert number_fields(array, delimiter).to_pylist() == shown
