@@ -149,6 +149,13 @@ def _failed(example: Any, answer: Members, option: str, *, canonical: bool) -> _
     return _Failed(example, None, found) if found else None
 
 
+def _print_at_once(console: Console, failed: _Failed, *, as_json: bool) -> None:
+    if as_json:
+        print_json(failed.to_dict(), flush=True)
+    else:
+        _print_failed(console, failed.example.label, failed)
+
+
 def _print_failed(console: Console, label: str, failed: _Failed) -> None:
     console.print(Text(label, "bold red"))
     for text in failed.texts[:_MOST_SHOWN]:
@@ -178,10 +185,7 @@ class _Checker:
         if failed is None:
             return
         self._failed.append(failed)
-        if self._as_json:
-            print_json(failed.to_dict(), flush=True)
-        else:
-            _print_failed(self._console, example.label, failed)
+        _print_at_once(self._console, failed, as_json=self._as_json)
 
     def finish(self, count: int) -> int:
         """Print the verdict and return the exit code."""
@@ -221,10 +225,7 @@ class _Search:
         if failed is None:
             return True
         if not self._failed:
-            if self._as_json:
-                print_json(failed.to_dict(), flush=True)
-            else:
-                _print_failed(self._console, example.label, failed)
+            _print_at_once(self._console, failed, as_json=self._as_json)
         self._failed[example.number] = failed
         return False
 

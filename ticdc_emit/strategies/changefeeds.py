@@ -1,8 +1,7 @@
 """Configurations of changefeeds: sink URI and changefeed file with compatible options.
 
 In: protocols. Out: :class:`FeedOptions`, which TiCDC and this library accept without a warning. Every option affects
-the content or the target of messages, or the files of a storage sink (``storage_options.py``); options of brokers and
-security are left out.
+the content or the target of messages, or the files of a storage sink; options of brokers and security are left out.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from ticdc_emit.config.protocols import (
 from ticdc_emit.errors import ConfigError, StrategyError
 from ticdc_emit.json_objects import VERSION, Json, Members, json_line
 from ticdc_emit.strategies.columns import known_names
-from ticdc_emit.strategies.storage_options import storage_options
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -39,6 +37,25 @@ _OWN_TOPICS = _TOPICS[2:]
 _ROWS_PER_MESSAGE = (None, 1, 2, 5)
 _COMPRESSION = "large-message-handle-compression"
 _HANDLE_KEY_DELETES = "delete-only-output-handle-key-columns"
+_CSV_FORMS: tuple[dict[str, str], ...] = (
+    {},
+    {"delimiter": "\t"},
+    {"delimiter": "|", "quote": "'", "null": "NULL"},
+    {"delimiter": "|+|", "null": ""},
+    {"quote": ""},
+    {"quote": "", "delimiter": ";"},
+    {"quote": "", "delimiter": "|@|"},
+)
+"""Those from which a consumer gets every value back: without quotes, NULL is a text that no value is written as; a
+delimiter consists of ASCII that no escape needs.
+"""
+_CSV_SWITCHES = ("include-commit-ts", "output-old-value", "output-handle-key", "output-field-header")
+_TERMINATORS = ("\r\n", "\n", "<end>\n")
+_DATE_SEPARATORS = ("day", "none", "year", "month")
+_FLUSH_INTERVALS = ("5s", "2s", "1m", "100ms")
+_FILE_BYTES = (64 << 20, 1 << 20, 1 << 10)
+_INDEX_DIGITS = (20, 6, 9)
+_TABLE_IDS = "use-table-id-as-path"
 
 
 @dataclass(frozen=True)
@@ -204,8 +221,61 @@ def _storage_changefeeds(
         options.top["force-replicate"] = True
     if protocol is not Protocol.CSV:
         _draw_protocol_options(draw, options, protocol.spec, release.options.unknown)
-    sink, scheduler = draw(storage_options(protocol, release, force_replicate=force_replicate))
+    sink, scheduler = draw(_storage_options(protocol, release, force_replicate=force_replicate))
     return FeedOptions(f"noop:///?{_query(options.uri)}", options.top | scheduler | {"sink": options.sink | sink})
+
+
+@st.composite
+def _storage_options(
+    draw: st.DrawFn, protocol: Protocol, release: Release, *, force_replicate: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the tables ``[sink]`` and ``[scheduler]`` of a changefeed file, as far as they are about files: how those
+    are named, cut and filled. Options of workers, of the spool and of the clean-up do not affect them.
+
+    ``force_replicate``: tables without a handle key are sent, so that updates need their old values.
+    """
+    unknown = release.options.unknown
+    csv = draw(_csv_options(release, force_replicate)) if protocol is Protocol.CSV else {}
+    old_values = protocol is not Protocol.CSV or csv.get("output-old-value", False)
+    storage: dict[str, Any] = {
+        "flush-interval": draw(st.sampled_from([text for text in _FLUSH_INTERVALS if _known_interval(text, release)])),
+        "file-size": draw(st.sampled_from([size for size in _FILE_BYTES if size >= release.options.least_file_bytes])),
+        "output-column-id": draw(st.booleans()),
+        "output-raw-change-event": old_values and draw(st.booleans()),  # else the former key of a row is nowhere
+    }
+    if _TABLE_IDS not in unknown:
+        storage[_TABLE_IDS] = draw(st.booleans())
+    sink: dict[str, Any] = {
+        "cloud-storage-config": storage,
+        "date-separator": draw(st.sampled_from(_DATE_SEPARATORS)),
+        "enable-partition-separator": draw(st.booleans()),
+        "file-index-digit": draw(st.sampled_from(_INDEX_DIGITS)),
+        "terminator": draw(st.sampled_from(_TERMINATORS)),
+    }
+    if csv:
+        sink["csv"] = csv
+    across = release.storage.dispatcher_ids and draw(st.booleans())
+    return sink, {"scheduler": {"enable-table-across-nodes": True}} if across else {}
+
+
+def _known_interval(text: str, release: Release) -> bool:
+    return text != "100ms" or release.options.least_flush_ms <= 100
+
+
+@st.composite
+def _csv_options(draw: st.DrawFn, release: Release, force_replicate: bool) -> dict[str, Any]:
+    """Return ``[sink.csv]``; with a release that shows handles of rows, some tables would need ``row_key`` with each
+    row for ``output-handle-key``.
+    """
+    options: dict[str, Any] = dict(draw(st.sampled_from(_CSV_FORMS)))
+    for name in _CSV_SWITCHES:
+        needs_handle = name == "output-handle-key" and release.csv.handle_keys == "shown"
+        if f"csv.{name}" not in release.options.unknown and not needs_handle:
+            options[name] = draw(st.booleans())
+    options["binary-encoding-method"] = draw(st.sampled_from(["base64", "hex"]))
+    if force_replicate:
+        options["output-old-value"] = True
+    return options
 
 
 def _query(parameters: Mapping[str, Any]) -> str:

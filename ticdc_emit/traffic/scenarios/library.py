@@ -13,13 +13,9 @@ from urllib.parse import urlencode
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Release, load_changefeed
 from ticdc_emit.config.protocols import QUEUED, form_of, parse_protocol_name, protocol_parameters
 from ticdc_emit.consume.readers import reader_for
-from ticdc_emit.database.tables import Tables
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, TicdcEmitError
 from ticdc_emit.registry.base import MemoryRegistry, RegisteredSchema, SchemaRegistry, confluent_schema
-from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
-from ticdc_emit.traffic.expected_tables import TableFold
-from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.deliveries import DELIVERIES
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
 from ticdc_emit.traffic.scenarios.model import WITH_DDL, Scenario, ScenarioKind, Script, kind_named
@@ -98,7 +94,6 @@ def scenario(
             )
     reader = reader_for(config, schemas=recorded.schemas)
     delivered = script.deliver([SentMessage(each, reader.read(each.key, each.value)) for each in messages])
-    expected, keys = _expected_tables(sent, config)
     return Scenario(
         kind=kind,
         protocol=chosen,
@@ -108,8 +103,8 @@ def scenario(
         changefeed=script.changefeed,
         config=config,
         messages=renumber(delivered),
-        expected=expected,
-        keys=keys,
+        expected=sent.tables(config=config),
+        keys=sent.keys(config=config),
         partitions={each.topic: script.partitions for each in messages},
         schemas=recorded.schemas,
         refusal=script.refusal,
@@ -184,13 +179,3 @@ class BackwardRegistry:
 
     def close(self) -> None:
         """Nothing to release."""
-
-
-def _expected_tables(
-    history: History, config: ChangefeedConfig
-) -> tuple[Tables, dict[tuple[str, str], tuple[str, ...]]]:
-    """Return the final tables of a history by the names that messages show, and the columns of their handle keys."""
-    catalog, target = history.catalog(), TableRoutes.of(config).target
-    tables = TableFold(catalog, history.time_zone).follow(history.rows, history.ddl)
-    keys = {name: catalog.table(*name).handle_key_names for name in tables}
-    return {target(*name): rows for name, rows in tables.items()}, {target(*name): keys[name] for name in tables}
