@@ -122,6 +122,21 @@ def test_deltas_feed(spark: Any, monkeypatch: pytest.MonkeyPatch, most_ranges: i
     assert "-0.0" in repr(found)  # which equals 0.0 in Python
 
 
+@pytest.mark.parametrize("feed", [delta, iceberg])
+def test_every_task_gives_paired_changes_commit_by_commit(spark: Any, feed: Any) -> None:
+    rows = [
+        (commit, word, key, "a", float(commit + (word in NEW)))
+        for commit in range(4)
+        for key in range(50)
+        for word in ("update_preimage", "update_postimage")
+    ]
+    times = snapshots(spark) if feed is iceberg else None
+    of_tasks = from_changes(feed(spark, rows), "id", times=times).rdd.glom().collect()
+    stamps = [[row.commit_ts for row in rows] for rows in of_tasks if rows]
+    assert sum(map(len, stamps)) == 200
+    assert all(own == sorted(own) and set(own) == {ts(second) for second in range(4)} for own in stamps)
+
+
 def test_icebergs_feed_has_the_times_of_the_snapshots(spark: Any) -> None:
     found = changes_of(from_changes(iceberg(spark), ["id"], times=snapshots(spark)))
     assert found == expected([ts(0), ts(1), ts(2), ts(3)])

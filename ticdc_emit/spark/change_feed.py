@@ -145,7 +145,7 @@ def from_changes(
     stamped = images.join(
         F.broadcast(df.sparkSession.createDataFrame(list(stamps), "_commit long, _ts long")), "_commit"
     )
-    by_key = [*(f"_key{nth}" for nth in range(len(keys))), "_commit"]
+    by_key = ["_ts", *(f"_key{nth}" for nth in range(len(keys)))]
     if not any(commit.is_mixed for commit in commits):
         return with_keys(_single_images(stamped), keys)
     ranges = _mixed_ranges(commits)
@@ -389,14 +389,18 @@ def _single_images(rows: DataFrame) -> DataFrame:
 
 
 def _paired_images(rows: DataFrame, by_key: Sequence[str]) -> DataFrame:
-    """Return the changes that the old and new images of each key and commit make."""
+    """Return the changes that the old and new images of each key and commit make.
+
+    ``by_key``: the commit's stamp, then the key. Spark sorts by them in this order, so each task gives its changes
+    commit by commit: with the key first, each would have some of every commit to the end, and whoever delivers them
+    would have to sort all changes of all commits.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
     kind = image_type(rows, "_image")
     in_order = Window.partitionBy(*by_key).orderBy("_is_new")
     seen = rows.select(
-        "_ts",
         "_is_new",
         "_image",
         *by_key,
@@ -407,7 +411,7 @@ def _paired_images(rows: DataFrame, by_key: Sequence[str]) -> DataFrame:
     is_new, current, old = F.col("_is_new"), F.col("_image"), F.col("_old")
     twice = F.col("_earlier") == is_new
     op = (
-        F.when(twice, duplicate_key([F.col(key) for key in by_key[:-1]], F.col("_ts")))
+        F.when(twice, duplicate_key([F.col(key) for key in by_key[1:]], F.col("_ts")))
         .when(is_new & F.col("_earlier").isNull(), "c")
         .when(is_new & differs(old, current, kind), "u")
         .when(~is_new & F.col("_later").isNull(), "d")
