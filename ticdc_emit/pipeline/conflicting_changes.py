@@ -1,7 +1,8 @@
 """Two changes of one key in one transaction, with nothing that orders them: found in a stream of order keys, refused.
 
 In: order keys in their order, in windows that may end anywhere. What is held between two windows is the keys of the
-transaction that may continue, and 9 bytes a change if it does. The deleted half of one update and the inserted half of
+transaction that may continue, and 9 bytes a change if it does with another rank: changes of one rank are in the order
+of their keys, so that only neighbours can have the same one. The deleted half of one update and the inserted half of
 another may have one key. A change without a key, or with a NULL in it, is never told twice.
 """
 
@@ -42,18 +43,26 @@ _ENDS, _BEGINS, _WHOLE = 1, 2, 4
 
 @dataclass
 class _OpenTransaction:
-    """The changes so far of a transaction that the next window may continue: their keys, and hashes in sorted runs."""
+    """The changes so far of a transaction that the next window may continue: their keys, and hashes in sorted runs.
+
+    ``rank``: of the first change, which is the least.
+    """
 
     transaction: bytes = b""
+    rank: int = 0
     windows: list[pa.Array] = field(default_factory=list)
     _held: list[tuple[pa.Array, _Roles, _Hashes]] = field(default_factory=list)
     _runs: list[tuple[_Hashes, _Roles]] = field(default_factory=list)
 
-    def repeated(self, identities: pa.Array, roles: _Roles) -> bytes | None:
+    def repeated(self, keys: pa.Array) -> bytes | None:
         """Return a change that has one key and one role with a change of an earlier window."""
-        for window in self.windows:  # most transactions end with their window, and need no hash
+        if _rank(keys, -1) == self.rank:
+            # a key may have two changes in one transaction, the halves of two updates: a third one shares a role
+            return _repeated(*_identities(pa.concat_arrays([self.windows[-1][-2:], keys[:2]])))
+        for window in self.windows:
             self._hold(*_identities(window))
         self.windows = []
+        identities, roles = _identities(keys)
         hashes = _hashes(identities)
         if not any(_have_common(run, (hashes, roles)) for run in self._runs):
             return None
@@ -88,7 +97,7 @@ class ConflictCheck:
         if len(keys) == 0:
             return
         if keys[0].as_py()[:TRANSACTION_BYTES] == self._open.transaction:
-            self._check_open_transaction(keys)
+            self._refuse(self._open.repeated(_of_transaction(keys, self._open.transaction)))
         stamps = commit_stamps(keys)
         equal = stamps[1:] == stamps[:-1]
         tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
@@ -96,15 +105,11 @@ class ConflictCheck:
             rows = keys if len(tied) == len(keys) else keys.take(pa.array(tied))
             self._refuse(_repeated(*_identities(rows)))
         last = keys[len(keys) - 1].as_py()[:TRANSACTION_BYTES]
-        if last != self._open.transaction:
-            self._open = _OpenTransaction(last)
         # the keys of the last transaction alone are held, so that the window is let go
-        self._open.windows.append(_of_transaction(keys, last))
-
-    def _check_open_transaction(self, keys: pa.Array) -> None:
-        """Look for changes of the open transaction that an earlier window had."""
-        identities, roles = _identities(_of_transaction(keys, self._open.transaction))
-        self._refuse(self._open.repeated(identities, roles))
+        own = _of_transaction(keys, last)
+        if last != self._open.transaction:
+            self._open = _OpenTransaction(last, _rank(own, 0))
+        self._open.windows.append(own)
 
     def _refuse(self, key: bytes | None) -> None:
         if key is None:
@@ -124,6 +129,11 @@ def _of_transaction(keys: pa.Array, transaction: bytes) -> pa.Array:
     """Return the keys that begin with the transaction: neighbours in keys that are in order."""
     start = pc.sum(pc.less(keys, pa.scalar(transaction, pa.binary()))).as_py() or 0
     return keys.slice(start, pc.sum(pc.starts_with(keys.slice(start), transaction)).as_py() or 0)
+
+
+def _rank(keys: pa.Array, place: int) -> int:
+    """Return the rank of a change inside its transaction."""
+    return int(keys[place].as_py()[RANK_AT])
 
 
 def _identities(keys: pa.Array) -> tuple[pa.Array, _Roles]:

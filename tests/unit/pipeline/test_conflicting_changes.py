@@ -46,6 +46,12 @@ def inserts(keys: pa.Array, **more: pa.Array) -> pa.RecordBatch:
     return pa.record_batch({"op": ["c"] * count, "commit_ts": pa.repeat(7, count), "after": after, **more})
 
 
+def deletes(keys: pa.Array) -> pa.RecordBatch:
+    count = len(keys)
+    before = pa.StructArray.from_arrays([keys], ["id"])
+    return pa.record_batch({"op": ["d"] * count, "commit_ts": pa.repeat(7, count), "before": before})
+
+
 # commit_ts, start_ts, op, whether it is half of an update, seq, key
 CHANGES = st.tuples(
     st.integers(1, 2), st.integers(1, 2), st.sampled_from("dcu"), st.booleans(), st.integers(1, 2), st.integers(0, 3)
@@ -99,6 +105,16 @@ def test_the_error_names_table_key_and_commit() -> None:
     assert "seq" in str(error)
 
 
+def test_changes_of_one_rank_are_compared_with_their_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conflicting_changes, "_hashes", pytest.fail)
+    check = ConflictCheck([TABLE])
+    for start in range(0, 40, 2):
+        check.check(keys_of(inserts(pa.array([start, start + 1]))))
+    with pytest.raises(DuplicateChangeError) as refused:
+        check.check(keys_of(inserts(pa.array([39, 40]))))
+    assert refused.value.row == {"id": 39}
+
+
 def test_a_commit_of_many_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a transaction holds already is not gone through again, and its hashes are united a few times each."""
     united = 0
@@ -111,9 +127,10 @@ def test_a_commit_of_many_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(conflicting_changes, "_distinct", counted)
     check, count, size = ConflictCheck([TABLE]), 256, 50
-    for start in range(0, count * size, size):
-        check.check(keys_of(inserts(pa.array(range(start, start + size)))))
-    assert united < count * size * 12
+    for change, first in ((deletes, 0), (inserts, count * size // 2)):
+        for start in range(first, first + count * size // 2, size):
+            check.check(keys_of(change(pa.array(range(start, start + size)))))
+    assert 0 < united < count * size * 12
     for key in (0, 6_000, count * size - 1):
         with pytest.raises(DuplicateChangeError):
             check.check(keys_of(inserts(pa.array([key]))))
@@ -123,10 +140,10 @@ def test_equal_hashes_alone_are_not_duplicates(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(conflicting_changes, "_hashes", lambda identities: np.zeros(len(identities), np.int64))
     table = planned("id varchar(9) primary key")
     check = ConflictCheck([table])
-    check.check(keys_of(inserts(pa.array(["a", "b"])), table))
+    check.check(keys_of(deletes(pa.array(["a", "b"])), table))
     check.check(keys_of(inserts(pa.array(["c", "d"])), table))
     with pytest.raises(DuplicateChangeError) as refused:
-        check.check(keys_of(inserts(pa.array(["e", "b"])), table))
+        check.check(keys_of(inserts(pa.array(["b", "e"])), table))
     assert refused.value.row == {"id": "b"}
 
 
