@@ -195,16 +195,19 @@ def from_byte_matrix(matrix: Bytes, keep: npt.NDArray[np.bool_] | None, *, like:
     return from_bytes(offsets, matrix[keep], like=like)
 
 
+_BITS_BELOW = (np.uint64(1) << np.arange(64, dtype=np.uint64)) - np.uint64(1)
+
+
 def hits_before(hit: npt.NDArray[np.bool_], offsets: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     """Return for each offset how many elements of ``hit`` before it are true (population counts of 64-bit words)."""
     packed = np.packbits(hit, bitorder="little")
     words = np.zeros(len(packed) // 8 + 2, np.uint64)
     words.view(np.uint8)[: len(packed)] = packed
     before = np.zeros(len(words) + 1, np.int32)
-    np.cumsum(np.bitwise_count(words), out=before[1:])
+    np.cumsum(np.bitwise_count(words), out=before[1:], dtype=np.int32)
     word = offsets >> 6
-    below = (np.uint64(1) << (offsets & 63).astype(np.uint64)) - np.uint64(1)
-    counts: npt.NDArray[np.int32] = before[word] + np.bitwise_count(words[word] & below)
+    below = words.take(word) & _BITS_BELOW.take(offsets & 63)
+    counts: npt.NDArray[np.int32] = before.take(word) + np.bitwise_count(below)
     return counts
 
 

@@ -264,19 +264,20 @@ def printed_numbers(numbers: Numbers, like: pa.Array, before: bytes = b"") -> pa
     """
     if not len(numbers):
         return pa.array([], pa.string())
-    raw = orjson.dumps(numbers, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1] + b","
-    raw = b"," + (_without_zeros(raw) if numbers.dtype.kind == "f" else raw)[:-1]
-    offsets = np.empty(len(numbers) + 1, np.int32)
-    offsets[:-1], offsets[-1] = (np.frombuffer(raw, np.uint8) == _COMMA).nonzero()[0], len(raw)
+    printed = memoryview(orjson.dumps(numbers, option=orjson.OPT_SERIALIZE_NUMPY))[1:-1]
+    raw = b"".join((b",", printed, b","))
+    if numbers.dtype.kind == "f":
+        raw = _without_zeros(raw)
+    ends = (np.frombuffer(raw, np.uint8) == _COMMA).nonzero()[0].astype(np.int32)
     if len(before) == 1:
-        return from_bytes(offsets, raw if before == b"," else raw.replace(b",", before), like=like)
-    offsets -= np.arange(len(offsets), dtype=np.int32)
-    text = from_bytes(offsets, raw.translate(None, b","), like=like)
+        return from_bytes(ends, raw if before == b"," else raw.replace(b",", before), like=like)
+    ends -= np.arange(len(ends), dtype=np.int32)
+    text = from_bytes(ends, raw.translate(None, b","), like=like)
     return enclosed(text, (before, b"")).view(pa.string()) if before else text
 
 
 def _without_zeros(raw: bytes) -> bytes:
-    """Return printed floats, each with a comma behind it, without the ``.0`` of whole ones."""
+    """Return floats that are printed with a comma behind each, without the ``.0`` of whole ones."""
     if len(raw) < _SEARCHED_BYTES:
         return raw.replace(b".0,", b",")
     data = np.frombuffer(raw, np.uint8)
