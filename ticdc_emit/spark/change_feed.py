@@ -136,8 +136,9 @@ def from_changes(
     names = image_columns(df, columns, form.columns)
     commits, new_words = _commits_of(df, form, times)
     stamps = zip((commit.id for commit in commits), rising((commit.stamp for commit in commits), above), strict=True)
+    key_columns = [f"_key{nth}" for nth in range(len(keys))]
     images = df.select(
-        *(column_named(key).alias(f"_key{nth}") for nth, key in enumerate(keys)),
+        *(column_named(key).alias(name) for key, name in zip(keys, key_columns, strict=True)),
         column_named(form.commit).cast("long").alias("_commit"),
         column_named(form.operation).isin(new_words).alias("_is_new"),
         image(names).alias("_image"),
@@ -145,14 +146,13 @@ def from_changes(
     stamped = images.join(
         F.broadcast(df.sparkSession.createDataFrame(list(stamps), "_commit long, _ts long")), "_commit"
     )
-    by_key = ["_ts", *(f"_key{nth}" for nth in range(len(keys)))]
     if not any(commit.is_mixed for commit in commits):
         return with_keys(_single_images(stamped), keys)
     ranges = _mixed_ranges(commits)
     if not form.skips_files or len(ranges) > _MOST_RANGES:
-        return with_keys(_paired_images(stamped, by_key), keys)
+        return with_keys(_paired_images(stamped, key_columns), keys)
     is_mixed = reduce(or_, (F.col("_commit").between(first, last) for first, last in ranges))
-    changes = _single_images(stamped.filter(~is_mixed)).union(_paired_images(stamped.filter(is_mixed), by_key))
+    changes = _single_images(stamped.filter(~is_mixed)).union(_paired_images(stamped.filter(is_mixed), key_columns))
     return with_keys(changes, keys)
 
 
@@ -388,22 +388,22 @@ def _single_images(rows: DataFrame) -> DataFrame:
     )
 
 
-def _paired_images(rows: DataFrame, by_key: Sequence[str]) -> DataFrame:
+def _paired_images(rows: DataFrame, key_columns: Sequence[str]) -> DataFrame:
     """Return the changes that the old and new images of each key and commit make.
 
-    ``by_key``: the commit's stamp, then the key. Spark sorts by them in this order, so each task gives its changes
-    commit by commit: with the key first, each would have some of every commit to the end, and whoever delivers them
-    would have to sort all changes of all commits.
+    Each task gives its changes commit by commit, because Spark sorts by the window's columns in their order. With the
+    key first, each task would have changes of every commit until its end, and delivering them would sort all changes.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
     kind = image_type(rows, "_image")
-    in_order = Window.partitionBy(*by_key).orderBy("_is_new")
+    in_order = Window.partitionBy("_ts", *key_columns).orderBy("_is_new")
     seen = rows.select(
+        "_ts",
         "_is_new",
         "_image",
-        *by_key,
+        *key_columns,
         F.lag("_is_new").over(in_order).alias("_earlier"),
         F.lag("_image").over(in_order).alias("_old"),
         F.lead("_is_new").over(in_order).alias("_later"),
@@ -411,7 +411,7 @@ def _paired_images(rows: DataFrame, by_key: Sequence[str]) -> DataFrame:
     is_new, current, old = F.col("_is_new"), F.col("_image"), F.col("_old")
     twice = F.col("_earlier") == is_new
     op = (
-        F.when(twice, duplicate_key([F.col(key) for key in by_key[1:]], F.col("_ts")))
+        F.when(twice, duplicate_key([F.col(key) for key in key_columns], F.col("_ts")))
         .when(is_new & F.col("_earlier").isNull(), "c")
         .when(is_new & differs(old, current, kind), "u")
         .when(~is_new & F.col("_later").isNull(), "d")
