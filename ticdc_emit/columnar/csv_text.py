@@ -1,9 +1,9 @@
 """The fields of CSV lines, as TiCDC's CSV codec writes them.
 
 In: accepted numbers, or a string or binary array, and the changefeed's delimiter and quote. Out: fields with the
-delimiter before each, null where the value is null, so that a join of them makes lines: a constant or a seam between
-two columns would cost as much as a column. Texts are in quotes, or escaped where there are none; most columns have
-nothing to change, as a search over their buffer shows. Source: ``pkg/sink/codec/csv/csv_message.go`` of pingcap/tiflow.
+delimiter before each, null where the value is null. A join of them makes lines; constants between them would cost the
+join as much as more columns. Texts are in quotes, or escaped if the changefeed has no quote. In most columns nothing
+changes, as a search over their buffer shows. Source: ``pkg/sink/codec/csv/csv_message.go`` of pingcap/tiflow.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def number_fields(values: pa.Array, delimiter: bytes) -> pa.Array:
 
 
 def text_fields(texts: pa.Array, delimiter: bytes, quote: bytes) -> pa.Array:
-    """Return texts as fields, each with the delimiter before it: in quotes, or escaped where there are none."""
+    """Return texts as fields, each with the delimiter before it: in quotes, or escaped without a ``quote``."""
     whole = texts.view(_BINARY) if texts.type == pa.string() else texts
     if len(texts) <= FEW:
         few = whole.to_pylist()
