@@ -64,7 +64,15 @@ def test_escape_every_character_beside_every_other(writer: JsonWriter) -> None:
     assert escape(pa.array(rows), writer).to_pylist() == [plain_escape(row, writer.name) for row in rows]
 
 
-@given(rows=_rows(st.binary(max_size=12)), where=_SLICES)
+_BYTES = st.one_of(
+    _rows(st.binary(max_size=12)),
+    st.integers(1, 7).flatmap(
+        lambda length: _rows(st.one_of(st.just(b""), st.binary(min_size=length, max_size=length)))
+    ),
+)
+
+
+@given(rows=_BYTES, where=_SLICES)
 def test_latin1_and_base64(rows: list[bytes | None], where: tuple[int, int]) -> None:
     array, rows = _cut(pa.array(rows, pa.binary()), rows, where)
     if array.null_count:
