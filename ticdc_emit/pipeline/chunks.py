@@ -6,8 +6,9 @@ have to say: errors, late and skipped rows, counts, objects for the claim-check 
 
 Between tasks that share a machine, messages stay in a file, and the chunk names it (:class:`ChunkFiles`). A shuffle
 would compress them and copy them through the sockets of a JVM, twice; a file that is read at once stays in the system's
-page cache, and costs a fifth of that. So that it does stay there, the files of a batch have a bound. Messages beyond it
-are shuffled, as are those of small chunks.
+page cache, and costs a fifth of that. So that it does stay there, the files of a batch have a bound, and those beyond
+its first quarter are compressed: a page that the system takes from elsewhere costs more than compressing what fits in
+it. Messages beyond the bound are shuffled, as are those of small chunks.
 """
 
 from __future__ import annotations
@@ -439,6 +440,7 @@ class ChunkStore:
 
 
 _SMALL_BYTES = 128 * 1024  # of messages, for which a file does not pay
+_PLAIN_SHARE = 4  # what files may take before the next ones are compressed, as the divisor of all they may take
 _TALLY = "tally"  # the file in which all tasks count: a byte for each _TALLY_BYTES that they have written
 _TALLY_BYTES = 64 * 1024
 _NAME_BYTES = 12
@@ -460,19 +462,26 @@ class ChunkFolder:
     most: int
     read_once: bool = False
 
+    @property
+    def plain(self) -> int:
+        """The bytes from which on files are compressed."""
+        return self.most // _PLAIN_SHARE
+
     def file(self, name: str) -> str:
         """Return the path of a file that a chunk names. A chunk comes from elsewhere, so it may name no other file."""
         if _FILE_NAME.fullmatch(name) is None:
             raise unreadable(f"{name!r:.40} is not the name of a file of messages")
         return str(Path(self.path, name))
 
-    def has_room(self, size: int) -> bool:
-        """Return whether so many bytes may be written, and count them if so."""
+    def written(self) -> int:
+        """Return the bytes that all tasks have written."""
         with Path(self.path, _TALLY).open("ab", buffering=0) as tally:
-            if tally.tell() * _TALLY_BYTES >= self.most:
-                return False
+            return tally.tell() * _TALLY_BYTES
+
+    def count(self, size: int) -> None:
+        """Add bytes to those that all tasks have written."""
+        with Path(self.path, _TALLY).open("ab", buffering=0) as tally:
             tally.write(bytes(-(-size // _TALLY_BYTES)))
-        return True
 
 
 @dataclass
@@ -491,21 +500,20 @@ class ChunkFiles:
         if self.folder is None or messages.nbytes < _SMALL_BYTES:
             return None
         try:
-            if self.folder.has_room(messages.nbytes):
-                return self._new_file(self.folder, messages)
+            if (written := self.folder.written()) < self.folder.most:
+                return self._new_file(self.folder, messages, _WRITE if written >= self.folder.plain else _WRITE_PLAIN)
         except OSError:
             pass
         self.folder = None
         return None
 
-    def _new_file(self, folder: ChunkFolder, messages: pa.RecordBatch) -> str:
+    def _new_file(self, folder: ChunkFolder, messages: pa.RecordBatch, options: pa.ipc.IpcWriteOptions) -> str:
         name = f"{self._name}-{self._count}"
         self._count += 1
-        with (
-            pa.OSFile(folder.file(name), "wb") as file,
-            pa.ipc.new_stream(file, messages.schema, options=_WRITE_PLAIN) as stream,
-        ):
-            stream.write_batch(messages)
+        with pa.OSFile(folder.file(name), "wb") as file:
+            with pa.ipc.new_stream(file, messages.schema, options=options) as stream:
+                stream.write_batch(messages)
+            folder.count(file.tell())
         return name
 
 

@@ -48,9 +48,22 @@ def test_few_messages_are_not_worth_a_file(tmp_path: Path) -> None:
 
 def test_all_tasks_together_keep_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "_TALLY_BYTES", 1)
+    monkeypatch.setattr(chunks, "_PLAIN_SHARE", 1)
     folder = ChunkFolder(str(tmp_path), 2 * MESSAGES.nbytes)
     one, other = ChunkFiles(folder), ChunkFiles(folder)
     assert [files.keep(MESSAGES) is None for files in (one, other, one, other)] == [False, False, True, True]
+
+
+def test_the_first_files_of_all_tasks_are_plain_and_the_others_compressed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "_TALLY_BYTES", 1)
+    folder = ChunkFolder(str(tmp_path), chunks._PLAIN_SHARE * 2 * MESSAGES.nbytes)
+    one, other = ChunkFiles(folder), ChunkFiles(folder)
+    paths = [folder.file(files.keep(MESSAGES) or "") for files in (one, other, one, other)]
+    assert [Path(path).stat().st_size > MESSAGES.nbytes for path in paths] == [True, True, False, False]
+    assert folder.written() == sum(Path(path).stat().st_size for path in paths)
+    assert [from_ipc(map_file(path)) for path in paths] == [MESSAGES] * 4
 
 
 def test_a_disk_that_refuses_is_not_asked_again(tmp_path: Path) -> None:
