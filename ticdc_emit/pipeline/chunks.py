@@ -50,6 +50,7 @@ CHUNK_SCHEMA = pa.schema(
         ("rows", pa.int64()),
         ("first", pa.binary()),
         ("last", pa.binary()),
+        ("ties", pa.bool_()),
         ("order_keys", pa.binary()),
         ("body", pa.binary()),
         ("file", pa.string()),
@@ -66,6 +67,7 @@ _BATCH_BYTES = 256 * 1024  # of bodies, compressed: what small chunks are handed
 _WRITE = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _READ = pa.ipc.IpcReadOptions(use_threads=False)
 """A body is too small to share: on busy cores, waiting for Arrow's pool takes longer than the work."""
+_READ_FIRST = pa.ipc.IpcReadOptions(use_threads=False, included_fields=[0])
 
 
 class ChunkKind(IntEnum):
@@ -115,6 +117,7 @@ class _Chunk(NamedTuple):
     rows: int
     first: bytes | None = None
     last: bytes | None = None
+    ties: bool | None = None
     order_keys: bytes | None = None
     body: bytes | None = None
     file: str | None = None
@@ -221,13 +224,13 @@ def to_ipc(batch: pa.RecordBatch) -> bytes:
     return bytes(out.getvalue().to_pybytes())
 
 
-def from_ipc(body: bytes | pa.Buffer) -> pa.RecordBatch:
-    """Return the batch that :func:`to_ipc` packed.
+def from_ipc(body: bytes | pa.Buffer, *, first_column: bool = False) -> pa.RecordBatch:
+    """Return the batch that :func:`to_ipc` packed, or its first column without unpacking the others.
 
     Raises :class:`~ticdc_emit.errors.DeliveryError` for other content.
     """
     try:
-        return pa.ipc.open_stream(body, options=_READ).read_next_batch()
+        return pa.ipc.open_stream(body, options=_READ_FIRST if first_column else _READ).read_next_batch()
     except (pa.ArrowException, OSError, StopIteration) as fault:
         raise unreadable(f"a chunk is damaged: {type(fault).__name__}") from None
 
@@ -242,8 +245,9 @@ def _partition_chunks(
         part, part_keys = messages.slice(start, rows), order_keys.slice(start, rows)
         stamps = commit_stamps(part_keys)
         ties = bool((stamps[1:] == stamps[:-1]).any())
-        body = part.drop_columns([ORDER_KEY]) if ties else part
-        file = files.keep(body)
+        file = files.keep(part)
+        apart = ties and file is None
+        body = part.drop_columns([ORDER_KEY]) if apart else part
         yield _Chunk(
             buckets.of(target),
             ChunkKind.MESSAGES,
@@ -251,7 +255,8 @@ def _partition_chunks(
             part.num_rows,
             part_keys[0].as_py(),
             part_keys[part.num_rows - 1].as_py(),
-            to_ipc(pa.record_batch({ORDER_KEY: part_keys})) if ties else None,
+            ties,
+            to_ipc(pa.record_batch({ORDER_KEY: part_keys})) if apart else None,
             to_ipc(body) if file is None else None,
             file,
         )
@@ -299,11 +304,15 @@ class _Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunk:
-    """The messages of one chunk: where they are, and where their order keys are, if not with them."""
+    """The messages of one chunk: where they are, and where their order keys are, if not with them.
+
+    ``ties``: whether two of them have one commit_ts.
+    """
 
     first: bytes
     last: bytes
     rows: int
+    ties: bool
     body: pa.Buffer | _Span | str
     order_keys: pa.Buffer | _Span | None
 
@@ -337,7 +346,7 @@ class ChunkStore:
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the chunks of a batch."""
         for row in range(batch.num_rows):
-            bucket, kind, topic, partition, rows, first, last, order_keys, body, file = (
+            bucket, kind, topic, partition, rows, first, last, ties, order_keys, body, file = (
                 column[row] for column in batch.columns
             )
             target = topic.as_py(), partition.as_py()
@@ -345,7 +354,7 @@ class ChunkStore:
                 case ChunkKind.MESSAGES:
                     own = self._hold(body) if body.is_valid else file.as_py()
                     own_keys = self._hold(order_keys) if order_keys.is_valid else None
-                    chunk = Chunk(first.as_py(), last.as_py(), rows.as_py(), own, own_keys)
+                    chunk = Chunk(first.as_py(), last.as_py(), rows.as_py(), ties.as_py(), own, own_keys)
                     self._chunks.setdefault(target, []).append(chunk)
                 case ChunkKind.CLAIMS:
                     self._claims.setdefault(target, []).append(self._hold(body))
@@ -397,13 +406,13 @@ class ChunkStore:
         If files are removed, a chunk's messages are there once.
         """
         messages = from_ipc(self._read(chunk.body, is_last=self._folder is not None and self._folder.read_once))
-        if not chunk.order_keys:
+        if chunk.order_keys is None:
             return messages
         return messages.add_column(0, ORDER_KEY, from_ipc(self._read(chunk.order_keys)).column(ORDER_KEY))
 
     def order_keys(self, chunk: Chunk) -> pa.RecordBatch:
         """Return the order keys of a chunk."""
-        return from_ipc(self._read(chunk.order_keys or chunk.body)).select([ORDER_KEY])
+        return from_ipc(self._read(chunk.order_keys or chunk.body), first_column=True)
 
     def _hold(self, body: pa.Scalar) -> pa.Buffer | _Span:
         """Hold a body as it came, without a copy, or write it to the file."""

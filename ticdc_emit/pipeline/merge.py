@@ -208,7 +208,7 @@ class Merge:
         """
         clusters, tied = self._clusters, []
         for place, cluster in enumerate(clusters):
-            alone = len(cluster) == 1 and cluster[0].order_keys is None
+            alone = len(cluster) == 1 and not cluster[0].ties
             before = place and _last_stamp(clusters[place - 1]) == cluster[0].first[:STAMP_BYTES]
             after = place + 1 < len(clusters) and clusters[place + 1][0].first[:STAMP_BYTES] == _last_stamp(cluster)
             if not alone or before or after:

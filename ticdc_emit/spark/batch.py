@@ -210,7 +210,7 @@ def setting_off(spark: SparkSession, setting: str) -> Iterator[None]:
 
 
 _TASKS_PER_CORE = 4
-_KINDS = {pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.binary(): "binary"}
+_KINDS = {pa.bool_(): "boolean", pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.binary(): "binary"}
 
 
 class SparkBatch:

@@ -26,7 +26,7 @@ def merged(chunks: Keys, limit: int) -> list[list[bytes]]:
     """The keys of each window, as its parts in its order have them and as a column has."""
     parts = [pa.array(sorted(keys), pa.binary()) for keys in chunks]
     places = {
-        place: Chunk(part[0].as_py(), part[-1].as_py(), len(part), pa.py_buffer(b"%d" % place), pa.py_buffer(b""))
+        place: Chunk(part[0].as_py(), part[-1].as_py(), len(part), True, pa.py_buffer(b"%d" % place), pa.py_buffer(b""))
         for place, part in enumerate(parts)
     }
 
@@ -107,7 +107,8 @@ def test_a_shuffled_source_takes_memory_by_the_limit_not_by_its_size() -> None:
         return pa.record_batch({ORDER_KEY: pa.array(keys, pa.binary()), "value": pa.array([bytes(1024)] * rows)})
 
     overlapping = [
-        Chunk(key(place), key((rows - 1) * chunks + place), rows, pa.py_buffer(b""), None) for place in range(chunks)
+        Chunk(key(place), key((rows - 1) * chunks + place), rows, False, pa.py_buffer(b""), None)
+        for place in range(chunks)
     ]
     stamps: list[int] = []
     for window in Merge(overlapping, set(), limit).windows(read):
