@@ -411,7 +411,7 @@ class ChunkStore:
         return messages.add_column(0, ORDER_KEY, from_ipc(self._read(chunk.order_keys)).column(ORDER_KEY))
 
     def order_keys(self, chunk: Chunk) -> pa.RecordBatch:
-        """Return the order keys of a chunk."""
+        """Return the order keys of a chunk, which are the first column of where they are."""
         return from_ipc(self._read(chunk.order_keys or chunk.body), first_column=True)
 
     def _hold(self, body: pa.Scalar) -> pa.Buffer | _Span:

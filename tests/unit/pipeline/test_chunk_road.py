@@ -188,6 +188,18 @@ def test_a_change_told_twice_by_two_tasks_is_refused() -> None:
     assert len(road([[a_row("c", 5, 1, 1)], [a_row("d", 5, 2, 1)]])) == 1
 
 
+@pytest.mark.parametrize("in_files", [False, True])
+def test_a_change_told_twice_by_one_task_is_refused(
+    in_files: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "_SMALL_BYTES", 1)
+    folder = ChunkFolder(str(tmp_path), 1 << 30, read_once=True) if in_files else None
+    with pytest.raises(DuplicateChangeError) as refused:
+        road([[a_row("c", 5, None, 1), a_row("c", 5, None, 2), a_row("d", 5, None, 1)]], folder=folder)
+    assert refused.value.context["row"] == {"id": 1}
+    assert len(list(tmp_path.glob("*-0"))) == in_files
+
+
 def test_late_rows_are_refused_or_counted() -> None:
     rows = [b_row(1, None, 1), b_row(9, None, 2)]
     with pytest.raises(LateRowError):
