@@ -4,20 +4,25 @@ protocols.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pyarrow as pa
 import pytest
 import s3fs
 from child import exit_code
-from moto.server import ThreadedMotoServer
+from moto.server import DomainDispatcherApplication, ThreadedMotoServer, create_backend_app
+from werkzeug.serving import make_server
 
 from ticdc_emit import ReferenceConsumer, TicdcSink
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.consume import FolderReader
 from ticdc_emit.delivery import ClaimStore, sink_for
+from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import DeliveryError, RegistryError
 from ticdc_emit.pipeline import ArrowBatch, Changefeed
 from ticdc_emit.protocols.decoder import read_claim
@@ -180,3 +185,61 @@ def test_a_bucket_that_does_not_exist_is_refused_without_secrets(aws: str) -> No
     with pytest.raises(DeliveryError) as error:
         Changefeed(config, sink_for(config), TABLE).run(ArrowBatch(_rows(1), "shop.notes"), 0, final=True)
     assert "hush" not in str(error.value)
+
+
+@contextmanager
+def _refusing(status: str, refused: Callable[[str, str], bool]) -> Iterator[str]:
+    """A server with the same buckets, which answers requests of some methods and paths with ``status``; its URL."""
+    moto = DomainDispatcherApplication(create_backend_app)
+
+    def application(request: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        if refused(request["REQUEST_METHOD"], request["PATH_INFO"]):
+            start(status, [("Content-Length", "0")])
+            return []
+        answer: Iterable[bytes] = moto(request, start)
+        return answer
+
+    server = make_server("127.0.0.1", 0, application, threaded=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize("release", ["classic", "next"])
+@pytest.mark.parametrize("status", ["403 Forbidden", "503 Slow Down"])
+def test_a_refused_look_overwrites_no_file(
+    aws: str, monkeypatch: pytest.MonkeyPatch, status: str, release: str
+) -> None:
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setattr(s3fs.S3FileSystem, "retries", 1)
+
+    def run(endpoint: str, number: int) -> None:
+        uri = f"s3://bucket/lake?protocol=csv&endpoint={endpoint}&access-key=AKIA&secret-access-key=hush"
+        config = load_changefeed(f"{uri}&region=eu-west-1", release=release)
+        Changefeed(config, sink_for(config), TABLE).run(ArrowBatch(_rows(number), "shop.notes"), number, final=True)
+
+    def contents() -> dict[str, bytes]:
+        return {each.key: each.get()["Body"].read() for each in boto3.resource("s3").Bucket("bucket").objects.all()}
+
+    run(aws, 0)
+    before = contents()
+    with _refusing(status, lambda method, path: method == "HEAD" and path.endswith(".index")) as server:
+        with pytest.raises(DeliveryError, match="cannot look for a file") as error:
+            run(server, 1)
+        assert "hush" not in str(error.value)
+    assert contents() == before
+
+
+def test_a_refused_listing_is_not_an_empty_folder(aws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setattr(s3fs.S3FileSystem, "retries", 1)
+    with _refusing("503 Slow Down", lambda method, path: method == "GET") as server:
+        uri = f"s3://bucket/lake?protocol=csv&endpoint={server}&access-key=AKIA&secret-access-key=hush&region=eu-west-1"
+        folder = StorageSink.of(load_changefeed(uri)).folder()
+        with pytest.raises(DeliveryError, match="cannot list files"):
+            folder.files("")
