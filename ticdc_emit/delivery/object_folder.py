@@ -12,11 +12,14 @@ is not asked by methods of fsspec that answer "no" to every failure (``isfile``)
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from ticdc_emit.delivery.object_storage import ObjectStorage
 from ticdc_emit.storage.folder import Data
+
+T = TypeVar("T")
 
 
 class ObjectFolder:
@@ -31,20 +34,17 @@ class ObjectFolder:
         return self._storage.files()
 
     def exists(self, path: str) -> bool:
-        whole = self._path(path)
-        found: bool = self._storage.attempt(lambda: self._is_file(whole), "cannot look for a file", self._at(path))
-        return found
+        return self._ask(_is_file, "cannot look for a file", path)
 
     def read(self, path: str) -> bytes:
-        whole = self._path(path)
-        content: bytes = self._storage.attempt(
-            lambda: self._fresh().cat_file(whole), "cannot read a file", self._at(path)
-        )
-        return content
+        def read(files: Any, whole: str) -> bytes:
+            content: bytes = files.cat_file(whole)
+            return content
+
+        return self._ask(read, "cannot read a file", path)
 
     def files(self, folder: str) -> list[str]:
-        whole = self._path(folder)
-        found: list[str] = self._storage.attempt(lambda: self._below(whole), "cannot list files", self._at(folder))
+        found = self._ask(self._below, "cannot list files", folder)
         first = len(self._path("")) + 1
         return sorted(path[first:] for path in found)
 
@@ -52,32 +52,32 @@ class ObjectFolder:
         self._storage.put({self._path(path): parts}, f"cannot write {path}")
 
     def remove(self, path: str) -> None:
-        whole = self._path(path)
-        self._storage.attempt(lambda: self._fresh().rm_file(whole), "cannot remove a file", self._at(path))
+        self._ask(lambda files, whole: files.rm_file(whole), "cannot remove a file", path)
 
-    def _is_file(self, path: str) -> bool:
-        try:
-            return bool(self._fresh().info(path)["type"] == "file")
-        except FileNotFoundError:
-            return False
-
-    def _below(self, path: str) -> list[str]:
+    def _below(self, files: Any, path: str) -> list[str]:
         """Return the files in a folder and below it; none for a folder that is missing."""
         if self._uri.kind == "file":
             walk = os.walk(path or "/", onerror=_refuse_unless_missing)
             return [f"{folder.rstrip('/')}/{name}" for folder, _, names in walk for name in names]
-        return list(self._fresh().find(path))
+        return list(files.find(path))
 
-    def _fresh(self) -> Any:
-        """Return the file system without what it remembers of listings, for others write to the same place."""
-        self._files.invalidate_cache()
-        return self._files
+    def _ask(self, request: Callable[[Any, str], T], failure: str, path: str) -> T:
+        """Return what a request gives: a function of the file system, which remembers no listings because others write
+        to the same place, and the path in it.
+        """
+        files, whole = self._files, self._path(path)
+        files.invalidate_cache()
+        return self._storage.attempt(lambda: request(files, whole), failure, f"{self._uri.location}/{path}")
 
     def _path(self, path: str) -> str:
         return f"{self._uri.root}/{path}".rstrip("/")
 
-    def _at(self, path: str) -> str:
-        return f"{self._uri.location}/{path}"
+
+def _is_file(files: Any, path: str) -> bool:
+    try:
+        return bool(files.info(path)["type"] == "file")
+    except FileNotFoundError:
+        return False
 
 
 def _refuse_unless_missing(error: OSError) -> None:

@@ -30,7 +30,7 @@ from ticdc_emit.config.secrets import (
     shown_names,
 )
 from ticdc_emit.config.uri import REFUSED_PARAMETERS, STORAGE_PARAMETERS, StorageUri
-from ticdc_emit.errors import ConfigError, DeliveryError, MissingDependencyError
+from ticdc_emit.errors import ConfigError, DeliveryError, MissingDependencyError, TicdcEmitError
 
 if TYPE_CHECKING:
     from ticdc_emit.storage.folder import Data
@@ -152,8 +152,18 @@ _PROTOCOLS: dict[str, tuple[str, Callable[[Mapping[str, str]], dict[str, Any]]]]
 }
 
 
+_PACKAGES = {"s3": ("s3", "s3fs"), "gcs": ("gcs", "gcsfs"), "azure": ("azblob", "adlfs")}
+"""The extra that installs the package of a storage, and the package."""
 _LONGEST_WAIT_S = 5.0
-_FINAL = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError, TypeError, ValueError)
+_FINAL = (
+    FileNotFoundError,
+    PermissionError,
+    NotADirectoryError,
+    IsADirectoryError,
+    TypeError,
+    ValueError,
+    TicdcEmitError,
+)
 T = TypeVar("T")
 
 
@@ -162,8 +172,9 @@ class ObjectStorage:
     """Objects under a storage URI. Picklable; connects at the first use.
 
     ``option``: the option that has the URI, which errors name. ``attempts``: how often a request is tried, with waits
-    from ``backoff_s`` seconds on. ``error``: the type of errors. ``extra``: that of the package which has what is
-    needed. Raises :class:`~ticdc_emit.errors.ConfigError` for a URI that is not a supported storage.
+    from ``backoff_s`` seconds on. ``error``: the type of errors. ``extra``: the extra of this library that a storage
+    without a package of its own needs. Raises :class:`~ticdc_emit.errors.ConfigError` for a URI that is not a supported
+    storage.
     """
 
     uri: Secret[str]
@@ -185,24 +196,28 @@ class ObjectStorage:
 
     @hides_arguments
     def files(self) -> Any:
-        """Return fsspec's file system. Raises :class:`~ticdc_emit.errors.MissingDependencyError` if a package for the
-        storage is missing.
+        """Return fsspec's file system.
+
+        Raises :class:`~ticdc_emit.errors.MissingDependencyError` if a package for the storage is missing, and what
+        :meth:`attempt` raises for credentials that the package refuses.
         """
-        protocol, options = protocol_and_options(self.storage)
+        kind, (protocol, options) = self.storage.kind, protocol_and_options(self.storage)
+        extra, package = _PACKAGES.get(kind, (self.extra, ""))
         try:
             import fsspec
             import tenacity  # noqa: F401 - part of the same extra
         except ImportError:
-            raise MissingDependencyError(f"{self.option} needs fsspec and tenacity", extra=self.extra) from None
+            raise MissingDependencyError(f"{self.option} needs fsspec and tenacity", extra=extra) from None
         if protocol == "s3":
             hide_in_logs(AWS_LOGGERS, (Secret(options[name]) for name in ("key", "secret", "token") if name in options))
-        try:
-            return fsspec.filesystem(protocol, **options)  # one per process and options: fsspec keeps it
-        except ImportError:
-            package = {"s3": "s3fs", "gcs": "gcsfs", "abfs": "adlfs"}.get(protocol, protocol)
-            raise MissingDependencyError(
-                f"the storage {self.storage.location} needs {package}", remedy=f"Run: pip install {package}"
-            ) from None
+
+        def connect() -> Any:
+            try:
+                return fsspec.filesystem(protocol, **options)  # one per process and options: fsspec keeps it
+            except ImportError:
+                raise MissingDependencyError(f"{self.option}: {kind} needs {package}", extra=extra) from None
+
+        return self.attempt(connect, "cannot use the storage", self.storage.location)
 
     def put(self, objects: Mapping[str, Sequence[Data]], failure: str) -> None:
         """Store objects by their paths, each whole or not at all; objects of the same names are replaced.
@@ -231,6 +246,8 @@ class ObjectStorage:
         )
         try:
             return retrying(ask)
+        except TicdcEmitError:
+            raise
         except Exception as error:
             # no "from error": its own text and what it was caused by may hold a key
             raise self.error(

@@ -241,9 +241,11 @@ def test_a_storage_without_its_package_says_which(monkeypatch: pytest.MonkeyPatc
         raise ImportError(f"Install {protocol}")
 
     monkeypatch.setattr(fsspec, "filesystem", missing)
-    for uri, package in ((S3, "s3fs"), ("gcs://b/p", "gcsfs"), ("azure://c/p", "adlfs")):
-        with pytest.raises(MissingDependencyError, match=f"pip install {package}"):
+    for uri, package, extra in ((S3, "s3fs", "s3"), ("gcs://b/p", "gcsfs", "gcs"), ("azure://c/p", "adlfs", "azblob")):
+        with pytest.raises(MissingDependencyError, match=rf"needs {package}.*pip install 'ticdc-emit\[{extra}\]'"):
             store_of(uri).put([Claim(f"{StorageUri.parse(uri).location}/x", b"")])
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(MissingDependencyError, match=r"ticdc-emit\[claim-check\]"):
+    with pytest.raises(MissingDependencyError, match=r"ticdc-emit\[s3\]"):
         store_of(S3).put([CLAIM])
+    with pytest.raises(MissingDependencyError, match=r"ticdc-emit\[claim-check\]"):
+        store_of("file:///c").put([Claim("file:///c/x", b"")])

@@ -19,7 +19,7 @@ from ticdc_emit.consume import FolderReader
 from ticdc_emit.delivery.object_folder import ObjectFolder
 from ticdc_emit.delivery.object_storage import ObjectStorage
 from ticdc_emit.delivery.storage_files import StorageSink
-from ticdc_emit.errors import DeliveryError
+from ticdc_emit.errors import DeliveryError, MissingDependencyError
 from ticdc_emit.pipeline import ArrowBatch, Changefeed
 
 TABLE = "create table shop.orders (id int primary key)"
@@ -139,6 +139,33 @@ def test_a_reader_does_not_read_past_a_checkpoint_that_it_cannot_see(bucket: typ
         list(FolderReader.of(config, _folder()).read())
     with pytest.raises(DeliveryError, match="cannot look for a file"):
         FolderReader.of(config, _folder()).checkpoint()
+
+
+@pytest.mark.parametrize("uri", ["gcs://b/x", "azblob://c/x?account-name=a"])
+def test_a_missing_package_is_named_at_once(monkeypatch: pytest.MonkeyPatch, uri: str) -> None:
+    asked: list[str] = []
+
+    def missing(protocol: str, **options: Any) -> Any:
+        asked.append(protocol)
+        raise ImportError(f"Install {protocol}")
+
+    monkeypatch.setattr(fsspec, "filesystem", missing)
+    sink = StorageSink.of(load_changefeed(f"{uri}{'&' if '?' in uri else '?'}protocol=csv"))
+    with pytest.raises(MissingDependencyError, match=r"sink-uri: (gcs needs gcsfs|azure needs adlfs)") as error:
+        sink.prepare({"shop.orders": None})
+    assert f"ticdc-emit[{'gcs' if 'gcs' in uri else 'azblob'}]" in str(error.value)
+    assert len(asked) == 1
+
+
+def test_credentials_that_a_package_refuses_are_an_error_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refusing(protocol: str, **options: Any) -> Any:
+        raise ValueError(f"cannot use {options}")
+
+    monkeypatch.setattr(fsspec, "filesystem", refusing)
+    sink = StorageSink.of(load_changefeed("azblob://c/x?account-name=a&account-key=hush&protocol=csv"))
+    with pytest.raises(DeliveryError, match="cannot use the storage: ValueError") as error:
+        sink.prepare({"shop.orders": None})
+    assert "hush" not in str(error.value)
 
 
 def _local(path: Path) -> ObjectFolder:
