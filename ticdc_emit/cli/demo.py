@@ -52,8 +52,7 @@ def run(
     """Run the demo and print; return the exit code. ``on_spark``: even with few rows."""
     pictures = Pictures(html, "ticdc-emit demo")
     with ExitStack() as stack:
-        # as in TiCDC, a protocol in the URI overrides that of the file
-        changefeed = protocol_document(protocol)
+        changefeed = protocol_document(protocol, sink_uri)
         kafka, uri = target_at(stack, sink_uri, _TOPIC, changefeed)
         config = changefeed_at(stack, uri, changefeed, schema_registry, release=release)
         here = CountedBatches(OrderHistory(rows, seed))

@@ -131,7 +131,7 @@ def run(
     wanted.started()  # a text that is not a time is refused before Spark starts
     amount = "changes without end" if rows is None else counted(rows, "change")
     with ExitStack() as stack:
-        changefeed: str | os.PathLike[str] | dict[str, Any] = config or protocol_document(protocol)
+        changefeed: str | os.PathLike[str] | dict[str, Any] = config or protocol_document(protocol, sink_uri)
         kafka, uri = target_at(stack, sink_uri, _TOPIC, changefeed)
         feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings.time_zone, release)
         if wanted.live and not wanted.stream:

@@ -62,7 +62,7 @@ def run(
         time_zone=time_zone,
     )
     with ExitStack() as stack:
-        changefeed: Any = config or protocol_document(protocol)
+        changefeed: Any = config or protocol_document(protocol, sink_uri)
         feed = changefeed_at(stack, sink_uri or _shown_uri(changefeed), changefeed, schema_registry, time_zone, release)
         options = RunOptions(watermark_interval=watermark_interval)
         if sink_uri is None:

@@ -86,7 +86,7 @@ def load_changefeed(
         if protocol_in_file and protocol_text != protocol_in_file:
             warn_of_option("The protocol of the sink URI counts, not that of the changefeed file")
         refuse_unstored(protocol, uri.scheme)
-        storage = read_storage(parameters, root, protocol)
+        storage = read_storage(parameters, root, protocol, held.storage, held.csv)
         for name in uri.storage_parameters:
             parameters.text(name)
     elif protocol.spec.is_written and not protocol.spec.queued:

@@ -329,11 +329,15 @@ def protocol_parameters(text: str) -> dict[str, str]:
     return {"protocol": protocol.value} | ({} if encoding in (None, *default) else {"encoding-format": str(encoding)})
 
 
-def protocol_document(text: str) -> dict[str, Any]:
-    """Return a changefeed file, as a mapping, with the protocol that an option names; raises as above."""
+def protocol_document(text: str, sink_uri: str | None = None) -> dict[str, Any]:
+    """Return a changefeed file, as a mapping, with the protocol that an option names; raises as above.
+
+    ``sink_uri``: where a protocol counts more, so that the file then has none.
+    """
     protocol, encoding = parse_protocol_name(text)
     codec = {} if encoding is None else {"kafka-config": {"codec-config": {"encoding-format": encoding}}}
-    return {"sink": {"protocol": protocol.value, **codec}}
+    in_uri = any(pair.startswith("protocol=") for pair in (sink_uri or "").partition("?")[2].split("&"))
+    return {"sink": codec if in_uri else {"protocol": protocol.value, **codec}}
 
 
 def protocol_not_written(protocol: Protocol) -> ConfigError:
@@ -347,7 +351,7 @@ def protocol_not_written(protocol: Protocol) -> ConfigError:
 
 def remedy_for_files(protocol: Protocol) -> str:
     """Return the remedy for a protocol of files in the sink URI of another sink."""
-    return f"{protocol} is for storage sinks: write s3://, gcs:// or azblob:// in the sink URI"
+    return f"{protocol} is for storage sinks: write file://, s3://, gcs:// or azblob:// in the sink URI"
 
 
 def _other_release(protocol: Protocol) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 from ticdc_emit.config.binding import UriParameters, declare, read_options
 from ticdc_emit.config.document import GoSyntaxError, Section, parse_duration_ms, quote, refused, warn_of_option
 from ticdc_emit.config.protocols import STORED, Protocol
-from ticdc_emit.config.switches import OptionSwitches
+from ticdc_emit.config.switches import CsvSwitches, OptionSwitches, StorageSwitches
 from ticdc_emit.errors import ConfigError
 
 STORAGE_TABLE = "sink.cloud-storage-config"
@@ -54,16 +54,23 @@ def _read_workers(number: int, switches: OptionSwitches) -> int:
     return min(workers, _MOST_WORKERS)
 
 
+def _within(option: str, value: int, least: int, most: int, unit: str) -> int:
+    used = min(max(value, least), most)
+    if used != value:
+        warn_of_option(f"{option} is {used} {unit}, not {value}: TiCDC takes {least} to {most}")
+    return used
+
+
 def _read_flush_interval(text: str, switches: OptionSwitches) -> int:
     try:
         interval = parse_duration_ms(text)
     except GoSyntaxError as error:
         raise _storage_refused(str(error), "flush-interval", "Write a duration such as 5s") from None
-    return min(max(interval, switches.least_flush_ms), _MOST_FLUSH_MS)
+    return _within("flush-interval", interval, switches.least_flush_ms, _MOST_FLUSH_MS, "ms")
 
 
 def _read_file_size(size: int, switches: OptionSwitches) -> int:
-    return min(max(size, switches.least_file_bytes), _MOST_FILE_BYTES)
+    return _within("file-size", size, switches.least_file_bytes, _MOST_FILE_BYTES, "bytes")
 
 
 def _check_folder(text: str, switches: OptionSwitches) -> str:
@@ -118,15 +125,29 @@ def refuse_unstored(protocol: Protocol, scheme: str) -> None:
         )
 
 
-def read_storage(uri: UriParameters, root: Section, protocol: Protocol) -> StorageConfig:
-    """Read and validate the options of a storage sink. Raises :class:`~ticdc_emit.errors.ConfigError`."""
+def read_storage(
+    uri: UriParameters, root: Section, protocol: Protocol, switches: StorageSwitches, csv: CsvSwitches
+) -> StorageConfig:
+    """Read and validate the options of a storage sink, and warn of those that make other files than they seem to.
+
+    ``switches``, ``csv``: those of the release. Raises :class:`~ticdc_emit.errors.ConfigError`.
+    """
     given = read_options(StorageConfig, uri, root)
     given["date_separator"] = _read_date_separator(root)
     config = StorageConfig(**given)
     if not 1 <= config.flush_concurrency <= _MOST_WORKERS:
         config = replace(config, flush_concurrency=1)
     if not _LEAST_DIGITS <= config.file_index_digit <= _MOST_DIGITS:
+        if config.file_index_digit:
+            warn_of_option(f"file-index-digit is {_MOST_DIGITS}: TiCDC takes {_LEAST_DIGITS} to {_MOST_DIGITS}")
         config = replace(config, file_index_digit=_MOST_DIGITS)
+    if not config.enable_partition_separator and switches.numbers == "from-index":
+        warn_of_option(
+            "enable-partition-separator is false: the partitions of a table share a folder, and in this release their "
+            "files have the same names, so that one overwrites the other (tiflow#11979)"
+        )
+    if protocol is Protocol.CSV and csv.handle_keys == "left-out" and root.at("sink.csv").boolean("output-handle-key"):
+        warn_of_option("output-handle-key has no effect in this release: CSV lines lack the handle key")
     if config.date_separator == "day" and config.file_expiration_days > 0:
         _check_cron(config.file_cleanup_cron_spec)
         warn_of_option("file-expiration-days is read, but expired files are not removed: remove them yourself")

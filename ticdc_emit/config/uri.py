@@ -161,6 +161,12 @@ class SinkUri:
             elif not path.strip("/"):
                 raise _invalid("Name the directory or the store: jsonl:///tmp/out?... or memory://name?...")
         elif scheme in STORAGE_SCHEMES:
+            # TiCDC would drop what stands before the path, so that file://./out is /out
+            if scheme == "file" and (authority or not path.strip("/")):
+                raise _invalid(
+                    "Give the whole path of a folder after three slashes, such as file:///tmp/out?protocol=csv; "
+                    "jsonl://./out writes messages as lines of JSON"
+                )
             path, topic = authority + path, DEFAULT_EMBEDDED_TOPIC
         else:
             raise refused(
@@ -256,8 +262,11 @@ class StorageUri:
             return cls(kind, path.rstrip("/"), f"file://{path}".removesuffix("/"), Secret(parameters), option)
         bucket = unquote(parts.netloc.rpartition("@")[2])
         if not bucket:
+            what = "container" if kind == "azure" else "bucket"
             raise ConfigError(
-                f"the storage URI names no bucket of {kind}", remedy=f"Write {kind}://BUCKET/FOLDER", option=option
+                f"the storage URI names no {what}",
+                remedy=f"Write {parts.scheme}://{what.upper()}/FOLDER",
+                option=option,
             )
         root = f"{bucket}/{path.strip('/')}".rstrip("/")
         return cls(kind, root, f"{kind}://{root}", Secret(parameters), option)

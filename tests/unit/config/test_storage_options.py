@@ -67,12 +67,46 @@ def test_uri_and_file() -> None:
     ],
 )
 def test_bounds(more: str, release: str, name: str, value: int) -> None:
-    assert getattr(storage(more, release=release), name) == value
+    if name == "worker_count":  # which changes no file
+        assert storage(more, release=release).worker_count == value
+        return
+    with pytest.warns(ConfigWarning, match=f"{name.removesuffix('_ms').replace('_', '-')} is {value} (ms|bytes), not"):
+        options = load_changefeed(URI + more, release=release).storage
+    assert getattr(options, name) == value
 
 
-@pytest.mark.parametrize("digits", [5, 21, 0])
+@pytest.mark.parametrize("digits", [5, 21])
 def test_digits_beyond_their_bounds(digits: int) -> None:
-    assert storage("", {"sink": {"file-index-digit": digits}}).file_index_digit == 20
+    with pytest.warns(ConfigWarning, match="file-index-digit is 20: TiCDC takes 6 to 20"):
+        options = load_changefeed(URI, {"sink": {"file-index-digit": digits}}, release="next").storage
+    assert options is not None
+    assert options.file_index_digit == 20
+
+
+def test_no_digits_are_those_of_the_default() -> None:
+    assert storage("", {"sink": {"file-index-digit": 0}}).file_index_digit == 20
+
+
+def test_partitions_that_overwrite_each_other_are_told() -> None:
+    shared = {"sink": {"enable-partition-separator": False}}
+    assert not storage("", shared, "next").enable_partition_separator
+    with pytest.warns(ConfigWarning, match="one overwrites the other"):
+        load_changefeed(URI, shared, release="classic")
+
+
+def test_handle_keys_that_no_line_has_are_told() -> None:
+    handles = {"sink": {"csv": {"output-handle-key": True}}}
+    uri = "s3://bucket/folder?protocol=csv"
+    assert load("", handles, "classic", uri).codec.csv.output_handle_key
+    with pytest.warns(ConfigWarning, match="output-handle-key has no effect"):
+        load_changefeed(uri, handles, release="next")
+
+
+@pytest.mark.parametrize("folder", ["./lake", "lake/cdc", "localhost/tmp", "", "/"])
+def test_a_folder_that_is_not_a_whole_path_is_refused(folder: str) -> None:
+    with pytest.raises(ConfigError, match="sink uri invalid") as refused:
+        load(uri=f"file://{folder}?protocol=csv")
+    assert "file:///tmp/out" in str(refused.value)
 
 
 def test_a_date_separator_counts_only_in_lower_case() -> None:
@@ -141,7 +175,7 @@ def test_the_remedy_for_an_unknown_protocol_names_those_of_the_sink(uri: str, na
 def test_csv_is_for_files_alone(release: str) -> None:
     with pytest.raises(ConfigError, match="unknown 'csv' message protocol for sink") as refused:
         load(uri="kafka://h:9092/t?protocol=csv", release=release)
-    assert refused.value.remedy == "csv is for storage sinks: write s3://, gcs:// or azblob:// in the sink URI"
+    assert refused.value.remedy == "csv is for storage sinks: write file://, s3://, gcs:// or azblob:// in the sink URI"
     assert Protocol.CSV.releases == tuple(RELEASES)
 
 

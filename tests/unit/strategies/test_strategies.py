@@ -428,7 +428,8 @@ class TestChangefeeds:
         [
             ("next", lambda config: config.storage.use_table_id_as_path and config.storage.file_size == 1024),
             ("next", lambda config: config.storage.enable_table_across_nodes and config.codec.csv.quote == ""),
-            ("next", lambda config: config.codec.csv.output_field_header and config.codec.csv.output_handle_key),
+            ("next", lambda config: config.codec.csv.output_field_header),
+            ("next", lambda config: not config.storage.enable_partition_separator),
             ("classic", lambda config: config.storage.date_separator == "month" and config.codec.terminator == "\n"),
             ("classic", lambda config: config.storage.output_column_id and config.storage.file_index_digit == 6),
         ],
