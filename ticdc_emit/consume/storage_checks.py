@@ -23,7 +23,7 @@ from ticdc_emit.errors import DeliveryError
 from ticdc_emit.hints import counted
 from ticdc_emit.storage.files import EXTENSIONS
 from ticdc_emit.storage.folder import Folder
-from ticdc_emit.storage.paths import FileNames, SchemaFile
+from ticdc_emit.storage.paths import FileNames, SchemaFile, table_folder
 
 FILE_NUMBERS, SCHEMA_FILES = "file-numbers", "schema-files"
 _MOST_NAMED = 3
@@ -36,14 +36,15 @@ def folder_findings(config: ChangefeedConfig, folder: Folder) -> Iterator[Findin
     """
     extension = EXTENSIONS[config.codec.protocol.value]
     paths = sorted(folder.files(""))
-    versions = {(path.rpartition("/meta/")[0], schema.version) for path in paths if (schema := SchemaFile.parse(path))}
+    versions = {(table_folder(path), schema.version) for path in paths if (schema := SchemaFile.parse(path))}
+    tables = {table for table, _ in versions}
     rows_by_folder: dict[str, set[str]] = {}
     for path in paths:
         place, _, name = path.rpartition("/")
         if name.startswith("CDC") and name.endswith(extension):
             rows_by_folder.setdefault(place, set()).add(name)
     for path in paths:
-        index = IndexFile.parse(path)
+        index = IndexFile.parse(path, tables)
         if index is None:
             continue
         try:
@@ -53,9 +54,9 @@ def folder_findings(config: ChangefeedConfig, folder: Folder) -> Iterator[Findin
         numbers = _numbers(names, rows_by_folder.get(index.folder, set()))
         rows_by_folder.get(index.folder, set()).difference_update(map(names.name, numbers))
         yield from _of_index(index, names, newest, numbers)
-        if (index.table, index.version) not in versions:
-            text = f"there are rows of version {index.version}, and no schema file of it"
-            yield _finding(SCHEMA_FILES, text, index.table, path)
+        if (index.rows.table, index.rows.version) not in versions:
+            text = f"there are rows of version {index.rows.version}, and no schema file of it"
+            yield _finding(SCHEMA_FILES, text, index.rows.table, path)
     for place, left in rows_by_folder.items():
         for name in sorted(left):
             text = "no index file covers the file: readers do not see it"
@@ -74,15 +75,15 @@ def _numbers(names: FileNames, present: Collection[str]) -> set[int]:
 def _of_index(index: IndexFile, names: FileNames, newest: int, numbers: set[int]) -> Iterator[Finding]:
     if newest not in numbers:
         text = f"the index names {names.name(newest)}, which does not exist"
-        yield _finding(FILE_NUMBERS, text, index.table, index.path)
+        yield _finding(FILE_NUMBERS, text, index.rows.table, index.path)
     missing = sorted(set(range(1, newest)) - numbers)
     if missing:
         shown = ", ".join(map(names.name, missing[:_MOST_NAMED])) + (", …" if len(missing) > _MOST_NAMED else "")
         text = f"{counted(len(missing), 'file')} below the newest one {'is' if len(missing) == 1 else 'are'} missing"
-        yield _finding(FILE_NUMBERS, f"{text}: {shown}", index.table, index.path)
+        yield _finding(FILE_NUMBERS, f"{text}: {shown}", index.rows.table, index.path)
     for number in sorted(each for each in numbers if each > newest):
         text = f"the file is newer than {names.name(newest)}, which the index names: readers do not see it"
-        yield _finding(FILE_NUMBERS, text, index.table, f"{index.folder}/{names.name(number)}")
+        yield _finding(FILE_NUMBERS, text, index.rows.table, f"{index.folder}/{names.name(number)}")
 
 
 def _finding(invariant: str, text: str, table: str, path: str) -> Finding:

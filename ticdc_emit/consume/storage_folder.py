@@ -21,11 +21,12 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
+from typing import NamedTuple
 
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.delivery.base import Message
@@ -50,33 +51,58 @@ from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.types import LABEL_TYPES
 from ticdc_emit.storage.files import EXTENSIONS
 from ticdc_emit.storage.folder import Folder
-from ticdc_emit.storage.paths import METADATA, FileNames, SchemaFile, joined
+from ticdc_emit.storage.paths import METADATA, FileNames, SchemaFile, joined, table_folder
 from ticdc_emit.storage.table_definitions import checksum_of, table_of
 
-_VERSION = r"(?P<table>.+)/(?P<version>\d{10,})(?P<inner>(?:/[^/]+){0,2})"
-"""A TSO has more digits than the id of a partition, so it is the last name of so many digits."""
-_INDEX = re.compile(_VERSION + r"/meta/CDC(?:_(?P<dispatcher>\d+))?\.index")
-_ROW = re.compile(_VERSION + r"/CDC[^/]*@\d+")
+_TSO = re.compile(r"(?P<table>.+)/(?P<version>\d{10,})(?P<inner>(?:/[^/]+){0,2})")
+"""A TSO of our days has more digits than the id of a partition, so it is the last name of so many digits."""
+_INDEX = re.compile(r"(?P<folder>.+)/meta/CDC(?:_(?P<dispatcher>\d+))?\.index")
+_ROW = re.compile(r"(?P<folder>.+)/CDC[^/]*@\d+")
 _DIGITS = re.compile(r"(\d+)\.[a-z]+$")
+_MOST_BELOW_TABLE = 3
+
+
+class RowsFolder(NamedTuple):
+    """A folder of rows. ``table``: the folder of the table; ``inner``: those of partition and date below the version,
+    with a slash before each.
+    """
+
+    table: str
+    version: int
+    inner: str
+
+    @classmethod
+    def parse(cls, path: str, tables: Container[str]) -> RowsFolder | None:
+        """Return what a path says; ``None`` if it has no version.
+
+        ``tables``: the folders of tables that have schema files. Below another folder a version is only found if it is
+        a TSO of our days.
+        """
+        names = path.split("/")
+        for below in range(1, min(_MOST_BELOW_TABLE, len(names) - 1) + 1):
+            table, version = "/".join(names[:-below]), names[-below]
+            if table in tables and version.isdecimal():
+                return cls(table, int(version), path[len(table) + 1 + len(version) :])
+        found = _TSO.fullmatch(path)
+        return None if found is None else cls(found["table"], int(found["version"]), found["inner"])
 
 
 @dataclass(frozen=True)
 class IndexFile:
-    """An index file. ``table``: the folder of the table; ``inner``: those of partition and date below the version."""
+    """An index file, and the folder of the rows that it lists."""
 
     path: str
-    table: str
-    version: int
-    inner: str
+    rows: RowsFolder
     dispatcher: str
 
     @classmethod
-    def parse(cls, path: str) -> IndexFile | None:
-        """Return what a path says; ``None`` if it is not that of an index file."""
+    def parse(cls, path: str, tables: Container[str] = ()) -> IndexFile | None:
+        """Return what a path says; ``None`` if it is not that of an index file. ``tables``: as in
+        :meth:`RowsFolder.parse`.
+        """
         found = _INDEX.fullmatch(path)
-        if found is None:
-            return None
-        return cls(path, found["table"], int(found["version"]), found["inner"], found["dispatcher"] or "")
+        rows = None if found is None else RowsFolder.parse(found["folder"], tables)
+        return None if found is None or rows is None else cls(path, rows, found["dispatcher"] or "")
 
     @cached_property
     def folder(self) -> str:
@@ -104,7 +130,7 @@ class _Place:
 
     @property
     def order(self) -> tuple[int, str, str]:
-        return self.version, f"/{self.index.inner}" if self.index else "", self.path
+        return self.version, f"/{self.index.rows.inner}" if self.index else "", self.path
 
 
 @dataclass(frozen=True)
@@ -201,13 +227,13 @@ class FolderReader:
             checkpoint = _checkpoint(metadata) if metadata else None
         except DecodeError:
             checkpoint = None  # the message of the file says it
-        places = []
-        for path in self._folder.files(""):
-            schema, index = SchemaFile.parse(path), IndexFile.parse(path)
-            if schema is not None:
-                places.append(_Place(path.rpartition("/meta/")[0], schema.version, path))
-            elif index is not None:
-                places.append(_Place(index.table, index.version, path, index))
+        paths = list(self._folder.files(""))
+        places = [
+            _Place(table_folder(path), schema.version, path) for path in paths if (schema := SchemaFile.parse(path))
+        ]
+        tables = {place.table for place in places}
+        for index in filter(None, (IndexFile.parse(path, tables) for path in paths)):
+            places.append(_Place(index.rows.table, index.rows.version, index.path, index))
         now = [each for each in places if checkpoint is None or each.version <= checkpoint]
         self.waiting = len(places) - len(now)
         return sorted(now, key=attrgetter("order"))
@@ -227,12 +253,12 @@ class FolderReader:
             names, newest = index.newest(content, self._extension)
         except DeliveryError:
             if self._progress.files.get(index.path) != content:
-                yield _File(index.table, index.path)
+                yield _File(index.rows.table, index.path)
             return
         for number in range(self._progress.numbers.get(index.path, 0) + 1, newest + 1):
             path = joined(index.folder, names.name(number))
             if self._folder.exists(path):
-                yield _File(index.table, path, index.path, number)
+                yield _File(index.rows.table, path, index.path, number)
             # else the index was written first, or somebody removed the file
 
     def _newest(self, files: Sequence[_File], count: int) -> Iterator[Message]:
@@ -283,6 +309,7 @@ class StoredEvents(EventReader):
         self._rows = rows
         self._protocol = protocol
         self._tables: dict[tuple[str, str, int], TableInfo] = {}
+        self._folders: set[str] = set()
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         place = (key or b"").decode(errors="replace")
@@ -296,13 +323,14 @@ class StoredEvents(EventReader):
         if found is None and "/" in place:
             self._refuse(place, value or b"")
         event = self._rows.read(None, value)
-        if found is None or not isinstance(event, RowEvent):
+        rows = None if found is None else RowsFolder.parse(found["folder"], self._folders)
+        if rows is None or not isinstance(event, RowEvent):
             return event
-        version = int(found["version"])
-        table = self._tables.get((event.schema, event.table, version))
-        return replace(event if table is None else self._rows.named(event, table), schema_version=version)
+        table = self._tables.get((event.schema, event.table, rows.version))
+        return replace(event if table is None else self._rows.named(event, table), schema_version=rows.version)
 
     def _schema(self, path: str, named: SchemaFile, content: bytes) -> Event:
+        self._folders.add(table_folder(path))
         shown = document(content, "value")
         if checksum_of(shown) != named.checksum:
             raise DecodeError("the checksum in the name of a schema file is not that of its columns", path=path)

@@ -58,6 +58,11 @@ class SchemaFile(NamedTuple):
         return joined(folder, "meta", f"schema_{self.version}_{self.checksum:010d}.json")
 
 
+def table_folder(schema_file: str) -> str:
+    """Return the folder of the table, or of the database, to which a schema file belongs."""
+    return schema_file.rpartition("/meta/")[0]
+
+
 class FileNames(NamedTuple):
     """How files with rows are named. ``dispatcher``: the id of the one that writes them, "" if names do not show it."""
 

@@ -9,6 +9,7 @@ import pytest
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.consume.readers import reader_for
+from ticdc_emit.consume.storage_checks import folder_findings
 from ticdc_emit.consume.storage_folder import FolderReader
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.sinks import sink_for
@@ -164,3 +165,32 @@ def test_an_index_file_that_names_no_file(config: ChangefeedConfig) -> None:
     fault = f"the index names 'CDC1.parquet', which is not a file with rows of {config.codec.protocol}"
     assert shown(config, read) == ["orders", 0, 1, 2, "ALTER TABLE", fault, 5]
     assert shown(config, read) == []
+
+
+@pytest.mark.parametrize("separator", ["none", "year", "day"])
+@pytest.mark.parametrize(("table", "partitions"), [("orders", ()), ("12345678901", ()), ("7", (99, 100))])
+@pytest.mark.parametrize("ids", [False, True])
+def test_versions_of_few_digits_are_read(separator: str, table: str, partitions: tuple[int, ...], ids: bool) -> None:
+    """A TSO of a test may be a small number; the names of tables and partitions may be large ones."""
+    FOLDER.contents.clear()
+    uri = f"s3://b?protocol=csv&use-table-id-as-path={'true' if ids else 'false'}"
+    sink = {"csv": {"include-commit-ts": True}, "date-separator": separator}
+    config = load_changefeed(uri, {"sink": sink}, release="next")
+    made = sink_for(config)
+    assert isinstance(made, StorageSink)
+    schema = f"create table `55`.`{table}` (id int primary key, n int)"
+    if partitions:
+        schema += " partition by range(id) (partition p0 values less than (2), partition p1 values less than (9))"
+    rows = [
+        {"op": "c", "commit_ts": 1000 + number, "after": {"id": number, "n": number}}
+        | ({"physical_table_id": partitions[number // 2]} if partitions else {})
+        for number in range(4)
+    ]
+    feed = Changefeed(config, InMemory(made.uri, made.rules), schema)
+    feed.run(ArrowBatch(pa.Table.from_pylist(rows), f"55.{table}"), 0, final=True)
+    events = reader_for(config)
+    read = [events.read(message.key, message.value) for message in reader(config).read()]
+    found = {event.commit_ts: event for event in read if isinstance(event, RowEvent)}
+    assert {ts: event.schema_version for ts, event in found.items()} == {1000 + number: 999 for number in range(4)}
+    assert events.image(found[1000], found[1000].after, None) == {"id": "0", "n": "0"}
+    assert list(folder_findings(config, FOLDER)) == []
