@@ -39,6 +39,7 @@ def report_line(report: RunReport | RunTotal) -> str:
         (report.skipped_rows, "bad row skipped", "bad rows skipped"),
         (report.filtered_rows, "row filtered", "rows filtered"),
         (sum(report.filtered_ddl.values()), "DDL filtered", "DDL filtered"),
+        (report.discarded_rows, "row discarded", "rows discarded"),
         (report.claims, "object stored", "objects stored"),
         (report.retries, "retry", "retries"),
     ):
@@ -95,6 +96,7 @@ class ChangefeedMetrics:
         metrics["retries"].labels(*feed).set(report.retries)
         metrics["late"].labels(*feed).inc(report.late_rows)
         metrics["skipped"].labels(*feed).inc(report.skipped_rows)
+        metrics["discarded"].labels(*feed).inc(report.discarded_rows)
         for rule, count in report.filtered.items():
             metrics["filtered"].labels(*feed, rule).inc(count)
         metrics["seconds"].labels(*feed).inc(report.seconds)
@@ -151,6 +153,7 @@ def _registered(registry: CollectorRegistry | None) -> dict[str, Any]:
         ),
         "late": counter("ticdc_emit_late_rows_total", "Row changes dropped because a watermark had passed them."),
         "skipped": counter("ticdc_emit_skipped_rows_total", "Bad row changes that were skipped."),
+        "discarded": counter("ticdc_emit_discarded_rows_total", "Row changes that a storage sink has discarded."),
         "filtered": counter("ticdc_emit_filtered_rows_total", "Row changes that are not replicated, by rule.", "rule"),
         "seconds": counter("ticdc_emit_batch_seconds_total", "Seconds spent on batches."),
         "messages": counter("ticdc_emit_messages_total", "Messages sent, by what they say.", "kind"),

@@ -83,7 +83,8 @@ class TaskResult:
     """The result of one topic-partition in a task.
 
     ``controls``: control messages among the rows. ``digest``: of the rows' messages
-    (:class:`RowsDigest`), empty where the task was not asked for it. These are of the whole batch or task, in the
+    (:class:`RowsDigest`), empty where the task was not asked for it. ``discarded``: by table, how many of ``rows`` a
+    storage sink has discarded; they are not among ``messages``. These are of the whole batch or task, in the
     result of one topic-partition: ``claims`` (objects stored), ``retries`` (of the connection), ``skipped`` (bad rows
     by table), ``filtered`` (rows that are not replicated, by rule) and ``counts`` (``pipeline.row_counts``, as an
     Arrow IPC body, empty where nothing needs them).
@@ -100,6 +101,7 @@ class TaskResult:
     counts: CountsBody = b""
     skipped: dict[str, int] = field(default_factory=dict)
     filtered: dict[str, int] = field(default_factory=dict)
+    discarded: dict[str, int] = field(default_factory=dict)
     controls: ControlCounts = field(default_factory=ControlCounts)
 
     def plus(self, other: TaskResult) -> TaskResult:
@@ -111,13 +113,14 @@ class TaskResult:
             "counts": self.counts or other.counts,
             "skipped": dict(Counter(self.skipped) + Counter(other.skipped)),
             "filtered": dict(Counter(self.filtered) + Counter(other.filtered)),
+            "discarded": dict(Counter(self.discarded) + Counter(other.discarded)),
             "controls": self.controls + other.controls,
         }
         return TaskResult(**summed)
 
 
 _BODIES = ("digest", "counts")
-_BY_NAME = ("skipped", "filtered", "controls")
+_BY_NAME = ("skipped", "filtered", "discarded", "controls")
 _COUNTS = tuple(each.name for each in fields(TaskResult) if each.name not in (*_BODIES, *_BY_NAME))
 RESULT_SCHEMA = pa.schema(
     [
@@ -291,7 +294,9 @@ class DeliverTask:
     ) -> None:
         report: DeliveryReport
         if isinstance(sink, StorageSink):
-            report = write_files(sink, self.plan, rows)
+            report, discarded = write_files(sink, self.plan, rows)
+            for target, counts in discarded.items():
+                results[target].discarded = dict(counts)
         else:
             with sink.open(self.plan.large.max_message_bytes) as writer:
                 for target, of_target in rows.items():

@@ -3,17 +3,19 @@
 In: what other sinks get, where every table is a topic of one partition (``routing.topics``): merged rows, with the DDL
 of the table among them. Keys of rows are the ids of their partitions, if rows have any; messages of DDL are schema
 files, and the watermark after a batch is the checkpoint (:class:`FileCodec`). Out: files, in the order of
-:class:`~ticdc_emit.storage.StorageFiles`, and counts.
+:class:`~ticdc_emit.storage.StorageFiles`, and counts: of what was written, and of rows that were discarded.
 
 What TiCDC takes from its clock comes from the commits: the flush interval passes whenever commit times cross a multiple
 of it, and a file has the date of its rows. With ``file_dates = "wall"`` files have the date at which they are written,
 and only their size and the end of a batch cut them. Every batch ends with a flush. Tables that no DDL made have the
-version just before their first row of the batch, as if the changefeed had started there: later batches find the schema
-file of the first one.
+version just before their first row, as if the changefeed had started there. Later batches, and other runs into the same
+folder, find it in the schema files (:meth:`~ticdc_emit.storage.StorageFiles.start_version`): in TiCDC a changefeed has
+one start, which the versions of no row are below.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -32,6 +34,8 @@ from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.columnar.integers import integer_text
 from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Target
 from ticdc_emit.delivery.storage_files import StorageSink, as_message, files_in
+from ticdc_emit.errors import TicdcEmitWarning, warn_caller
+from ticdc_emit.hints import counted
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.storage import FileRules, StorageFiles, TableRows
@@ -42,6 +46,8 @@ from ticdc_emit.tso import physical_ms
 if TYPE_CHECKING:
     from ticdc_emit.pipeline.merge import MergedRows
     from ticdc_emit.pipeline.plan import Plan, TablePlan
+
+logger = logging.getLogger(__name__)
 
 _Stamps = npt.NDArray[np.uint64]
 _QUARTER_MS = 15 * 60 * 1000
@@ -78,9 +84,28 @@ def with_partition_ids(changes: Changes, encoded: Encoded) -> Encoded:
     return Encoded(encoded.values, keys, encoded.claims, encoded.ends)
 
 
-def write_files(sink: StorageSink, plan: Plan, rows: Mapping[Target, Iterable[MergedRows]]) -> DeliveryReport:
-    """Write the rows of each table, and the DDL among them. Raises :class:`~ticdc_emit.errors.DeliveryError`."""
-    counts = {}
+class DiscardedRowsWarning(TicdcEmitWarning):
+    """Rows that a storage sink discards, as TiCDC's does: a newer version of their table has the same columns."""
+
+
+def warn_discarded(counts: Mapping[str, int]) -> None:
+    """Warn of discarded rows, given how many each table has; it is logged too."""
+    tables = ", ".join(f"{name} ({counted(count, 'row')})" for name, count in sorted(counts.items()))
+    message = (
+        f"Rows are discarded, as TiCDC's storage sink does it: {tables}. The folder has a schema file of a newer "
+        "version with the same columns. Write to an empty folder"
+    )
+    logger.info(message)
+    warn_caller(message, DiscardedRowsWarning)
+
+
+def write_files(
+    sink: StorageSink, plan: Plan, rows: Mapping[Target, Iterable[MergedRows]]
+) -> tuple[DeliveryReport, Mapping[Target, Mapping[str, int]]]:
+    """Write the rows of each table, and the DDL among them. Returns what was written, and how many rows of which table
+    were discarded instead. Raises :class:`~ticdc_emit.errors.DeliveryError`.
+    """
+    counts, discarded = {}, {}
     for target, of_table in rows.items():
         tables = [table for table in plan.tables.values() if table.topic == target[0]]
         files = _TableFiles(sink, tables)
@@ -88,7 +113,9 @@ def write_files(sink: StorageSink, plan: Plan, rows: Mapping[Target, Iterable[Me
             files.add(each)
         files.end()
         counts[target] = files.count
-    return DeliveryReport(counts)
+        if files.discarded:
+            discarded[target] = {tables[0].full_name: files.discarded}
+    return DeliveryReport(counts), discarded
 
 
 @dataclass(frozen=True)
@@ -135,7 +162,7 @@ def _in_order(merged: MergedRows) -> list[_Rows]:
 
 
 class _TableFiles:
-    """The files of one table. ``count``: what was written."""
+    """The files of one table. At the end, ``count``: what was written; ``discarded``: the number of other rows."""
 
     def __init__(self, sink: StorageSink, tables: list[TablePlan]) -> None:
         self._sink = sink
@@ -144,11 +171,13 @@ class _TableFiles:
         self._interval = sink.rules.options.flush_interval_ms
         self._files: StorageFiles | None = None
         self._start_ts = 0
+        self._starts: dict[tuple[int, int | None], int] = {}  # by encoder, and by partition where it has a folder
         self._span: tuple[int, str] | None = None
         self._last: dict[tuple[int | None, int], int] = {}  # by version and partition: the last commit_ts
         self._headers: dict[int, bytes] = {}
         self._dates: dict[int, str] = {}
         self.count = PartitionCount()
+        self.discarded = 0
 
     def add(self, merged: MergedRows) -> None:
         """Take the next rows, and what is due among them."""
@@ -174,6 +203,9 @@ class _TableFiles:
     def end(self) -> None:
         """Write what is left."""
         self._flush()
+        if self._files is not None:
+            self.discarded, size = self._files.discarded
+            self.count = PartitionCount(self.count.messages - self.discarded, self.count.bytes - size)
 
     def _write_control(self, message: ControlMessage) -> None:
         """Write the files of a control message, after all rows before it."""
@@ -250,15 +282,18 @@ class _TableFiles:
 
     def _write_version(self, encoder: RowEncoder, until: int | None, rows: _Rows) -> None:
         info, header = encoder.table, self._header(encoder)
-        version = info.version if physical_ms(info.version) else self._start_ts
         ids = rows.partition_ids(info.id)
-        like = TableRows(info, info.id, b"", header, version, until=until)
-        if ids is None:
-            self._write_partition(like, rows)
-            return
-        for number in dict.fromkeys(ids.tolist()):
-            own = rows.take(np.flatnonzero(ids == number))
-            self._write_partition(replace(like, physical_id=number), own)
+        for number in [info.id] if ids is None else dict.fromkeys(ids.tolist()):
+            version = info.version if physical_ms(info.version) else self._start_of(encoder, number, until)
+            like = TableRows(info, number, b"", header, version, until=until)
+            self._write_partition(like, rows if ids is None else rows.take(np.flatnonzero(ids == number)))
+
+    def _start_of(self, encoder: RowEncoder, physical_id: int, until: int | None) -> int:
+        assert self._files is not None
+        key = id(encoder), physical_id if self._sink.rules.options.use_table_id_as_path else None
+        if key not in self._starts:
+            self._starts[key] = self._files.start_version(encoder.table, physical_id, self._start_ts, until)
+        return self._starts[key]
 
     def _header(self, encoder: RowEncoder) -> bytes:
         if id(encoder) not in self._headers:  # a look at the methods of a protocol costs as much as a small piece
@@ -282,7 +317,7 @@ class _TableFiles:
                 end = int(np.searchsorted(rows.stamps, rows.stamps[filling], side="right"))
             data = parts.data[first : int(parts.offsets[end])].data
             goes_on = end == len(rows)
-            self._files.rows(replace(like, data=data, goes_on=goes_on))
+            self._files.rows(replace(like, data=data, goes_on=goes_on, count=end - start))
             start = end
 
 

@@ -62,7 +62,8 @@ class _Work:
     ``rows``: row changes that became messages (an update that was split counts as two), ``late_rows``: dropped ones,
     ``skipped``: how many bad rows of each ``schema.name`` were skipped (an update counts as one). ``filtered``: how
     many rows each rule of ``[filter]`` left out (``rules``, ``event-filters[0].ignore-event`` ...); ``filtered_ddl``:
-    how many DDL events, each once its commit_ts was reached.
+    how many DDL events, each once its commit_ts was reached. ``discarded``: how many rows of each ``schema.name`` a
+    storage sink has discarded, as TiCDC's does (docs/storage.md); they are not among ``rows``.
     ``delivery``: what was acknowledged, payload bytes per topic-partition. ``ddl_events``: schema changes, each however
     many messages announce it. ``claims``: messages stored in the claim-check storage. ``seconds``: spent on batches.
     ``watermark``: the last one sent, ``max_commit_ts``: the greatest of rows and DDL, both TSO, ``None`` without any.
@@ -83,6 +84,7 @@ class _Work:
     skipped: Mapping[str, int] = field(default_factory=dict)
     filtered: Mapping[str, int] = field(default_factory=dict)
     filtered_ddl: Mapping[str, int] = field(default_factory=dict)
+    discarded: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def skipped_rows(self) -> int:
@@ -93,6 +95,11 @@ class _Work:
     def filtered_rows(self) -> int:
         """Rows that ``[filter]`` left out, and those of tables that TiCDC does not replicate."""
         return sum(self.filtered.values())
+
+    @property
+    def discarded_rows(self) -> int:
+        """Rows that a storage sink has discarded."""
+        return sum(self.discarded.values())
 
     @property
     def messages(self) -> int:
@@ -151,6 +158,8 @@ class _Work:
             "filtered_rows": self.filtered_rows,
             "filtered": dict(self.filtered),
             "filtered_ddl": dict(self.filtered_ddl),
+            "discarded_rows": self.discarded_rows,
+            "discarded": dict(self.discarded),
             "seconds": round(self.seconds, 3),
             "rows_per_second": round(self.rows_per_second, 1),
             "messages_per_second": round(self.messages_per_second, 1),
@@ -266,6 +275,7 @@ class RunTotal(_Work):
             skipped=add_counts(self.skipped, report.skipped),
             filtered=add_counts(self.filtered, report.filtered),
             filtered_ddl=add_counts(self.filtered_ddl, report.filtered_ddl),
+            discarded=add_counts(self.discarded, report.discarded),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -359,6 +369,7 @@ def total_line(report: RunReport | RunTotal) -> str:
             (report.late_rows, "late row", "dropped"),
             (report.skipped_rows, "bad row", "skipped"),
             (report.filtered_rows, "row", "filtered"),
+            (report.discarded_rows, "row", "discarded"),
         )
         if count
     ]
@@ -376,6 +387,7 @@ def report_facts(report: RunReport | RunTotal) -> list[tuple[str, str]]:
         *([("rows filtered", f"{report.filtered_rows:,}")] if report.filtered else []),
         *((f"  by {rule}", f"{count:,}") for rule, count in report.filtered.items()),
         *((f"DDL filtered by {rule}", f"{count:,}") for rule, count in report.filtered_ddl.items()),
+        *((f"rows discarded of {table}", f"{count:,}") for table, count in report.discarded.items()),
         ("messages", f"{report.messages:,}"),
         *((f"  of {kind}" if kind != "ddl" else "  of DDL", f"{count:,}") for kind, count in kinds.items() if count),
         ("bytes", f"{report.bytes:,}"),

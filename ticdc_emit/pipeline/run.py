@@ -39,6 +39,7 @@ from ticdc_emit.pipeline.ddl import DdlStatement, catalog_for, ddl_statements
 from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult, sum_of_digests
 from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.encode_task import EncodeTask
+from ticdc_emit.pipeline.file_delivery import warn_discarded
 from ticdc_emit.pipeline.heartbeat import PeriodicTask, send_heartbeat
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import Plan, verify_tables, warn_keyless
@@ -95,7 +96,7 @@ class Changefeed:
         )
         self._run_name = new_run_name()  # if the state has none
         self._warned_keyless: set[tuple[str, str]] = set()
-        self._warned_early = False
+        self._warned_early = self._warned_discarded = False
         # a wrong schema or option is refused here, before any data
         plan = self.outline
         only = next(iter(plan.tables)) if len(plan.tables) == 1 else None
@@ -214,7 +215,7 @@ class Changefeed:
         done = state.complete(
             watermark=report.watermark,
             sent_until=sent_until,
-            rows=report.rows,
+            rows=sum(result.rows for result in results.values()),
             max_commit_ts=last_row,
             bootstraps=state.end_bootstraps if state.done else bootstraps,  # a heartbeat may have gone further
             digest=self._digest(results),
@@ -223,6 +224,9 @@ class Changefeed:
         self._log.add(report)
         # last, as it may raise where warnings are errors
         self._warned_early = self._warned_early or warn_unlikely(last_row)
+        if report.discarded and not self._warned_discarded:
+            self._warned_discarded = True
+            warn_discarded(report.discarded)
         return report
 
     def _send_rows(
@@ -323,9 +327,10 @@ class Changefeed:
             end = final_controls(plan, encoder, schedule, last_rows, limit, watermark=watermark)
             delivery += self._deliver(plan, encoder, end.messages)
         sent_until = max(end.sent_until, state.sent_until)
+        discarded = add_counts(*(result.discarded for result in results.values()))
         report = RunReport(
             batch_id=state.batch_id,
-            rows=sum(result.rows for result in results.values()),
+            rows=sum(result.rows for result in results.values()) - sum(discarded.values()),
             late_rows=sum(result.late_rows for result in results.values()),
             delivery=delivery,
             seconds=time.monotonic() - started,
@@ -339,6 +344,7 @@ class Changefeed:
             skipped=add_counts(*(result.skipped for result in results.values())),
             filtered=add_counts(*(result.filtered for result in results.values())),
             filtered_ddl=self._planner.filtered_ddl(state, sent_until),
+            discarded=discarded,
         )
         return report, sent_until
 

@@ -7,8 +7,8 @@ runs of the clean-up job, and the clock (:attr:`StorageFiles.now`). Out: writes 
 **Version.** Rows belong to the version that the last DDL of their table made (its commit_ts), never to one before the
 start of the sink. Their folder is that of this version, if a schema file of it exists; else that of the greatest
 version whose schema file has the same checksum; else a schema file without a statement is written. Releases differ in
-what a newer version with the same checksum means (``StorageSwitches.newer_schemas``). This is decided once for each
-version and partition.
+what a newer version with the same checksum means (``StorageSwitches.newer_schemas``): rows that are discarded for it
+are counted. This is decided once for each version and partition.
 
 **Cut.** Transactions are never torn. A file has all rows of a table version and partition since the last one, up to a
 flush, or until they reach ``file-size``. A DDL has the rows before it written first.
@@ -123,6 +123,7 @@ class TableRows:
     ``version``: that of the table where the caller knows it; ``None``: as the DDL that the sink took made it.
     ``goes_on``: whether the last transaction may have more rows, so that no file can end here. ``until``: the TSO of
     the table's next DDL, if it is known: when TiCDC writes these rows, it has written no schema file for it yet.
+    ``count``: how many rows these are, for the count of those that are discarded.
     """
 
     table: TableInfo
@@ -132,6 +133,17 @@ class TableRows:
     version: int | None = None
     goes_on: bool = False
     until: int | None = None
+    count: int = 0
+
+
+class DiscardedRows(NamedTuple):
+    """How many rows were discarded, and their bytes."""
+
+    rows: int = 0
+    bytes: int = 0
+
+    def plus(self, other: DiscardedRows) -> DiscardedRows:
+        return DiscardedRows(self.rows + other.rows, self.bytes + other.bytes)
 
 
 class _Key(NamedTuple):
@@ -152,6 +164,7 @@ class _Pending:
     until: int | None
     parts: list[Data] = field(default_factory=list)
     size: int = 0
+    count: int = 0
 
 
 class StorageFiles:
@@ -159,7 +172,8 @@ class StorageFiles:
 
     ``start_ts``: the checkpoint at which the sink starts. ``now``: the moment, with its zone, which is the date in
     paths and decides whether a checkpoint is written. ``dispatchers``: the id of the dispatcher of a physical table,
-    which names of files show with ``enable-table-across-nodes``.
+    which names of files show with ``enable-table-across-nodes``. ``discarded``: how many rows, with how many bytes,
+    were discarded so far, as TiCDC does it where a newer version of their table has the same columns.
     """
 
     def __init__(
@@ -182,6 +196,19 @@ class StorageFiles:
         self._numbers: dict[_Key, tuple[str, int]] = {}
         self._last_ddl: dict[int, int] = {}
         self._checkpoint, self._checkpoint_at = 0, now
+        self.discarded = DiscardedRows()
+
+    def start_version(self, info: TableInfo, physical_id: int, start_ts: int, until: int | None) -> int:
+        """Return the version of rows of a table that no DDL made, whose sink would start at ``start_ts`` now.
+
+        A table has one start, whatever comes to its sink later: the version of a schema file with the same columns, if
+        there is one. It is the newest one that is not above ``start_ts``, or the oldest one for rows that came late.
+        ``until``: as in :class:`TableRows`.
+        """
+        definition = self._rules.definition(info, start_ts)
+        alike = self._alike(self._rules.folder(info, physical_id), definition, until)
+        before = [version for version in alike if version <= start_ts]
+        return max(before) if before else min(alike, default=start_ts)
 
     def rows(self, rows: TableRows) -> None:
         """Take the rows of a transaction, or of several; a file that they fill is written.
@@ -194,6 +221,7 @@ class StorageFiles:
             pending = self._pending[key] = _Pending(rows.table, rows.header, rows.until)
         pending.parts.append(rows.data)
         pending.size += len(rows.data)
+        pending.count += rows.count
         if not rows.goes_on:
             self._cut(key)
 
@@ -272,6 +300,7 @@ class StorageFiles:
                     key.schema,
                     key.table,
                 )
+                self.discarded = self.discarded.plus(DiscardedRows(pending.count, pending.size))
                 continue
             folder, date = self._rows_folder(key, pending.table, version)
             names = self._names(key)
@@ -313,20 +342,23 @@ class StorageFiles:
         folder = self._rules.folder(info, key.physical_id)
         if self._folder.exists(definition.file.path(folder)):
             return key.version
-        present = filter(None, (SchemaFile.parse(path) for path in self._folder.files(joined(folder, "meta"))))
-        # where a batch runs again, the schema file of a DDL after these rows is there already
-        alike = [
-            each.version
-            for each in present
-            if each.checksum == definition.checksum and (pending.until is None or each.version < pending.until)
-        ]
-        newest = max(alike, default=0)
+        newest = max(self._alike(folder, definition, pending.until), default=0)
         if newest > key.version and self._switches.newer_schemas == "rows-discarded":
             return None
         if newest:
             return newest
         self._folder.write(definition.file.path(folder), definition.content())
         return key.version
+
+    def _alike(self, folder: str, definition: TableDefinition, until: int | None) -> list[int]:
+        """Return the versions in a table's folder that have the columns of a definition.
+
+        Where a batch runs again, the schema file of a DDL after its rows is there already: those from ``until`` on are
+        left out.
+        """
+        present = filter(None, (SchemaFile.parse(path) for path in self._folder.files(joined(folder, "meta"))))
+        alike = (each.version for each in present if each.checksum == definition.checksum)
+        return [version for version in alike if until is None or version < until]
 
     def _next_number(self, key: _Key, folder: str, date: str, names: FileNames) -> int:
         """Return the number of the next file, and remember it."""

@@ -17,6 +17,8 @@ from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.file_delivery import DiscardedRowsWarning
+from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.protocols.csv.decoder import CsvReader, CsvRow
 from ticdc_emit.storage.paths import FileNames, SchemaFile
@@ -302,3 +304,62 @@ def test_an_encoder_gives_the_files_of_control_events() -> None:
     assert json.loads(statement["value"])["TableColumnsTotal"] == 3
     (mark,) = encoder.watermark(TS).to_pylist()
     assert (mark["key"], mark["value"]) == (b"metadata", b'{"checkpoint-ts":%d}' % TS)
+
+
+@pytest.mark.parametrize("release", ["classic", "next"])
+@pytest.mark.parametrize("options", [{}, {"sink": {"cloud-storage-config": {"use-table-id-as-path": True}}}])
+def test_late_rows_are_in_the_folder_of_the_table_as_it_was_at_its_start(
+    tmp_path: Path, release: str, options: dict[str, Any]
+) -> None:
+    made = config(tmp_path, release=release, **options)
+    changes = feed(made, options=RunOptions(late="emit"))
+    reported = [changes.run(batch([row(number, after_s=-number)]), number, final=False) for number in range(3)]
+    assert [(report.rows, report.messages_by_kind["rows"], dict(report.discarded)) for report in reported] == [
+        (1, 1, {})
+    ] * 3
+    found = files(tmp_path)
+    data = [path for path in found if path.endswith(".csv")]
+    assert len(data) == sum(found[path].count(b"\r\n") for path in data) == 3
+    assert len({path.rpartition("/")[0] for path in data}) == 1
+    assert [SchemaFile.parse(path).version for path in found if "schema_" in path] == [TS - 1]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("release", ["classic", "next"])
+@pytest.mark.parametrize("later_s", [-60, 3, 60])
+def test_another_run_goes_on_in_the_versions_of_the_first(tmp_path: Path, release: str, later_s: int) -> None:
+    """A statement after 5 seconds that keeps the columns, of which the other run knows nothing."""
+    made = config(tmp_path, release=release)
+    first = feed(made, ddl=[(TS + 5 * SECOND, "truncate table shop.orders")])
+    first.run(batch([row(1), row(2, after_s=6)]), 0, final=True)
+    report = feed(made).run(batch([row(3, after_s=later_s)]), 0, final=True)
+    assert report.rows == 1
+    versions = [
+        path.split("/")[2] for path, content in files(tmp_path).items() if path.endswith(".csv") and b",3" in content
+    ]
+    assert versions == [str(TS + 5 * SECOND if later_s == 60 else TS - 1)]
+
+
+@pytest.mark.parametrize(("release", "lost"), [("classic", 0), ("next", 1)])
+def test_rows_that_ticdc_discards_are_not_told_as_delivered(tmp_path: Path, release: str, lost: int) -> None:
+    """The statement that made the table writes no file, and the folder has a newer version with the same columns."""
+    feed(config(tmp_path, release=release)).run(batch([row(1)]), 0, final=True)
+    ignored = {"event-filters": [{"matcher": ["shop.*"], "ignore-event": ["create table"]}]}
+    made = config(tmp_path, release=release, filter=ignored)
+    changes = feed(made, "create database shop", ddl=[(TS - 60 * SECOND, ORDERS)])
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        report = changes.run(batch([row(2, after_s=-30), row(3, after_s=-29)]), 0, final=False)
+        changes.run(batch([row(4, after_s=-20)]), 1, final=False)
+    told = [str(each.message) for each in warned if each.category is DiscardedRowsWarning]
+    assert len(told) == lost
+    assert all("shop.orders (2 rows)" in each for each in told)
+    assert (report.rows, report.messages_by_kind["rows"], report.discarded_rows) == (
+        2 - 2 * lost,
+        2 - 2 * lost,
+        2 * lost,
+    )
+    assert str(report).endswith(", 2 rows discarded") is bool(lost)
+    assert changes.total.discarded == ({"shop.orders": 3} if lost else {})
+    found = files(tmp_path)
+    assert sum(found[path].count(b"\r\n") for path in found if path.endswith(".csv")) == 4 - 3 * lost
+    assert report.bytes < 100 if lost else report.bytes > 100  # those of the checkpoint, and those of two rows
