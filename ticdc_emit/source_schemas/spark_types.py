@@ -4,7 +4,7 @@ In: Spark's data types (of any session, Spark Connect too), metadata of fields (
 VARCHAR, defaults, identities), and what ``DESCRIBE TABLE EXTENDED`` and ``SHOW TBLPROPERTIES`` know of a table. Out:
 the type of TiDB that holds all values of each, in a form that the encoder accepts as it is (docs/types.md has the
 table), or :class:`~ticdc_emit.errors.UnsupportedTypeError` with the column. Nothing here imports Spark before it is
-used, and nothing reads a row.
+used, and nothing reads a row of the table.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import names
 from ticdc_emit.schema.columns import MAX_SCALE
+from ticdc_emit.source_schemas.delta_log import current_schema
 from ticdc_emit.source_schemas.source_table import (
     CHAR_VARCHAR,
     JSON_TEXT,
@@ -179,11 +180,15 @@ def spark_table(
     facts = facts or TableFacts()
     full_name = ".".join(name)
     given = own_types(types, schema.names, full_name)
-    columns = [spark_column(each, table=full_name, type=given.get(each.name)) for each in schema.fields]
+    columns = [
+        spark_column(facts.identities.get(each.name, each), table=full_name, type=given.get(each.name))
+        for each in schema.fields
+    ]
     key = names(keys) or facts.keys
     partitioning, notes = _partitioning(facts.partitioning, key)
     if facts.keys and not names(keys):
         notes = [f"The key is {facts.keys_from}: {', '.join(facts.keys)}.", *notes]
+    notes += facts.notes
     return SourceTable.of(*name, columns, key, comment=facts.comment, partitioning=partitioning, assumptions=notes)
 
 
@@ -206,13 +211,16 @@ def _partitioning(transforms: tuple[str, ...], keys: tuple[str, ...]) -> tuple[s
 @dataclass(frozen=True)
 class TableFacts:
     """What a catalog knows of a table beside its columns. ``keys_from``: where the keys come from, for people.
-    ``partitioning``: Spark's transforms, such as ``days(at)``; the name of a column is one.
+    ``partitioning``: Spark's transforms, such as ``days(at)``; the name of a column is one. ``identities``: the fields
+    of identity columns by name, if the table's schema does not show them. ``notes``: sentences, what is not known.
     """
 
     comment: str = ""
     keys: tuple[str, ...] = ()
     keys_from: str = ""
     partitioning: tuple[str, ...] = field(default_factory=tuple)
+    identities: Mapping[str, StructField] = field(default_factory=dict)
+    notes: tuple[str, ...] = field(default_factory=tuple)
 
 
 _PRIMARY_KEY = re.compile(r"PRIMARY KEY *\(([^)]*)\)", re.IGNORECASE)
@@ -221,8 +229,8 @@ _PRIMARY_KEY = re.compile(r"PRIMARY KEY *\(([^)]*)\)", re.IGNORECASE)
 def table_facts(spark: SparkSession, table: str) -> TableFacts:
     """Return what Spark's catalog knows of a table or view, by ``DESCRIBE TABLE EXTENDED`` and ``SHOW TBLPROPERTIES``.
 
-    Keys are those of a PRIMARY KEY constraint (Spark 4.1, Databricks), else Iceberg's identifier fields. Raises
-    :class:`ConfigError` for an unknown table.
+    Keys are those of a PRIMARY KEY constraint (Spark 4.1, Databricks), else Iceberg's identifier fields. Delta hides
+    identity columns, so they are read from its log. Raises :class:`ConfigError` for an unknown table.
     """
     from pyspark.errors import PySparkException
 
@@ -238,14 +246,15 @@ def table_facts(spark: SparkSession, table: str) -> TableFacts:
             option="table",
             source=table,
         ) from None
-    comment = keys_from = section = ""
+    keys_from = section = ""
     keys: tuple[str, ...] = ()
     partitioning: list[str] = []
+    details: dict[str, str] = {}
     for title, value in rows:
         if title.startswith("# ") and title != "# col_name":
             section = title[2:]
-        elif section == "Detailed Table Information" and title == "Comment":
-            comment = value
+        elif section == "Detailed Table Information":
+            details[title] = value
         elif section == "Partitioning" and title.startswith("Part "):
             partitioning.append(value)
         elif section == "Partition Information" and title and title != "# col_name":
@@ -254,7 +263,31 @@ def table_facts(spark: SparkSession, table: str) -> TableFacts:
             keys, keys_from = tuple(part.strip(" `") for part in found[1].split(",")), "the table's PRIMARY KEY"
     if not keys and (identifier := _properties(spark, name).get("identifier-fields", "").strip("[]")):
         keys, keys_from = tuple(part.strip() for part in identifier.split(",")), "Iceberg's identifier fields"
-    return TableFacts(comment, keys, keys_from, tuple(partitioning))
+    identities, notes = _delta_identities(spark, name, details)
+    return TableFacts(details.get("Comment", ""), keys, keys_from, tuple(partitioning), identities, notes)
+
+
+_MAY_HAVE_IDENTITIES = re.compile(r"delta\.feature\.identityColumns=|delta\.minWriterVersion=6\b")
+
+
+def _delta_identities(
+    spark: SparkSession, name: str, details: Mapping[str, str]
+) -> tuple[dict[str, StructField], tuple[str, ...]]:
+    """Return the fields of a Delta table's identity columns by name, and what to say if its log cannot be read.
+
+    ``details``: what Spark describes of the table, which shows whether it may have any.
+    """
+    from pyspark.errors import PySparkException
+
+    if details.get("Provider") != "delta" or not _MAY_HAVE_IDENTITIES.search(details.get("Table Properties", "")):
+        return {}, ()
+    try:
+        schema = current_schema(spark, name)
+    except PySparkException:
+        schema = None
+    if schema is None:
+        return {}, ("Spark cannot read the table's log, so an identity column would have no AUTO_INCREMENT.",)
+    return {each.name: each for each in schema.fields if "delta.identity.step" in each.metadata}, ()
 
 
 def _properties(spark: SparkSession, name: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from ticdc_emit.config.secrets import foreign_text, mask_text
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.source_schemas import delta_log
 from ticdc_emit.spark.change_feed import rising
 from ticdc_emit.spark.row_changes import LOST_FILE
 from ticdc_emit.sql.words import quoted
@@ -198,17 +199,7 @@ class _DeltaTable:
     @cached_property
     def _folder(self) -> str:
         with versions_refused(self.name):
-            row = self.spark.sql(f"DESCRIBE DETAIL {self._target}").select("location").first()
-        assert row is not None
-        return f"{row[0]}/_delta_log"
-
-    def _log(self, schema: str) -> DataFrame:
-        """Return the actions of the commits, and the version of each."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        files = self.spark.read.schema(schema).option("pathGlobFilter", f"{'[0-9]' * 20}.json")
-        version = F.substring("_metadata.file_name", 1, 20).cast("long")
-        return files.json(self._folder).select("*", version.alias("version"))
+            return delta_log.log_folder(self.spark, self._target)
 
     @cached_property
     def _commits(self) -> list[tuple[int, int]]:
@@ -222,9 +213,11 @@ class _DeltaTable:
 
     @cached_property
     def versions(self) -> list[TableVersion]:
-        schemas, first = self._schemas(), self._commits[0][0]
+        first = self._commits[0][0]
+        with versions_refused(self.name):
+            schemas = delta_log.committed_schemas(self.spark, self._folder)
+            checkpoints = delta_log.checkpointed_schemas(self.spark, self._folder) if first > 0 else {}
         if first > 0:  # a version needs a checkpoint, or all commits before it
-            checkpoints = self._checkpointed_schemas()
             first = max(first, min(checkpoints, default=0))
             schemas = checkpoints | schemas
         commits = [(version, at) for version, at in self._commits if version >= first]
@@ -238,7 +231,7 @@ class _DeltaTable:
                 option="table",
                 table=mask_text(self.name),
             )
-        columns = tracked_columns((schemas[each] for each in since), by_name=True)
+        columns = tracked_columns((_delta_columns(schemas[each]) for each in since), by_name=True)
         of_schema = dict(zip(since, columns, strict=True))
         stamps = rising(tso_from_micros(at) for _, at in commits)
         return [
@@ -246,26 +239,6 @@ class _DeltaTable:
             for version, stamp, each in zip(ids, stamps, current, strict=True)
             if each is not None
         ]
-
-    def _schemas(self) -> dict[int, list[TableColumn]]:
-        with versions_refused(self.name):
-            log = self._log("metaData struct<schemaString string>").where("metaData is not null")
-            rows = log.select("version", "metaData.schemaString").collect()
-        return {version: _delta_columns(text) for version, text in rows}
-
-    def _checkpointed_schemas(self) -> dict[int, list[TableColumn]]:
-        from pyspark.sql import functions as F  # noqa: N812
-
-        files = self.spark.read.schema("metaData struct<schemaString string>")
-        with versions_refused(self.name):
-            rows = (
-                files.option("pathGlobFilter", "*.checkpoint*.parquet")
-                .parquet(self._folder)
-                .where("metaData is not null")
-                .select(F.substring("_metadata.file_name", 1, 20).cast("long"), "metaData.schemaString")
-                .collect()
-            )
-        return {version: _delta_columns(text) for version, text in rows}
 
     def rows(self, version: int) -> DataFrame:
         from pyspark.sql import functions as F  # noqa: N812
@@ -281,9 +254,8 @@ class _DeltaTable:
     def file_changes(self) -> list[FileChange]:
         from pyspark.sql import functions as F  # noqa: N812
 
-        log = self._log("add struct<path string>, remove struct<path string>").where(
-            "add is not null or remove is not null"
-        )
+        actions = "add struct<path string>, remove struct<path string>"
+        log = delta_log.commits(self.spark, self._folder, actions).where("add is not null or remove is not null")
         path = F.substring_index(F.coalesce("add.path", "remove.path"), "/", -1)
         with versions_refused(self.name):
             rows = log.select("version", path, F.col("add").isNotNull()).collect()
@@ -295,11 +267,9 @@ class _DeltaTable:
         ]
 
 
-def _delta_columns(schema: str) -> list[TableColumn]:
-    from pyspark.sql.types import StructType
-
-    fields = StructType.fromJson(json.loads(schema)).fields
-    return [TableColumn(field.metadata.get("delta.columnMapping.physicalName", field.name), field) for field in fields]
+def _delta_columns(schema: StructType) -> list[TableColumn]:
+    mapped = "delta.columnMapping.physicalName"
+    return [TableColumn(field.metadata.get(mapped, field.name), field) for field in schema.fields]
 
 
 @dataclass(frozen=True)

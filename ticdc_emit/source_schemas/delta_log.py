@@ -1,0 +1,70 @@
+"""The log of a Delta table as data: what each of its commits did, and the columns since a version.
+
+In: the session and the log's folder. Out: DataFrames and schemas, also over Spark Connect, without Delta's own classes.
+It has what Delta hides from the schema of a DataFrame: identity columns and the physical names of columns. Rule source:
+Delta's protocol ("Delta Log Entries", "Change Metadata", "Checkpoints"). Used from two layers: for the tables of a
+catalog here, for the versions of a table in ``traffic/replay/``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_METADATA = "metaData struct<schemaString string>"
+
+
+def log_folder(spark: SparkSession, table: str) -> str:
+    """Return where the log of a table is. ``table``: its name in SQL, or ``delta.`` and its path in backquotes.
+
+    Raises Spark's errors, as all functions of this module do.
+    """
+    row = spark.sql(f"DESCRIBE DETAIL {table}").select("location").first()
+    assert row is not None
+    return f"{row[0]}/_delta_log"
+
+
+def commits(spark: SparkSession, folder: str, actions: str) -> DataFrame:
+    """Return the actions of the commits that the log still has, and the ``version`` of each. ``actions``: their schema
+    as DDL.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    files = spark.read.schema(actions).option("pathGlobFilter", f"{'[0-9]' * 20}.json")
+    version = F.substring("_metadata.file_name", 1, 20).cast("long")
+    return files.json(folder).select("*", version.alias("version"))
+
+
+def committed_schemas(spark: SparkSession, folder: str) -> dict[int, StructType]:
+    """Return the schemas that commits set, by version, with the metadata that Delta's protocol gives their fields."""
+    log = commits(spark, folder, _METADATA).where("metaData is not null")
+    return {version: _schema(text) for version, text in log.select("version", "metaData.schemaString").collect()}
+
+
+def checkpointed_schemas(spark: SparkSession, folder: str) -> dict[int, StructType]:
+    """Return the schemas in the log's checkpoints, by version."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    files = spark.read.schema(_METADATA).option("pathGlobFilter", "*.checkpoint*.parquet").parquet(folder)
+    version = F.substring("_metadata.file_name", 1, 20).cast("long")
+    rows = files.where("metaData is not null").select(version, "metaData.schemaString").collect()
+    return {number: _schema(text) for number, text in rows}
+
+
+def current_schema(spark: SparkSession, table: str) -> StructType | None:
+    """Return the schema that the table has now; ``None`` if its log does not hold it. ``table``: as in
+    :func:`log_folder`.
+    """
+    folder = log_folder(spark, table)
+    schemas = committed_schemas(spark, folder) or checkpointed_schemas(spark, folder)
+    return schemas[max(schemas)] if schemas else None
+
+
+def _schema(text: str) -> StructType:
+    from pyspark.sql.types import StructType
+
+    return StructType.fromJson(json.loads(text))
