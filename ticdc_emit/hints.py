@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 _LONGEST = 200
 
@@ -31,6 +32,12 @@ def did_you_mean(name: str, known: Iterable[str], *, likeness: float = 0.6) -> s
 def names(value: str | Iterable[str]) -> tuple[str, ...]:
     """Return the names of an argument that takes several, or one name as text."""
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def hold_names(record: Any, *fields: str) -> None:
+    """Turn fields of a new frozen record, each several names or one as text, into tuples (in ``__post_init__``)."""
+    for field in fields:
+        object.__setattr__(record, field, names(getattr(record, field)))
 
 
 def counted(count: int, thing: str, things: str = "") -> str:

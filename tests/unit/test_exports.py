@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -108,28 +109,45 @@ _NOT_BY_USERS = {
     "SourceTable.of": "assumptions are sentences",
 }
 """What takes several texts and is not called with names by users, each with the reason."""
+_NOT_MADE_BY_USERS = {
+    "SinkUri": "its parse makes it",
+    "DebeziumColumn": "a reader makes it",
+    "DebeziumTable": "as above",
+    "SimpleColumn": "as above",
+    "SimpleIndex": "as above",
+    "SourceSchema": "Catalog.from_sql and schema_sql make it",
+    "SourceTable": "its of makes it, table_of and schema_sql",
+    "FileScenario": "a kind of scenarios makes it",
+    "Scenario": "as above",
+    "FileScenarioKind": "ticdc_emit.traffic.scenarios has all",
+    "ScenarioKind": "as above",
+}
+"""Records with several texts in a field that users read and do not make, each with the reason."""
 
 
-def _public() -> Iterator[tuple[str, str, Callable[..., Any]]]:
-    """Yield module, name and function of all that packages export; records, which the library makes, only methods."""
-    seen = set()
+def _exports() -> Iterator[tuple[str, Any]]:
+    """Yield name and value of all that packages export."""
     packages = [each.name for each in pkgutil.walk_packages(ticdc_emit.__path__, "ticdc_emit.") if each.ispkg]
     for package in ["ticdc_emit", *packages]:
         module = importlib.import_module(package)
         for name in getattr(module, "__all__", ()):
-            value = getattr(module, name)
-            functions = {name: value} if inspect.isfunction(value) else {}
-            if inspect.isclass(value):
-                names_of = [each for each in vars(value) if each == "__init__" or not each.startswith("_")]
-                is_record = hasattr(value, "__dataclass_fields__")
-                found = {
-                    f"{name}.{each}": getattr(value, each) for each in names_of if each != "__init__" or not is_record
-                }
-                functions = {path: each for path, each in found.items() if callable(each)}
-            for path, function in functions.items():
-                if (key := getattr(function, "__func__", function)) not in seen:
-                    seen.add(key)
-                    yield function.__module__, path, function
+            yield name, getattr(module, name)
+
+
+def _public() -> Iterator[tuple[str, str, Callable[..., Any]]]:
+    """Yield module, name and function of all that packages export; of records, whose fields are below, only methods."""
+    seen = set()
+    for name, value in _exports():
+        functions = {name: value} if inspect.isfunction(value) else {}
+        if inspect.isclass(value):
+            names_of = [each for each in vars(value) if each == "__init__" or not each.startswith("_")]
+            is_record = hasattr(value, "__dataclass_fields__")
+            found = {f"{name}.{each}": getattr(value, each) for each in names_of if each != "__init__" or not is_record}
+            functions = {path: each for path, each in found.items() if callable(each)}
+        for path, function in functions.items():
+            if (key := getattr(function, "__func__", function)) not in seen:
+                seen.add(key)
+                yield function.__module__, path, function
 
 
 def test_who_takes_several_names_takes_one() -> None:
@@ -148,6 +166,32 @@ def test_who_takes_several_names_takes_one() -> None:
     assert wrong == [], "take `str | Collection[str]`, and read it with hints.names"
     assert {path for _, path, _ in lists} >= _NOT_BY_USERS.keys()
     assert {"histories", "changefeeds", "Tail.__init__", "generate"} <= several
+
+
+def _records_with_names() -> dict[type, list[str]]:
+    """Return the exported records, each with its fields that hold several texts."""
+    found = {}
+    for _, value in _exports():
+        if inspect.isclass(value) and is_dataclass(value):
+            several = [each.name for each in fields(value) if each.init and _SEVERAL.search(str(each.type))]
+            if several:
+                found[value] = several
+    return found
+
+
+def test_a_record_that_users_make_takes_one_name() -> None:
+    records = _records_with_names()
+    assert {record.__name__ for record in records} >= _NOT_MADE_BY_USERS.keys() | {"KafkaSink", "ColumnSelector"}
+    for record, several in records.items():
+        if record.__name__ in _NOT_MADE_BY_USERS:
+            continue
+        needed = {
+            each.name: "any" for each in fields(record) if each.default is MISSING and each.default_factory is MISSING
+        }
+        for name in several:
+            for value in ("id", ["id"], ("id",)):
+                made = record(**{**needed, name: value})
+                assert getattr(made, name) == ("id",), f"{record.__name__}.{name}: hold it by hints.hold_names"
 
 
 def _first(strategy: st.SearchStrategy[Any]) -> Any:

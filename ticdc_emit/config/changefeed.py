@@ -17,6 +17,7 @@ from ticdc_emit.config.kafka import KafkaConfig
 from ticdc_emit.config.releases import CLASSIC, Release
 from ticdc_emit.config.storage import StorageConfig
 from ticdc_emit.config.uri import SinkUri
+from ticdc_emit.hints import hold_names
 
 DISPATCHER_NAMES = ("default", "table", "ts", "index-value", "rowid", "columns")
 """The values of a dispatcher's ``partition``, in any case. TiCDC treats any other value as ``table``."""
@@ -37,6 +38,9 @@ class DispatchRule:
     target_schema: str = declare("", "target-schema", "", in_uri=False)
     target_table: str = declare("", "target-table", "", in_uri=False)
 
+    def __post_init__(self) -> None:
+        hold_names(self, "matcher", "columns")
+
     @property
     def renames(self) -> bool:
         """Whether the rule gives tables other names."""
@@ -49,6 +53,9 @@ class ColumnSelector:
 
     matcher: tuple[str, ...] = declare((), "matcher", "", in_uri=False)
     columns: tuple[str, ...] = declare((), "columns", "", in_uri=False)
+
+    def __post_init__(self) -> None:
+        hold_names(self, "matcher", "columns")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ticdc_emit.config.binding import declare, read_options
 from ticdc_emit.config.document import Section, refused, warn_of_option
 from ticdc_emit.config.switches import FilterSwitches
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.hints import did_you_mean
+from ticdc_emit.hints import did_you_mean, hold_names
 from ticdc_emit.sql.actions import ACTIONS
 
 EVENT_TYPES = {action: facts.event for action, facts in ACTIONS.items() if facts.event}
@@ -48,6 +48,9 @@ class EventFilter:
     ignore_delete_value_expr: str = declare("", "ignore-delete-value-expr", "", in_uri=False)
     ignore_update_only_columns: tuple[str, ...] = declare((), "ignore-update-only-columns", "", in_uri=False)
 
+    def __post_init__(self) -> None:
+        hold_names(self, "matcher", "ignore_event", "ignore_sql", "ignore_update_only_columns")
+
 
 @dataclass(frozen=True)
 class FilterConfig:
@@ -56,6 +59,9 @@ class FilterConfig:
     rules: tuple[str, ...] = ()
     ignore_txn_start_ts: tuple[int, ...] = ()
     event_filters: tuple[EventFilter, ...] = ()
+
+    def __post_init__(self) -> None:
+        hold_names(self, "rules")
 
 
 def read_filter(root: Section, switches: FilterSwitches) -> FilterConfig:

@@ -20,7 +20,7 @@ from ticdc_emit.config.secrets import Secret
 from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.config.uri import SinkUri
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.hints import did_you_mean
+from ticdc_emit.hints import did_you_mean, hold_names
 
 DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024
 DEFAULT_PARTITION_NUM = 3
@@ -172,6 +172,9 @@ class OAuthConfig:
     grant_type: str = "client_credentials"
     audience: str | None = None
 
+    def __post_init__(self) -> None:
+        hold_names(self, "scopes")
+
 
 @dataclass(frozen=True)
 class SaslConfig:
@@ -215,6 +218,9 @@ class KafkaConfig:
     """-1 all in-sync replicas, 1 the leader, 0 none."""
     tls: TlsConfig = field(default_factory=TlsConfig)
     sasl: SaslConfig = field(default_factory=SaslConfig)
+
+    def __post_init__(self) -> None:
+        hold_names(self, "brokers")
 
 
 def build_embedded(sink_uri: SinkUri, uri: UriParameters, root: Section) -> KafkaConfig:

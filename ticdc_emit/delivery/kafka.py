@@ -37,6 +37,7 @@ from ticdc_emit.delivery.kafka_client import (
 )
 from ticdc_emit.delivery.kafka_writer import BATCH_BYTES, KafkaWriter
 from ticdc_emit.errors import ConfigError, DeliveryError, MissingDependencyError
+from ticdc_emit.hints import hold_names
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -63,7 +64,7 @@ _OWNED = {
 
 @dataclass(frozen=True)
 class KafkaSink:
-    """A :class:`~ticdc_emit.delivery.base.Sink` into the Kafka cluster at ``brokers`` (``host:port`` each)."""
+    """A :class:`~ticdc_emit.delivery.base.Sink` into the Kafka cluster at ``brokers``: a ``host:port``, or several."""
 
     brokers: tuple[str, ...]
     acks: int = KafkaConfig.required_acks
@@ -99,6 +100,7 @@ class KafkaSink:
     """
 
     def __post_init__(self) -> None:
+        hold_names(self, "brokers")
         for name in self.librdkafka:
             if name in _OWNED:
                 raise ConfigError(

@@ -26,6 +26,7 @@ from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.config.changefeed import DispatchRule
 from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.errors import DispatcherError
+from ticdc_emit.hints import hold_names
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.sql.words import to_lower
@@ -123,6 +124,9 @@ class PartitionRule:
     kind: Kind = "table"
     index: str = ""
     columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        hold_names(self, "columns")
 
     @classmethod
     def of(cls, rule: DispatchRule) -> PartitionRule:
