@@ -17,7 +17,7 @@ load_profile()
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
 os.environ.setdefault("TICDC_EMIT_CLASS_ARCHIVE", "off")
 
-# Declarative Pipelines need pyspark[pipelines], which ``tox -e connect`` installs.
+# Declarative Pipelines need pyspark[pipelines], which ``tox -e connect``, ``spark41`` and ``spark43`` install.
 if not all(map(find_spec, ("pyspark", "grpc", "yaml"))):
     collect_ignore = ["spark/test_pipelines.py", "integration/consumers/test_auto_cdc_cookbook.py"]
 

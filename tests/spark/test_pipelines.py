@@ -1,6 +1,7 @@
 """The Declarative Pipeline of docs/spark.md, run by ``spark-pipelines``: the messages of a changefeed, run after run.
 
-Needs ``pyspark[pipelines]``, which the environment ``connect`` has. Each run starts a Spark of its own.
+Needs ``pyspark[pipelines]``, which the environments ``connect``, ``spark41`` and ``spark43`` have. Each run
+starts a Spark of its own.
 """
 
 from __future__ import annotations
