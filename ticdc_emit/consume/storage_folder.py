@@ -1,8 +1,9 @@
 """The folder of a storage sink, read as TiCDC's own storage consumer reads it.
 
 In: a folder (``storage.folder``) and the changefeed's configuration. Out: what is in its files, as messages, in an
-order in which a consumer can apply them: by version; of one version the schema file first, then partitions, dates and
-numbers (:class:`FolderReader`). The topic of a message is the folder of its table, its key the place in the folder:
+order in which a consumer can apply them: by version; of one version the schema files first, then by partition, date,
+table and number (:class:`FolderReader`). The topic of a message is the folder of its table, its key the place in the
+folder:
 
 - ``…/CDC00000000000000000001.csv@3``: the fourth row of a file;
 - ``…/meta/schema_VERSION_CHECKSUM.json``: a schema file: a statement or, without one, a table's columns;
@@ -14,7 +15,8 @@ like any others. It names the fields of CSV by the schema file of their folder.
 
 Index files say which files with rows there are. What is newer than the checkpoint is left for later; a file that an
 index names and that is not there yet, too. Schema files whose checksum is not that in their name are refused. Source:
-``cmd/storage-consumer`` of pingcap/tiflow and pingcap/ticdc.
+``cmd/storage-consumer`` of pingcap/tiflow and pingcap/ticdc, ``CompareDMLPathKey`` of pingcap/ticdc's
+``pkg/cloudstorage/path_key.go``.
 """
 
 from __future__ import annotations
@@ -60,6 +62,8 @@ _INDEX = re.compile(r"(?P<folder>.+)/meta/CDC(?:_(?P<dispatcher>\d+))?\.index")
 _ROW = re.compile(r"(?P<folder>.+)/CDC[^/]*@\d+")
 _DIGITS = re.compile(r"(\d+)\.[a-z]+$")
 _MOST_BELOW_TABLE = 3
+_SCHEMA_FILE = -1
+"""Where TiCDC sorts a schema file among the partitions of its version."""
 
 
 class RowsFolder(NamedTuple):
@@ -85,6 +89,15 @@ class RowsFolder(NamedTuple):
                 return cls(table, int(version), path[len(table) + 1 + len(version) :])
         found = _TSO.fullmatch(path)
         return None if found is None else cls(found["table"], int(found["version"]), found["inner"])
+
+    def partition_and_date(self, *, dated: bool) -> tuple[int, str]:
+        """Return the id of the partition, 0 without one, and the date, "" without one.
+
+        ``dated``: whether the changefeed has folders of dates.
+        """
+        names = self.inner.split("/")[1:]
+        date = names.pop() if dated and names else ""
+        return int(names[0]) if names and names[0].isdecimal() else 0, date
 
 
 @dataclass(frozen=True)
@@ -128,9 +141,13 @@ class _Place:
     path: str
     index: IndexFile | None = None
 
-    @property
-    def order(self) -> tuple[int, str, str]:
-        return self.version, f"/{self.index.rows.inner}" if self.index else "", self.path
+    def order(self, *, dated: bool) -> tuple[int, int, str, int, list[str], str]:
+        """Return what TiCDC sorts by: version, partition, date, table."""
+        if self.index is None:
+            return self.version, _SCHEMA_FILE, "", 0, self.table.split("/"), self.path
+        is_id = "/" not in self.table and self.table.isdecimal()
+        table_id, names = (int(self.table), []) if is_id else (0, self.table.split("/"))
+        return self.version, *self.index.rows.partition_and_date(dated=dated), table_id, names, self.path
 
 
 @dataclass(frozen=True)
@@ -162,6 +179,8 @@ class FolderReader:
     """
 
     def __init__(self, config: ChangefeedConfig, folder: Folder, reader: EventReader) -> None:
+        assert config.storage is not None
+        self._dated = config.storage.date_separator != "none"
         self._extension = EXTENSIONS[config.codec.protocol.value]
         self._folder = folder
         self._reader = reader
@@ -236,7 +255,7 @@ class FolderReader:
             places.append(_Place(index.rows.table, index.rows.version, index.path, index))
         now = [each for each in places if checkpoint is None or each.version <= checkpoint]
         self.waiting = len(places) - len(now)
-        return sorted(now, key=attrgetter("order"))
+        return sorted(now, key=lambda place: place.order(dated=self._dated))
 
     def _new_files(self, metadata: bytes) -> list[_File]:
         files: list[_File] = []

@@ -194,3 +194,34 @@ def test_versions_of_few_digits_are_read(separator: str, table: str, partitions:
     assert {ts: event.schema_version for ts, event in found.items()} == {1000 + number: 999 for number in range(4)}
     assert events.image(found[1000], found[1000].after, None) == {"id": "0", "n": "0"}
     assert list(folder_findings(config, FOLDER)) == []
+
+
+@pytest.mark.parametrize("separator", ["none", "year", "day"])
+def test_partitions_and_table_ids_are_sorted_as_numbers(separator: str) -> None:
+    """As TiCDC's consumer: by version, partition, date, table; the schema files of a version come first."""
+    FOLDER.contents.clear()
+    date = {"none": (), "year": ("2024",), "day": ("2024-05-25",)}[separator]
+
+    def rows(*names: str) -> str:
+        folder = "/".join((*names, *date))
+        FOLDER.contents[f"{folder}/meta/CDC.index"] = b"CDC000001.csv"
+        FOLDER.contents[f"{folder}/CDC000001.csv"] = b'"I","t","s",1\n'
+        return f"{folder}/CDC000001.csv@0"
+
+    after, before = f"{TS + 1}", f"{TS}"
+    expected = [f"shop/{table}/meta/schema_{before}_0000000001.json" for table in ("orders", "z")]
+    FOLDER.contents |= dict.fromkeys(expected, b"{}")
+    expected += [
+        rows("shop", "plain", before),
+        rows("shop", "plain-too", before),
+        rows("9", before),
+        rows("10", before),
+        rows("shop", "orders", before, "99"),
+        rows("shop", "z", before, "99"),
+        rows("shop", "orders", before, "100"),
+        rows("shop", "orders", before, "1000"),
+        rows("shop", "orders", after, "99"),
+    ]
+    sink = {"date-separator": separator, "terminator": "\n"}
+    config = load_changefeed("s3://b?protocol=csv", {"sink": sink})
+    assert [(message.key or b"").decode() for message in reader(config).read()] == expected
