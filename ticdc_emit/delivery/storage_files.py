@@ -9,8 +9,9 @@ checkpoint, of which only the last one is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Literal
 
 from ticdc_emit.config import ChangefeedConfig
@@ -42,16 +43,23 @@ def files_in(key: bytes | None, value: bytes | None) -> Iterator[tuple[str, byte
     yield from zip(paths, contents, strict=True)
 
 
+def wall_clock() -> datetime:
+    """Return the moment, in UTC."""
+    return datetime.now(timezone.utc)
+
+
 @dataclass(frozen=True)
 class StorageSink:
     """Files under a storage URI, ``None`` for ``noop://``, by the ``rules`` of the changefeed.
 
-    ``dates``: whether dates in paths are those of the commits, or of the moment of writing.
+    ``dates``: whether dates in paths, and the flush interval, are those of the commits, or of the moment of writing,
+    which ``clock`` tells.
     """
 
     uri: Secret[str] | None
     rules: FileRules
     dates: Literal["commit", "wall"] = "commit"
+    clock: Callable[[], datetime] = wall_clock
 
     @classmethod
     def of(cls, config: ChangefeedConfig) -> Self:

@@ -6,6 +6,8 @@ import json
 import pickle
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
 from ticdc_emit.delivery.sinks import sink_for
-from ticdc_emit.delivery.storage_files import StorageSink
+from ticdc_emit.delivery.storage_files import MemoryFilesSink, StorageSink
 from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.file_delivery import DiscardedRowsWarning
@@ -141,6 +143,40 @@ def test_dates_of_the_moment_of_writing(tmp_path: Path) -> None:
     feed(made).run(batch(row(number, after_s=number * 86400) for number in range(3)), 0, final=True)
     (path,) = (path for path in files(tmp_path) if path.endswith(".csv"))
     assert not path.split("/")[3].startswith("2024")
+
+
+class Clock:
+    """A clock that goes ``step_s`` forward whenever it is looked at."""
+
+    def __init__(self, step_s: float) -> None:
+        self.moment, self.step = datetime(2026, 1, 1, tzinfo=timezone.utc), timedelta(seconds=step_s)
+
+    def __call__(self) -> datetime:
+        self.moment += self.step
+        return self.moment
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_the_flush_interval_of_the_clock_cuts_files(monkeypatch: pytest.MonkeyPatch, *, partitioned: bool) -> None:
+    monkeypatch.setattr("ticdc_emit.pipeline.chunks._BODY_BYTES", 400)
+    monkeypatch.setattr("ticdc_emit.pipeline.merge._JOINED_ROWS", 1)
+    monkeypatch.setattr("ticdc_emit.pipeline.file_delivery._WHOLE_BYTES", 1)
+    made = config(Path("/nowhere"), "&flush-interval=2s", **{"ticdc-emit": {"file_dates": "wall"}})
+    rows = [row(number, after_s=number // 7 / 1000) for number in range(300)]
+    schema = ORDERS + " partition by hash (id) partitions 2" * partitioned
+    if partitioned:
+        rows = [{**each, "physical_table_id": 100 + number % 2} for number, each in enumerate(rows)]
+    counts = {}
+    for step_s in (0, 0.1, 3):
+        sink = replace(MemoryFilesSink.of(made), clock=Clock(step_s))
+        Changefeed(made, sink, schema).run(batch(rows), 0, final=True)
+        data = [content for path, content in sink.kept.contents.items() if path.endswith(".csv")]
+        counts[step_s] = len(data)
+        assert sorted(int(line.split(b",")[5]) for each in data for line in each.splitlines()) == [*range(300)]
+        transactions = [{line.split(b",")[3] for line in each.splitlines()} for each in data]
+        if not partitioned:
+            assert sum(map(len, transactions)) == len(set().union(*transactions)) == 43
+    assert counts[0] == 1 + partitioned < counts[0.1] < counts[3]
 
 
 @pytest.mark.parametrize("release", ["classic", "next"])
