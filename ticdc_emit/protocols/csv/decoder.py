@@ -5,8 +5,8 @@ fields in the order of the columns, their events, and, with the table, images in
 
 Lines name no columns, so only a table gives names and types to fields: an image is by the place of each field, from
 ``"0"`` on. With a ``quote``, NULL is told from the same text by the quotes around the latter; without one, nothing
-tells them apart. Lines of a changefeed with an empty terminator cannot be told apart either, and are refused. Two
-escapes that mean two things, such as ``\\n`` where ``n`` is the delimiter, are read as the delimiter.
+tells them apart. Options with which lines cannot be told apart either are refused (:class:`CsvReader`). Two escapes
+that mean two things, such as ``\\n`` where ``n`` is the delimiter, are read as the delimiter.
 """
 
 from __future__ import annotations
@@ -56,14 +56,17 @@ class CsvRow(NamedTuple):
 
 
 class CsvReader:
-    """Reads the lines of a changefeed. Raises :class:`DecodeError` for options whose lines nobody can tell apart."""
+    """Reads the lines of a changefeed.
+
+    Raises :class:`DecodeError` for options with which no reader can tell lines apart: an empty terminator, one that is
+    the delimiter or begins with the quote, and, without a quote, a terminator or delimiter that begins with a
+    backslash, as escapes do.
+    """
 
     def __init__(self, options: CodecConfig, switches: CsvSwitches = CsvSwitches()) -> None:
-        if not options.terminator:
-            raise DecodeError(
-                "with terminator = '' the lines of CSV files run together",
-                remedy="Set another terminator in the changefeed",
-            )
+        fault = _fault(options.terminator, options.csv.delimiter, options.csv.quote)
+        if fault:
+            raise DecodeError(f"{fault}: lines cannot be told apart", remedy="Set another one in the changefeed")
         self._csv = options.csv
         self._shows_handle = options.csv.output_handle_key and switches.handle_keys == "shown"
         self._quote, self._delimiter, self._end, self._null = (
@@ -139,6 +142,20 @@ class CsvReader:
         is_update = _flag(next(shown)) if csv.output_old_value else None
         handle = _text(next(shown) or b"") if self._shows_handle else None
         return CsvRow(_text(schema), _text(table), _OPS[op], tuple(shown), stamp, is_update, handle)
+
+
+def _fault(terminator: str, delimiter: str, quote: str) -> str:
+    """Return why no reader can tell lines apart; "" if they can be told apart."""
+    if not terminator:
+        return "the terminator is empty"
+    if terminator == delimiter:
+        return f"the terminator {terminator!r} is the delimiter, too"
+    if quote and terminator.startswith(quote):
+        return f"the terminator {terminator!r} begins with the quote, which is doubled in texts"
+    for option, text in (("terminator", terminator), ("delimiter", delimiter)):
+        if not quote and text.startswith("\\"):
+            return f"the {option} {text!r} begins with a backslash, as escapes do where the quote is empty"
+    return ""
 
 
 def _tso(field: bytes | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -250,9 +251,34 @@ def test_damaged_lines(line: bytes) -> None:
         reader_for(encoder().config).read(b"", line)
 
 
-def test_lines_that_run_together_are_not_read() -> None:
-    with pytest.raises(DecodeError, match="run together"):
-        reader_for(encoder(sink={"terminator": ""}).config)
+@pytest.mark.parametrize(
+    ("end", "options", "fault"),
+    [
+        ("", {}, "the terminator is empty"),
+        (",", {}, "the terminator ',' is the delimiter, too"),
+        ("||", {"delimiter": "||", "quote": ""}, "the terminator '||' is the delimiter, too"),
+        ('"\n', {}, "begins with the quote"),
+        ("'", {"quote": "'"}, "begins with the quote"),
+        ("\\", {"quote": "\\"}, "begins with the quote"),
+        ("\\", {"quote": ""}, "the terminator '\\\\' begins with a backslash"),
+        ("\\END", {"quote": ""}, "begins with a backslash"),
+        ("\n", {"quote": "", "delimiter": "\\"}, "the delimiter '\\\\' begins with a backslash"),
+    ],
+)
+def test_lines_that_cannot_be_told_apart_are_not_read(end: str, options: dict[str, Any], fault: str) -> None:
+    config = encoder(options, sink={"terminator": end}).config
+    with pytest.raises(DecodeError, match=re.escape(fault)) as error:
+        reader_for(config)
+    assert "Set another one in the changefeed" in str(error.value)
+
+
+@pytest.mark.parametrize("end", ["\\", "\\n", "|\\", ",,", "x", '\n"'])
+def test_an_unusual_terminator_is_read(end: str) -> None:
+    made = encoder(sink={"terminator": end})
+    values = ["a\\", 'q"q', "a,b", "|", "x", "\n", ""]
+    texts = lines(made, *({"op": "c", "after": row(a=value)} for value in values))
+    read = list(CsvReader(made.config.codec).rows(b"".join(texts)))
+    assert [each.values[1] for each in read] == [value.encode() for value in values]
 
 
 DELIMITERS = st.sampled_from([b",", b"||", "中".encode(), b"1", b".", b"e"])
