@@ -11,11 +11,11 @@ and ``pkg/config/sink.go`` of pingcap/tiflow; ``pkg/cloudstorage/config.go`` of 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from ticdc_emit.config.binding import UriParameters, declare, read_options
+from ticdc_emit.config.cron import CronTimes
 from ticdc_emit.config.document import GoSyntaxError, Section, parse_duration_ms, quote, refused, warn_of_option
 from ticdc_emit.config.protocols import STORED, Protocol
 from ticdc_emit.config.switches import CsvSwitches, OptionSwitches, StorageSwitches
@@ -31,8 +31,6 @@ _DATE_SEPARATORS = ("none", "year", "month", "day")
 _MOST_WORKERS, _MOST_FLUSH_MS, _MOST_FILE_BYTES = 512, 600_000, 512 << 20
 _LEAST_DIGITS, _MOST_DIGITS = 6, 20
 _CRLF = "\r\n"
-_CRON_FIELDS = (5, 6)
-_CRON_FIELD = re.compile(r"[0-9A-Za-z*?/,\-]+")
 
 
 def _storage_refused(cause: str, option: str, remedy: str) -> ConfigError:
@@ -112,6 +110,11 @@ class StorageConfig:
     """Whether the names of files contain the id of the dispatcher that wrote them."""
     date_separator: DateSeparator = "day"
 
+    @property
+    def files_expire(self) -> bool:
+        """Whether files of old dates are removed."""
+        return self.date_separator == "day" and self.file_expiration_days > 0
+
 
 def refuse_unstored(protocol: Protocol, scheme: str) -> None:
     """Raise :class:`~ticdc_emit.errors.ConfigError` for a protocol whose rows are never files."""
@@ -148,9 +151,8 @@ def read_storage(
         )
     if protocol is Protocol.CSV and csv.handle_keys == "left-out" and root.at("sink.csv").boolean("output-handle-key"):
         warn_of_option("output-handle-key has no effect in this release: CSV lines lack the handle key")
-    if config.date_separator == "day" and config.file_expiration_days > 0:
-        _check_cron(config.file_cleanup_cron_spec)
-        warn_of_option("file-expiration-days is read, but expired files are not removed: remove them yourself")
+    if config.files_expire:
+        CronTimes.parse(config.file_cleanup_cron_spec)
     if root.at("sink").boolean("delete-only-output-handle-key-columns") and protocol is Protocol.CSV:
         raise refused(
             "ErrSinkInvalidConfig",
@@ -183,13 +185,3 @@ def _read_date_separator(root: Section) -> DateSeparator:
         )
         return "none"
     return cast("DateSeparator", text)
-
-
-def _check_cron(spec: str) -> None:
-    fields = spec.split()
-    if len(fields) not in _CRON_FIELDS or not all(map(_CRON_FIELD.fullmatch, fields)):
-        raise ConfigError(
-            f"Expected 5 to 6 fields, found {len(fields)}: {spec}",
-            remedy="Give six fields: second, minute, hour, day, month, weekday",
-            option="file-cleanup-cron-spec",
-        )

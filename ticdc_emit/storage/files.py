@@ -26,13 +26,15 @@ Sources: ``cdc/sink/dmlsink/cloudstorage`` and ``pkg/sink/cloudstorage/path.go``
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.cron import CronTimes
 from ticdc_emit.config.storage import StorageConfig
 from ticdc_emit.config.switches import StorageSwitches
 from ticdc_emit.errors import SchemaError
@@ -74,6 +76,17 @@ class FileRules:
         """Return the date in paths at a moment; "" without one."""
         return moment.astimezone(ZoneInfo(self.zone)).strftime(_DATES[self.options.date_separator])
 
+    def moment(self, ts: int) -> datetime:
+        """Return the moment of a TSO in the zone of dates."""
+        return datetime.fromtimestamp(physical_ms(ts) / 1000, ZoneInfo(self.zone))
+
+    def cleans_between(self, before: int, checkpoint: int) -> bool:
+        """Return whether the clean-up job runs after one checkpoint and not after another, if TSO are the clock."""
+        if not self.options.files_expire or before >= checkpoint:
+            return False
+        times = CronTimes.parse(self.options.file_cleanup_cron_spec)
+        return times.any_between(self.moment(before), self.moment(checkpoint))
+
     def definitions(self, event: DdlEvent) -> Iterator[tuple[TableDefinition, str]]:
         """Yield the definitions that a DDL writes, each with the folder of its table.
 
@@ -113,6 +126,12 @@ class FileRules:
 def checkpoint_file(ts: int) -> bytes:
     """Return the content of the file of the checkpoint."""
     return b'{"checkpoint-ts":%d}' % ts
+
+
+def checkpoint_in(content: bytes) -> int | None:
+    """Return what the file of the checkpoint says; ``None`` if it is not one."""
+    found = re.fullmatch(rb'\{"checkpoint-ts":(\d+)\}', content)
+    return None if found is None else int(found[1])
 
 
 @dataclass(frozen=True)
@@ -269,10 +288,9 @@ class StorageFiles:
 
     def clean_up(self, checkpoint: int) -> None:
         """Remove the files in folders of dates that are older than ``file-expiration-days`` before a checkpoint."""
-        days = self._options.file_expiration_days
-        if self._options.date_separator != "day" or days <= 0:
+        if not self._options.files_expire:
             return
-        moment = datetime.fromtimestamp(physical_ms(checkpoint) / 1000, timezone.utc) - timedelta(days=days)
+        moment = self._rules.moment(checkpoint) - timedelta(days=self._options.file_expiration_days)
         first_kept = self._rules.date(moment)
         for path in list(self._folder.files("")):
             date = date_in(path)

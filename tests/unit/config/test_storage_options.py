@@ -179,11 +179,6 @@ def test_csv_is_for_files_alone(release: str) -> None:
     assert Protocol.CSV.releases == tuple(RELEASES)
 
 
-def test_expired_files_are_not_removed() -> None:
-    with pytest.warns(ConfigWarning, match="expired files are not removed: remove them yourself"):
-        load_changefeed(URI, of_table(file_expiration_days=7))
-
-
 def test_options_of_encoders_count_and_those_of_kafka_do_not() -> None:
     queues = {"sink": {"content-compatible": True, "kafka-config": {"partition-num": 7}}}
     with pytest.warns(ConfigWarning, match="partition-num"):

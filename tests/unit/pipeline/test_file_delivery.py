@@ -15,6 +15,7 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
+from ticdc_emit.delivery.object_folder import ObjectFolder
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.delivery.storage_files import MemoryFilesSink, StorageSink
 from ticdc_emit.errors import ConfigError, DeliveryError
@@ -245,6 +246,38 @@ def test_rows_before_a_ddl_stay_before_it_where_a_batch_runs_again(
     assert {path.split("/")[2] for path in found} == {first, second}
     rows = read(tmp_path, made)
     assert numbers(rows) == [1, 2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("release", ["classic", "next"])
+def test_expired_files_are_removed_when_the_checkpoint_passes_the_time_of_the_job(
+    tmp_path: Path, release: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first batch is at 05:09 on 2024-05-25. The job runs at two at night and keeps two days."""
+    expiring = {"sink": {"cloud-storage-config": {"file-expiration-days": 2}}}
+    made = config(tmp_path, release=release, **expiring)
+    kept = {
+        0: ["25"],
+        48: ["25", "27"],
+        68: ["25", "27", "28"],
+        69: ["27", "28"],
+        117: ["27", "28", "30"],  # TiCDC logs a fault and goes on, too
+        118: ["27", "28", "30"],
+        141: ["30", "31"],
+    }
+
+    def refuse(folder: ObjectFolder, path: str) -> None:
+        raise DeliveryError("no permission", remedy="Ask for it")
+
+    changes = feed(made)
+    for number, (hours, days) in enumerate(kept.items()):
+        with monkeypatch.context() as patched:
+            if hours == 117:
+                patched.setattr(ObjectFolder, "remove", refuse)
+            changes.run(batch([row(number, after_s=hours * 3600)]), number, final=True)
+        found = files(tmp_path)
+        assert sorted({path.split("/")[3][-2:] for path in found if path.endswith((".csv", ".index"))}) == days
+        assert len([path for path in found if "schema_" in path or path == "metadata"]) == 2
+        assert ("expired files are left: no permission" in caplog.text) is (hours >= 117)
 
 
 def test_partitions(tmp_path: Path) -> None:
