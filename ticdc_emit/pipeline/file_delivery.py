@@ -188,7 +188,11 @@ class _TableFiles:
         if self._files is None and merged.num_rows:
             self._start_ts = int(merged.stamps[0]) - 1
             self._files = StorageFiles(
-                self._sink.rules, self._folder, start_ts=self._start_ts, now=_moment(self._start_ts)
+                self._sink.rules,
+                self._folder,
+                start_ts=self._start_ts,
+                now=_moment(self._start_ts),
+                dates_return=self._sink.dates == "commit",  # batches overlap by allowed_lateness, and may run again
             )
         due, first, size = [*zip(merged.places.tolist(), merged.due, strict=True)], 0, 0
         for rows in _in_order(merged):

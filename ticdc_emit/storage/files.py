@@ -14,7 +14,8 @@ are counted. This is decided once for each version and partition.
 flush, or until they reach ``file-size``. A DDL has the rows before it written first.
 
 **Number.** Files are numbered from 1 on for each version, partition and date. What the index file names is read at the
-first file of a version, and how it counts depends on the release (``StorageSwitches.numbers``).
+first file of a version, and how it counts depends on the release (``StorageSwitches.numbers``). A later date begins at
+1, because TiCDC's dates only rise; ``dates_return`` says that they do not here, so its index file is read as well.
 
 **Order.** For each table: schema file, then index and data, in the order of ``StorageSwitches.order``. Tables that are
 flushed at the same moment, which TiCDC writes in any order, are written in the order of their paths.
@@ -191,7 +192,8 @@ class StorageFiles:
 
     ``start_ts``: the checkpoint at which the sink starts. ``now``: the moment, with its zone, which is the date in
     paths and decides whether a checkpoint is written. ``dispatchers``: the id of the dispatcher of a physical table,
-    which names of files show with ``enable-table-across-nodes``. ``discarded``: how many rows, with how many bytes,
+    which names of files show with ``enable-table-across-nodes``. ``dates_return``: whether another sink may have
+    written files of later dates than this one's first. ``discarded``: how many rows, with how many bytes,
     were discarded so far, as TiCDC does it where a newer version of their table has the same columns.
     """
 
@@ -203,6 +205,7 @@ class StorageFiles:
         start_ts: int = 0,
         now: datetime,
         dispatchers: Callable[[int], str] = str,
+        dates_return: bool = False,
     ) -> None:
         self.now = now
         self._rules = rules
@@ -210,6 +213,7 @@ class StorageFiles:
         self._folder = folder
         self._start_ts = start_ts
         self._dispatchers = dispatchers
+        self._dates_return = dates_return
         self._pending: dict[_Key, _Pending] = {}
         self._versions: dict[_Key, int | None] = {}
         self._numbers: dict[_Key, tuple[str, int]] = {}
@@ -381,7 +385,7 @@ class StorageFiles:
     def _next_number(self, key: _Key, folder: str, date: str, names: FileNames) -> int:
         """Return the number of the next file, and remember it."""
         last_date, last = self._numbers.get(key, (None, 0))
-        if last_date is None:
+        if last_date is None or (last_date != date and self._dates_return):
             last = self._last_number(folder, names)
         elif last_date != date:
             last = 0

@@ -139,6 +139,17 @@ def test_a_date_that_rolls_over_begins_at_one_again(tmp_path: Path) -> None:
     assert numbers(read(tmp_path, made)) == list(range(8))
 
 
+@pytest.mark.parametrize("release", ["classic", "next"])
+def test_no_file_is_replaced_where_a_batch_goes_back_to_an_earlier_date(tmp_path: Path, release: str) -> None:
+    """TiCDC's dates only rise, so classic begins a new date at one. Batches may overlap, by ``allowed_lateness``."""
+    made = config(tmp_path, release=release)
+    changes = feed(made, options=RunOptions(allowed_lateness=86400))
+    for number in range(3):
+        rows = [row(2 * number, after_s=number), row(2 * number + 1, after_s=number + 86400)]
+        changes.run(batch(rows), number, final=False)
+    assert numbers(read(tmp_path, made)) == [0, 2, 4, 1, 3, 5]
+
+
 def test_dates_of_the_moment_of_writing(tmp_path: Path) -> None:
     made = config(tmp_path, **{"ticdc-emit": {"file_dates": "wall"}})
     feed(made).run(batch(row(number, after_s=number * 86400) for number in range(3)), 0, final=True)
