@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
-from lake_session import lake_settings
+from lake_session import TINY, lake_settings
 
 SUPPORTED = "4.1."
 
@@ -26,3 +26,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session = local_session(**lake_settings(tmp_path_factory.mktemp("lakes")))
     yield session
     session.stop()
+
+
+@pytest.fixture
+def tiny(spark: Any) -> Iterator[Any]:
+    """The session with settings for a few rows."""
+    own = {name: spark.conf.get(name, None) for name in TINY}
+    for name, value in TINY.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name, value in own.items():
+        if value is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, value)

@@ -6,12 +6,16 @@ In: the messages of a replayed table (Canal-JSON with TiDB extension, one partit
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
+
+from random_history import sql_name
 
 from ticdc_emit import messages, replay, table_ddl
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
+from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.replay.table_versions import versioned_table
@@ -77,16 +81,21 @@ def _text(field: Any) -> str:
 class HeldVersions:
     """The rows of a table's versions as the format's time travel gives them; each version is read once.
 
-    ``table``: its name.
+    ``table``: its name, or the folder of a Delta table.
     """
 
     def __init__(self, spark: Any, table: str) -> None:
         self.spark, self.table = spark, table
         self._rows: dict[int, Rows] = {}
 
+    def stamps(self) -> dict[int, int]:
+        """Return the commit_ts of each version that the table has now, in order."""
+        versions = versioned_table(self.spark, self.table).versions
+        return {version.id: version.commit_ts for version in versions if version.id is not None}
+
     def rows(self, version: int) -> Rows:
         if version not in self._rows:
-            df = self.spark.sql(f"SELECT * FROM {self.table} VERSION AS OF {version}")
+            df = self.spark.sql(f"SELECT * FROM {sql_name(self.table)} VERSION AS OF {version}")
             self._rows[version] = held_rows(df, ["id"])
         return self._rows[version]
 
@@ -97,8 +106,33 @@ def check_every_version(held: HeldVersions, store: str, source: Any, commits: Se
     """
     schema, ddl = table_ddl(held.spark, held.table, "lake.goods", "id")
     replay(held.spark, uri(store), {"lake.goods": source}, schema, ddl=ddl)
-    versions = [version for version in versioned_table(held.spark, held.table).versions if version.id is not None]
-    stamps = [version.commit_ts for version in versions]
-    seen = consumed_versions(messages(store), schema, ("lake", "goods"), stamps)
-    for version, consumed in zip(versions, seen, strict=True):
-        assert consumed == held.rows(version.id or 0), f"version {version.id} of {commits}"
+    check_received(messages(store), schema, held, held.stamps(), commits)
+
+
+def check_received(
+    received: Sequence[Message], schema: str, held: HeldVersions, stamps: Mapping[int, int], commits: Sequence[str]
+) -> None:
+    """Compare what a consumer has of messages, also repeated ones, at the stamp of each version with that version."""
+    seen = consumed_versions(received, schema, ("lake", "goods"), stamps.values())
+    for version, consumed in zip(stamps, seen, strict=True):
+        assert consumed == held.rows(version), f"version {version} of {commits}"
+
+
+def check_killed_stream(received: Sequence[Message], schema: str, held: HeldVersions, commits: Sequence[str]) -> None:
+    """Check messages of a stream that was killed and went on, of a table whose columns never changed.
+
+    A commit may have come as several transactions, one a microsecond after the other. Each row that differs from one
+    version to the next was sent as one message, perhaps several times.
+    """
+    stamps = held.stamps()
+    ends = [*(later - 1 for later in [*stamps.values()][1:]), 2**62]
+    check_received(received, schema, held, dict(zip(stamps, ends, strict=True)), commits)
+    assert verify(received, uri("read")) == []
+    states: list[Rows] = [{}, *map(held.rows, stamps)]
+    changes = sum(old.get(key) != new.get(key) for old, new in pairwise(states) for key in old.keys() | new.keys())
+    assert len(set(row_values(received))) == changes, commits
+
+
+def row_values(received: Iterable[Message]) -> list[bytes]:
+    """Return the values of messages of rows and DDL."""
+    return [message.value or b"" for message in received if b"TIDB_WATERMARK" not in (message.value or b"")]

@@ -9,6 +9,15 @@ from pathlib import Path
 
 from missing_parts import java_and_jars
 
+TINY = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.databricks.delta.stats.collect": "false",
+}
+"""Settings for writing and reading a few rows: they leave out what costs more than it gives there."""
+
 
 def lake_settings(warehouse: Path) -> dict[str, str]:
     """Return the settings of a session with both formats, whose tables are in a folder."""

@@ -1,10 +1,11 @@
 """Random histories of Delta and Iceberg tables, by SQL: every kind of commit that changes rows, columns, or only files.
 
-In: a session with the format, the name of a table, a seed. Out: a table with that many commits. Keys stay unique, as in
-TiDB. Values repeat often, so that rows are also written again unchanged, and names of dropped columns come back.
+In: a session with the format, the name of a table or the folder of a Delta table, a seed. Out: a table with that many
+commits. Keys stay unique, as in TiDB. Values repeat often, so that rows are also written again unchanged, and names of
+dropped columns come back.
 
 At first a history makes only commits that the format's change feed can show (:attr:`RandomHistory.is_fed`); after
-:meth:`RandomHistory.leave_feed` it makes all of them.
+:meth:`RandomHistory.leave_feed` it makes all of them. One with ``fixed_columns`` never changes columns.
 """
 
 from __future__ import annotations
@@ -42,15 +43,21 @@ _VALUES: dict[str, Callable[[random.Random], str]] = {
 }
 
 
+def sql_name(table: str) -> str:
+    """Return the name in SQL of a table, or of the folder of a Delta table."""
+    return f"delta.`{table}`" if table.startswith("/") else table
+
+
 class RandomHistory:
     """Writes random commits to a table. ``columns``: name and type of each column by now. ``is_fed``: whether it makes
     only commits that the change feed can show.
     """
 
-    def __init__(self, spark: Any, table: str, seed: int) -> None:
+    def __init__(self, spark: Any, table: str, seed: int, *, fixed_columns: bool = False) -> None:
         self._spark = spark
+        self._fixed_columns = fixed_columns
         self._draw = random.Random(seed)
-        self.table = table
+        self.table = sql_name(table)
         self.columns = dict(COLUMNS)
         self.is_fed = True
         self.is_partitioned = self._draw.random() < 0.5
@@ -58,7 +65,9 @@ class RandomHistory:
         columns = ", ".join(f"{name} {kind}" for name, kind in self.columns.items())
         properties = ", ".join(f"'{name}' = '{value}'" for name, value in self.properties(self._draw).items())
         partitioned = " PARTITIONED BY (shelf)" if self.is_partitioned else ""
-        spark.sql(f"CREATE TABLE {table} ({columns}) USING {self.format}{partitioned} TBLPROPERTIES ({properties})")
+        spark.sql(
+            f"CREATE TABLE {self.table} ({columns}) USING {self.format}{partitioned} TBLPROPERTIES ({properties})"
+        )
 
     format = ""
 
@@ -82,11 +91,9 @@ class RandomHistory:
             self.move_key: 1,
             self.compact: 1,
             self.go_back: 1,
-            self.add_column: 1,
-            self.drop_column: 1,
-            self.rename_column: 1,
-            self.widen_column: 1,
         }
+        if not self._fixed_columns:
+            weights |= {self.add_column: 1, self.drop_column: 1, self.rename_column: 1, self.widen_column: 1}
         (kind,) = self._draw.choices(list(weights), list(weights.values()))
         kind()
         return kind.__name__
@@ -221,9 +228,9 @@ class DeltaHistory(RandomHistory):
 
     format = "delta"
 
-    def __init__(self, spark: Any, table: str, seed: int) -> None:
-        super().__init__(spark, table, seed)
-        location = spark.sql(f"DESCRIBE DETAIL {table}").first()["location"]
+    def __init__(self, spark: Any, table: str, seed: int, *, fixed_columns: bool = False) -> None:
+        super().__init__(spark, table, seed, fixed_columns=fixed_columns)
+        location = spark.sql(f"DESCRIBE DETAIL {self.table}").first()["location"]
         self._log = Path(urlsplit(location).path, "_delta_log")
         self._columns_since = 0  # the version
 

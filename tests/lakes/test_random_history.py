@@ -1,20 +1,25 @@
 """Random histories of real Delta and Iceberg tables: a consumer has at each version what ``VERSION AS OF`` has.
 
 One history serves both ways: its change feed is replayed after the commits that a feed can show, and the differences of
-all its versions at its end.
+all its versions at its end. Shorter ones are replayed by a process that is killed, and by another one that goes on.
 """
 
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from folded_versions import HeldVersions, check_every_version
+from feed_job import MOMENTS, replay_feed, run_until_death
+from folded_versions import HeldVersions, check_every_version, check_received, row_values, uri
 from random_history import DeltaHistory, IcebergHistory, RandomHistory
 
-from ticdc_emit import from_versions, read_changes
+from ticdc_emit import from_versions, messages, read_changes, table_ddl
+from ticdc_emit.consume.verify import verify
+from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
 
 pytestmark = pytest.mark.spark
@@ -23,15 +28,10 @@ NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 SEEDS, FED, COMMITS = (20, 200, 240) if NIGHTLY else (2, 20, 30)
 """Histories of each format, their commits that a feed can show, and all."""
 
+KILLED_SEEDS, KILLED_COMMITS = (2, 24) if NIGHTLY else (1, 10)
+"""Histories of each format whose replay is killed, and their commits."""
+
 HISTORIES = {"delta": (DeltaHistory, "history_{}"), "iceberg": (IcebergHistory, "ice.db.history_{}")}
-TINY = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.databricks.delta.stats.collect": "false",
-}
-"""Settings for writing and reading a few rows: they leave out what costs more than it gives there."""
 
 
 @pytest.fixture
@@ -39,20 +39,6 @@ def store() -> Iterator[str]:
     clear("lake")
     yield "lake"
     clear("lake")
-
-
-@pytest.fixture
-def tiny(spark: Any) -> Iterator[Any]:
-    """The session with settings for a few rows."""
-    own = {name: spark.conf.get(name, None) for name in TINY}
-    for name, value in TINY.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name, value in own.items():
-        if value is None:
-            spark.conf.unset(name)
-        else:
-            spark.conf.set(name, value)
 
 
 @pytest.mark.timeout(7200)
@@ -69,4 +55,31 @@ def test_every_version_of_a_random_history(tiny: Any, store: str, format: str, s
     history.leave_feed()
     commits += [history.commit() for _ in range(COMMITS - FED)]
     check_every_version(held, store, from_versions(tiny, table, "id"), commits)
-    tiny.sql(f"DROP TABLE {table}")
+    tiny.sql(f"DROP TABLE {history.table}")
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", range(KILLED_SEEDS))
+@pytest.mark.parametrize("format", HISTORIES)
+def test_every_version_after_a_killed_replay(tiny: Any, store: str, tmp_path: Path, format: str, seed: int) -> None:
+    kind, _ = HISTORIES[format]
+    table = f"{tmp_path}/goods" if format == "delta" else f"ice.db.killed_{seed}"  # what another process can read
+    history: RandomHistory = kind(tiny, table, 100 + seed)
+    held = HeldVersions(tiny, table)
+    commits = [history.commit() for _ in range(KILLED_COMMITS)]
+    check_every_version(held, store, read_changes(tiny, table), commits)
+    whole = row_values(messages(store))
+
+    folder = tmp_path / "replayed"
+    moment = MOMENTS[seed % len(MOMENTS)]
+    run_until_death(tiny, "replay", table, folder, random.Random(seed).randint(1, 4), moment)
+    before = row_values(read_files(folder / "out"))
+    assert 0 < len(before) < len(whole)
+    replay_feed(tiny, table, folder)
+    received = list(read_files(folder / "out"))
+    schema, _ = table_ddl(tiny, table, "lake.goods", "id")
+    check_received(received, schema, held, held.stamps(), commits)
+    assert verify(received, uri("read")) == []
+    assert list(dict.fromkeys(row_values(received))) == whole
+    assert (len(row_values(received)) > len(whole)) == (moment == "sending")
+    tiny.sql(f"DROP TABLE {history.table}")
