@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql.functions import lit
 from spark_session import ON_CONNECT
 
 from ticdc_emit import TicdcSink
@@ -109,6 +110,23 @@ def test_commits_keep_their_order_and_a_restart_sends_the_same(spark: Any, feed:
     whole, again = ([message.value for message in read_files(each / "out")] for each in (tmp_path / "whole", parts))
     assert list(dict.fromkeys(again)) == whole
     assert len(again) > len(whole)
+
+
+def test_a_batch_that_was_sent_is_sent_again_after_a_column_was_added(spark: Any, feed: Path, tmp_path: Path) -> None:
+    rows = spark.read.parquet(str(feed / "0.parquet"))
+    with sink_in(tmp_path) as sink:
+        sink(rows, 0)
+    first = sent(tmp_path)
+    added = compose(int(NOON.timestamp() * 1000) + 1000)
+    with sink_in(tmp_path, ddl=[(added, "alter table shop.orders add column note text")]) as sink:
+        sink(rows.withColumn("note", lit(None).cast("string")), 0)
+        assert sent(tmp_path) == [*first, *first]
+        sink(spark.read.parquet(str(feed / "1.parquet")).withColumn("note", lit("x")), 1)
+    told = sent(tmp_path)[2 * len(first) :]
+    assert [each["sql"] or each["data"] for each in told if each["type"] != "TIDB_WATERMARK"] == [
+        "ALTER TABLE `shop`.`orders` ADD COLUMN `note` TEXT",
+        [{"id": "1", "state": "paid", "note": "x"}],
+    ]
 
 
 def test_watermarks_while_the_table_is_idle_and_commits_behind_them(spark: Any, tmp_path: Path) -> None:

@@ -132,6 +132,10 @@ class Changefeed:
         """
         return self._planner.outline(BatchState(-1, ddl=self._ddl))
 
+    def outline_of(self, batch_id: int) -> Plan:
+        """The tables as :attr:`outline` has them, for one batch: a batch that was sent keeps the DDL that it had."""
+        return self._planner.outline(self._state_of((), batch_id))
+
     def next_batch_id(self) -> int:
         """Return the id of the unfinished batch if there is one, else the id after the last one."""
         newest = self._store.newest()

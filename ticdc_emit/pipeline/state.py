@@ -109,7 +109,8 @@ class BatchState:
             if commit_ts <= self.sent_until:
                 raise ConfigError(
                     "a DDL's commit_ts is not above what was sent already",
-                    remedy="Give DDL in commit order, before or with the rows that follow it",
+                    remedy="Give DDL in commit order, before or with the rows that follow it. Where a heartbeat was "
+                    "faster, start anew with a longer allowed_lateness, another state_uri and another checkpoint",
                     commit_ts=commit_ts,
                     statement=query,
                 )

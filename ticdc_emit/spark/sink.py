@@ -233,7 +233,8 @@ class TicdcSink:
         """Return the batch's rows with the row changes of change feeds, after the rows of earlier batches."""
         if not has_feed(df):
             return df
-        return feeds_as_changes(df, feed.outline, self._table, above=max(0, feed.last_row_before(batch_id)))
+        above = max(0, feed.last_row_before(batch_id))
+        return feeds_as_changes(df, feed.outline_of(batch_id), self._table, above=above)
 
     def messages(self, df: DataFrame | Mapping[str, DataFrame]) -> DataFrame:
         """Return the messages of a DataFrame's rows instead of sending them (see :func:`encode`).
