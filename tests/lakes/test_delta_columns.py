@@ -1,0 +1,125 @@
+"""The program of docs/cookbook/tail-delta.md on a real Delta table whose columns change: what goes on, and what ends it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documented import blocks_of
+from folded_versions import held_rows
+from pyspark.errors import StreamingQueryException
+
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.consume.reference_consumer import ReferenceConsumer
+from ticdc_emit.delivery.files import read_files
+from ticdc_emit.schema.catalog import catalog_from_sql
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=1"
+
+
+def consumed(folder: Path, schema: str) -> dict[Any, Any]:
+    consumer = ReferenceConsumer(load_changefeed(f"memory://read?{URI}"), catalog_from_sql(schema))
+    for message in read_files(folder / "out"):
+        consumer.take(message)
+    (rows,) = consumer.tables.values()
+    return {key: dict(row) for key, row in rows.items()}
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Runs the page's program on a table until it has read all; returns its names."""
+
+    def run(table: Path, without: str | None = None) -> dict[str, Any]:
+        places = {
+            "/data/orders": str(table),
+            "kafka://127.0.0.1:9092/orders?": f"jsonl://{tmp_path}/out?partition-num=1&",
+            "/tmp/tail": str(tmp_path),
+            'processingTime="10 seconds"': "availableNow=True",
+        }
+        (block,) = (each for each in blocks_of("docs/cookbook/tail-delta.md") if each.language == "python")
+        code = block.code
+        for written, place in [*places.items(), *([(without, "")] if without else [])]:
+            assert written in code
+            code = code.replace(written, place)
+        names: dict[str, Any] = {}
+        try:
+            exec(compile(code, block.place, "exec"), names)
+            names["sink"].finish()  # the watermark of a heartbeat a minute later
+        finally:
+            names["sink"].close()
+        return names
+
+    return run
+
+
+CHANGES = (
+    "ADD COLUMN note string",
+    "RENAME COLUMN name TO title",
+    "ALTER COLUMN price TYPE decimal(12,2)",
+    "DROP COLUMN title",
+)
+TRACKED = '.option("schemaTrackingLocation", "{}/checkpoint/columns")'
+
+
+def mapped_table(spark: Any, folder: Path) -> str:
+    name = f"delta.`{folder}`"
+    spark.sql(
+        f"CREATE TABLE {name} (id bigint, name string, price decimal(8,2)) USING delta TBLPROPERTIES "
+        "(delta.enableChangeDataFeed = true, delta.columnMapping.mode = 'name', delta.enableTypeWidening = true)"
+    )
+    spark.sql(f"INSERT INTO {name} VALUES (1, 'a', 1), (2, 'b', NULL)")
+    return name
+
+
+def test_the_program_goes_on_after_changed_columns(
+    spark: Any, tmp_path: Path, program: Callable[..., dict[str, Any]]
+) -> None:
+    table = tmp_path / "goods"
+    name = mapped_table(spark, table)
+    for nth, change in enumerate((None, *CHANGES)):
+        if change is not None:
+            spark.sql(f"UPDATE {name} SET price = {nth} WHERE id = 1")
+            spark.sql(f"ALTER TABLE {name} {change}")
+        spark.sql(f"UPDATE {name} SET price = -{nth} WHERE id = 2")
+        ends: list[str] = []
+        while len(ends) < 3:
+            try:
+                schema = program(table)["schema"]
+                break
+            except StreamingQueryException as end:
+                ends += re.findall(r"\[(DELTA_\w+)\]", str(end))[:1]
+        assert ends == ([] if change is None else ["DELTA_STREAMING_METADATA_EVOLUTION"])
+        assert consumed(tmp_path, schema) == held_rows(spark.read.format("delta").load(str(table)), ["id"]), change
+    sent = [json.loads(message.value or b"") for message in read_files(tmp_path / "out")]
+    assert [each["sql"].removeprefix("ALTER TABLE `shop`.`orders` ") for each in sent if each["isDdl"]] == [
+        "ADD COLUMN `note` LONGTEXT",
+        "RENAME COLUMN `name` TO `title`",
+        "MODIFY COLUMN `price` DECIMAL(12,2)",
+        "DROP COLUMN `title`",
+    ]
+
+
+def test_what_the_program_needs_to_go_on(spark: Any, tmp_path: Path, program: Callable[..., dict[str, Any]]) -> None:
+    table = tmp_path / "goods"
+    name, untracked = mapped_table(spark, table), TRACKED.format(tmp_path)
+    program(table, without=untracked)
+    spark.sql(f"ALTER TABLE {name} {CHANGES[0]}")
+    spark.sql(f"UPDATE {name} SET note = 'x' WHERE id = 1")
+    schema = program(table, without=untracked)["schema"]
+    assert consumed(tmp_path, schema) == held_rows(spark.read.format("delta").load(str(table)), ["id"])
+    spark.sql(f"ALTER TABLE {name} {CHANGES[1]}")
+    spark.sql(f"UPDATE {name} SET title = 'y' WHERE id = 2")
+    with pytest.raises(StreamingQueryException, match="DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"):
+        program(table, without=untracked)
+    allowed = '"allowSourceColumnRename", '
+    for error in ("METADATA_EVOLUTION", "METADATA_EVOLUTION", "CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION"):
+        with pytest.raises(StreamingQueryException, match=rf"\[DELTA_STREAMING_{error}\]"):
+            program(table, without=allowed)
+    schema = program(table)["schema"]
+    assert consumed(tmp_path, schema) == held_rows(spark.read.format("delta").load(str(table)), ["id"])
