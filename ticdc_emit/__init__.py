@@ -8,7 +8,8 @@ used, so you need pyspark, confluent_kafka and hypothesis only for the names tha
 * From Spark: :class:`TicdcSink`, :func:`local_session`, :class:`RunReport`.
 * Traffic: :func:`generate`, :func:`generate_stream`, :func:`replay`, :func:`from_snapshots`, :func:`from_validity`,
   :func:`from_operations`, :func:`from_changes`, :func:`read_changes`, :func:`from_versions`, :func:`table_ddl`,
-  :class:`History`, :func:`scenario`, :func:`scenarios`, :func:`file_scenario`, :func:`file_scenarios`.
+  :func:`send_new_versions`, :class:`History`, :func:`scenario`, :func:`scenarios`, :func:`file_scenario`,
+  :func:`file_scenarios`.
 * Messages: :class:`Message`, :func:`to_messages`, :func:`messages`; :func:`reader_for`, :class:`ReferenceConsumer`,
   :func:`verify`.
 * Tests: :func:`histories` and :func:`changefeeds` (hypothesis), :class:`EmbeddedKafka`, :class:`EmbeddedRegistry`,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         from_versions,
         read_changes,
         replay,
+        send_new_versions,
         table_ddl,
     )
     from ticdc_emit.traffic.scenarios import file_scenario, file_scenarios, scenario, scenarios
@@ -90,6 +92,7 @@ __all__ = [
     "scenario",
     "scenarios",
     "schema_sql",
+    "send_new_versions",
     "table_ddl",
     "table_sql",
     "to_messages",
@@ -132,6 +135,7 @@ _HOMES = {
     "scenario": "traffic.scenarios",
     "scenarios": "traffic.scenarios",
     "schema_sql": "source_schemas",
+    "send_new_versions": "traffic.replay",
     "table_ddl": "traffic.replay",
     "table_sql": "source_schemas",
     "to_messages": "delivery",

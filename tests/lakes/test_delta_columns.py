@@ -1,4 +1,4 @@
-"""The program of docs/cookbook/tail-delta.md on a real Delta table whose columns change: what goes on, and what ends it."""
+"""The program of docs/cookbook/tail-delta.md on a real Delta table whose columns change: what goes on, what ends it."""
 
 from __future__ import annotations
 

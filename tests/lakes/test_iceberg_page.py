@@ -16,8 +16,11 @@ pytestmark = pytest.mark.spark
 PAGE = "docs/cookbook/replay-iceberg.md"
 
 
-def test_the_page(spark: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     clear("iceberg")
+    clear("tail")
     started: dict[str, str] = {}
 
     def session(**settings: str) -> Any:
@@ -28,7 +31,8 @@ def test_the_page(spark: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     names: dict[str, Any] = {}
     for block in blocks_of(PAGE):
         capsys.readouterr()
-        exec(block.code.replace("lake.shop", "ice.shop").replace("lake.system", "ice.system"), names)
+        code = block.code.replace("lake.shop", "ice.shop").replace("lake.system", "ice.system")
+        exec(code.replace("/tmp/tail-iceberg", f"{tmp_path}/state"), names)
         if block.printed is not None:
             assert capsys.readouterr().out == block.printed
     settings = {name.replace("_", "."): value.replace("/tmp/lake", "") for name, value in started.items()}

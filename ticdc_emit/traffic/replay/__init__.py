@@ -2,8 +2,9 @@
 
 In: DataFrames, files or tables that Spark reads, event times, DDL. Out: row changes in the public form
 (``snapshot_inserts``, ``snapshot_diff``, ``from_snapshots``, ``from_validity``, ``from_operations``, ``from_changes``,
-``from_versions``), the change feed of a table (``read_changes``) and its DDL (``table_ddl``), and :func:`replay`, which
-sends them at the history's own pace or a multiple of it. Importing this does not import Spark.
+``from_versions``), the change feed of a table (``read_changes``) and its DDL (``table_ddl``); :func:`replay`, which
+sends them at the history's own pace or a multiple of it; and ``send_new_versions``, which sends what came into a table
+since the last call. Importing this does not import Spark.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ticdc_emit.traffic.replay.history_forms import (
     snapshot_diff,
     snapshot_inserts,
 )
+from ticdc_emit.traffic.replay.new_versions import send_new_versions
 from ticdc_emit.traffic.replay.run import ReplayReport, SliceReport, replay
 from ticdc_emit.traffic.replay.slices import Pace
 from ticdc_emit.traffic.replay.sources import read_source
@@ -41,6 +43,7 @@ __all__ = [
     "read_ddl",
     "read_source",
     "replay",
+    "send_new_versions",
     "snapshot_diff",
     "snapshot_inserts",
     "table_ddl",

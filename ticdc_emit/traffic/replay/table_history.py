@@ -470,8 +470,13 @@ def ddl_of_versions(
     *,
     versions: Iterable[int] | None = None,
     timestamps: Iterable[dt.datetime | int] | None = None,
+    with_later_columns: bool = True,
 ) -> TableDdl:
-    """Return what :func:`table_ddl` returns for a table that was looked up before."""
+    """Return what :func:`table_ddl` returns for a table that was looked up before.
+
+    ``with_later_columns``: whether what came after the last snapshot of an Iceberg table is part of it. Once the next
+    snapshot is there, the same statements have its time.
+    """
     names = required_keys(keys, "a table needs keys")
     schema, short_name = schema_and_name(name, [])
     latest = source.versions[-1:]
@@ -479,7 +484,7 @@ def ddl_of_versions(
         steps: Sequence[TableVersion] = latest  # an Iceberg table without a snapshot
     else:
         chosen = _chosen(source, versions, timestamps)
-        is_last = latest[0].id is None and chosen.positions[-1] == len(source.versions) - 2
+        is_last = with_later_columns and latest[0].id is None and chosen.positions[-1] == len(source.versions) - 2
         steps = [*chosen.versions, *(latest if is_last else ())]
     identities = key_identities(source, _Chosen(steps, []), names)
     tables = [_table_of(version, (schema, short_name), identities) for version in steps]
