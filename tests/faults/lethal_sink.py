@@ -32,7 +32,7 @@ class LethalStorage(StorageSink):
 
     @classmethod
     def around(cls, sink: StorageSink, order: str) -> LethalStorage:
-        return cls(sink.uri, sink.rules, sink.dates, order)
+        return cls(sink.uri, sink.rules, sink.dates, order=order)
 
     def folder(self) -> Folder:
         return _LethalFolder(super().folder(), self.order)
