@@ -50,7 +50,7 @@ AT_NIGHT = {
     "docs/cookbook/replay-delta.md": "tests/lakes/test_delta_feed.py",
     "docs/cookbook/replay-iceberg.md": "tests/lakes/test_iceberg_page.py",
     "docs/cookbook/spark.md": "tests/integration/consumers/test_spark_cookbook.py",
-    "docs/cookbook/tail-delta.md": "tests/lakes/test_delta_stream.py",
+    "docs/cookbook/tail-delta.md": "tests/lakes/test_tail_page.py",
 }
 """Pages whose Python blocks need real servers, each with the module of nightly tests that runs the blocks."""
 
