@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+from urllib.parse import parse_qsl
 
 from ticdc_emit.config.document import refused
 from ticdc_emit.config.releases import RELEASES, Release, releases_with
@@ -336,8 +337,8 @@ def protocol_document(text: str, sink_uri: str | None = None) -> dict[str, Any]:
     """
     protocol, encoding = parse_protocol_name(text)
     codec = {} if encoding is None else {"kafka-config": {"codec-config": {"encoding-format": encoding}}}
-    in_uri = any(pair.startswith("protocol=") for pair in (sink_uri or "").partition("?")[2].split("&"))
-    return {"sink": codec if in_uri else {"protocol": protocol.value, **codec}}
+    in_uri = dict(parse_qsl((sink_uri or "").partition("?")[2]))
+    return {"sink": codec if "protocol" in in_uri else {"protocol": protocol.value, **codec}}
 
 
 def protocol_not_written(protocol: Protocol) -> ConfigError:

@@ -219,7 +219,7 @@ class Changefeed:
         done = state.complete(
             watermark=report.watermark,
             sent_until=sent_until,
-            rows=sum(result.rows for result in results.values()),
+            rows=report.rows + report.discarded_rows,
             max_commit_ts=last_row,
             bootstraps=state.end_bootstraps if state.done else bootstraps,  # a heartbeat may have gone further
             digest=self._digest(results),
