@@ -3,7 +3,7 @@
 :class:`PeriodicTask` calls back at an interval, after the first batch until it is stopped, and never during a batch;
 what a call raises is raised again by the next batch. :func:`send_heartbeat` sends a watermark, DDL and BOOTSTRAPs. An
 object that is pickled (``foreachBatch`` over Spark Connect) has no thread: the first batch of the process that gets it
-starts one.
+starts one. A stream with rows that it has not read yet is not idle, so calls wait until its source has no more.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.pipeline.state_store import StateStore
 from ticdc_emit.tso import compose
 
+_ASK_AGAIN_S = 0.02  # often, because a stream that polls an idle source may not be seen idle at once
+
 
 class PeriodicTask:
     """``seconds``: between two calls; ``None`` for no calls. None follows one that fails, until a batch runs."""
@@ -36,15 +38,19 @@ class PeriodicTask:
         self._made_anew()
 
     def _made_anew(self) -> None:
+        self._is_idle: Callable[[], bool] | None = None
         self._busy = threading.RLock()
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
         self._failure: Exception | None = None
 
     @contextmanager
-    def batch(self) -> Iterator[None]:
-        """Keep calls out of the block; after it they continue. Raises what the last call did."""
+    def batch(self, is_idle: Callable[[], bool] | None = None) -> Iterator[None]:
+        """Keep calls out of the block; after it they continue, each once ``is_idle`` is true. Raises what the last call
+        did.
+        """
         with self._busy:
+            self._is_idle = is_idle
             failure, self._failure = self._failure, None
             if failure is not None:
                 raise failure
@@ -74,6 +80,9 @@ class PeriodicTask:
     def _run(self, ended: threading.Event) -> None:
         while not ended.wait(self._seconds):
             try:
+                while self._is_idle is not None and not self._is_idle():
+                    if ended.wait(_ASK_AGAIN_S):
+                        return
                 self._call()
             except Exception as failure:
                 self._failure = failure

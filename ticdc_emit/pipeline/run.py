@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -158,13 +158,15 @@ class Changefeed:
         until: int | None = None,
         watermark: bool = True,
         hooks: CommitHooks | None = None,
+        is_idle: Callable[[], bool] | None = None,
     ) -> RunReport:
         """Send one batch. With ``final``, also send DDL and the watermark after its last row.
 
         ``until``: a TSO up to which no later batch will have rows, if known. DDL and the watermark are sent up to it,
         even if the batch has no rows. ``watermark``: whether the batch ends with a watermark; without, a later one
         covers its rows, as when batches come more often than watermarks. ``hooks``: called before messages are sent;
-        with them, a batch that was refused before its first message leaves no record. Raises the family of
+        with them, a batch that was refused before its first message leaves no record. ``is_idle``: whether what the
+        batches come from has no more to read by now; the heartbeat waits until then. Raises the family of
         :class:`~ticdc_emit.errors.TicdcEmitError`, and errors of the heartbeat since the last batch. A batch that
         failed may be run again.
         """
@@ -174,7 +176,7 @@ class Changefeed:
                 remedy="Number the batches from 0. After the last number, use a new state_uri",
                 option="batch_id",
             )
-        with self._heartbeat.batch(), self._planner.ask_again_after_failure():
+        with self._heartbeat.batch(is_idle), self._planner.ask_again_after_failure():
             return self._run(batch, batch_id, final=final, until=until, watermark=watermark, hooks=hooks)
 
     def _run(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -193,6 +193,26 @@ def in_micro_batch(spark: SparkSession) -> Iterator[None]:
     """Run the block as a batch of a stream runs: planned at once, and without warnings about large tasks and plans."""
     with without_size_warnings(spark), setting_off(spark, ADAPTIVE_EXECUTION):
         yield
+
+
+def idle_check(spark: SparkSession) -> Callable[[], bool] | None:
+    """Return what tells whether the stream whose micro-batch runs on this thread found nothing to read at its newest
+    trigger; one that ended never says so. ``None`` outside of a stream, and over Spark Connect, which does not tell.
+    """
+    context = getattr(spark, "sparkContext", None)
+    name = context and context.getLocalProperty("sql.streaming.queryId")
+    if name is None:
+        return None
+    java: Any = spark
+    # the queries of all sessions, because a stream's batches run in a copy of its own
+    queries = java._jsparkSession.sharedState().activeStreamingQueries()
+    query = queries.get(java._jvm.java.util.UUID.fromString(name))
+
+    def is_idle() -> bool:
+        status = query.status()  # while a trigger looks for data, it says that there is none
+        return query.isActive() and not status.isDataAvailable() and not status.isTriggerActive()
+
+    return is_idle
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.source_schemas.frames import Keys, schema_of_changes
-from ticdc_emit.spark.batch import SparkBatch, in_micro_batch
+from ticdc_emit.spark.batch import SparkBatch, idle_check, in_micro_batch
 from ticdc_emit.spark.change_feed import feeds_as_changes, feeds_as_images, has_feed
 from ticdc_emit.spark.frames import RowLengths
 from ticdc_emit.spark.session import without_size_warnings
@@ -91,10 +91,11 @@ class TicdcSink:
     pass also refuses a batch that was begun before and has other rows now. ``bad_rows``: ``refuse`` a batch with a bad
     row, or ``skip`` such rows; ``bad_rows_path``: a folder (any fsspec URI) for a file of JSON lines per batch that
     lists them. ``state_uri``: where per-batch state is kept (any fsspec URI), for one writer at a time; without it, the
-    state lasts as long as the object. ``heartbeat``: seconds between watermarks while no batch runs. They are
-    ``allowed_lateness`` before the clock, which must be ``wall``. It ends with :meth:`finish`, :meth:`close` or the
-    ``with`` block. ``librdkafka``: further client settings. ``sink``: receives the messages instead of the sink URI's
-    target. ``registry``: registers Avro schemas, on the driver, instead of the configured schema registry.
+    state lasts as long as the object. ``heartbeat``: seconds between watermarks while no batch runs and
+    the stream has no more to read. They are ``allowed_lateness`` before the clock, which must be ``wall``. It ends
+    with :meth:`finish`, :meth:`close` or the ``with`` block. ``librdkafka``: further client settings. ``sink``:
+    receives the messages instead of the sink URI's target. ``registry``: registers Avro schemas, on the driver,
+    instead of the configured schema registry.
     ``on_report``: one or several functions, called with the :class:`RunReport` of each batch (``observe.log_report``,
     ``observe.ChangefeedMetrics``); an exception is logged, and the stream continues. ``release`` to
     ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has these, and
@@ -207,7 +208,7 @@ class TicdcSink:
         feed = self.changefeed_of(df)
         batch = SparkBatch(self._row_changes(df, feed, batch_id), self._table, self._lengths)
         with in_micro_batch(batch.session):
-            feed.run(batch, batch_id, final=False)
+            feed.run(batch, batch_id, final=False, is_idle=idle_check(batch.session))
 
     def write(self, df: DataFrame | Mapping[str, Any] | Any, *, batch_id: int | None = None) -> RunReport:
         """Send complete DataFrames, and the watermark after their last row.

@@ -265,6 +265,25 @@ def test_what_a_heartbeat_meets_is_raised_by_the_next_batch() -> None:
     pulse.stop()
 
 
+def test_no_call_while_the_source_has_more_to_read() -> None:
+    answers, log, over = iter([False, False, True]), list[object](), threading.Event()
+
+    def is_idle() -> bool:
+        answer = next(answers, None)
+        if answer is None:
+            over.set()
+            return False
+        log.append(answer)
+        return answer
+
+    pulse = PeriodicTask(lambda: log.append("call"), 0.001)
+    with pulse.batch(is_idle):
+        pass
+    assert over.wait(60)
+    pulse.stop()
+    assert log == [False, False, True, "call"]
+
+
 def test_a_batch_waits_for_the_call_at_hand() -> None:
     entered, leave, order = threading.Event(), threading.Event(), []
 
