@@ -8,7 +8,7 @@ from .campaign import run_under_faults
 from .conftest import MakeStage
 from .protocols import PROTOCOLS
 
-pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.timeout(540)]
+pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(540)]
 
 _ROWS = 20_000
 
