@@ -15,6 +15,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -402,8 +403,8 @@ class SkippedFile:
         """Remove what an earlier attempt at the batch wrote."""
 
         def remove(files: Any, name: str) -> None:
-            if files.exists(name):
-                files.rm(name)
+            with suppress(FileNotFoundError):  # exists() would say no where the storage refuses to answer
+                files.rm_file(name)
 
         self._use(remove, "removed")
 

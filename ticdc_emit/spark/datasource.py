@@ -21,7 +21,7 @@ import tempfile
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -281,10 +281,8 @@ class Staging:
     @hides_arguments
     def remove(self) -> None:
         """Remove the folder and its content."""
-        with _storage(self.folder, "removed"):
+        with _storage(self.folder, "removed"), suppress(FileNotFoundError):
             fs, root = self._located()
-            if not fs.exists(root):
-                return
             if _is_local(fs):
                 with self.opened():  # another user's folder stays
                     shutil.rmtree(root)

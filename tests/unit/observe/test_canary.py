@@ -354,6 +354,8 @@ def test_a_storage_that_repeats_the_login(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(fsspec.core, "url_to_fs", lambda uri: (_RefusingStorage("makedirs"), "/x"))
     refused(lambda: Staging(Secret(uri)).write(rows))
     refused(lambda: Staging(Secret(uri)).read([StagedFile("a", "host")]))
+    monkeypatch.setattr(fsspec.core, "url_to_fs", lambda uri: (_RefusingStorage("exists"), "/x"))
+    refused(Staging(Secret(uri)).remove)
 
 
 def test_rows_that_are_refused() -> None:

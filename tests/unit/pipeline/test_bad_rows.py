@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pyarrow as pa
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
@@ -320,6 +322,20 @@ def test_nothing_is_sent_where_skipped_rows_cannot_be_written(tmp_path: Path) ->
     options = {"bad_rows": "skip", "bad_rows_path": Secret(str(tmp_path / "file"))}
     with pytest.raises(DeliveryError, match="skipped rows cannot be"):
         run([row("b", 1, 1), row("b", 5, 5, {"n": "300"})], **options)
+    assert sent() == {}
+
+
+def test_a_list_that_may_be_there_still_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Refusing(LocalFileSystem):  # type: ignore[misc]
+        def exists(self, path: str, **options: Any) -> bool:
+            return False  # as fsspec answers where the storage refuses to
+
+        def rm_file(self, path: str) -> None:
+            raise PermissionError("denied")
+
+    monkeypatch.setattr(fsspec.core, "url_to_fs", lambda uri: (Refusing(), uri))
+    with pytest.raises(DeliveryError, match="skipped rows cannot be removed"):
+        run([row("b", 1, 1)], bad_rows="skip", bad_rows_path=Secret(str(tmp_path)))
     assert sent() == {}
 
 
