@@ -19,7 +19,7 @@ from pyspark.errors import PythonException
 
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.spark import worker as module
-from ticdc_emit.spark.worker import count_rows, missing_packages_named, total_rows
+from ticdc_emit.spark.worker import count_rows, missing_packages_named, total_rows, with_offsets
 
 MIB = 1024 * 1024
 
@@ -129,3 +129,43 @@ def test_what_workers_lack_is_named(text: str, cause: str, package: str, master:
 def test_other_errors_stay() -> None:
     with pytest.raises(PythonException, match="ValueError"), missing_packages_named(session(HERE)):
         raise PythonException("ValueError: no module of mine")
+
+
+def _offsets(array: pa.Array) -> list[int]:
+    """Return the bytes of the offsets of an array and of those in it."""
+    kind = array.type
+    if pa.types.is_struct(kind):
+        return [size for place in range(kind.num_fields) for size in _offsets(array.field(place))]
+    inner = [array.keys, array.items] if pa.types.is_map(kind) else [array.values] if pa.types.is_list(kind) else []
+    own = [array.buffers()[1].size] if inner or pa.types.is_string(kind) else []
+    return own + [size for part in inner for size in _offsets(part)]
+
+
+def test_lists_without_items_get_the_offsets_that_spark_leaves_out() -> None:
+    nothing = pa.py_buffer(b"")
+    text = pa.Array.from_buffers(pa.string(), 0, [None, nothing, nothing])
+    number = pa.Array.from_buffers(pa.int32(), 0, [None, nothing])
+    kind = pa.map_(pa.string(), pa.int32())
+    entries = pa.StructArray.from_arrays([text, number], fields=[kind.key_field, kind.item_field])
+    empty_map = pa.Array.from_buffers(kind, 0, [None, nothing], children=[entries])
+    two = pa.py_buffer(bytes(12))  # the offsets of two empty lists
+    valid = pa.py_buffer(b"\x01")
+    lists = pa.Array.from_buffers(pa.list_(kind), 2, [valid, two], 1, children=[empty_map])
+    maps = pa.Array.from_buffers(kind, 2, [None, two], children=[entries])
+    ids = pa.array([1, 2])
+    batch = pa.record_batch({"id": ids, "after": pa.StructArray.from_arrays([ids, lists, maps], ["id", "l", "m"])})
+    mended = with_offsets(batch)
+    assert mended == batch
+    assert mended.schema == batch.schema
+    assert mended.column("after").to_pylist() == [{"id": 1, "l": [], "m": []}, {"id": 2, "l": None, "m": []}]
+    assert min(_offsets(mended.column("after"))) >= 4
+
+
+def test_values_stay_as_they_are() -> None:
+    rows = [{"a": [{"m": [("k", ["x", None]), ("l", [])]}], "b": None}, None, {"a": None, "b": [[]]}]
+    entry = pa.struct({"m": pa.map_(pa.string(), pa.list_(pa.string()))})
+    kind = pa.struct({"a": pa.list_(entry), "b": pa.list_(pa.list_(pa.int8()))})
+    batch = pa.record_batch({"x": pa.array(rows, kind)})
+    assert with_offsets(batch).column("x").to_pylist() == rows
+    assert with_offsets(batch[1:]).column("x").to_pylist() == rows[1:]
+    assert with_offsets(batch[:0]).num_rows == 0
