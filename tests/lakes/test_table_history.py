@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from folded_versions import consumed_versions, held_rows, uri
 
-from ticdc_emit import from_versions, messages, replay, table_ddl
+from ticdc_emit import from_versions, messages, read_changes, replay, table_ddl
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError, DuplicateChangeError, MissingColumnError
 from ticdc_emit.traffic.replay.table_versions import versioned_table
@@ -154,3 +155,50 @@ def test_a_column_that_comes_back(spark: Any, store: str) -> None:
     assert table_ddl(spark, "back", "lake.goods", "id", versions=[2, 5]).ddl == ()
     assert from_versions(spark, "back", "id", versions=[2, 5]).where("op != 'c'").count() == 0
     spark.sql("DROP TABLE back")
+
+
+@pytest.mark.parametrize("mapping", ["none", "name"])
+def test_a_field_that_is_added_is_null_before(spark: Any, store: str, mapping: str) -> None:
+    table = f"nested_{mapping}"
+    spark.sql(
+        f"CREATE TABLE {table} (id bigint, b struct<d:decimal(38,10),n:string>) USING delta TBLPROPERTIES "
+        f"(delta.enableChangeDataFeed = true, delta.columnMapping.mode = '{mapping}')"
+    )
+    spark.sql(f"INSERT INTO {table} SELECT 1, named_struct('d', 12345678901234567890.1234567891BD, 'n', null)")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN b.y string")
+    spark.sql(f"INSERT INTO {table} SELECT 2, named_struct('d', 1.5BD, 'n', 'x', 'y', 'z')")
+    schema, ddl = table_ddl(spark, table, "lake.goods", "id")
+    for source in (read_changes(spark, table), from_versions(spark, table, "id")):
+        clear(store)
+        replay(spark, uri(store), {"lake.goods": source}, schema, ddl=ddl)
+        sent = [json.loads(message.value or b"") for message in messages(store)]
+        assert [json.loads(each["data"][0]["b"]) for each in sent if each["type"] == "INSERT"] == [
+            {"d": "12345678901234567890.1234567891", "n": None, "y": None},
+            {"d": "1.5000000000", "n": "x", "y": "z"},
+        ]
+
+
+def test_a_table_with_char_by_its_name(spark: Any) -> None:
+    spark.sql("CREATE TABLE padded (id int, c char(3), v varchar(3)) USING delta")
+    spark.sql("INSERT INTO padded VALUES (1, 'a', 'a')")
+    spark.sql("UPDATE padded SET c = 'b'")
+    found = sorted(from_versions(spark, "padded", "id").collect(), key=lambda row: row.commit_ts)
+    assert [(row.op, *row.after) for row in found] == [("c", 1, "a  ", "a"), ("u", 1, "b  ", "a")]
+
+
+def test_maps_in_lists_of_inserts_only(spark: Any, store: str) -> None:
+    """Spark 4.1 gives its workers lists without offsets there."""
+    spark.sql("CREATE TABLE maps (id int, v array<map<string,int>>) USING delta")
+    spark.sql("INSERT INTO maps VALUES (1, array(map('a', 1)))")
+    spark.sql("UPDATE maps SET v = array(map('a', 2), map())")
+    replay(
+        spark,
+        uri(store),
+        {"lake.goods": from_versions(spark, "maps", "id")},
+        table_ddl(spark, "maps", "lake.goods", "id")[0],
+    )
+    sent = [json.loads(message.value or b"") for message in messages(store)]
+    assert [each["data"][0]["v"] for each in sent if each["type"] in ("INSERT", "UPDATE")] == [
+        '[{"a": 1}]',
+        '[{"a": 2}, {}]',
+    ]

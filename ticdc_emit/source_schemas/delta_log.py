@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _METADATA = "metaData struct<schemaString string>"
 
 
+FOLDER = "/_delta_log"
+"""Where a table's log is in its folder."""
+
+
 def log_folder(spark: SparkSession, table: str) -> str:
     """Return where the log of a table is. ``table``: its name in SQL, or ``delta.`` and its path in backquotes.
 
@@ -25,7 +29,7 @@ def log_folder(spark: SparkSession, table: str) -> str:
     """
     row = spark.sql(f"DESCRIBE DETAIL {table}").select("location").first()
     assert row is not None
-    return f"{row[0]}/_delta_log"
+    return f"{row[0]}{FOLDER}"
 
 
 def commits(spark: SparkSession, folder: str, actions: str) -> DataFrame:

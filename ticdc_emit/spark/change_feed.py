@@ -36,6 +36,7 @@ from ticdc_emit.spark.row_changes import (
     require_columns,
     required_keys,
     with_keys,
+    without_collations,
 )
 from ticdc_emit.tso import LOGICAL_PER_MICROSECOND, tso_of
 
@@ -130,7 +131,7 @@ def from_changes(
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    form = _required_form(df)
+    form, df = _required_form(df), without_collations(df)
     keys = required_keys(keys, "changes need keys")
     require_columns(df, keys)
     names = image_columns(df, columns, form.columns)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -19,11 +20,13 @@ from ticdc_emit.errors import (
     DuplicateChangeError,
     InvalidValueError,
     MissingColumnError,
+    SchemaError,
     UnsupportedTypeError,
 )
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.hints import names as names_of
 from ticdc_emit.source_schemas.frames import KEYS
+from ticdc_emit.spark.session import conf_is_true
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, tso_of
 
@@ -49,6 +52,7 @@ def image_columns(df: DataFrame, columns: str | Iterable[str] | None, but: Colle
     names = [name for name in df.columns if name not in but]
     if not names:
         raise MissingColumnError("the input has no column of a table", remedy="Give columns=")
+    require_columns(df, names)
     return names
 
 
@@ -95,15 +99,48 @@ def differs(one: Column, other: Column, kind: StructType) -> Column:
 
 
 def comparable(value: Column, kind: DataType) -> Column:
-    """Return a comparable form of the value: text for floats, because -0 is not 0; entries for maps."""
+    """Return a comparable form of the value: text for floats, because -0 is not 0; entries for maps; so inside, too."""
     from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import DecimalType, FractionalType, MapType, VariantType
+    from pyspark.sql.types import (
+        ArrayType,
+        DecimalType,
+        FractionalType,
+        MapType,
+        StructField,
+        StructType,
+        VariantType,
+    )
 
     if isinstance(kind, FractionalType) and not isinstance(kind, DecimalType):
         return value.cast("string")
+    if isinstance(kind, VariantType):
+        return F.to_json(value)
     if isinstance(kind, MapType):
-        return F.sort_array(F.map_entries(value))
-    return F.to_json(value) if isinstance(kind, VariantType) else value
+        entry = StructType([StructField("key", kind.keyType), StructField("value", kind.valueType)])
+        return F.sort_array(_transformed(F.map_entries(value), entry))
+    if isinstance(kind, ArrayType):
+        return _transformed(value, kind.elementType)
+    if isinstance(kind, StructType) and not _is_comparable(kind):
+        fields = (comparable(value[field.name], field.dataType).alias(field.name) for field in kind.fields)
+        return F.when(value.isNotNull(), F.struct(*fields))
+    return value
+
+
+def _transformed(array: Column, element: DataType) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return array if _is_comparable(element) else F.transform(array, lambda each: comparable(each, element))
+
+
+def _is_comparable(kind: DataType) -> bool:
+    """Return whether values of a type are compared as they are."""
+    from pyspark.sql.types import ArrayType, DecimalType, FractionalType, MapType, StructType, VariantType
+
+    if isinstance(kind, ArrayType):
+        return _is_comparable(kind.elementType)
+    if isinstance(kind, StructType):
+        return all(_is_comparable(field.dataType) for field in kind.fields)
+    return isinstance(kind, DecimalType) or not isinstance(kind, FractionalType | MapType | VariantType)
 
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
@@ -112,8 +149,10 @@ _MOST_DIGITS = 38
 
 
 def common_type(kinds: Iterable[DataType]) -> DataType:
-    """Return a type that holds the values of all: a wider number, else text (of nested values: JSON)."""
-    from pyspark.sql.types import DecimalType, DoubleType, StringType
+    """Return a type that holds the values of all: a wider number, a struct with the fields of all, else text (of nested
+    values: JSON).
+    """
+    from pyspark.sql.types import ArrayType, DecimalType, DoubleType, MapType, StringType, StructField, StructType
 
     by_name = {kind.simpleString(): kind for kind in kinds}
     if len(by_name) == 1:
@@ -128,17 +167,109 @@ def common_type(kinds: Iterable[DataType]) -> DataType:
         whole = [kind.precision - kind.scale for kind in decimals] + [_DIGITS.get(name, 0) for name in by_name]
         if max(whole) + scale <= _MOST_DIGITS:
             return DecimalType(max(whole) + scale, scale)
+    structs = [kind for kind in by_name.values() if isinstance(kind, StructType)]
+    if len(structs) == len(by_name):
+        fields: dict[str, list[DataType]] = {}
+        for field in (field for kind in structs for field in kind.fields):
+            fields.setdefault(field.name, []).append(field.dataType)
+        return StructType([StructField(name, common_type(own)) for name, own in fields.items()])
+    arrays = [kind for kind in by_name.values() if isinstance(kind, ArrayType)]
+    if len(arrays) == len(by_name):
+        return ArrayType(common_type(kind.elementType for kind in arrays))
+    maps = [kind for kind in by_name.values() if isinstance(kind, MapType)]
+    if len(maps) == len(by_name):
+        return MapType(common_type(kind.keyType for kind in maps), common_type(kind.valueType for kind in maps))
     return StringType()
 
 
 def converted(value: Column, own: DataType, kind: DataType) -> Column:
-    """Return a value of one type in a :func:`common_type`."""
+    """Return a value of one type in a :func:`common_type`. A field that a struct lacks is NULL."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import ArrayType, MapType, StringType, StructType, VariantType
 
+    if own.simpleString() == kind.simpleString():
+        return value
+    if isinstance(own, StructType) and isinstance(kind, StructType):
+        held = {field.name: field.dataType for field in own.fields}
+        fields = (
+            converted(value[field.name], held[field.name], field.dataType)
+            if field.name in held
+            else F.lit(None).cast(field.dataType)
+            for field in kind.fields
+        )
+        named = (each.alias(field.name) for each, field in zip(fields, kind.fields, strict=True))
+        return F.when(value.isNotNull(), F.struct(*named))
+    if isinstance(own, ArrayType) and isinstance(kind, ArrayType):
+        return F.transform(value, lambda each: converted(each, own.elementType, kind.elementType))
+    if isinstance(own, MapType) and isinstance(kind, MapType):
+        entries = F.transform(
+            F.map_entries(value),
+            lambda each: F.struct(
+                converted(each["key"], own.keyType, kind.keyType),
+                converted(each["value"], own.valueType, kind.valueType),
+            ),
+        )
+        return F.map_from_entries(entries)
     if isinstance(kind, StringType) and isinstance(own, ArrayType | MapType | StructType | VariantType):
-        return F.to_json(value)
-    return value if own == kind else value.cast(kind)
+        return F.to_json(converted(value, own, _with_leaves(own, _decimal_as_text)), _JSON)
+    return value.cast(kind)
+
+
+_JSON = {
+    "ignoreNullFields": "false",
+    "timeZone": "UTC",
+    "timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS'Z'",
+    "timestampNTZFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS",
+}
+"""What makes Spark's JSON of a nested value that of ``columnar.nested_json``, if its decimals are text."""
+
+
+def _decimal_as_text(kind: DataType) -> DataType:
+    from pyspark.sql.types import DecimalType, StringType
+
+    return StringType() if isinstance(kind, DecimalType) else kind
+
+
+def without_collations(df: DataFrame) -> DataFrame:
+    """Return rows whose texts are compared by their bytes, as TiDB does in ``utf8mb4_bin``, which ``table_sql`` gives
+    all of them.
+    """
+    plain = {field.name: uncollated(field.dataType) for field in df.schema}
+    if all(field.dataType == plain[field.name] for field in df.schema):
+        return df
+    return df.select(
+        *(
+            column_named(field.name).cast(plain[field.name]).alias(field.name, metadata=field.metadata)
+            if field.dataType != plain[field.name]
+            else column_named(field.name)
+            for field in df.schema
+        )
+    )
+
+
+def uncollated(kind: DataType) -> DataType:
+    """Return a type whose texts have no collation."""
+    from pyspark.sql.types import StringType
+
+    return _with_leaves(kind, lambda leaf: StringType() if type(leaf) is StringType else leaf)
+
+
+def _with_leaves(kind: DataType, leaf: Callable[[DataType], DataType]) -> DataType:
+    """Return a type with other types of its scalars."""
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+    if isinstance(kind, StructType):
+        return StructType(
+            [
+                StructField(field.name, _with_leaves(field.dataType, leaf), field.nullable, field.metadata)
+                for field in kind.fields
+            ]
+        )
+    if isinstance(kind, ArrayType):
+        return ArrayType(_with_leaves(kind.elementType, leaf), kind.containsNull)
+    if isinstance(kind, MapType):
+        return MapType(_with_leaves(kind.keyType, leaf), _with_leaves(kind.valueType, leaf), kind.valueContainsNull)
+    return leaf(kind)
 
 
 def with_keys(changes: DataFrame, keys: Iterable[str]) -> DataFrame:
@@ -296,9 +427,19 @@ def duplicate_key(keys: Sequence[Column], commit_ts: Column) -> Column:
 
 
 def require_columns(df: DataFrame, columns: Iterable[str]) -> None:
-    """Raise :class:`MissingColumnError` for the first of the columns that ``df`` lacks."""
+    """Raise :class:`MissingColumnError` for the first of the columns that ``df`` lacks, :class:`SchemaError` for one
+    that it has twice.
+    """
     held = df.columns
+    folds_case = not conf_is_true(df.sparkSession, "spark.sql.caseSensitive")
+    known = Counter(name.lower() if folds_case else name for name in held)
     for column in columns:
+        if known[column.lower() if folds_case else column] > 1:
+            raise SchemaError(
+                "the input has two columns with the same name",
+                remedy="Give each column a different name, also without regard to case, or drop one",
+                column=column,
+            )
         if column not in held:
             raise MissingColumnError(
                 "the input lacks a column",

@@ -37,6 +37,7 @@ from ticdc_emit.spark.row_changes import (
     require_columns,
     required_keys,
     with_keys,
+    without_collations,
 )
 from ticdc_emit.tso import tso_of
 
@@ -78,6 +79,7 @@ def snapshot_diff(
     from pyspark.sql import functions as F  # noqa: N812
 
     keys = required_keys(keys, "a difference needs keys")
+    before, after = without_collations(before), without_collations(after)
     require_columns(before, keys)
     require_columns(after, keys)
     about = [at] if isinstance(at, str) and at not in before.columns else []
@@ -180,6 +182,7 @@ def _one_frame(
             remedy="Give at=, the name of the column with it, or a DataFrame by its time",
             option="at",
         )
+    rows = without_collations(rows)
     require_columns(rows, [*keys, at])
     stamp = commit_ts_of(rows, at, unit)
     with refusing_rows():
@@ -205,7 +208,7 @@ def _frames_by_time(
 
     if at is not None:
         raise ConfigError("at= and the mapping both give the time", remedy="Leave out at=", option="at")
-    by_ts = {tso_of(moment): rows for moment, rows in snapshots.items()}
+    by_ts = {tso_of(moment): without_collations(rows) for moment, rows in snapshots.items()}
     if len(by_ts) < len(snapshots) or not by_ts:
         cause = "two snapshots have one time" if by_ts else "there is no snapshot"
         raise ConfigError(cause, remedy="Give each snapshot by its own time", option="snapshots")
@@ -253,7 +256,7 @@ def from_validity(
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    keys = required_keys(keys, "versions need keys")
+    keys, df = required_keys(keys, "versions need keys"), without_collations(df)
     require_columns(df, [*keys, valid_from, valid_to])
     versions = df.select(
         *(column_named(key).alias(f"_key{nth}") for nth, key in enumerate(keys)),
@@ -308,7 +311,7 @@ def from_operations(
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    keys, order_by = required_keys(keys, "changes need keys"), names_of(order_by)
+    keys, order_by, df = required_keys(keys, "changes need keys"), names_of(order_by), without_collations(df)
     require_columns(df, [*keys, op, *([transaction] if transaction is not None else [])])
     times = [*order_by, *([at] if isinstance(at, str) else [])]
     about = [op, transaction, *(name for name in times if base is None or name not in base.columns)]

@@ -31,7 +31,9 @@ from ticdc_emit.spark.row_changes import (
     converted,
     duplicate_key,
     required_keys,
+    uncollated,
     with_keys,
+    without_collations,
 )
 from ticdc_emit.sql.words import quoted, to_lower
 from ticdc_emit.traffic.replay.table_versions import (
@@ -219,7 +221,7 @@ class _History:
         kinds: dict[str, list[DataType]] = {}
         for version in self._versions:
             for column in version.columns:
-                kinds.setdefault(column.identity, []).append(column.field.dataType)
+                kinds.setdefault(column.identity, []).append(uncollated(column.field.dataType))
         return {identity: common_type(own) for identity, own in kinds.items()}
 
     def changes(self) -> DataFrame:
@@ -321,13 +323,13 @@ class _History:
             own = {column.identity: column.field for column in version.columns}
             values = [
                 (
-                    converted(column_named(own[identity].name), own[identity].dataType, kind)
+                    converted(column_named(own[identity].name), uncollated(own[identity].dataType), kind)
                     if identity in own
                     else F.lit(None).cast(kind)
                 ).alias(identity)
                 for identity, kind in self._kinds.items()
             ]
-            yield self.source.rows(version.id).select(
+            yield without_collations(self.source.rows(version.id)).select(
                 F.lit(number).alias("_number"), FILE, F.struct(*values).alias("_image")
             )
 

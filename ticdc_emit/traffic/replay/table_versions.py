@@ -245,7 +245,8 @@ class _DeltaTable:
 
         reader = self.spark.read.format("delta").option("versionAsOf", version)
         with versions_refused(self.name):
-            frame = reader.load(self.name) if is_path(self.name) else reader.table(self.name)
+            # by its folder, because Spark pads the CHAR columns of a named table, and hides _metadata by it
+            frame = reader.load(self._folder.removesuffix(delta_log.FOLDER))
             return frame.select("*", F.substring_index("_metadata.file_path", "/", -1).alias(FILE))
 
     def before(self, version: int) -> int | None:
