@@ -243,8 +243,8 @@ class _Resolver:
         return column.counts or (column.default is not None and self._default(column, column.default, "").counts)
 
     def _default(self, column: ColumnDefinition, tokens: Sequence[Token], type_text: str) -> Default:
-        reader = self.lexicon.reader
-        return default_of(parsed(self.text(column, tokens), reader), type_text, reader=reader)
+        expression = parsed(self.text(column, tokens), self.lexicon.reader)
+        return default_of(expression, type_text, dialect=self.dialect)
 
     def column(
         self, column: ColumnDefinition, choice: TypeChoice, generated: Generated | None, *, is_counting: bool

@@ -10,27 +10,39 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.schema.columns import MAX_DECIMAL, MAX_SCALE
 from ticdc_emit.source_schemas.source_table import LONGEST_VARCHAR
+from ticdc_emit.source_schemas.source_types import SourceType, tidb_type
 from ticdc_emit.sql.words import quoted, string_literal
 
 _INTEGERS = ("TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT")
 _NUMBERS = (*_INTEGERS, "DECIMAL", "FLOAT", "DOUBLE")
 _TEXTS = ("VARCHAR", "CHAR")
+_ALL_TEXTS = (*_TEXTS, "LONGTEXT")
+_MOMENTS = ("DATE", "DATETIME")
+_BOOLEAN = "TINYINT(1)"
 _TRUE, _FALSE = ("t", "true", "y", "yes", "on", "1"), ("f", "false", "n", "no", "off", "0")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?|\d{8}")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}")
 _CLOCK = re.compile(r"\d{1,3}:\d{2}(?::\d{2}(?:\.\d+)?)?")
 _NOW_NAMES = ("now", "clock_timestamp", "statement_timestamp", "transaction_timestamp", "sysdatetime", "getdate")
 _NOW = (exp.CurrentTimestamp, exp.CurrentDatetime, exp.Localtimestamp, exp.Systimestamp)
 _UUID_NAMES = ("uuid_generate_v4", "uuid_generate_v1", "uuid_generate_v1mc", "newsequentialid", "uuidv4", "uuidv7")
 _UUID_LENGTH = 36
+_STRINGS = (exp.National, exp.RawString, exp.ByteString, exp.BitString)
+_PADDED = (exp.DataType.Type.CHAR, exp.DataType.Type.NCHAR, exp.DataType.Type.BIT)
+_ISO_FORM = "%Y-%m-%d %H:%M:%S"
+_MERIDIEM = re.compile(r"\b[AP]M\b", re.IGNORECASE)
+_WHOLE_DAY = re.compile(r"(?=.*%Y)(?=.*%d)(?=.*%[mbB])|(?=.*%Y)(?=.*%j)")
 
 
 class Default(NamedTuple):
@@ -57,28 +69,112 @@ def _kind(type_text: str) -> str:
     return found[0] if found is not None else ""
 
 
-def default_of(expression: exp.Expr | None, type_text: str, *, reader: str) -> Default:
+def default_of(expression: exp.Expr | None, type_text: str, *, dialect: str) -> Default:
     """Return TiDB's default for a dialect's, in a column of TiDB's type."""
-    value = None if expression is None else _bare(expression)
+    if expression is None:
+        return Default(is_equal=False)
+    value, casts = _without_casts(expression)
     if isinstance(value, exp.Null):
         return Default()
-    if value is None:
-        return Default(is_equal=False)
     if _is_next_value(value):
         return Default(counts=True)
-    text = _moment_now(value, type_text, reader) or _new_uuid(value, type_text) or _constant(value, type_text)
+    if not all(_changes_nothing(cast, value, type_text, dialect) for cast in casts):
+        return Default(is_equal=False)
+    text = _moment_now(value, type_text, dialect) or _new_uuid(value, type_text) or _constant(value, type_text)
     return Default(text, is_equal=text is not None)
 
 
-def _bare(value: exp.Expr) -> exp.Expr:
-    """Return what is inside parentheses and casts."""
+def _without_casts(value: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]]:
+    """Return what is inside parentheses and casts, and the types of the casts."""
+    casts: list[exp.Expr] = []
     while True:
-        if isinstance(value, exp.Paren | exp.Cast):
-            value = value.this
-        elif isinstance(value, exp.Convert):
-            value = value.expression
-        else:
-            return value
+        match value:
+            case exp.Paren():
+                value = value.this
+            case exp.Cast():
+                casts.append(value.to)
+                value = value.this
+            case exp.Convert():
+                casts.append(value.this)
+                value = value.expression
+            case exp.TsOrDsToDate() | exp.DateStrToDate():
+                casts.append(exp.DataType.build("date"))
+                value = value.this
+            case exp.StrToDate():
+                return value, [*casts, exp.DataType.build("date")]
+            case _:
+                return value, casts
+
+
+def _changes_nothing(cast: exp.Expr, value: exp.Expr, type_text: str, dialect: str) -> bool:
+    """Return whether a value is the same after a cast, in a column of TiDB's type."""
+    target = _type_of(cast, dialect)
+    if target is None:
+        return True
+    kind, own, text = _kind(target), _kind(type_text), _text_of(value)
+    if own in _MOMENTS and (_is_now(value, dialect) or isinstance(value, exp.CurrentDate)):
+        if own == "DATETIME":
+            return (kind == own and _size(target) >= _size(type_text)) or (kind in _ALL_TEXTS and text is not None)
+        return kind in _MOMENTS or (kind in _ALL_TEXTS and text is not None)
+    if text is None:
+        return kind == "LONGTEXT" or (kind in _TEXTS and _size(target) >= _UUID_LENGTH)
+    if kind in _ALL_TEXTS:
+        is_same = value.is_string or isinstance(value, _STRINGS) or (text.isdigit() and own in _ALL_TEXTS)
+        return is_same and _fits(text, target, value, cast)
+    if kind == "DATE":
+        return own == "DATE" or (own == "DATETIME" and _DAY.fullmatch(text) is not None)
+    if kind in ("DATETIME", "TIME"):
+        return len(text.partition(".")[2]) <= _size(target) and (own == kind or own in _MOMENTS)
+    if target == _BOOLEAN:
+        return text.lower() in (*_TRUE, *_FALSE) and own in _NUMBERS
+    if kind in _NUMBERS:
+        return own in _NUMBERS and not isinstance(value, exp.HexString) and _is_exact(text, target, own)
+    return kind == own and (not isinstance(value, exp.HexString) or len(text) <= 2 * _size(target))
+
+
+def _type_of(cast: exp.Expr, dialect: str) -> str | None:
+    """Return TiDB's type of a cast; ``None`` for one that only the script knows, which is that of the column."""
+    shown = cast.sql(dialect=dialect).upper()
+    arguments = re.search(r"\(([^()]*)\)", shown)
+    name = re.sub(r"\s*\([^()]*\)", "", shown).rpartition(".")[2]
+    given = () if arguments is None else tuple(each.strip() for each in arguments[1].split(","))
+    try:
+        choice = tidb_type(dialect, SourceType(name, given, shown))
+    except UnsupportedTypeError:
+        return None
+    return None if choice is None else choice.text
+
+
+def _size(type_text: str) -> int:
+    """Return the length of a text, the fraction digits of a time; 0 without any."""
+    found = re.search(r"\d+", type_text)
+    return 0 if found is None else int(found[0])
+
+
+def _fits(text: str, target: str, value: exp.Expr, cast: exp.Expr) -> bool:
+    """Return whether a cast to text neither cuts a text nor adds spaces to it."""
+    if _kind(target) == "LONGTEXT":
+        return True
+    if isinstance(value, exp.BitString) and not cast.expressions:  # "bit" in quotes has no length
+        return True
+    is_padded = isinstance(cast, exp.DataType) and cast.this in _PADDED
+    return len(text) == _size(target) if is_padded else len(text) <= _size(target)
+
+
+def _is_exact(text: str, target: str, own: str) -> bool:
+    """Return whether a number type holds all digits of a number."""
+    if not _NUMBER.fullmatch(text):
+        return False
+    size = _decimal(target)
+    if size is None:
+        return _kind(target) == "DOUBLE" or own == "FLOAT"
+    return _decimals(text) <= size[1]
+
+
+def _decimals(text: str) -> int:
+    """Return how many decimals a number has, without zeros at its end."""
+    exponent = Decimal(text).normalize().as_tuple().exponent
+    return max(-exponent, 0) if isinstance(exponent, int) else 0
 
 
 def _is_next_value(value: exp.Expr) -> bool:
@@ -89,19 +185,28 @@ def _is_next_value(value: exp.Expr) -> bool:
     return isinstance(value, exp.Anonymous) and value.name.lower() == "nextval"
 
 
-def _moment_now(value: exp.Expr, type_text: str, reader: str) -> str | None:
+def _is_now(value: exp.Expr, dialect: str) -> bool:
+    if isinstance(value, _NOW):
+        is_utc = dialect == "snowflake" and value.args.get("sysdate")
+        is_of_zone = isinstance(value, exp.CurrentDatetime) and value.this is not None
+        return not is_utc and not is_of_zone
+    if isinstance(value, exp.Anonymous):
+        return value.name.lower() in _NOW_NAMES and not value.expressions
+    return isinstance(value, exp.Literal) and value.is_string and value.name.lower() == "now"
+
+
+def _moment_now(value: exp.Expr, type_text: str, dialect: str) -> str | None:
     """Return the default of a column that gets the time of its row."""
-    is_now = isinstance(value, _NOW) and not (reader == "snowflake" and value.args.get("sysdate"))  # that is UTC
-    is_now |= isinstance(value, exp.Anonymous) and value.name.lower() in _NOW_NAMES and not value.expressions
-    is_now |= isinstance(value, exp.Literal) and value.is_string and value.name.lower() == "now"
-    if isinstance(value, exp.CurrentDatetime) and value.this is not None:  # of a zone
-        return None
     kind = _kind(type_text)
-    if kind == "DATETIME" and is_now:
-        return "CURRENT_TIMESTAMP" + type_text.removeprefix("DATETIME")
-    if kind == "DATE" and (is_now or isinstance(value, exp.CurrentDate)):
+    is_today = isinstance(value, exp.CurrentDate) and value.this is None  # no zone
+    if kind == "DATE" and (is_today or _is_now(value, dialect)):
         return "CURRENT_DATE"
-    return None
+    if kind != "DATETIME" or not _is_now(value, dialect):
+        return None
+    digits = value.this if isinstance(value, _NOW) else None
+    if isinstance(digits, exp.Literal) and int(digits.name) < _size(type_text):
+        return None
+    return "CURRENT_TIMESTAMP" + type_text.removeprefix("DATETIME")
 
 
 def _new_uuid(value: exp.Expr, type_text: str) -> str | None:
@@ -116,17 +221,16 @@ def _constant(value: exp.Expr, type_text: str) -> str | None:
     text = _text_of(value)
     if text is None:
         return None
-    if type_text == "TINYINT(1)":
-        if text.lower() in (*_TRUE, *_FALSE):
-            return str(int(text.lower() in _TRUE))
-        return text if _NUMBER.fullmatch(text) else None
+    if type_text == _BOOLEAN:
+        return str(int(text.lower() in _TRUE)) if text.lower() in (*_TRUE, *_FALSE) else None
     if kind in _NUMBERS:
         if isinstance(value, exp.HexString):
             return str(int(text, 16))
-        return text if _NUMBER.fullmatch(text) else None
+        is_kept = _NUMBER.fullmatch(text) and not (kind in _INTEGERS and _decimals(text))
+        return text if is_kept else None
     if kind in (*_TEXTS, "ENUM"):
         return None if isinstance(value, exp.HexString | exp.Boolean) else string_literal(text)
-    if kind in ("DATE", "DATETIME"):
+    if kind in _MOMENTS:
         return f"'{text}'" if _MOMENT.fullmatch(text) else None
     if kind == "TIME":
         return f"'{text}'" if _CLOCK.fullmatch(text) else None
@@ -138,26 +242,28 @@ def _constant(value: exp.Expr, type_text: str) -> str | None:
 def _text_of(value: exp.Expr) -> str | None:
     """Return the text of a constant: digits of a number, the value of a string."""
     if isinstance(value, exp.Neg):
-        inner = _text_of(_bare(value.this))
-        return None if inner is None or isinstance(value.this, exp.Boolean) else f"-{inner}"
+        number, casts = _without_casts(value.this)
+        inner = _text_of(number)
+        return None if inner is None or casts or isinstance(number, exp.Boolean) else f"-{inner}"
     if isinstance(value, exp.Boolean):
         return str(bool(value.this)).lower()
     if isinstance(value, exp.StrToDate | exp.StrToTime):
         return _formatted(value)
-    if isinstance(value, exp.DateStrToDate | exp.TsOrDsToDate | exp.TimeStrToTime):
+    if isinstance(value, exp.TimeStrToTime):
         return _text_of(value.this)
-    constants = (exp.Literal, exp.National, exp.RawString, exp.ByteString, exp.BitString, exp.HexString)
-    return str(value.this) if isinstance(value, constants) else None
+    return str(value.this) if isinstance(value, (exp.Literal, exp.HexString, *_STRINGS)) else None
 
 
 def _formatted(value: exp.Expr) -> str | None:
     """Return the moment of ``TO_DATE('31.12.1999', 'DD.MM.YYYY')`` as TiDB writes it."""
     text = str(value.this.name)
     form = str(value.args["format"].name) if value.args.get("format") else ""
-    if _MOMENT.fullmatch(text) and "%Y-%m-%d" in form:
+    if _MOMENT.fullmatch(text) and form.startswith("%Y-%m-%d") and _ISO_FORM.startswith(form[: len(_ISO_FORM)]):
         return text
+    if not _WHOLE_DAY.search(form):
+        return None
     try:
-        moment = dt.datetime.strptime(text, form)
+        moment = dt.datetime.strptime(text, _MERIDIEM.sub("%p", form))
     except ValueError:
         return None
     return moment.isoformat(" ") if moment.time() != dt.time() else moment.date().isoformat()
@@ -209,7 +315,7 @@ def generated_of(
             return generated_of(unnested(expression.this), types, name_of, reader)
         case exp.Cast() if _is_text(expression.to):  # pg_dump writes lower((email)::text)
             inner = generated_of(expression.this, types, name_of, reader)
-            return inner if inner is not None and _kind(inner.type) in (*_TEXTS, "LONGTEXT") else None
+            return inner if inner is not None and _kind(inner.type) in _ALL_TEXTS else None
     parts = [generated_of(part, types, name_of, reader) for part in _parts(expression)]
     members = [part for part in parts if part is not None]
     if not members or len(members) < len(parts):
@@ -217,7 +323,7 @@ def generated_of(
     kinds = {_kind(member.type) for member in members}
     if kinds <= set(_NUMBERS):
         return _of_numbers(expression, members)
-    return _of_texts(expression, members, reader) if kinds <= {*_TEXTS, "LONGTEXT"} else None
+    return _of_texts(expression, members, reader) if kinds <= set(_ALL_TEXTS) else None
 
 
 def _is_text(kind: exp.DataType) -> bool:

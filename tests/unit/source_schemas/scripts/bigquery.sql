@@ -270,3 +270,25 @@ CREATE TABLE `ds`.`c` (
   `a` LONGTEXT NOT NULL,
   `b` JSON NOT NULL
 );
+
+=== dates of a zone
+CREATE TABLE d.dates (
+  tokyo DATE DEFAULT CURRENT_DATE('Asia/Tokyo'),
+  berlin DATETIME DEFAULT CURRENT_DATETIME('Europe/Berlin'),
+  today DATE DEFAULT CURRENT_DATE(),
+  day DATETIME DEFAULT CAST(CURRENT_DATETIME() AS DATE),
+  begins DATETIME DEFAULT DATETIME '2020-01-01 10:00:00'
+);
+--- becomes
+-- A schema of BigQuery in TiDB's SQL.
+
+-- `tokyo` has no default in TiDB, instead of CURRENT_DATE('Asia/Tokyo').
+-- `berlin` has no default in TiDB, instead of CURRENT_DATETIME('Europe/Berlin').
+-- `day` has no default in TiDB, instead of CAST(CURRENT_DATETIME() AS DATE).
+CREATE TABLE `d`.`dates` (
+  `tokyo` DATE,
+  `berlin` DATETIME(6),
+  `today` DATE DEFAULT CURRENT_DATE,
+  `day` DATETIME(6),
+  `begins` DATETIME(6) DEFAULT '2020-01-01 10:00:00'
+);

@@ -343,3 +343,34 @@ CREATE TABLE `test`.`WORDS` (
   PRIMARY KEY (`WORD`),
   UNIQUE KEY (`LANG`, `WORD`, `ORIGIN`)
 );
+
+=== dates with a format
+CREATE TABLE dates (
+  evening DATE DEFAULT TO_DATE('2020-01-01 11:12:13 PM', 'YYYY-MM-DD HH:MI:SS PM'),
+  year DATE DEFAULT TO_DATE('2020', 'YYYY'),
+  clock DATE DEFAULT TO_DATE('10:11', 'HH24:MI'),
+  century DATE DEFAULT TO_DATE('01/02/99', 'DD/MM/YY'),
+  day DATE DEFAULT TO_DATE('2020-01-01', 'YYYY-MM-DD HH24:MI:SS'),
+  new_year DATE DEFAULT TO_DATE('01-JAN-1970', 'DD-MON-YYYY'),
+  of_year DATE DEFAULT TO_DATE('2020-366', 'YYYY-DDD'),
+  exact TIMESTAMP(3) DEFAULT TO_TIMESTAMP('2020-01-01 10:11:12.123', 'YYYY-MM-DD HH24:MI:SS.FF3'),
+  cut VARCHAR2(9) DEFAULT CAST('abc' AS VARCHAR2(2))
+);
+--- becomes
+-- A schema of Oracle in TiDB's SQL.
+
+-- `YEAR` has no default in TiDB, instead of TO_DATE('2020', 'YYYY').
+-- `CLOCK` has no default in TiDB, instead of TO_DATE('10:11', 'HH24:MI').
+-- `CENTURY` has no default in TiDB, instead of TO_DATE('01/02/99', 'DD/MM/YY').
+-- `CUT` has no default in TiDB, instead of CAST('abc' AS VARCHAR2(2)).
+CREATE TABLE `test`.`DATES` (
+  `EVENING` DATETIME DEFAULT '2020-01-01 23:12:13',
+  `YEAR` DATETIME,
+  `CLOCK` DATETIME,
+  `CENTURY` DATETIME,
+  `DAY` DATETIME DEFAULT '2020-01-01',
+  `NEW_YEAR` DATETIME DEFAULT '1970-01-01',
+  `OF_YEAR` DATETIME DEFAULT '2020-12-31',
+  `EXACT` DATETIME(3) DEFAULT '2020-01-01 10:11:12.123',
+  `CUT` VARCHAR(9)
+);

@@ -469,3 +469,64 @@ CREATE TABLE `test`.`fast` (
   `a` LONGTEXT,
   PRIMARY KEY (`id`)
 );
+
+=== defaults with casts
+CREATE TABLE casts (
+    day timestamp DEFAULT now()::date,
+    day_text timestamp DEFAULT '2020-01-01 13:00'::date,
+    midnight timestamp DEFAULT '2020-01-01'::date,
+    second timestamp(6) DEFAULT now()::timestamp(0),
+    second_too timestamp DEFAULT CURRENT_TIMESTAMP(0),
+    begun timestamp DEFAULT ('now'::text)::timestamp without time zone,
+    flag boolean DEFAULT 5::bool,
+    on_off boolean DEFAULT 't'::bool,
+    five int DEFAULT '5'::smallint,
+    two int DEFAULT 1.7::int,
+    short text DEFAULT 'abc'::varchar(2),
+    cut varchar(9) DEFAULT 'abc'::varchar(2),
+    whole varchar(9) DEFAULT 'abc'::character varying,
+    padded varchar(9) DEFAULT 'abc'::char(5),
+    price numeric(8,3) DEFAULT 1.255::numeric(5,2),
+    rounded numeric(8,3) DEFAULT 1.2::real,
+    id varchar(36) DEFAULT (gen_random_uuid())::text,
+    part varchar(40) DEFAULT gen_random_uuid()::varchar(8),
+    word varchar(5) DEFAULT 'true'::text,
+    fraction int DEFAULT 1.7
+);
+--- becomes
+-- A schema of PostgreSQL in TiDB's SQL.
+
+-- `day` has no default in TiDB, instead of now()::date.
+-- `day_text` has no default in TiDB, instead of '2020-01-01 13:00'::date.
+-- `second` has no default in TiDB, instead of now()::timestamp(0).
+-- `second_too` has no default in TiDB, instead of CURRENT_TIMESTAMP(0).
+-- `flag` has no default in TiDB, instead of 5::bool.
+-- `two` has no default in TiDB, instead of 1.7::int.
+-- `short`, `cut` have no default in TiDB, instead of 'abc'::varchar(2).
+-- `padded` has no default in TiDB, instead of 'abc'::char(5).
+-- `price` has no default in TiDB, instead of 1.255::numeric(5,2).
+-- `rounded` has no default in TiDB, instead of 1.2::real.
+-- `part` has no default in TiDB, instead of gen_random_uuid()::varchar(8).
+-- `fraction` has no default in TiDB, instead of 1.7.
+CREATE TABLE `test`.`casts` (
+  `day` DATETIME(6),
+  `day_text` DATETIME(6),
+  `midnight` DATETIME(6) DEFAULT '2020-01-01',
+  `second` DATETIME(6),
+  `second_too` DATETIME(6),
+  `begun` DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6),
+  `flag` TINYINT(1),
+  `on_off` TINYINT(1) DEFAULT 1,
+  `five` INT DEFAULT 5,
+  `two` INT,
+  `short` LONGTEXT,
+  `cut` VARCHAR(9),
+  `whole` VARCHAR(9) DEFAULT 'abc',
+  `padded` VARCHAR(9),
+  `price` DECIMAL(8,3),
+  `rounded` DECIMAL(8,3),
+  `id` VARCHAR(36) DEFAULT (UUID()),
+  `part` VARCHAR(40),
+  `word` VARCHAR(5) DEFAULT 'true',
+  `fraction` INT
+);

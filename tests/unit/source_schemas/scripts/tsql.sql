@@ -368,3 +368,38 @@ CREATE TABLE `dw`.`Fact` (
 CREATE TABLE `ext`.`Raw` (
   `Line` VARCHAR(8000)
 );
+
+=== defaults with conversions
+CREATE TABLE [dbo].[Casts] (
+    [day] [datetime] DEFAULT (CONVERT([date],GETDATE())),
+    [today] [date] DEFAULT (CONVERT([date],GETDATE())),
+    [text_date] [datetime] DEFAULT (CONVERT([varchar](10),GETDATE(),(120))),
+    [cut] [varchar](9) DEFAULT (CONVERT([varchar](2),'abcdef')),
+    [kept] [nvarchar](9) DEFAULT (CONVERT([nvarchar](6),N'abcdef')),
+    [one] [decimal](5, 2) DEFAULT (CONVERT([int],1.7)),
+    [flag] [bit] DEFAULT (CONVERT([bit],(1))),
+    [many] [bit] DEFAULT (5),
+    [ends] [datetime2](7) DEFAULT (CONVERT([datetime2](7),'9999-12-31 23:59:59')),
+    [digits] [nvarchar](9) DEFAULT (CONVERT([nvarchar](9),(0)))
+);
+--- becomes
+-- A schema of SQL Server in TiDB's SQL.
+
+-- `ends` has no more than six fraction digits in TiDB; values with more are refused.
+-- `day` has no default in TiDB, instead of (CONVERT([date],GETDATE())).
+-- `text_date` has no default in TiDB, instead of (CONVERT([varchar](10),GETDATE(),(120))).
+-- `cut` has no default in TiDB, instead of (CONVERT([varchar](2),'abcdef')).
+-- `one` has no default in TiDB, instead of (CONVERT([int],1.7)).
+-- `many` has no default in TiDB, instead of (5).
+CREATE TABLE `dbo`.`Casts` (
+  `day` DATETIME(3),
+  `today` DATE DEFAULT CURRENT_DATE,
+  `text_date` DATETIME(3),
+  `cut` VARCHAR(9),
+  `kept` VARCHAR(9) DEFAULT 'abcdef',
+  `one` DECIMAL(5,2),
+  `flag` TINYINT(1) DEFAULT 1,
+  `many` TINYINT(1),
+  `ends` DATETIME(6) DEFAULT '9999-12-31 23:59:59',
+  `digits` VARCHAR(9) DEFAULT '0'
+);
