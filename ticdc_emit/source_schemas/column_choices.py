@@ -43,6 +43,14 @@ class TextType:
 
 
 UserType: TypeAlias = EnumType | Domain | TextType
+
+
+def type_name(name: Name, types: Mapping[Name, UserType]) -> Name | None:
+    """Return the full name of a type of the script, given with or without its schema; ``None`` for another type."""
+    plain = tuple(map(to_lower, name))
+    return plain if plain in types else next((known for known in types if known[-1:] == plain[-1:]), None)
+
+
 _COUNTING = re.compile(r"(?:TINY|SMALL|MEDIUM|BIG)?INT\b")
 _WHOLE = re.compile(r"DECIMAL\((?:\d+,0|65,30)\)")
 _MOST_SHOWN = 60
@@ -155,11 +163,9 @@ class _Resolver:
     dialect: str
 
     def user_type(self, name: Name) -> UserType | None:
-        """Return a type of the script by its name, with or without its schema."""
-        plain = tuple(map(to_lower, name))
-        if plain in self.types:
-            return self.types[plain]
-        return next((found for known, found in self.types.items() if known[-1:] == plain[-1:]), None)
+        """Return a type of the script by its name."""
+        known = type_name(name, self.types)
+        return None if known is None else self.types[known]
 
     def type(self, column: ColumnDefinition) -> TypeChoice:
         """Return TiDB's type of a column. Raises :class:`UnsupportedTypeError` with the column."""

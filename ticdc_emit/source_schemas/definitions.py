@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from ticdc_emit.source_schemas.source_script import Lexicon, SourceStatement, Token
-from ticdc_emit.source_schemas.source_types import SourceType
+from ticdc_emit.source_schemas.source_types import TYPES, SourceType
 
 Name = tuple[str, ...]
 """The parts of a name, as the system keeps them."""
@@ -49,6 +49,15 @@ class KeyDefinition:
     """A primary or unique key. ``columns``: ``None`` in place of an expression."""
 
     columns: tuple[str | None, ...]
+    is_primary: bool
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class KeyOverIndex:
+    """A primary or unique key that a unique index becomes."""
+
+    index: str
     is_primary: bool
     name: str = ""
 
@@ -256,8 +265,8 @@ class Definitions:
         """Consume a name with its qualifiers; in BigQuery, quotes may surround them all, and words have dashes."""
         if self.lexicon.reader != "bigquery":
             parts = [self.name(what)]
-            while self.accept_symbol("."):
-                parts.append(self.name(what))
+            while self.accept_symbol("."):  # db..t has the usual schema
+                parts.append("" if self.at_symbol(".") else self.name(what))
             return tuple(parts)
         start = self.token
         if start.kind not in ("word", "quoted"):
@@ -348,7 +357,9 @@ class Definitions:
 
     # -- elements ----------------------------------------------------------------------------------------------------
 
-    def element(self) -> ColumnDefinition | KeyDefinition | LeftOut | LikeTable | DefaultOf | None:
+    def element(
+        self,
+    ) -> ColumnDefinition | KeyDefinition | KeyOverIndex | LeftOut | LikeTable | DefaultOf | None:
         """Read the whole of one element of CREATE TABLE; ``None`` for one that says nothing about the table's rows."""
         constraint = ""
         if self.at("CONSTRAINT") and self.word(1) not in ("PRIMARY", "UNIQUE", "CHECK", "FOREIGN"):
@@ -393,9 +404,11 @@ class Definitions:
         return LikeTable(name, bool(included & {"ALL", "DEFAULTS"}), bool(included & {"ALL", "INDEXES"}))
 
     def _at_index(self) -> bool:
+        if self.lexicon.reader == "snowflake":  # whose columns may have the name
+            return self.at("INDEX") and self.at_symbol("(", 2) and self.word(1) not in TYPES["snowflake"]
         return self.lexicon.reader == "tsql" and self.at("INDEX")
 
-    def _key(self, name: str, *, is_primary: bool) -> KeyDefinition | LeftOut:
+    def _key(self, name: str, *, is_primary: bool) -> KeyDefinition | KeyOverIndex:
         self.accept("NULLS", "NOT", "DISTINCT")
         self.accept("NULLS", "DISTINCT")
         if self.accept_one("CLUSTERED", "NONCLUSTERED"):
@@ -403,7 +416,7 @@ class Definitions:
         elif not self.at_symbol("(") and not self.at("USING"):
             self.name("the columns of the key")  # of the index
         if self.accept("USING", "INDEX"):
-            return LeftOut("key over an index of its own")
+            return KeyOverIndex(self.qualified_name("an index")[-1], is_primary, name)
         return KeyDefinition(self.key_columns(), is_primary, name)
 
     def key_columns(self) -> tuple[str | None, ...]:
@@ -482,7 +495,7 @@ class Definitions:
             column.left_out.append(_COLLATION)
         elif self.accept("COMMENT"):
             self.accept("IS")
-            column.comment = self._string("a comment")
+            column.comment = self.string("a comment")
         elif self.accept("OPTIONS"):
             column.comment = self.description() or column.comment
         elif self.at("GENERATED") or self.at("AS"):
@@ -494,7 +507,7 @@ class Definitions:
 
     def _other_option(self, column: ColumnDefinition) -> None:
         """Consume an option without an effect on rows."""
-        if self.accept_one(*_NO_EFFECT):
+        if self.accept_one(*_NO_EFFECT) or self.accept("COLUMN_SET", "FOR", "ALL_SPARSE_COLUMNS"):
             return
         if self.accept_one(*_NO_EFFECT_WITH_NAME):
             self.balanced()
@@ -531,7 +544,7 @@ class Definitions:
         is_operand = True
         while not self.at_end:
             word = self.word()
-            if not is_operand:
+            if not is_operand and not (word == "FOR" and taken[-1].word == "VALUE"):  # NEXT VALUE FOR
                 if word in _STOPS or (word == "NOT" and self.word(1) in _AFTER_NOT):
                     break
                 if word == "WITH" and self.word(1) not in ("TIME", "LOCAL"):
@@ -543,7 +556,8 @@ class Definitions:
             self.fail("an expression")
         return taken
 
-    def _string(self, what: str) -> str:
+    def string(self, what: str) -> str:
+        """Consume a string, which may have an = before it."""
         self.accept_symbol("=")
         if self.token.kind != "string":
             self.fail(what)

@@ -14,7 +14,7 @@ from typing import Any
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.source_schemas.column_choices import UserType, resolved_columns
-from ticdc_emit.source_schemas.definitions import ColumnDefinition, Definitions, KeyDefinition, Name
+from ticdc_emit.source_schemas.definitions import ColumnDefinition, Definitions, KeyDefinition, KeyOverIndex, Name
 from ticdc_emit.source_schemas.source_script import Lexicon
 from ticdc_emit.source_schemas.source_table import SourceTable
 from ticdc_emit.sql.script import place_in
@@ -39,8 +39,11 @@ class ScriptTable:
     def full_name(self) -> str:
         return f"{self.schema}.{self.name}"
 
-    def move_column(self, column: ColumnDefinition, after: str) -> None:
-        """Put a column after another one, or first after none."""
+    def move_column(self, column: ColumnDefinition) -> None:
+        """Put a column where its definition says: after another one, or first."""
+        after, column.after = column.after, None
+        if after is None:
+            return
         others = [(key, each) for key, each in self.columns.items() if each is not column]
         place = 1 + [key for key, _ in others].index(to_lower(after)) if to_lower(after) in self.columns else 0
         self.columns = dict([*others[:place], (to_lower(column.name), column), *others[place:]])
@@ -63,6 +66,30 @@ class ScriptTable:
             self.primary = key
         else:
             self.unique.append(key)
+
+    def add_key_over_index(self, key: KeyOverIndex) -> None:
+        """Make a unique index of the table a key, which takes its name if it has none; count one of no index here."""
+        found = next((each for each in self.unique if to_lower(each.name) == to_lower(key.index)), None)
+        if found is None:
+            self.left_out["key over an index of its own"] += 1
+            return
+        self.unique.remove(found)
+        self.add_key(replace(found, is_primary=key.is_primary, name=key.name or key.index))
+
+    def drop_unique(self, name: str) -> bool:
+        """Drop the unique keys with a name; return whether there were any."""
+        others = [each for each in self.unique if to_lower(each.name) != to_lower(name)]
+        is_dropped = len(others) < len(self.unique)
+        self.unique = others
+        return is_dropped
+
+    def drop_column(self, name: str) -> None:
+        """Drop a column, with the keys that it is in."""
+        column = self.columns.pop(to_lower(name), None)
+        if column is not None:
+            keys = [each for each in (self.primary, *self.unique) if each is not None and not _has(each, name)]
+            self.primary = self.primary if self.primary in keys else None
+            self.unique = [each for each in keys if each is not self.primary]
 
     def column(self, reader: Definitions, name: str) -> ColumnDefinition:
         """Return a column by its name; fail at the place of ``reader`` without one."""
@@ -94,19 +121,28 @@ class ScriptTable:
         """Drop columns, or a key, as the rest of an action says."""
         if action.accept("PRIMARY", "KEY"):
             self.primary = None
-            return
-        if action.accept("CONSTRAINT"):
+        elif action.at("UNIQUE") and action.at_symbol("(", 1):
+            action.next()
+            columns = [to_lower(str(each)) for each in action.key_columns()]
+            self.unique = [each for each in self.unique if [to_lower(str(name)) for name in each.columns] != columns]
+        elif action.accept("CONSTRAINT"):
             action.accept("IF", "EXISTS")
-            name = to_lower(action.name())
-            if self.primary is not None and to_lower(self.primary.name) == name:
-                self.primary = None
-            self.unique = [each for each in self.unique if to_lower(each.name) != name]
-            return
-        action.accept("COLUMN")
-        action.accept("IF", "EXISTS")
-        for member in action.members() if action.at_symbol("(") else [action]:
-            if member.at_name:
-                self.columns.pop(to_lower(member.name()), None)
+            self._drop_key(action.name())
+        else:
+            is_column = bool(action.accept_one("COLUMN", "COLUMNS"))
+            action.accept("IF", "EXISTS")
+            for member in action.members() if action.at_symbol("(") else [action]:
+                if member.at_name:
+                    name = member.name()
+                    if is_column or to_lower(name) in self.columns:
+                        self.drop_column(name)
+                    else:
+                        self._drop_key(name)
+
+    def _drop_key(self, name: str) -> None:
+        if self.primary is not None and to_lower(self.primary.name) == to_lower(name):
+            self.primary = None
+        self.drop_unique(name)
 
     def built(self, script: str, types: Mapping[Name, UserType], lexicon: Lexicon, dialect: str) -> SourceTable:
         """Return the table in TiDB's SQL. Raises the family of :class:`SchemaError`, with the place in the script."""
@@ -155,3 +191,7 @@ class ScriptTable:
                 if not choices.drop_default(name):
                     named = self.columns.get(to_lower(name))
                     raise fail(error, self.offset if named is None else named.offset) from None
+
+
+def _has(key: KeyDefinition, column: str) -> bool:
+    return to_lower(column) in (to_lower(str(each)) for each in key.columns)

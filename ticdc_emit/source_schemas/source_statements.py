@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Sequence
 
 from ticdc_emit.hints import counted
-from ticdc_emit.source_schemas.column_choices import Domain, EnumType, TextType, UserType
+from ticdc_emit.source_schemas.column_choices import Domain, EnumType, TextType, UserType, type_name
 from ticdc_emit.source_schemas.definitions import (
     ColumnDefinition,
     DefaultOf,
     Definitions,
     KeyDefinition,
+    KeyOverIndex,
     LeftOut,
     LikeTable,
     Name,
@@ -38,6 +40,10 @@ _MODIFIERS = frozenset(
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY", "VOLATILE", "FOREIGN", "DYNAMIC"})
 _OPTION_WORDS = ("NOT", "NULL", "DEFAULT", "CONSTRAINT", "PRIMARY", "UNIQUE", "GENERATED")
 _NOT_COLUMNS = ("CONSTRAINT", "DISTKEY", "SORTKEY", "DISTSTYLE", "COMPOUND", "INDEX", "ENCODE")
+_VERB_ONCE = ("tsql", "snowflake", "spark", "hive")
+"""Where the first word of ALTER TABLE holds for all its actions."""
+
+_COLUMN_CHANGES = ("TYPE", "SET", "DROP", "COMMENT", "FIRST", "AFTER")
 _OBJECT_WORDS = ("OBJECT", "VARRAY", "VARYING", "TABLE")
 _KEPT_ELSEWHERE = {"FOREIGN": "foreign table", "DYNAMIC": "dynamic table"}
 
@@ -76,6 +82,8 @@ class Translation:
                 self._alter_type(self._read(statement))
             case ("ALTER", "SESSION"), _:
                 self._use(self._read(statement), "CURRENT_SCHEMA")
+            case ("DROP", "INDEX"), _:
+                self._drop_index(self._read(statement))
             case ("DROP", "TABLE"), _:
                 self._drop_table(self._read(statement))
             case ("COMMENT", "ON"), _:
@@ -85,7 +93,9 @@ class Translation:
             case ("SET", "SEARCH_PATH" | "SCHEMA"), _:
                 self._use(self._read(statement), words[1])
             case (("EXEC" | "EXECUTE"), *_), _ if self.dialect == "tsql":
-                self._extended_property(self._read(statement))
+                self._execute(self._read(statement))
+            case ("RENAME", _), _ if self.dialect == "oracle":
+                self._rename_table(statement)
             case _:
                 self._skip(_label(words))
 
@@ -103,11 +113,15 @@ class Translation:
     def _find(self, name: Name) -> ScriptTable | None:
         """Return a table by its name, with or without the schema that all names have."""
         schema, table = self._full_name(name)
-        usual = {self.lexicon.schema, self._default_schema, self._schema}
-        for each in (schema, *(sorted(usual) if schema in usual else ())):
+        for each in self._schemas(schema):
             if found := self._tables.get((to_lower(each), to_lower(table))):
                 return found
         return None
+
+    def _schemas(self, schema: str) -> tuple[str, ...]:
+        """Return the schemas that names with this schema may be in."""
+        usual = {self.lexicon.schema, self._default_schema, self._schema}
+        return (schema, *(sorted(usual) if schema in usual else ()))
 
     def _create_schema(self, statement: SourceStatement) -> None:
         """Run the statements that are elements of CREATE SCHEMA."""
@@ -270,10 +284,11 @@ class Translation:
                     )
                 table.columns[to_lower(element.name)] = element
                 table.keys_of_column(element)
-                if element.after is not None:
-                    table.move_column(element, element.after)
+                table.move_column(element)
             case KeyDefinition():
                 table.add_key(element)
+            case KeyOverIndex():
+                table.add_key_over_index(element)
             case LeftOut():
                 table.left_out[element.what] += 1
             case LikeTable():
@@ -290,6 +305,12 @@ class Translation:
                 self._tables.pop(tuple(map(to_lower, self._full_name(part.qualified_name()))), None)  # type: ignore[arg-type]
 
     def _unique_index(self, reader: Definitions) -> None:
+        while not reader.at_end and not reader.at("INDEX"):
+            reader.next()
+        reader.next()
+        reader.accept("CONCURRENTLY")
+        reader.accept("IF", "NOT", "EXISTS")
+        index = "" if reader.at("ON") else reader.qualified_name("an index")[-1]
         while not reader.at_end and not reader.at("ON"):
             reader.next()
         reader.next()
@@ -306,7 +327,24 @@ class Translation:
         if reader.at("WHERE"):
             table.left_out["unique index with WHERE"] += 1
         else:
-            table.add_key(KeyDefinition(columns, is_primary=False))
+            table.add_key(KeyDefinition(columns, is_primary=False, name=index))
+
+    def _drop_index(self, reader: Definitions) -> None:
+        reader.next()
+        reader.next()
+        reader.accept("CONCURRENTLY")
+        reader.accept("IF", "EXISTS")
+        for part in reader.parts():
+            if part.at_name:
+                name = part.qualified_name()
+                if self.dialect == "tsql":  # where a table's indexes have names
+                    owner = self._find(part.qualified_name("a table") if part.accept("ON") else name[:-1] or name)
+                    tables = [] if owner is None else [owner]
+                else:
+                    schemas = self._schemas(self._full_name(name)[0])
+                    tables = [table for table in self._tables.values() if table.schema in schemas]
+                if not any(table.drop_unique(name[-1]) for table in tables):
+                    self._skip("DROP INDEX")
 
     # -- ALTER TABLE -----------------------------------------------------------------------------------------------
 
@@ -325,56 +363,54 @@ class Translation:
         if reader.at("WITH") and reader.word(1) in ("CHECK", "NOCHECK"):
             reader.next()
             reader.next()
-        adds = False
+        verb = ""
         for action in reader.parts():
-            adds = self._action(table, action, adds=adds)
-
-    def _action(self, table: ScriptTable, action: Definitions, *, adds: bool) -> bool:
-        """Apply one action. ``adds``: it follows an ADD, which some write once for all. Return whether it added."""
-        if action.accept("ADD"):
-            adds = True
-        elif self.dialect not in ("tsql", "snowflake"):
-            adds = False
-        if adds:
-            return self._add(table, action)
-        if action.accept("ALTER"):
-            if not action.accept("COLUMN") and action.word() in _NOT_COLUMNS:
-                self._skip("other ALTER TABLE")
+            if verb and self.dialect in _VERB_ONCE:
+                action.accept(verb)
             else:
-                self._alter_column(table, action)
-        elif action.accept_one("MODIFY", "CHANGE"):
+                verb = action.accept_one("ADD", "ALTER", "MODIFY", "CHANGE", "RENAME", "DROP", "ATTACH", "SET")
+            self._action(table, action, verb)
+
+    def _action(self, table: ScriptTable, action: Definitions, verb: str) -> None:
+        """Apply one action, whose first word is ``verb``."""
+        if verb == "CHANGE" and not self._at_alter_column(action):
+            self._change(table, action)
+        elif verb == "ADD":
+            self._add(table, action)
+        elif verb == "ALTER" and not action.at("COLUMN") and action.word() in _NOT_COLUMNS:
+            self._skip("other ALTER TABLE")
+        elif verb in ("ALTER", "CHANGE") or (verb == "MODIFY" and self.dialect == "snowflake"):
+            for member in action.members() if action.at_symbol("(") else [action]:
+                member.accept("COLUMN")
+                self._alter_column(table, member)
+        elif verb == "MODIFY":
             action.accept("COLUMN")
             for member in action.members() if action.at_symbol("(") else [action]:
                 self._modify(table, member)
-        elif action.accept("RENAME"):
+        elif verb == "RENAME":
             self._rename(table, action)
-        elif action.accept("DROP"):
+        elif verb == "DROP":
             table.drop(action)
-        elif action.accept("ATTACH", "PARTITION"):
+        elif verb == "ATTACH" and action.accept("PARTITION"):
             part = self._find(action.qualified_name("a table"))
             if part is not None:
                 self._tables.pop((to_lower(part.schema), to_lower(part.name)))
                 self._skip("partition")
-        elif action.accept("SET", "SCHEMA"):
+        elif verb == "SET" and action.accept("SCHEMA"):
             self._move(table, action.name("a schema"), table.name)
-        elif action.accept("SET", "OPTIONS"):
+        elif verb == "SET" and action.accept("OPTIONS"):
             table.comment = action.description() or table.comment
         else:
             self._skip("other ALTER TABLE")
-        return False
 
-    def _add(self, table: ScriptTable, action: Definitions) -> bool:
+    def _add(self, table: ScriptTable, action: Definitions) -> None:
         if action.accept_one("COLUMN", "COLUMNS"):
             action.accept("IF", "NOT", "EXISTS")
         if action.accept_one("PARTITION", "ROW", "CLUSTERING", "SEARCH", "SUPPLEMENTAL", "TBLPROPERTIES"):
             self._skip("other ALTER TABLE")
-            return False
-        if action.at("PRIMARY", "KEY") and action.word(2) == "USING":
-            self._skip("other ALTER TABLE")
-            return True
+            return
         for member in action.members() if action.at_symbol("(") else [action]:
             self._element(table, member)
-        return True
 
     def _alter_column(self, table: ScriptTable, action: Definitions) -> None:
         column = table.column(action, action.name("a column"))
@@ -392,15 +428,32 @@ class Translation:
             action.next()
             action.options(column)
         elif action.accept("COMMENT"):
-            column.comment = action.next().text
+            column.comment = action.string("a comment")
+        elif action.at("FIRST") or action.at("AFTER"):
+            action.options(column)
+            table.move_column(column)
         elif action.accept("TYPE") or action.accept("SET", "DATA", "TYPE"):
             column.type, column.type_name = action.type()
-        elif action.accept_one("SET", "ADD", "DROP", "RESET", "ENCODE"):
+        elif action.accept_one("SET", "ADD", "DROP", "RESET", "ENCODE", "UNSET"):
             self._skip("other ALTER TABLE")
-        else:  # of SQL Server
+        else:
             column.type, column.type_name = action.type()
-            column.nullable = None
+            if self.dialect == "tsql":  # which says all of the column
+                column.nullable = None
             action.options(column)
+
+    def _at_alter_column(self, action: Definitions) -> bool:
+        """Return whether a CHANGE of Spark is another word for ALTER COLUMN."""
+        return self.dialect == "spark" and action.word(2 if action.at("COLUMN") else 1) in _COLUMN_CHANGES
+
+    def _change(self, table: ScriptTable, action: Definitions) -> None:
+        """Give a column a name and a type, as Hive does."""
+        action.accept("COLUMN")
+        column = table.column(action, action.name("a column"))
+        table.rename_column(column, action.name("a column"))
+        column.type, column.type_name = action.type()
+        action.options(column)
+        table.move_column(column)
 
     def _modify(self, table: ScriptTable, member: Definitions) -> None:
         """Change a column as Oracle does: what is not written stays."""
@@ -463,26 +516,43 @@ class Translation:
         elif column := table.columns.get(to_lower(name[-1])):
             column.comment = text
 
-    def _extended_property(self, reader: Definitions) -> None:
-        """Read the description that SQL Server keeps as a property."""
+    def _execute(self, reader: Definitions) -> None:
+        """Run the procedures of SQL Server that change a type, a name or a description."""
         reader.next()
         procedure = to_lower(reader.qualified_name()[-1]) if reader.at_name else ""
+        is_known = False
         if procedure == "sp_addtype":
             self._add_type(reader)
-        if procedure != "sp_addextendedproperty":
+        elif procedure == "sp_rename":
+            is_known = self._rename_object(_arguments(reader, ("objname", "newname", "objtype")))
+        elif procedure == "sp_addextendedproperty":
+            levels = (f"level{level}{part}" for level in (0, 1, 2) for part in ("type", "name"))
+            is_known = self._describe(_arguments(reader, ("name", "value", *levels)))
+        if not is_known:
             self._skip("EXEC")
-            return
-        order = ("name", "value", "level0type", "level0name", "level1type", "level1name", "level2type", "level2name")
-        given: dict[str, str] = {}
-        for place, part in enumerate(reader.parts()):
-            key = order[min(place, len(order) - 1)]
-            if part.token.text.startswith("@"):
-                key = part.next().text.lstrip("@") or part.next().text
-                part.accept_symbol("=")
-            given[to_lower(key)] = part.token.text
+
+    def _rename_object(self, given: dict[str, str]) -> bool:
+        """Rename a table or column; return whether the script has it."""
+        text, new, kind = (given.get(each, "") for each in ("objname", "newname", "objtype"))
+        reader = self._read(SourceStatement(text, 0, text))
+        if not reader.at_name or not new:
+            return False
+        name = reader.qualified_name()
+        is_column = to_lower(kind) == "column"
+        table = self._find(name[:-1] if is_column else name) if len(name) > is_column else None
+        column = table.columns.get(to_lower(name[-1])) if table is not None and is_column else None
+        if table is not None and column is not None:
+            table.rename_column(column, new)
+        elif table is not None and to_lower(kind) in ("", "object"):
+            self._move(table, table.schema, new)
+        else:
+            return False
+        return True
+
+    def _describe(self, given: dict[str, str]) -> bool:
+        """Read the description that SQL Server keeps as a property; return whether it is one of a table or column."""
         if to_lower(given.get("name", "")) != "ms_description" or to_lower(given.get("level1type", "")) != "table":
-            self._skip("EXEC")
-            return
+            return False
         table = self._find((given.get("level0name", self._schema), given.get("level1name", "")))
         if table is None:
             self._skip("COMMENT ON another object")
@@ -490,6 +560,18 @@ class Translation:
             table.comment = given.get("value", "")
         elif column := table.columns.get(to_lower(given.get("level2name", ""))):
             column.comment = given.get("value", "")
+        return True
+
+    def _rename_table(self, statement: SourceStatement) -> None:
+        """Read RENAME of Oracle, after which sqlglot reads no words."""
+        length = len("RENAME")
+        rest = SourceStatement(statement.script, statement.start + length, statement.text[length:])
+        reader = self._read(rest)
+        table = self._find(reader.qualified_name("a table"))
+        if table is None or not reader.accept("TO"):
+            self._skip("RENAME")
+        else:
+            self._move(table, table.schema, reader.name("a table"))
 
     # -- types -----------------------------------------------------------------------------------------------------
 
@@ -537,9 +619,15 @@ class Translation:
     def _alter_type(self, reader: Definitions) -> None:
         reader.next()
         reader.next()
-        name = tuple(map(to_lower, reader.qualified_name("a type")))
-        known = self._types.get(name)
-        if reader.accept("ADD", "VALUE") and isinstance(known, EnumType):
+        name = type_name(reader.qualified_name("a type"), self._types)
+        known = None if name is None else self._types[name]
+        if name is None:
+            self._skip("ALTER TYPE")
+        elif reader.accept("RENAME", "TO"):
+            self._rename_type(name, (*name[:-1], to_lower(reader.name("a type"))))
+        elif reader.accept("SET", "SCHEMA"):
+            self._rename_type(name, (to_lower(reader.name("a schema")), name[-1]))
+        elif reader.accept("ADD", "VALUE") and isinstance(known, EnumType):
             reader.accept("IF", "NOT", "EXISTS")
             label, labels = reader.next().text, list(known.labels)
             place = len(labels)
@@ -549,6 +637,22 @@ class Translation:
             if label not in labels:
                 labels.insert(place, label)
             self._types[name] = EnumType(tuple(labels))
+        elif reader.accept("RENAME", "VALUE") and isinstance(known, EnumType):
+            old = reader.next().text
+            reader.accept("TO")
+            new = reader.next().text
+            self._types[name] = EnumType(tuple(new if label == old else label for label in known.labels))
+        else:
+            self._skip("ALTER TYPE")
+
+    def _rename_type(self, old: Name, new: Name) -> None:
+        """Give a type another name, also where columns and other types have it."""
+        columns = [column for table in self._tables.values() for column in table.columns.values()]
+        columns += [known.column for known in self._types.values() if isinstance(known, Domain)]
+        for column in columns:
+            if type_name(column.type_name, self._types) == old:
+                column.type_name = new
+        self._types[new] = self._types.pop(old)
 
     # -- the result ------------------------------------------------------------------------------------------------
 
@@ -575,6 +679,18 @@ class Translation:
             counted(count, what) if what.islower() else f"{count:,} {what}"
             for what, count in sorted(self._skipped.items())
         ]
+
+
+def _arguments(reader: Definitions, order: Sequence[str]) -> dict[str, str]:
+    """Return the arguments of a procedure by their names in lower case; ``order``: of those without a name."""
+    given: dict[str, str] = {}
+    for place, part in enumerate(reader.parts()):
+        key = order[min(place, len(order) - 1)]
+        if part.token.text.startswith("@"):
+            key = part.next().text.lstrip("@") or part.next().text
+            part.accept_symbol("=")
+        given[to_lower(key)] = part.token.text
+    return given
 
 
 def _has_type(member: Definitions) -> bool:

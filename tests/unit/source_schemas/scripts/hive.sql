@@ -235,3 +235,15 @@ CREATE TABLE `test`.`apachelog` (
   `status` LONGTEXT,
   `size` LONGTEXT
 );
+
+=== columns that change
+CREATE TABLE t (a INT, b INT);
+ALTER TABLE t CHANGE a aa BIGINT;
+ALTER TABLE t CHANGE COLUMN b type STRING COMMENT 'x' FIRST;
+--- becomes
+-- A schema of Hive in TiDB's SQL.
+
+CREATE TABLE `test`.`t` (
+  `type` LONGTEXT COMMENT 'x',
+  `aa` BIGINT
+);

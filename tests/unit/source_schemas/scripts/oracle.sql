@@ -374,3 +374,16 @@ CREATE TABLE `test`.`DATES` (
   `EXACT` DATETIME(3) DEFAULT '2020-01-01 10:11:12.123',
   `CUT` VARCHAR(9)
 );
+
+=== a table with another name
+CREATE TABLE old_name (a NUMBER(5), UNIQUE (a));
+RENAME old_name TO new_name;
+RENAME a_view TO b;
+ALTER TABLE new_name DROP UNIQUE (a) CASCADE;
+--- becomes
+-- A schema of Oracle in TiDB's SQL.
+-- Statements that make no table were skipped: 1 RENAME.
+
+CREATE TABLE `test`.`NEW_NAME` (
+  `A` DECIMAL(5,0)
+);

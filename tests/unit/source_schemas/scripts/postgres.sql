@@ -530,3 +530,74 @@ CREATE TABLE `test`.`casts` (
   `word` VARCHAR(5) DEFAULT 'true',
   `fraction` INT
 );
+
+=== types that change
+CREATE TYPE c AS ENUM ('r', 'g');
+CREATE SCHEMA hr;
+CREATE TYPE hr.size AS ENUM ('S');
+CREATE TABLE paints (a c DEFAULT 'g', b c DEFAULT 'r', size hr.size, sizes hr.size[]);
+ALTER TYPE c RENAME VALUE 'r' TO 'red';
+ALTER TYPE c RENAME TO colour;
+ALTER TYPE hr.size SET SCHEMA public;
+ALTER TYPE size ADD VALUE 'L';
+ALTER TYPE c OWNER TO x;
+CREATE TABLE brushes (a colour);
+--- becomes
+-- A schema of PostgreSQL in TiDB's SQL.
+-- Statements that make no table were skipped: 1 ALTER TYPE, 1 CREATE SCHEMA.
+
+-- `sizes` is JSON, which accepts lists, maps and structs.
+-- `b` has no default in TiDB, instead of 'r'.
+CREATE TABLE `test`.`paints` (
+  `a` ENUM('red', 'g') DEFAULT 'g',
+  `b` ENUM('red', 'g'),
+  `size` ENUM('S', 'L'),
+  `sizes` JSON
+);
+
+CREATE TABLE `test`.`brushes` (
+  `a` ENUM('red', 'g')
+);
+
+=== keys that indexes make
+CREATE TABLE a (id int, code text, mail text, name text);
+CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS a_id ON a (id);
+CREATE UNIQUE INDEX a_code ON a USING btree (code);
+CREATE UNIQUE INDEX a_mail ON a (mail);
+CREATE UNIQUE INDEX a_name ON a (name);
+ALTER TABLE a ADD CONSTRAINT a_pkey PRIMARY KEY USING INDEX a_id, ADD UNIQUE USING INDEX a_code;
+DROP INDEX a_mail, public.a_name CASCADE;
+DROP INDEX IF EXISTS another;
+CREATE TABLE b (id int);
+ALTER TABLE b ADD PRIMARY KEY USING INDEX never_made;
+--- becomes
+-- A schema of PostgreSQL in TiDB's SQL.
+-- Statements that make no table were skipped: 1 DROP INDEX.
+
+-- `code` is VARCHAR(768), because a key has a length: values of more than 768 characters are refused.
+CREATE TABLE `test`.`a` (
+  `id` INT NOT NULL,
+  `code` VARCHAR(768),
+  `mail` LONGTEXT,
+  `name` LONGTEXT,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY (`code`)
+);
+
+-- Left out: 1 key over an index of its own.
+CREATE TABLE `test`.`b` (
+  `id` INT
+);
+
+=== columns that keys have
+CREATE TABLE t (a int, b int, c int, d int UNIQUE, PRIMARY KEY (a, b), UNIQUE (b, c), UNIQUE (c));
+ALTER TABLE t DROP COLUMN a, DROP IF EXISTS b CASCADE;
+--- becomes
+-- A schema of PostgreSQL in TiDB's SQL.
+
+CREATE TABLE `test`.`t` (
+  `c` INT,
+  `d` INT,
+  UNIQUE KEY (`d`),
+  UNIQUE KEY (`c`)
+);

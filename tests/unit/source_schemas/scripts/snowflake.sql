@@ -284,3 +284,36 @@ CREATE TABLE `test`.`LINEITEM` (
   `L_COMMENT` VARCHAR(44) NOT NULL,
   PRIMARY KEY (`L_ORDERKEY`, `L_LINENUMBER`)
 );
+
+=== several columns of one ALTER TABLE
+CREATE TABLE t (a NUMBER, b NUMBER DEFAULT 1, c NUMBER NOT NULL, d VARCHAR(5) NOT NULL, e VARCHAR(5), f NUMBER, g NUMBER);
+ALTER TABLE t ALTER c DROP NOT NULL, COLUMN a SET NOT NULL;
+ALTER TABLE t MODIFY b DROP DEFAULT, f SET DEFAULT 5;
+ALTER TABLE t MODIFY COLUMN e TYPE VARCHAR(10), COLUMN a COMMENT 'x';
+ALTER TABLE t MODIFY d VARCHAR(20);
+ALTER TABLE t MODIFY (c UNSET COMMENT, COLUMN e SET DATA TYPE VARCHAR(30));
+ALTER TABLE t DROP COLUMN f, g;
+--- becomes
+-- A schema of Snowflake in TiDB's SQL.
+-- Statements that make no table were skipped: 1 other ALTER TABLE.
+
+CREATE TABLE `test`.`T` (
+  `A` DECIMAL(38,0) NOT NULL COMMENT 'x',
+  `B` DECIMAL(38,0),
+  `C` DECIMAL(38,0),
+  `D` VARCHAR(20) NOT NULL,
+  `E` VARCHAR(30)
+);
+
+=== a hybrid table
+CREATE HYBRID TABLE db..t (id INT PRIMARY KEY, a VARCHAR(9), index VARCHAR(3), INDEX by_a (a) INCLUDE (index));
+--- becomes
+-- A schema of Snowflake in TiDB's SQL.
+-- Keys are those of the script; Snowflake does not check that they are unique.
+
+CREATE TABLE `test`.`T` (
+  `ID` DECIMAL(38,0) NOT NULL,
+  `A` VARCHAR(9),
+  `INDEX` VARCHAR(3),
+  PRIMARY KEY (`ID`)
+);

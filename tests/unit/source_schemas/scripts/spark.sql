@@ -252,3 +252,23 @@ CREATE TABLE `test`.`silver_orders` (
 CREATE TABLE `test`.`plain` (
   `id` INT
 );
+
+=== columns that change
+CREATE TABLE t (a INT, b INT, c INT, d INT, e INT);
+ALTER TABLE t CHANGE COLUMN a a BIGINT;
+ALTER TABLE t CHANGE b bb STRING COMMENT 'n' AFTER c;
+ALTER TABLE t CHANGE COLUMN c COMMENT 'same as ALTER';
+ALTER TABLE t ALTER COLUMN d FIRST, e SET NOT NULL;
+ALTER TABLE t ADD COLUMN f INT, g STRING;
+ALTER TABLE t DROP COLUMNS (f);
+--- becomes
+-- A schema of Spark in TiDB's SQL.
+
+CREATE TABLE `test`.`t` (
+  `d` INT,
+  `a` BIGINT,
+  `c` INT COMMENT 'same as ALTER',
+  `bb` LONGTEXT COMMENT 'n',
+  `e` INT NOT NULL,
+  `g` LONGTEXT
+);

@@ -403,3 +403,54 @@ CREATE TABLE `dbo`.`Casts` (
   `ends` DATETIME(6) DEFAULT '9999-12-31 23:59:59',
   `digits` VARCHAR(9) DEFAULT '0'
 );
+
+=== what ALTER TABLE drops
+CREATE TABLE [dbo].[Drops] ([a] [int], [b] [int], [c] [int] CONSTRAINT [DF_c] DEFAULT (1), [d] [int], [e] [int], CONSTRAINT [U_a] UNIQUE ([a]), CONSTRAINT [U_d] UNIQUE ([d]));
+CREATE UNIQUE INDEX [U_e] ON [dbo].[Drops] ([e]);
+CREATE UNIQUE INDEX [U_de] ON [dbo].[Drops] ([d], [e]);
+GO
+ALTER TABLE [dbo].[Drops] DROP CONSTRAINT [DF_c], COLUMN [c];
+ALTER TABLE [dbo].[Drops] DROP CONSTRAINT [U_a], [U_d];
+ALTER TABLE [dbo].[Drops] DROP COLUMN [a], [b];
+DROP INDEX [U_e] ON [dbo].[Drops];
+DROP INDEX [Drops].[U_de];
+--- becomes
+-- A schema of SQL Server in TiDB's SQL.
+
+CREATE TABLE `dbo`.`Drops` (
+  `d` INT,
+  `e` INT
+);
+
+=== names that change
+CREATE TABLE [dbo].[Old] ([a] [int] PRIMARY KEY, [b] [int]);
+GO
+EXEC sp_rename 'dbo.Old.a', 'Id', 'COLUMN';
+EXEC sp_rename @objname = N'[dbo].[Old]', @newname = N'New';
+EXEC sp_rename 'PK_Old', 'PK_New', 'OBJECT';
+--- becomes
+-- A schema of SQL Server in TiDB's SQL.
+-- Statements that make no table were skipped: 1 EXEC.
+
+CREATE TABLE `dbo`.`New` (
+  `Id` INT NOT NULL,
+  `b` INT,
+  PRIMARY KEY (`Id`)
+);
+
+=== the usual schema and a sequence
+CREATE TABLE Shop..Orders (
+    [Id] [int] DEFAULT NEXT VALUE FOR dbo.Numbers NOT NULL PRIMARY KEY,
+    [Note] [nvarchar](20) SPARSE NULL,
+    [All] [xml] COLUMN_SET FOR ALL_SPARSE_COLUMNS
+);
+ALTER TABLE Shop..Orders ADD CONSTRAINT DF_Note DEFAULT N'x' FOR [Note];
+--- becomes
+-- A schema of SQL Server in TiDB's SQL.
+
+CREATE TABLE `test`.`Orders` (
+  `Id` INT NOT NULL AUTO_INCREMENT,
+  `Note` VARCHAR(20) DEFAULT 'x',
+  `All` LONGTEXT,
+  PRIMARY KEY (`Id`)
+);
