@@ -104,10 +104,20 @@ DIALECTS: Mapping[str, Lexicon] = {
         backslashes=True,
         schema="default",
         ends=r"^-- COMMAND -+[ \t]*\r?$",
+        joins_strings=True,
         enforces_keys=False,
     ),
     "hive": Lexicon(
-        "Hive", "hive", "lower", "lower", schema="default", pieces=(BACKQUOTES,), backslashes=True, enforces_keys=False
+        "Hive",
+        "hive",
+        "lower",
+        "lower",
+        pieces=(BACKQUOTES,),
+        backslashes=True,
+        schema="default",
+        joins_strings=True,
+        doubles_quotes=False,
+        enforces_keys=False,
     ),
 }
 """How each dialect writes its scripts."""

@@ -33,7 +33,8 @@ class Lexicon:
     that names get. ``schema``: the schema of names without one, which scripts also write out. ``pieces``: expressions
     for strings, names and comments beyond SQL's own. ``ends``: where statements end beside semicolons. ``client``:
     lines that only the system's client reads. ``routine``: the start of a statement with a body, which has
-    semicolons. ``enforces_keys``: whether the system refuses a second row with the same key.
+    semicolons. ``joins_strings``: strings that follow each other are one. ``doubles_quotes``: two quotes in a string
+    are one, as in SQL. ``enforces_keys``: whether the system refuses a second row with the same key.
     """
 
     title: str
@@ -48,6 +49,8 @@ class Lexicon:
     routine: str = r"(?!)"
     routine_end: str = r"(?!)"
     nests_comments: bool = False
+    joins_strings: bool = False
+    doubles_quotes: bool = True
     enforces_keys: bool = True
 
     def name(self, text: str, *, is_quoted: bool) -> str:
@@ -131,7 +134,12 @@ class SourceStatement:
             if each.token_type is TokenType.IDENTIFIER:
                 tokens.append(Token("quoted", each.text, start, end))
             elif each.token_type in _STRINGS:
-                tokens.append(Token("string", each.text, start, end))
+                before = tokens[-1] if tokens and lexicon.joins_strings else None
+                if before is not None and before.kind == "string":
+                    quote = source[0] if lexicon.doubles_quotes and before.end == start else ""
+                    tokens[-1] = Token("string", f"{before.text}{quote}{each.text}", before.start, end)
+                else:
+                    tokens.append(Token("string", each.text, start, end))
             elif each.token_type is TokenType.NUMBER:
                 tokens.append(Token("number", each.text, start, end))
             elif source[:1].isalnum() or source[:1] in "_@":

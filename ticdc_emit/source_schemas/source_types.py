@@ -431,7 +431,8 @@ def tidb_type(dialect: str, source: SourceType) -> TypeChoice | None:
 
     Raises :class:`~ticdc_emit.errors.UnsupportedTypeError`, without its column, if no type of TiDB holds the values.
     """
-    if source.is_array:
+    is_array_name = dialect == "postgres" and source.name[:1] == "_" and source.name[1:] in TYPES[dialect]  # _text
+    if source.is_array or is_array_name:
         return TypeChoice("JSON", JSON_VALUE)
     rule = TYPES[dialect].get(source.name)
     return None if rule is None else rule(source)

@@ -247,3 +247,13 @@ CREATE TABLE `test`.`t` (
   `type` LONGTEXT COMMENT 'x',
   `aa` BIGINT
 );
+
+=== strings that follow each other
+CREATE TABLE t (a INT COMMENT 'it''s', b INT COMMENT 'a' 'b') COMMENT "x" 'y';
+--- becomes
+-- A schema of Hive in TiDB's SQL.
+
+CREATE TABLE `test`.`t` (
+  `a` INT COMMENT 'its',
+  `b` INT COMMENT 'ab'
+) COMMENT='xy';

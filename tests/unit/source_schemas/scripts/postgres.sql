@@ -601,3 +601,14 @@ CREATE TABLE `test`.`t` (
   UNIQUE KEY (`d`),
   UNIQUE KEY (`c`)
 );
+
+=== an array by the name of its type
+CREATE TABLE t (words _text, numbers pg_catalog._int4);
+--- becomes
+-- A schema of PostgreSQL in TiDB's SQL.
+
+-- `words`, `numbers` are JSON, which accepts lists, maps and structs.
+CREATE TABLE `test`.`t` (
+  `words` JSON,
+  `numbers` JSON
+);

@@ -272,3 +272,13 @@ CREATE TABLE `test`.`t` (
   `e` INT NOT NULL,
   `g` LONGTEXT
 );
+
+=== strings that follow each other
+CREATE TABLE t (a INT COMMENT 'it''s', b INT COMMENT 'a' 'b') COMMENT "x" 'y';
+--- becomes
+-- A schema of Spark in TiDB's SQL.
+
+CREATE TABLE `test`.`t` (
+  `a` INT COMMENT 'it''s',
+  `b` INT COMMENT 'ab'
+) COMMENT='xy';
