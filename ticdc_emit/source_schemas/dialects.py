@@ -129,12 +129,19 @@ _OTHER_NAMES = {
     "mssql": "tsql",
     "databricks": "spark",
 }
+_OWN_NAMES = ("tidb", "mysql", "mariadb")
 
 
 def dialect_of(name: str) -> str:
     """Return a dialect by its name or another name of it. Raises :class:`ConfigError` for an unknown one."""
     plain = name.lower().replace(" ", "").replace("_", "").replace("-", "")
     found = _OTHER_NAMES.get(plain, plain)
+    if found in _OWN_NAMES:
+        raise ConfigError(
+            f"{name!r} is not a dialect of a schema: TiDB reads its SQL as it is",
+            remedy="Give the schema without a dialect",
+            option="schema-dialect",
+        )
     if found not in DIALECTS:
         known = [*DIALECTS, *_OTHER_NAMES]
         raise ConfigError(

@@ -109,6 +109,13 @@ def test_an_unknown_dialect_is_refused_with_the_nearest() -> None:
     assert refused.value.remedy.startswith("Did you mean postgres? Choose one: postgres, oracle, tsql,")
 
 
+@pytest.mark.parametrize("name", ["mysql", "TiDB", "MariaDB"])
+def test_sql_that_tidb_reads_needs_no_dialect(name: str) -> None:
+    with pytest.raises(ConfigError, match="TiDB reads its SQL as it is") as refused:
+        schema_sql("CREATE TABLE t (a int)", name)
+    assert refused.value.remedy == "Give the schema without a dialect"
+
+
 def test_a_sum_of_thousands_is_no_generated_column() -> None:
     script = f"CREATE TABLE t (a int, b int GENERATED ALWAYS AS ({'+'.join(['a'] * 5000)}) STORED)"
     assert source_schema(script, "postgres").tables[0].columns[1].generated == ""
