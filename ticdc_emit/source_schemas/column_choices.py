@@ -13,11 +13,12 @@ from typing import TypeAlias
 
 from ticdc_emit.errors import SchemaError, UnsupportedTypeError
 from ticdc_emit.source_schemas.definitions import ColumnDefinition, Name, one_line
+from ticdc_emit.source_schemas.generated_columns import Generated, generated_of, holds
 from ticdc_emit.source_schemas.key_lengths import MAX_KEY_BYTES, has_length, key_bytes, may_be_in_key, of_length
 from ticdc_emit.source_schemas.source_script import Lexicon, Token
-from ticdc_emit.source_schemas.source_table import SourceColumn, TypeChoice, no_default
-from ticdc_emit.source_schemas.source_types import JSON_VALUE, SourceType, tidb_type
-from ticdc_emit.source_schemas.source_values import Default, Generated, default_of, generated_of, parsed, unnested
+from ticdc_emit.source_schemas.source_table import KEEPS_SPACES, SourceColumn, TypeChoice, no_default
+from ticdc_emit.source_schemas.source_types import AS_TEXT, JSON_VALUE, WITHOUT_CURRENCY, SourceType, tidb_type
+from ticdc_emit.source_schemas.source_values import Default, default_of, parsed, unnested
 from ticdc_emit.sql.words import quoted, string_literal, to_lower
 
 
@@ -214,9 +215,10 @@ class _Resolver:
     ) -> dict[str, Generated]:
         """Return the generated columns that TiDB generates too; give those without a type theirs."""
         plain = {
-            each.name: choices[each.name].text
+            each.name: operand
             for each in definitions
             if each.name in choices and each.generated is None and not each.counts
+            if (operand := self.operand(each, choices[each.name])) is not None
         }
         by_name = {to_lower(name): name for name in plain}
         found: dict[str, Generated] = {}
@@ -228,15 +230,32 @@ class _Resolver:
                     unnested(parsed(self.text(column, column.generated), self.lexicon.reader)),
                     plain,
                     lambda each: by_name.get(to_lower(self.lexicon.name(each.this, is_quoted=bool(each.quoted))), ""),
-                    self.lexicon.reader,
+                    self.dialect,
                 )
             except RecursionError:  # a sum of thousands
                 generated = None
             if generated is not None and column.type is None:
                 choices[column.name] = TypeChoice(generated.type)
-            if generated is not None and to_lower(column.name) not in in_keys:
+            if generated is None or to_lower(column.name) in in_keys:
+                continue
+            choice = choices[column.name]
+            if column.type is None or (holds(choice.text, generated) and choice.assumption != KEEPS_SPACES):
                 found[column.name] = generated
         return found
+
+    def operand(self, column: ColumnDefinition, choice: TypeChoice) -> Generated | None:
+        """Return a column in an expression; ``None`` if the system computes with other values than TiDB keeps."""
+        is_trimmed = choice.assumption == KEEPS_SPACES and self.dialect in ("postgres", "redshift")
+        if is_trimmed or choice.assumption in (AS_TEXT, WITHOUT_CURRENCY):
+            return None
+        return Generated(quoted(column.name), choice.text, is_money=self.is_money(column))
+
+    def is_money(self, column: ColumnDefinition) -> bool:
+        """Return whether a column is SQL Server's money, also by another name."""
+        known = self.user_type(column.type_name)
+        if isinstance(known, Domain):
+            return self.is_money(known.column)
+        return column.type is not None and column.type.name in ("MONEY", "SMALLMONEY")
 
     # -- columns ---------------------------------------------------------------------------------------------------
 

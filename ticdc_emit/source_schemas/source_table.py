@@ -38,6 +38,7 @@ class TypeChoice(NamedTuple):
 
 ONLY_NULLS = "has no type, only NULLs, so it is LONGTEXT."
 MICROSECONDS = "has no more than six fraction digits in TiDB; values with more are refused."
+KEEPS_SPACES = "keeps the spaces of CHAR as a VARCHAR; TiDB removes them from a CHAR."
 JSON_TEXT = "is JSON, in which decimals, times and bytes are text."
 
 
@@ -59,8 +60,7 @@ def text_of_length(length: int, *, is_char: bool) -> TypeChoice:
     """Return the type of text that has at most so many characters. ``is_char``: padded with spaces."""
     if length > LONGEST_VARCHAR:
         return TypeChoice("LONGTEXT")
-    padding = "keeps the spaces of CHAR as a VARCHAR; TiDB removes them from a CHAR." if is_char else ""
-    return TypeChoice(f"VARCHAR({length})", padding)
+    return TypeChoice(f"VARCHAR({length})", KEEPS_SPACES if is_char else "")
 
 
 def moment_type(digits: int, *, is_instant: bool) -> TypeChoice:

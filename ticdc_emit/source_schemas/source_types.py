@@ -31,6 +31,7 @@ MORE_DIGITS = "Values with more than six fraction digits are refused."
 ANY_NUMBER = "has any precision: DECIMAL(65,30) holds 35 digits before the point and 30 after it."
 JSON_VALUE = "is JSON, which accepts lists, maps and structs."
 AS_TEXT = "is text, as the system writes its values."
+WITHOUT_CURRENCY = "is a number without its currency."
 BITS = "is text of 0 and 1."
 
 
@@ -200,7 +201,7 @@ _POSTGRES = {
         ("DOUBLE PRECISION, FLOAT8, DOUBLE", _is("DOUBLE")),
         ("FLOAT", _float()),
         ("NUMERIC, DECIMAL, DEC", _decimal()),
-        ("MONEY", _is("DECIMAL(19,2)", "is a number without its currency.")),
+        ("MONEY", _is("DECIMAL(19,2)", WITHOUT_CURRENCY)),
         ("BOOLEAN, BOOL", _BOOLEAN),
         ("BPCHAR", _char(None)),
         ("TEXT, CITEXT, XML", _LONGTEXT),

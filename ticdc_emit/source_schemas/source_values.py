@@ -1,15 +1,13 @@
-"""Defaults and generated columns of other systems in TiDB's SQL.
+"""Defaults of other systems in TiDB's SQL, and what both they and generated columns ask of a type.
 
-In: an expression of a dialect, as sqlglot parses it, and TiDB's type of its column. Out: the text after DEFAULT, or an
-expression that gives the same values in TiDB; ``None`` where neither exists. Only what has the same meaning everywhere
-becomes an expression: sums and products of numbers, text joined and in one case, ``coalesce`` and ``abs``.
+In: an expression of a dialect, as sqlglot parses it, and TiDB's type of its column. Out: the text after DEFAULT;
+``None`` where TiDB has no equal. A cast may be dropped only where it changes nothing.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
@@ -18,17 +16,15 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from ticdc_emit.errors import UnsupportedTypeError
-from ticdc_emit.schema.columns import MAX_DECIMAL, MAX_SCALE
-from ticdc_emit.source_schemas.source_table import LONGEST_VARCHAR
 from ticdc_emit.source_schemas.source_types import SourceType, tidb_type
-from ticdc_emit.sql.words import quoted, string_literal
+from ticdc_emit.sql.words import string_literal
 
-_INTEGERS = ("TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT")
-_NUMBERS = (*_INTEGERS, "DECIMAL", "FLOAT", "DOUBLE")
+INTEGERS = ("TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT")
+NUMBERS = (*INTEGERS, "DECIMAL", "FLOAT", "DOUBLE")
 _TEXTS = ("VARCHAR", "CHAR")
-_ALL_TEXTS = (*_TEXTS, "LONGTEXT")
+ALL_TEXTS = (*_TEXTS, "LONGTEXT")
 _MOMENTS = ("DATE", "DATETIME")
-_BOOLEAN = "TINYINT(1)"
+BOOLEAN = "TINYINT(1)"
 _TRUE, _FALSE = ("t", "true", "y", "yes", "on", "1"), ("f", "false", "n", "no", "off", "0")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?|\d{8}")
@@ -64,7 +60,8 @@ def parsed(text: str, reader: str) -> exp.Expr | None:
         return None
 
 
-def _kind(type_text: str) -> str:
+def kind_of(type_text: str) -> str:
+    """Return the first word of a type of TiDB."""
     found = re.match(r"[A-Z]+", type_text)
     return found[0] if found is not None else ""
 
@@ -108,31 +105,31 @@ def _without_casts(value: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]]:
 
 def _changes_nothing(cast: exp.Expr, value: exp.Expr, type_text: str, dialect: str) -> bool:
     """Return whether a value is the same after a cast, in a column of TiDB's type."""
-    target = _type_of(cast, dialect)
+    target = cast_type(cast, dialect)
     if target is None:
         return True
-    kind, own, text = _kind(target), _kind(type_text), _text_of(value)
+    kind, own, text = kind_of(target), kind_of(type_text), _text_of(value)
     if own in _MOMENTS and (_is_now(value, dialect) or isinstance(value, exp.CurrentDate)):
         if own == "DATETIME":
-            return (kind == own and _size(target) >= _size(type_text)) or (kind in _ALL_TEXTS and text is not None)
-        return kind in _MOMENTS or (kind in _ALL_TEXTS and text is not None)
+            return (kind == own and size_of(target) >= size_of(type_text)) or (kind in ALL_TEXTS and text is not None)
+        return kind in _MOMENTS or (kind in ALL_TEXTS and text is not None)
     if text is None:
-        return kind == "LONGTEXT" or (kind in _TEXTS and _size(target) >= _UUID_LENGTH)
-    if kind in _ALL_TEXTS:
-        is_same = value.is_string or isinstance(value, _STRINGS) or (text.isdigit() and own in _ALL_TEXTS)
+        return kind == "LONGTEXT" or (kind in _TEXTS and size_of(target) >= _UUID_LENGTH)
+    if kind in ALL_TEXTS:
+        is_same = value.is_string or isinstance(value, _STRINGS) or (text.isdigit() and own in ALL_TEXTS)
         return is_same and _fits(text, target, value, cast)
     if kind == "DATE":
         return own == "DATE" or (own == "DATETIME" and _DAY.fullmatch(text) is not None)
     if kind in ("DATETIME", "TIME"):
-        return len(text.partition(".")[2]) <= _size(target) and (own == kind or own in _MOMENTS)
-    if target == _BOOLEAN:
-        return text.lower() in (*_TRUE, *_FALSE) and own in _NUMBERS
-    if kind in _NUMBERS:
-        return own in _NUMBERS and not isinstance(value, exp.HexString) and _is_exact(text, target, own)
-    return kind == own and (not isinstance(value, exp.HexString) or len(text) <= 2 * _size(target))
+        return len(text.partition(".")[2]) <= size_of(target) and (own == kind or own in _MOMENTS)
+    if target == BOOLEAN:
+        return text.lower() in (*_TRUE, *_FALSE) and own in NUMBERS
+    if kind in NUMBERS:
+        return own in NUMBERS and not isinstance(value, exp.HexString) and _is_exact(text, target, own)
+    return kind == own and (not isinstance(value, exp.HexString) or len(text) <= 2 * size_of(target))
 
 
-def _type_of(cast: exp.Expr, dialect: str) -> str | None:
+def cast_type(cast: exp.Expr, dialect: str) -> str | None:
     """Return TiDB's type of a cast; ``None`` for one that only the script knows, which is that of the column."""
     shown = cast.sql(dialect=dialect).upper()
     arguments = re.search(r"\(([^()]*)\)", shown)
@@ -145,7 +142,15 @@ def _type_of(cast: exp.Expr, dialect: str) -> str | None:
     return None if choice is None else choice.text
 
 
-def _size(type_text: str) -> int:
+def exact_size(type_text: str) -> tuple[int, int] | None:
+    """Return digits and decimals of an exact number; ``None`` for FLOAT and DOUBLE."""
+    if found := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", type_text):
+        return int(found[1]), int(found[2])
+    digits = {"TINYINT": 3, "SMALLINT": 5, "MEDIUMINT": 8, "INT": 10, "BIGINT": 20}.get(kind_of(type_text))
+    return None if digits is None else (digits, 0)
+
+
+def size_of(type_text: str) -> int:
     """Return the length of a text, the fraction digits of a time; 0 without any."""
     found = re.search(r"\d+", type_text)
     return 0 if found is None else int(found[0])
@@ -153,25 +158,25 @@ def _size(type_text: str) -> int:
 
 def _fits(text: str, target: str, value: exp.Expr, cast: exp.Expr) -> bool:
     """Return whether a cast to text neither cuts a text nor adds spaces to it."""
-    if _kind(target) == "LONGTEXT":
+    if kind_of(target) == "LONGTEXT":
         return True
     if isinstance(value, exp.BitString) and not cast.expressions:  # "bit" in quotes has no length
         return True
     is_padded = isinstance(cast, exp.DataType) and cast.this in _PADDED
-    return len(text) == _size(target) if is_padded else len(text) <= _size(target)
+    return len(text) == size_of(target) if is_padded else len(text) <= size_of(target)
 
 
 def _is_exact(text: str, target: str, own: str) -> bool:
     """Return whether a number type holds all digits of a number."""
     if not _NUMBER.fullmatch(text):
         return False
-    size = _decimal(target)
+    size = exact_size(target)
     if size is None:
-        return _kind(target) == "DOUBLE" or own == "FLOAT"
-    return _decimals(text) <= size[1]
+        return kind_of(target) == "DOUBLE" or own == "FLOAT"
+    return decimals_of(text) <= size[1]
 
 
-def _decimals(text: str) -> int:
+def decimals_of(text: str) -> int:
     """Return how many decimals a number has, without zeros at its end."""
     exponent = Decimal(text).normalize().as_tuple().exponent
     return max(-exponent, 0) if isinstance(exponent, int) else 0
@@ -197,14 +202,14 @@ def _is_now(value: exp.Expr, dialect: str) -> bool:
 
 def _moment_now(value: exp.Expr, type_text: str, dialect: str) -> str | None:
     """Return the default of a column that gets the time of its row."""
-    kind = _kind(type_text)
+    kind = kind_of(type_text)
     is_today = isinstance(value, exp.CurrentDate) and value.this is None  # no zone
     if kind == "DATE" and (is_today or _is_now(value, dialect)):
         return "CURRENT_DATE"
     if kind != "DATETIME" or not _is_now(value, dialect):
         return None
     digits = value.this if isinstance(value, _NOW) else None
-    if isinstance(digits, exp.Literal) and int(digits.name) < _size(type_text):
+    if isinstance(digits, exp.Literal) and int(digits.name) < size_of(type_text):
         return None
     return "CURRENT_TIMESTAMP" + type_text.removeprefix("DATETIME")
 
@@ -217,16 +222,16 @@ def _new_uuid(value: exp.Expr, type_text: str) -> str | None:
 
 def _constant(value: exp.Expr, type_text: str) -> str | None:
     """Return a constant as TiDB writes it for a type."""
-    kind = _kind(type_text)
+    kind = kind_of(type_text)
     text = _text_of(value)
     if text is None:
         return None
-    if type_text == _BOOLEAN:
+    if type_text == BOOLEAN:
         return str(int(text.lower() in _TRUE)) if text.lower() in (*_TRUE, *_FALSE) else None
-    if kind in _NUMBERS:
+    if kind in NUMBERS:
         if isinstance(value, exp.HexString):
             return str(int(text, 16))
-        is_kept = _NUMBER.fullmatch(text) and not (kind in _INTEGERS and _decimals(text))
+        is_kept = _NUMBER.fullmatch(text) and not (kind in INTEGERS and decimals_of(text))
         return text if is_kept else None
     if kind in (*_TEXTS, "ENUM"):
         return None if isinstance(value, exp.HexString | exp.Boolean) else string_literal(text)
@@ -274,130 +279,3 @@ def unnested(expression: exp.Expr | None) -> exp.Expr | None:
     while isinstance(expression, exp.Paren):
         expression = expression.this
     return expression
-
-
-# -- generated columns -------------------------------------------------------------------------------------------------
-
-
-class Generated(NamedTuple):
-    """An expression in TiDB's SQL, and TiDB's type for all its values."""
-
-    text: str
-    type: str
-
-
-def generated_of(
-    expression: exp.Expr | None, types: Mapping[str, str], name_of: Callable[[exp.Identifier], str], reader: str
-) -> Generated | None:
-    """Return an expression over columns in TiDB's SQL; ``None`` unless it has the same values there.
-
-    ``types``: TiDB's types of the columns. ``name_of``: the name in ``types`` of an identifier.
-    """
-    if expression is None:
-        return None
-    match expression:
-        case exp.Paren():
-            inner = generated_of(expression.this, types, name_of, reader)
-            if inner is None or not isinstance(expression.this, exp.Binary):
-                return inner
-            return inner._replace(text=f"({inner.text})")
-        case exp.Column() if not expression.table and isinstance(expression.this, exp.Identifier):
-            name = name_of(expression.this)
-            return Generated(quoted(name), types[name]) if name in types else None
-        case exp.Literal() if expression.is_string:
-            return Generated(string_literal(expression.name), f"VARCHAR({max(len(expression.name), 1)})")
-        case exp.National():
-            return Generated(string_literal(expression.name), f"VARCHAR({max(len(expression.name), 1)})")
-        case exp.Literal() if re.fullmatch(r"\d+(\.\d+)?", expression.name):
-            whole, _, decimals = expression.name.partition(".")
-            return Generated(expression.name, f"DECIMAL({len(whole) + len(decimals)},{len(decimals)})")
-        case exp.Cast() if isinstance(unnested(expression.this), exp.Literal) and not expression.this.is_string:
-            return generated_of(unnested(expression.this), types, name_of, reader)
-        case exp.Cast() if _is_text(expression.to):  # pg_dump writes lower((email)::text)
-            inner = generated_of(expression.this, types, name_of, reader)
-            return inner if inner is not None and _kind(inner.type) in _ALL_TEXTS else None
-    parts = [generated_of(part, types, name_of, reader) for part in _parts(expression)]
-    members = [part for part in parts if part is not None]
-    if not members or len(members) < len(parts):
-        return None
-    kinds = {_kind(member.type) for member in members}
-    if kinds <= set(_NUMBERS):
-        return _of_numbers(expression, members)
-    return _of_texts(expression, members, reader) if kinds <= set(_ALL_TEXTS) else None
-
-
-def _is_text(kind: exp.DataType) -> bool:
-    return not kind.expressions and kind.this in (exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR)
-
-
-def _parts(expression: exp.Expr) -> list[exp.Expr]:
-    if isinstance(expression, exp.Coalesce):
-        return [expression.this, *expression.expressions]
-    if isinstance(expression, exp.Binary):
-        return [expression.left, expression.right]
-    return [expression.this] if isinstance(expression, exp.Unary | exp.Lower | exp.Upper | exp.Abs) else []
-
-
-def _of_numbers(expression: exp.Expr, members: list[Generated]) -> Generated | None:
-    texts = [member.text for member in members]
-    types = [member.type for member in members]
-    match expression:
-        case exp.Neg():
-            return Generated(f"-{texts[0]}", types[0])
-        case exp.Abs():
-            return Generated(f"abs({texts[0]})", types[0])
-        case exp.Coalesce():
-            return Generated(f"coalesce({', '.join(texts)})", _widest(types, 0))
-        case exp.Add():
-            return Generated(f"{texts[0]} + {texts[1]}", _widest(types, 1))
-        case exp.Sub():
-            return Generated(f"{texts[0]} - {texts[1]}", _widest(types, 1))
-        case exp.Mul():
-            sizes = [_decimal(each) for each in types]
-            if any(size is None for size in sizes):
-                return Generated(f"{texts[0]} * {texts[1]}", "DOUBLE")
-            digits, decimals = (sum(size[place] for size in sizes if size is not None) for place in (0, 1))
-            return Generated(f"{texts[0]} * {texts[1]}", _decimal_type(digits, decimals))
-    return None
-
-
-def _of_texts(expression: exp.Expr, members: list[Generated], reader: str) -> Generated | None:
-    texts = [member.text for member in members]
-    lengths = [re.search(r"\d+", member.type) for member in members]
-    total = sum(int(length[0]) if length is not None else LONGEST_VARCHAR + 1 for length in lengths)
-    joined = f"VARCHAR({total})" if total <= LONGEST_VARCHAR else "LONGTEXT"
-    match expression:
-        case exp.Lower() | exp.Upper():
-            return Generated(f"{type(expression).__name__.lower()}({texts[0]})", members[0].type)
-        case exp.Coalesce():
-            return Generated(f"coalesce({', '.join(texts)})", joined)
-        case exp.DPipe() if reader != "oracle":  # whose NULL is an empty text
-            return Generated(f"concat({texts[0]}, {texts[1]})", joined)
-        case exp.Add() if reader == "tsql":
-            return Generated(f"concat({texts[0]}, {texts[1]})", joined)
-    return None
-
-
-def _decimal(type_text: str) -> tuple[int, int] | None:
-    """Return digits and decimals of an exact number; ``None`` for FLOAT and DOUBLE."""
-    if found := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", type_text):
-        return int(found[1]), int(found[2])
-    digits = {"TINYINT": 3, "SMALLINT": 5, "MEDIUMINT": 8, "INT": 10, "BIGINT": 20}.get(_kind(type_text))
-    return None if digits is None else (digits, 0)
-
-
-def _decimal_type(digits: int, decimals: int) -> str:
-    scale = min(decimals, MAX_SCALE)
-    return f"DECIMAL({min(digits - decimals + scale, MAX_DECIMAL)},{scale})"
-
-
-def _widest(types: list[str], carry: int) -> str:
-    """Return a type for a value of any of the types, with ``carry`` more digits."""
-    if len(set(types)) == 1 and _kind(types[0]) != "DECIMAL":
-        return types[0]
-    sizes = [_decimal(each) for each in types]
-    known = [size for size in sizes if size is not None]
-    if len(known) < len(sizes):
-        return "DOUBLE"
-    decimals = max(size[1] for size in known)
-    return _decimal_type(max(size[0] - size[1] for size in known) + carry + decimals, decimals)

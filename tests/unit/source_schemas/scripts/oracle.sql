@@ -387,3 +387,29 @@ ALTER TABLE new_name DROP UNIQUE (a) CASCADE;
 CREATE TABLE `test`.`NEW_NAME` (
   `A` DECIMAL(5,0)
 );
+
+=== virtual columns beyond Oracle's digits
+CREATE TABLE digits (
+  n NUMBER(38,10), i INTEGER, f FLOAT, d NUMBER(10,2),
+  squared NUMBER AS (n * n),
+  more INTEGER AS (i + 1),
+  half FLOAT AS (f * 0.5),
+  cents NUMBER AS (d * 100)
+);
+--- becomes
+-- A schema of Oracle in TiDB's SQL.
+
+-- `F`, `HALF` are DOUBLE: 15 digits are exact, where Oracle keeps 38.
+-- `SQUARED`, `CENTS` have any precision: DECIMAL(65,30) holds 35 digits before the point and 30 after it.
+-- `SQUARED` is a plain column, because (n * n) has no equal in TiDB: give its values.
+-- `HALF` is a plain column, because (f * 0.5) has no equal in TiDB: give its values.
+CREATE TABLE `test`.`DIGITS` (
+  `N` DECIMAL(38,10),
+  `I` DECIMAL(38,0),
+  `F` DOUBLE,
+  `D` DECIMAL(10,2),
+  `SQUARED` DECIMAL(65,30),
+  `MORE` DECIMAL(38,0) GENERATED ALWAYS AS (`I` + 1) VIRTUAL,
+  `HALF` DOUBLE,
+  `CENTS` DECIMAL(65,30) GENERATED ALWAYS AS (`D` * 100) VIRTUAL
+);

@@ -612,3 +612,54 @@ CREATE TABLE `test`.`t` (
   `words` JSON,
   `numbers` JSON
 );
+
+=== generated columns whose values differ
+CREATE TABLE differ (
+    c char(5), t text, m money, i inet, r real, d double precision, n numeric, p numeric(38,20), q numeric(5,1),
+    trimmed text GENERATED ALWAYS AS (c || 'x') STORED,
+    padded char(9) GENERATED ALWAYS AS (t || 'x') STORED,
+    paid money GENERATED ALWAYS AS (m * 2) STORED,
+    host text GENERATED ALWAYS AS (i || 'x') STORED,
+    single double precision GENERATED ALWAYS AS (r * r) STORED,
+    twice double precision GENERATED ALWAYS AS (d * (2)::double precision) STORED,
+    as_number numeric GENERATED ALWAYS AS (d * d) STORED,
+    squared numeric(38,20) GENERATED ALWAYS AS (p * p) STORED,
+    plus numeric GENERATED ALWAYS AS (n + q) STORED,
+    two numeric GENERATED ALWAYS AS (q * 1.7::int) STORED
+);
+--- becomes
+-- A schema of PostgreSQL in TiDB's SQL.
+
+-- `c`, `padded` keep the spaces of CHAR as a VARCHAR; TiDB removes them from a CHAR.
+-- `m`, `paid` are a number without its currency.
+-- `i` is text, as the system writes its values.
+-- `n`, `as_number`, `plus`, `two` have any precision: DECIMAL(65,30) holds 35 digits before the point and 30 after it.
+-- `trimmed` is a plain column, because (c || 'x') has no equal in TiDB: give its values.
+-- `padded` is a plain column, because (t || 'x') has no equal in TiDB: give its values.
+-- `paid` is a plain column, because (m * 2) has no equal in TiDB: give its values.
+-- `host` is a plain column, because (i || 'x') has no equal in TiDB: give its values.
+-- `single` is a plain column, because (r * r) has no equal in TiDB: give its values.
+-- `as_number` is a plain column, because (d * d) has no equal in TiDB: give its values.
+-- `squared` is a plain column, because (p * p) has no equal in TiDB: give its values.
+-- `two` is a plain column, because (q * 1.7::int) has no equal in TiDB: give its values.
+CREATE TABLE `test`.`differ` (
+  `c` VARCHAR(5),
+  `t` LONGTEXT,
+  `m` DECIMAL(19,2),
+  `i` VARCHAR(43),
+  `r` FLOAT,
+  `d` DOUBLE,
+  `n` DECIMAL(65,30),
+  `p` DECIMAL(38,20),
+  `q` DECIMAL(5,1),
+  `trimmed` LONGTEXT,
+  `padded` VARCHAR(9),
+  `paid` DECIMAL(19,2),
+  `host` LONGTEXT,
+  `single` DOUBLE,
+  `twice` DOUBLE GENERATED ALWAYS AS (`d` * 2e0) STORED,
+  `as_number` DECIMAL(65,30),
+  `squared` DECIMAL(38,20),
+  `plus` DECIMAL(65,30) GENERATED ALWAYS AS (`n` + `q`) STORED,
+  `two` DECIMAL(65,30)
+);

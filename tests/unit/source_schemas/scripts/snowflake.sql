@@ -317,3 +317,16 @@ CREATE TABLE `test`.`T` (
   `INDEX` VARCHAR(3),
   PRIMARY KEY (`ID`)
 );
+
+=== products that Snowflake rounds
+CREATE TABLE t (a NUMBER(20,8), b NUMBER(20,4), c NUMBER(30,16) AS (a * a), d NUMBER(30,12) AS (a * b));
+--- becomes
+-- A schema of Snowflake in TiDB's SQL.
+
+-- `C` is a plain column, because (a * a) has no equal in TiDB: give its values.
+CREATE TABLE `test`.`T` (
+  `A` DECIMAL(20,8),
+  `B` DECIMAL(20,4),
+  `C` DECIMAL(30,16),
+  `D` DECIMAL(30,12) GENERATED ALWAYS AS (`A` * `B`) VIRTUAL
+);

@@ -211,8 +211,8 @@ CREATE TABLE `Sales`.`Lines` (
   `Qty` SMALLINT NOT NULL,
   `Discount` DECIMAL(19,4),
   `Code` VARCHAR(10),
-  `Amount` DECIMAL(24,4) GENERATED ALWAYS AS (`Price` * `Qty`) VIRTUAL,
-  `Net` DECIMAL(20,4) GENERATED ALWAYS AS (coalesce(`Price` - `Discount`, 0.00)) STORED NOT NULL,
+  `Amount` DECIMAL(19,4) GENERATED ALWAYS AS (`Price` * `Qty`) VIRTUAL,
+  `Net` DECIMAL(19,4) GENERATED ALWAYS AS (coalesce(`Price` - `Discount`, 0.00)) STORED NOT NULL,
   `Label` VARCHAR(11) GENERATED ALWAYS AS (concat('#', `Code`)) VIRTUAL,
   PRIMARY KEY (`OrderID`, `Nr`)
 );
@@ -453,4 +453,71 @@ CREATE TABLE `test`.`Orders` (
   `Note` VARCHAR(20) DEFAULT 'x',
   `All` LONGTEXT,
   PRIMARY KEY (`Id`)
+);
+
+=== computed columns as SQL Server computes them
+CREATE TYPE [dbo].[Price] FROM [money];
+GO
+CREATE TABLE [dbo].[Computed] (
+    [h] [tinyint], [s] [smallint], [i] [int], [b] [bigint], [m] [money], [p] [dbo].[Price], [r] [real], [f] [float],
+    [wide] [decimal](38, 10), [d] [decimal](18, 2), [c] [nvarchar](1), [t] [nvarchar](3), [l] [nvarchar](4000), [x] [nvarchar](max),
+    [negative] AS (-[h]),
+    [less] AS ([h]-(10)),
+    [more] AS ([i]+(1)),
+    [whole] AS ([s]*[b]),
+    [square] AS ([m]*[p]),
+    [sum] AS ([m]+[p]),
+    [many] AS ([m]*[i]),
+    [rate] AS ([m]*(1.5)),
+    [squared] AS ([wide]*[wide]),
+    [area] AS ([d]*[d]),
+    [single] AS ([r]*[r]),
+    [double] AS ([f]*[d]),
+    [cut] AS (isnull([c],N'xyz')),
+    [kept] AS (isnull([t],N'xyz')),
+    [none] AS (isnull([d],(0))),
+    [rounded] AS (isnull([i],(0.5))),
+    [either] AS (coalesce([c],N'xyz')),
+    [long] AS ([l]+[l]),
+    [joined] AS ([x]+[l]),
+    [first] AS (CAST([x] AS [varchar])+'!')
+);
+--- becomes
+-- A schema of SQL Server in TiDB's SQL.
+
+-- `less` is left out, because ([h]-(10)) has no equal in TiDB.
+-- `square` is left out, because ([m]*[p]) has no equal in TiDB.
+-- `squared` is left out, because ([wide]*[wide]) has no equal in TiDB.
+-- `single` is left out, because ([r]*[r]) has no equal in TiDB.
+-- `cut` is left out, because (isnull([c],N'xyz')) has no equal in TiDB.
+-- `rounded` is left out, because (isnull([i],(0.5))) has no equal in TiDB.
+-- `long` is left out, because ([l]+[l]) has no equal in TiDB.
+-- `first` is left out, because (CAST([x] AS [varchar])+'!') has no equal in TiDB.
+CREATE TABLE `dbo`.`Computed` (
+  `h` TINYINT UNSIGNED,
+  `s` SMALLINT,
+  `i` INT,
+  `b` BIGINT,
+  `m` DECIMAL(19,4),
+  `p` DECIMAL(19,4),
+  `r` FLOAT,
+  `f` DOUBLE,
+  `wide` DECIMAL(38,10),
+  `d` DECIMAL(18,2),
+  `c` VARCHAR(1),
+  `t` VARCHAR(3),
+  `l` VARCHAR(4000),
+  `x` LONGTEXT,
+  `negative` SMALLINT GENERATED ALWAYS AS (-`h`) VIRTUAL,
+  `more` INT GENERATED ALWAYS AS (`i` + 1) VIRTUAL,
+  `whole` BIGINT GENERATED ALWAYS AS (`s` * `b`) VIRTUAL,
+  `sum` DECIMAL(19,4) GENERATED ALWAYS AS (`m` + `p`) VIRTUAL,
+  `many` DECIMAL(19,4) GENERATED ALWAYS AS (`m` * `i`) VIRTUAL,
+  `rate` DECIMAL(22,5) GENERATED ALWAYS AS (`m` * 1.5) VIRTUAL,
+  `area` DECIMAL(37,4) GENERATED ALWAYS AS (`d` * `d`) VIRTUAL,
+  `double` DOUBLE GENERATED ALWAYS AS (`f` * `d`) VIRTUAL,
+  `kept` VARCHAR(3) GENERATED ALWAYS AS (coalesce(`t`, 'xyz')) VIRTUAL,
+  `none` DECIMAL(18,2) GENERATED ALWAYS AS (coalesce(`d`, 0)) VIRTUAL,
+  `either` VARCHAR(3) GENERATED ALWAYS AS (coalesce(`c`, 'xyz')) VIRTUAL,
+  `joined` LONGTEXT GENERATED ALWAYS AS (concat(`x`, `l`)) VIRTUAL
 );
