@@ -265,11 +265,14 @@ class _Resolver:
         return next((each for each in counting if each.name in key), counting[0] if counting else None)
 
     def _counts(self, column: ColumnDefinition) -> bool:
-        return column.counts or (column.default is not None and self._default(column, column.default, "").counts)
+        if column.counts or column.default is None:
+            return column.counts
+        return self._default(column, column.default, TypeChoice("")).counts
 
-    def _default(self, column: ColumnDefinition, tokens: Sequence[Token], type_text: str) -> Default:
+    def _default(self, column: ColumnDefinition, tokens: Sequence[Token], choice: TypeChoice) -> Default:
         expression = parsed(self.text(column, tokens), self.lexicon.reader)
-        return default_of(expression, type_text, dialect=self.dialect)
+        is_padded = choice.assumption == KEEPS_SPACES
+        return default_of(expression, choice.text, dialect=self.dialect, is_padded=is_padded)
 
     def column(
         self, column: ColumnDefinition, choice: TypeChoice, generated: Generated | None, *, is_counting: bool
@@ -293,7 +296,7 @@ class _Resolver:
         elif self._counts(column):
             notes.append("does not count up in TiDB, which has one such column per table, a whole number.")
         elif column.default is not None:
-            default = self._default(column, column.default, text)
+            default = self._default(column, column.default, choice)
             if default.is_equal:
                 result = replace(result, default=default.text)
             else:

@@ -66,18 +66,20 @@ def kind_of(type_text: str) -> str:
     return found[0] if found is not None else ""
 
 
-def default_of(expression: exp.Expr | None, type_text: str, *, dialect: str) -> Default:
-    """Return TiDB's default for a dialect's, in a column of TiDB's type."""
+def default_of(expression: exp.Expr | None, type_text: str, *, dialect: str, is_padded: bool = False) -> Default:
+    """Return TiDB's default for a dialect's, in a column of TiDB's type. ``is_padded``: it keeps the spaces of CHAR."""
     if expression is None:
         return Default(is_equal=False)
     value, casts = _without_casts(expression)
-    if isinstance(value, exp.Null):
+    if isinstance(value, exp.Null) or (dialect == "oracle" and _text_of(value) == ""):  # which is NULL there
         return Default()
     if _is_next_value(value):
         return Default(counts=True)
     if not all(_changes_nothing(cast, value, type_text, dialect) for cast in casts):
         return Default(is_equal=False)
-    text = _moment_now(value, type_text, dialect) or _new_uuid(value, type_text) or _constant(value, type_text)
+    text = (
+        _moment_now(value, type_text, dialect) or _new_uuid(value, type_text) or _constant(value, type_text, is_padded)
+    )
     return Default(text, is_equal=text is not None)
 
 
@@ -220,7 +222,7 @@ def _new_uuid(value: exp.Expr, type_text: str) -> str | None:
     return "(UUID())" if is_uuid and length is not None and int(length[1]) >= _UUID_LENGTH else None
 
 
-def _constant(value: exp.Expr, type_text: str) -> str | None:
+def _constant(value: exp.Expr, type_text: str, is_padded: bool) -> str | None:
     """Return a constant as TiDB writes it for a type."""
     kind = kind_of(type_text)
     text = _text_of(value)
@@ -234,7 +236,9 @@ def _constant(value: exp.Expr, type_text: str) -> str | None:
         is_kept = _NUMBER.fullmatch(text) and not (kind in INTEGERS and decimals_of(text))
         return text if is_kept else None
     if kind in (*_TEXTS, "ENUM"):
-        return None if isinstance(value, exp.HexString | exp.Boolean) else string_literal(text)
+        if isinstance(value, exp.HexString | exp.Boolean):
+            return None
+        return string_literal(text.ljust(size_of(type_text)) if is_padded else text)
     if kind in _MOMENTS:
         return f"'{text}'" if _MOMENT.fullmatch(text) else None
     if kind == "TIME":

@@ -413,3 +413,21 @@ CREATE TABLE `test`.`DIGITS` (
   `HALF` DOUBLE,
   `CENTS` DECIMAL(65,30) GENERATED ALWAYS AS (`D` * 100) VIRTUAL
 );
+
+=== defaults of text
+CREATE TABLE texts (
+  code CHAR(3) DEFAULT 'a' NOT NULL,
+  state VARCHAR2(3) DEFAULT 'a',
+  empty CHAR(3) DEFAULT '',
+  none VARCHAR2(3) DEFAULT ''
+);
+--- becomes
+-- A schema of Oracle in TiDB's SQL.
+
+-- `CODE`, `EMPTY` keep the spaces of CHAR as a VARCHAR; TiDB removes them from a CHAR.
+CREATE TABLE `test`.`TEXTS` (
+  `CODE` VARCHAR(3) NOT NULL DEFAULT 'a  ',
+  `STATE` VARCHAR(3) DEFAULT 'a',
+  `EMPTY` VARCHAR(3),
+  `NONE` VARCHAR(3)
+);
