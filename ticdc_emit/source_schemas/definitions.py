@@ -25,6 +25,7 @@ class ColumnDefinition:
     ``type_name``: the parts of the type's name, for types that the script creates. ``nullable``: ``None`` if it is not
     written. ``default``, ``generated``: the tokens of an expression. ``counts``: values count up. ``offset``: of its
     name in ``script``. ``after``: the column before it, "" for none, ``None`` if it comes last.
+    ``constraints``: the names of what begins with DEFAULT, PRIMARY or UNIQUE.
     """
 
     name: str
@@ -41,6 +42,7 @@ class ColumnDefinition:
     is_primary: bool = False
     is_unique: bool = False
     after: str | None = None
+    constraints: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
 
@@ -84,6 +86,7 @@ class DefaultOf:
 
     column: str
     default: list[Token]
+    name: str = ""
 
 
 _STOPS = frozenset(
@@ -388,7 +391,7 @@ class Definitions:
             default = self.expression()
             if not self.accept("FOR"):
                 self.fail("FOR and a column")
-            return DefaultOf(self.name("a column"), default)
+            return DefaultOf(self.name("a column"), default, constraint)
         if self.at("PERIOD", "FOR") or self.at("SUPPLEMENTAL", "LOG") or self._at_index():
             return None
         if constraint:
@@ -459,7 +462,8 @@ class Definitions:
         if self.at("CONSTRAINT"):
             self.next()
             if self.word() not in ("PRIMARY", "UNIQUE", "CHECK", "NOT", "REFERENCES", "DEFAULT"):
-                self.name()
+                name = self.name()
+                column.constraints[self.word()] = name
         elif self.accept("NOT", "NULL"):
             column.nullable = False
         elif self.accept("NOT", "FOR", "REPLICATION") or self.accept("NO", "INHERIT"):

@@ -7,7 +7,7 @@ Out: the :class:`~ticdc_emit.source_schemas.source_table.SourceTable` of TiDB th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,11 +23,14 @@ from ticdc_emit.sql.words import to_lower
 
 @dataclass
 class ScriptTable:
-    """A table while its statements are read. ``columns``: by name as TiDB compares it. ``offset``: in the script."""
+    """A table while its statements are read. ``columns``: by name as TiDB compares it. ``offset``: in the script.
+    ``keeps_not_null``: whether columns stay NOT NULL without the primary key that made them so.
+    """
 
     schema: str
     name: str
     offset: int
+    keeps_not_null: bool = True
     columns: dict[str, ColumnDefinition] = field(default_factory=dict)
     primary: KeyDefinition | None = None
     unique: list[KeyDefinition] = field(default_factory=list)
@@ -38,6 +41,10 @@ class ScriptTable:
     @property
     def full_name(self) -> str:
         return f"{self.schema}.{self.name}"
+
+    @property
+    def _keys(self) -> list[KeyDefinition]:
+        return [*([] if self.primary is None else [self.primary]), *self.unique]
 
     def move_column(self, column: ColumnDefinition) -> None:
         """Put a column where its definition says: after another one, or first."""
@@ -51,21 +58,24 @@ class ScriptTable:
     def keys_of_column(self, column: ColumnDefinition) -> None:
         """Take the keys that a column's definition has, and what it leaves out."""
         if column.is_primary:
-            self.add_key(KeyDefinition((column.name,), is_primary=True))
+            self.add_key(KeyDefinition((column.name,), is_primary=True, name=column.constraints.get("PRIMARY", "")))
         if column.is_unique:
-            self.add_key(KeyDefinition((column.name,), is_primary=False))
+            self.add_key(KeyDefinition((column.name,), is_primary=False, name=column.constraints.get("UNIQUE", "")))
         column.is_primary = column.is_unique = False
         self.left_out.update(column.left_out)
         column.left_out = []
 
     def add_key(self, key: KeyDefinition) -> None:
-        """Add a key, or count it where TiDB has no such key."""
+        """Add a key, or count it where TiDB has no such key. One without a name has that of PostgreSQL."""
         if None in key.columns:
             self.left_out["unique index over an expression"] += 1
-        elif key.is_primary:
-            self.primary = key
+            return
+        usual = (self.name, "pkey") if key.is_primary else (self.name, *map(str, key.columns), "key")
+        named = replace(key, name=key.name or "_".join(usual))
+        if named.is_primary:
+            self.primary = named
         else:
-            self.unique.append(key)
+            self.unique.append(named)
 
     def add_key_over_index(self, key: KeyOverIndex) -> None:
         """Make a unique index of the table a key, which takes its name if it has none; count one of no index here."""
@@ -78,18 +88,22 @@ class ScriptTable:
 
     def drop_unique(self, name: str) -> bool:
         """Drop the unique keys with a name; return whether there were any."""
-        others = [each for each in self.unique if to_lower(each.name) != to_lower(name)]
-        is_dropped = len(others) < len(self.unique)
-        self.unique = others
-        return is_dropped
+        return self._drop_keys(lambda key: not key.is_primary and to_lower(key.name) == to_lower(name))
 
-    def drop_column(self, name: str) -> None:
+    def _drop_keys(self, is_dropped: Callable[[KeyDefinition], bool]) -> bool:
+        dropped = [key for key in self._keys if is_dropped(key)]
+        if self.primary in dropped:
+            for name in _names(dropped[0]) if self.keeps_not_null else ():
+                if name in self.columns:
+                    self.columns[name].nullable = False
+            self.primary = None
+        self.unique = [key for key in self.unique if key not in dropped]
+        return bool(dropped)
+
+    def _drop_column(self, name: str) -> None:
         """Drop a column, with the keys that it is in."""
-        column = self.columns.pop(to_lower(name), None)
-        if column is not None:
-            keys = [each for each in (self.primary, *self.unique) if each is not None and not _has(each, name)]
-            self.primary = self.primary if self.primary in keys else None
-            self.unique = [each for each in keys if each is not self.primary]
+        self._drop_keys(lambda key: to_lower(name) in _names(key))
+        self.columns.pop(to_lower(name), None)
 
     def column(self, reader: Definitions, name: str) -> ColumnDefinition:
         """Return a column by its name; fail at the place of ``reader`` without one."""
@@ -108,26 +122,30 @@ class ScriptTable:
     def rename_column(self, column: ColumnDefinition, new: str) -> None:
         """Give a column another name, also in keys."""
         self.columns = {(to_lower(new) if each is column else key): each for key, each in self.columns.items()}
-        old, column.name = column.name, new
+        old, column.name = to_lower(column.name), new
+        self._change_keys(
+            lambda key: replace(key, columns=tuple(new if to_lower(str(each)) == old else each for each in key.columns))
+        )
 
-        def renamed(key: KeyDefinition) -> KeyDefinition:
-            names = (new if to_lower(str(each)) == to_lower(old) else each for each in key.columns)
-            return replace(key, columns=tuple(names))
+    def rename_key(self, old: str, new: str) -> None:
+        """Give a key another name."""
+        self._change_keys(lambda key: replace(key, name=new) if to_lower(key.name) == to_lower(old) else key)
 
-        self.primary = None if self.primary is None else renamed(self.primary)
-        self.unique = [renamed(each) for each in self.unique]
+    def _change_keys(self, changed: Callable[[KeyDefinition], KeyDefinition]) -> None:
+        self.primary = None if self.primary is None else changed(self.primary)
+        self.unique = [changed(each) for each in self.unique]
 
     def drop(self, action: Definitions) -> None:
         """Drop columns, or a key, as the rest of an action says."""
         if action.accept("PRIMARY", "KEY"):
-            self.primary = None
+            self._drop_keys(lambda key: key.is_primary)
         elif action.at("UNIQUE") and action.at_symbol("(", 1):
             action.next()
             columns = [to_lower(str(each)) for each in action.key_columns()]
-            self.unique = [each for each in self.unique if [to_lower(str(name)) for name in each.columns] != columns]
+            self._drop_keys(lambda key: not key.is_primary and _names(key) == columns)
         elif action.accept("CONSTRAINT"):
             action.accept("IF", "EXISTS")
-            self._drop_key(action.name())
+            self._drop_constraint(action.name())
         else:
             is_column = bool(action.accept_one("COLUMN", "COLUMNS"))
             action.accept("IF", "EXISTS")
@@ -135,14 +153,15 @@ class ScriptTable:
                 if member.at_name:
                     name = member.name()
                     if is_column or to_lower(name) in self.columns:
-                        self.drop_column(name)
+                        self._drop_column(name)
                     else:
-                        self._drop_key(name)
+                        self._drop_constraint(name)
 
-    def _drop_key(self, name: str) -> None:
-        if self.primary is not None and to_lower(self.primary.name) == to_lower(name):
-            self.primary = None
-        self.drop_unique(name)
+    def _drop_constraint(self, name: str) -> None:
+        self._drop_keys(lambda key: to_lower(key.name) == to_lower(name))
+        for column in self.columns.values():
+            if to_lower(column.constraints.get("DEFAULT", "")) == to_lower(name):
+                column.default = None
 
     def built(self, script: str, types: Mapping[Name, UserType], lexicon: Lexicon, dialect: str) -> SourceTable:
         """Return the table in TiDB's SQL. Raises the family of :class:`SchemaError`, with the place in the script."""
@@ -152,7 +171,7 @@ class ScriptTable:
             return type(error)(error.message, remedy=error.remedy, **{**error.context, **context})
 
         definitions = list(self.columns.values())
-        for name in (str(each) for key in (self.primary, *self.unique) if key is not None for each in key.columns):
+        for name in (str(each) for key in self._keys for each in key.columns):
             if to_lower(name) not in self.columns:
                 shown = [each.name for each in definitions]
                 raise fail(
@@ -193,5 +212,5 @@ class ScriptTable:
                     raise fail(error, self.offset if named is None else named.offset) from None
 
 
-def _has(key: KeyDefinition, column: str) -> bool:
-    return to_lower(column) in (to_lower(str(each)) for each in key.columns)
+def _names(key: KeyDefinition) -> list[str]:
+    return [to_lower(str(each)) for each in key.columns]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ticdc_emit.hints import counted
 from ticdc_emit.source_schemas.column_choices import Domain, EnumType, TextType, UserType, type_name
@@ -192,7 +193,7 @@ class Translation:
             return
         offset = reader.token.start
         schema, name = self._full_name(reader.table_name())
-        table = ScriptTable(schema, name, offset)
+        table = ScriptTable(schema, name, offset, keeps_not_null=self.dialect != "oracle")
         reader.table = table.full_name
         key = to_lower(schema), to_lower(name)
         if key in self._tables and if_not_exists:
@@ -270,8 +271,9 @@ class Translation:
                 own.default, own.counts, own.generated = None, False, None
             table.columns.setdefault(key, own)
         if like.with_keys:
-            table.primary = table.primary or source.primary
-            table.unique += source.unique
+            for own_key in (source.primary, *source.unique):
+                if own_key is not None and not (own_key.is_primary and table.primary):
+                    table.add_key(replace(own_key, name=""))
 
     def _element(self, table: ScriptTable, reader: Definitions, *, replaces: bool = False) -> None:
         reader.table = table.full_name
@@ -294,7 +296,8 @@ class Translation:
             case LikeTable():
                 self._copy(table, reader, element)
             case DefaultOf():
-                table.column(reader, element.column).default = element.default
+                column = table.column(reader, element.column)
+                column.default, column.constraints["DEFAULT"] = element.default, element.name
 
     def _drop_table(self, reader: Definitions) -> None:
         reader.next()
@@ -480,6 +483,9 @@ class Translation:
             self._move(table, table.schema, action.qualified_name("a table")[-1])
             return
         if action.accept("CONSTRAINT"):
+            old = action.name()
+            action.accept("TO")
+            table.rename_key(old, action.name())
             return
         action.accept("COLUMN")
         column = table.column(action, action.name("a column"))

@@ -663,3 +663,31 @@ CREATE TABLE `test`.`differ` (
   `plus` DECIMAL(65,30) GENERATED ALWAYS AS (`n` + `q`) STORED,
   `two` DECIMAL(65,30)
 );
+
+=== keys without a name of their own
+CREATE TABLE t (a int PRIMARY KEY, b int UNIQUE, c int CONSTRAINT u_c UNIQUE, d int, UNIQUE (b, d), UNIQUE (d));
+CREATE TABLE copy (LIKE t INCLUDING ALL);
+ALTER TABLE t RENAME CONSTRAINT u_c TO unique_c;
+ALTER TABLE t DROP CONSTRAINT t_pkey, DROP CONSTRAINT t_b_key, DROP CONSTRAINT unique_c, DROP CONSTRAINT t_b_d_key;
+ALTER TABLE copy DROP CONSTRAINT copy_pkey;
+--- becomes
+-- A schema of PostgreSQL in TiDB's SQL.
+
+CREATE TABLE `test`.`t` (
+  `a` INT NOT NULL,
+  `b` INT,
+  `c` INT,
+  `d` INT,
+  UNIQUE KEY (`d`)
+);
+
+CREATE TABLE `test`.`copy` (
+  `a` INT NOT NULL,
+  `b` INT,
+  `c` INT,
+  `d` INT,
+  UNIQUE KEY (`b`),
+  UNIQUE KEY (`c`),
+  UNIQUE KEY (`b`, `d`),
+  UNIQUE KEY (`d`)
+);

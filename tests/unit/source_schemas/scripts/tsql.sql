@@ -521,3 +521,17 @@ CREATE TABLE `dbo`.`Computed` (
   `either` VARCHAR(3) GENERATED ALWAYS AS (coalesce(`c`, 'xyz')) VIRTUAL,
   `joined` LONGTEXT GENERATED ALWAYS AS (concat(`x`, `l`)) VIRTUAL
 );
+
+=== defaults that are dropped
+CREATE TABLE [dbo].[Defaults] ([a] [int] CONSTRAINT [DF_a] DEFAULT ((1)) NOT NULL, [b] [int], [c] [int] DEFAULT ((3)));
+ALTER TABLE [dbo].[Defaults] ADD CONSTRAINT [DF_b] DEFAULT ((2)) FOR [b];
+GO
+ALTER TABLE [dbo].[Defaults] DROP CONSTRAINT [DF_a], [DF_b];
+--- becomes
+-- A schema of SQL Server in TiDB's SQL.
+
+CREATE TABLE `dbo`.`Defaults` (
+  `a` INT NOT NULL,
+  `b` INT,
+  `c` INT DEFAULT 3
+);
