@@ -24,7 +24,8 @@ from ticdc_emit.sql.words import to_lower
 @dataclass
 class ScriptTable:
     """A table while its statements are read. ``columns``: by name as TiDB compares it. ``offset``: in the script.
-    ``keeps_not_null``: whether columns stay NOT NULL without the primary key that made them so.
+    ``keeps_not_null``: whether columns stay NOT NULL without the primary key that made them so. ``partition_columns``:
+    the names of Hive's PARTITIONED BY.
     """
 
     schema: str
@@ -35,6 +36,7 @@ class ScriptTable:
     primary: KeyDefinition | None = None
     unique: list[KeyDefinition] = field(default_factory=list)
     comment: str = ""
+    partition_columns: set[str] = field(default_factory=set)
     left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 

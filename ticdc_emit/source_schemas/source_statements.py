@@ -41,9 +41,11 @@ _MODIFIERS = frozenset(
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY", "VOLATILE", "FOREIGN", "DYNAMIC"})
 _OPTION_WORDS = ("NOT", "NULL", "DEFAULT", "CONSTRAINT", "PRIMARY", "UNIQUE", "GENERATED")
 _NOT_COLUMNS = ("CONSTRAINT", "DISTKEY", "SORTKEY", "DISTSTYLE", "COMPOUND", "INDEX", "ENCODE")
+_VERBS = ("ADD", "ALTER", "MODIFY", "CHANGE", "RENAME", "REPLACE", "DROP", "ATTACH", "SET")
 _VERB_ONCE = ("tsql", "snowflake", "spark", "hive")
 """Where the first word of ALTER TABLE holds for all its actions."""
 
+_NOT_ADDED = ("PARTITION", "ROW", "CLUSTERING", "SEARCH", "SUPPLEMENTAL", "TBLPROPERTIES")
 _COLUMN_CHANGES = ("TYPE", "SET", "DROP", "COMMENT", "FIRST", "AFTER")
 _OBJECT_WORDS = ("OBJECT", "VARRAY", "VARYING", "TABLE")
 _KEPT_ELSEWHERE = {"FOREIGN": "foreign table", "DYNAMIC": "dynamic table"}
@@ -255,6 +257,7 @@ class Translation:
                 first = member.token
                 if member.lexicon.name(first.text, is_quoted=True) and _has_type(member):
                     self._element(table, member)
+                    table.partition_columns.add(list(table.columns)[-1])
 
     def _copy(self, table: ScriptTable, reader: Definitions, like: LikeTable) -> None:
         source = self._find(like.name)
@@ -371,7 +374,10 @@ class Translation:
             if verb and self.dialect in _VERB_ONCE:
                 action.accept(verb)
             else:
-                verb = action.accept_one("ADD", "ALTER", "MODIFY", "CHANGE", "RENAME", "DROP", "ATTACH", "SET")
+                verb = action.accept_one(*_VERBS)
+                action.accept("IF", "NOT", "EXISTS")
+                if verb == "ADD" and action.word() in _NOT_ADDED:
+                    verb = ""
             self._action(table, action, verb)
 
     def _action(self, table: ScriptTable, action: Definitions, verb: str) -> None:
@@ -392,6 +398,11 @@ class Translation:
                 self._modify(table, member)
         elif verb == "RENAME":
             self._rename(table, action)
+        elif verb == "REPLACE" and action.accept("COLUMNS"):
+            kept = {key: each for key, each in table.columns.items() if key in table.partition_columns}
+            table.columns = {}
+            self._add(table, action)
+            table.columns |= kept
         elif verb == "DROP":
             table.drop(action)
         elif verb == "ATTACH" and action.accept("PARTITION"):
@@ -409,9 +420,6 @@ class Translation:
     def _add(self, table: ScriptTable, action: Definitions) -> None:
         if action.accept_one("COLUMN", "COLUMNS"):
             action.accept("IF", "NOT", "EXISTS")
-        if action.accept_one("PARTITION", "ROW", "CLUSTERING", "SEARCH", "SUPPLEMENTAL", "TBLPROPERTIES"):
-            self._skip("other ALTER TABLE")
-            return
         for member in action.members() if action.at_symbol("(") else [action]:
             self._element(table, member)
 

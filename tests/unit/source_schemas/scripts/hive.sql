@@ -257,3 +257,18 @@ CREATE TABLE `test`.`t` (
   `a` INT COMMENT 'its',
   `b` INT COMMENT 'ab'
 ) COMMENT='xy';
+
+=== columns that others replace
+CREATE TABLE t (a INT, b STRING) PARTITIONED BY (day DATE);
+ALTER TABLE t REPLACE COLUMNS (b BIGINT COMMENT 'x', c STRING);
+ALTER TABLE t ADD IF NOT EXISTS PARTITION (day = '2024-01-01');
+--- becomes
+-- A schema of Hive in TiDB's SQL.
+-- Statements that make no table were skipped: 1 other ALTER TABLE.
+
+-- Left out: partitioning.
+CREATE TABLE `test`.`t` (
+  `b` BIGINT COMMENT 'x',
+  `c` LONGTEXT,
+  `day` DATE
+);

@@ -330,3 +330,17 @@ CREATE TABLE `test`.`T` (
   `C` DECIMAL(30,16),
   `D` DECIMAL(30,12) GENERATED ALWAYS AS (`A` * `B`) VIRTUAL
 );
+
+=== what ALTER TABLE adds beside columns
+CREATE TABLE t (a VARCHAR(9));
+ALTER TABLE t ADD SEARCH OPTIMIZATION ON EQUALITY(a), SUBSTRING(a);
+ALTER TABLE t ADD COLUMN IF NOT EXISTS partition INT, search INT;
+--- becomes
+-- A schema of Snowflake in TiDB's SQL.
+-- Statements that make no table were skipped: 2 other ALTER TABLE.
+
+CREATE TABLE `test`.`T` (
+  `A` VARCHAR(9),
+  `PARTITION` DECIMAL(38,0),
+  `SEARCH` DECIMAL(38,0)
+);
