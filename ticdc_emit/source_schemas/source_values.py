@@ -110,11 +110,9 @@ def _changes_nothing(cast: exp.Expr, value: exp.Expr, type_text: str, dialect: s
     target = cast_type(cast, dialect)
     if target is None:
         return True
+    if kind_of(type_text) in _MOMENTS and (_is_now(value, dialect) or isinstance(value, exp.CurrentDate)):
+        return _keeps_now(target, value, type_text)
     kind, own, text = kind_of(target), kind_of(type_text), _text_of(value)
-    if own in _MOMENTS and (_is_now(value, dialect) or isinstance(value, exp.CurrentDate)):
-        if own == "DATETIME":
-            return (kind == own and size_of(target) >= size_of(type_text)) or (kind in ALL_TEXTS and text is not None)
-        return kind in _MOMENTS or (kind in ALL_TEXTS and text is not None)
     if text is None:
         return kind == "LONGTEXT" or (kind in _TEXTS and size_of(target) >= _UUID_LENGTH)
     if kind in ALL_TEXTS:
@@ -129,6 +127,16 @@ def _changes_nothing(cast: exp.Expr, value: exp.Expr, type_text: str, dialect: s
     if kind in NUMBERS:
         return own in NUMBERS and not isinstance(value, exp.HexString) and _is_exact(text, target, own)
     return kind == own and (not isinstance(value, exp.HexString) or len(text) <= 2 * size_of(target))
+
+
+def _keeps_now(target: str, value: exp.Expr, type_text: str) -> bool:
+    """Return whether a cast keeps the current time as a column of a date or time has it."""
+    kind = kind_of(target)
+    if kind in ALL_TEXTS:
+        return value.is_string  # 'now'::text
+    if kind_of(type_text) == "DATE":
+        return kind in _MOMENTS
+    return kind == "DATETIME" and size_of(target) >= size_of(type_text)
 
 
 def cast_type(cast: exp.Expr, dialect: str) -> str | None:
@@ -180,8 +188,10 @@ def _is_exact(text: str, target: str, own: str) -> bool:
 
 def decimals_of(text: str) -> int:
     """Return how many decimals a number has, without zeros at its end."""
-    exponent = Decimal(text).normalize().as_tuple().exponent
-    return max(-exponent, 0) if isinstance(exponent, int) else 0
+    _, digits, exponent = Decimal(text).as_tuple()
+    significant = "".join(map(str, digits)).rstrip("0")
+    zeros = len(digits) - len(significant)
+    return max(-exponent - zeros, 0) if significant and isinstance(exponent, int) else 0
 
 
 def _is_next_value(value: exp.Expr) -> bool:

@@ -116,6 +116,13 @@ def test_sql_that_tidb_reads_needs_no_dialect(name: str) -> None:
     assert refused.value.remedy == "Give the schema without a dialect"
 
 
+def test_a_fraction_of_many_digits_is_no_whole_number() -> None:
+    table = source_schema(
+        f"CREATE TABLE t (a int DEFAULT 1.{'0' * 40}1, b int DEFAULT 1.{'0' * 40})", "postgres"
+    ).tables[0]
+    assert [column.default is None for column in table.columns] == [True, False]
+
+
 def test_a_sum_of_thousands_is_no_generated_column() -> None:
     script = f"CREATE TABLE t (a int, b int GENERATED ALWAYS AS ({'+'.join(['a'] * 5000)}) STORED)"
     assert source_schema(script, "postgres").tables[0].columns[1].generated == ""
