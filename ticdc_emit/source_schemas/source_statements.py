@@ -379,6 +379,8 @@ class Translation:
                 if verb == "ADD" and action.word() in _NOT_ADDED:
                     verb = ""
             self._action(table, action, verb)
+            while self.dialect == "oracle" and (more := action.accept_one(*_VERBS)):  # without a comma
+                self._action(table, action, more)
 
     def _action(self, table: ScriptTable, action: Definitions, verb: str) -> None:
         """Apply one action, whose first word is ``verb``."""

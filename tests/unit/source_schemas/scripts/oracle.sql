@@ -431,3 +431,15 @@ CREATE TABLE `test`.`TEXTS` (
   `EMPTY` VARCHAR(3),
   `NONE` VARCHAR(3)
 );
+
+=== several actions without commas
+CREATE TABLE t (a NUMBER(3), b NUMBER(3));
+ALTER TABLE t ADD (c DATE, d DATE) MODIFY (a NUMBER(5) NOT NULL) DROP (b) CASCADE CONSTRAINTS;
+--- becomes
+-- A schema of Oracle in TiDB's SQL.
+
+CREATE TABLE `test`.`T` (
+  `A` DECIMAL(5,0) NOT NULL,
+  `C` DATETIME,
+  `D` DATETIME
+);
