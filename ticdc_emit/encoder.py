@@ -331,7 +331,7 @@ class Encoder:
         those of what they committed, and no later call returns them.
         """
         if self._session is None or start is not None:
-            first = DEFAULT_START if start is None else tso_of(start)
+            first = DEFAULT_START if start is None else tso_of(start, "start")
             if self._session is None:
                 self._session = Session(Database(self.catalog, self.config.time_zone), start=first)
             else:

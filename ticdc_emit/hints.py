@@ -1,14 +1,17 @@
 """Parts of sentences, and names as people give them: one or several, ``Did you mean`` for a mistyped one, and counts.
 
 In: a name that is not known, and the known ones. Out: a question for the end of an error or warning, or nothing. In:
-one name, or several. Out: a tuple of them, so that ``"id"`` is never read as the columns ``i`` and ``d``.
+one name or value, or several. Out: a tuple of them, so that ``"id"`` is never read as the columns ``i`` and ``d``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from numbers import Integral
 from typing import Any
+
+from ticdc_emit.errors import ConfigError, shown
 
 _LONGEST = 200
 
@@ -29,15 +32,40 @@ def did_you_mean(name: str, known: Iterable[str], *, likeness: float = 0.6) -> s
     return "" if found is None else f"Did you mean {found}? "
 
 
-def names(value: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the names of an argument that takes several, or one name as text."""
-    return (value,) if isinstance(value, str) else tuple(value)
+def values(value: Any) -> tuple[Any, ...]:
+    """Return the values of an argument that takes several; a text, and what is no collection, is one value."""
+    if isinstance(value, str):
+        return (value,)
+    try:
+        several = iter(value)
+    except TypeError:
+        return (value,)
+    return tuple(several)
+
+
+def names(value: str | Iterable[str], option: str | None = None) -> tuple[str, ...]:
+    """Return the names of an argument that takes several, or one name as text; ``ConfigError`` for what is no text."""
+    found = values(value)
+    for each in found:
+        if not isinstance(each, str):
+            raise ConfigError(
+                f"{shown(each)} is not a name", remedy="Give a name as text, or a list of names", option=option
+            )
+    return found
+
+
+def whole_number(value: Any) -> int | None:
+    """Return a whole number, also one that is given as text; ``None`` for anything else."""
+    try:
+        return int(value) if isinstance(value, str | Integral) else None
+    except ValueError:
+        return None
 
 
 def hold_names(record: Any, *fields: str) -> None:
     """Turn fields of a new frozen record, each several names or one as text, into tuples (in ``__post_init__``)."""
     for field in fields:
-        object.__setattr__(record, field, names(getattr(record, field)))
+        object.__setattr__(record, field, names(getattr(record, field), field))
 
 
 def counted(count: int, thing: str, things: str = "") -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import whole_number
 
 __all__ = [
     "LOGICAL_BITS",
@@ -62,15 +63,18 @@ def tso_from_micros(micros: int) -> int:
     return (micros // 1000 << LOGICAL_BITS) + micros % 1000 * LOGICAL_PER_MICROSECOND
 
 
-def tso_of(moment: dt.datetime | int) -> int:
-    """Return the TSO of an aware datetime or of a TSO; :class:`ConfigError` for anything else."""
+def tso_of(moment: dt.datetime | int | str, option: str = "at") -> int:
+    """Return the TSO of an aware datetime or of a TSO, which may be text; :class:`ConfigError` for anything else, with
+    the ``option`` that it was given as.
+    """
     if isinstance(moment, dt.datetime) and moment.tzinfo is not None:
         return tso_from_datetime(moment)
-    if isinstance(moment, int) and 0 < moment <= MAX_LONG_TSO:
-        return moment
+    number = whole_number(moment)
+    if number is not None and 0 < number <= MAX_LONG_TSO:
+        return number
     raise ConfigError(
         f"{moment!r} is not a time",
         remedy="Give a datetime with a time zone, or a TSO",
-        option="at",
+        option=option,
         moment=str(moment),
     )

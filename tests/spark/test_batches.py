@@ -205,9 +205,11 @@ def test_the_current_database_is_that_of_the_tables() -> None:
     assert current_database("bank.account", two) == "bank"
     assert ddl_statements([(7, "q"), (8, "r", "s")], "d") == ((7, "d", "q"), (8, "s", "r"))
     for wrong in ((7,), ("7", "q"), (7, None), (7, "q", None), "ab"):
-        with pytest.raises(ConfigError, match="is not DDL") as caught:
+        with pytest.raises(ConfigError, match="is not DDL with its time") as caught:
             ddl_statements([wrong], "d")  # type: ignore[list-item]
         assert caught.value.option == "ddl"
+    with pytest.raises(ConfigError, match=r"'alter table.*commit_ts, statement"):
+        ddl_statements("alter table shop.orders add n int", "d")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

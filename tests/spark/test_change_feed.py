@@ -256,6 +256,8 @@ def test_commits_without_a_time_are_refused(spark: Any) -> None:
         from_changes(iceberg(spark), "id", times=snapshots(spark, (0, 1, 2)))
     with pytest.raises(MissingColumnError, match="snapshot_id and committed_at"):
         from_changes(iceberg(spark), "id", times=snapshots(spark).drop("committed_at"))
+    with pytest.raises(ConfigError, match=r"'db.t.snapshots' holds no times.*spark.table\('db.t.snapshots'\)"):
+        from_changes(iceberg(spark), "id", times="db.t.snapshots")  # type: ignore[arg-type]
     with pytest.raises(InvalidValueError, match="the commit 1 has no time"):
         from_changes(
             delta(spark)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import datetime as dt
 import json
 import random
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F  # noqa: N812
 
-from ticdc_emit import from_snapshots, messages, replay
+from ticdc_emit import from_snapshots, messages, replay, table_sql
 from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
@@ -221,6 +224,29 @@ def test_one_name_is_a_list_of_one(spark: Any) -> None:
     with pytest.raises(MissingColumnError) as missing:
         from_operations(rows, "idd", "op", "at")
     assert (missing.value.column, missing.value.remedy[:16]) == ("idd", "Did you mean id?")
+
+
+def test_what_names_no_column_is_refused(spark: Any) -> None:
+    rows = spark.sql("select 'I' as op, 1 as id, timestamp'2026-01-05 07:00:00' as at, 5 as lsn")
+    refusals: list[tuple[str, Callable[[], Any]]] = [
+        *(("keys", partial(from_operations, rows, keys, "op", "at")) for keys in (None, 5, F.col("id"), [F.col("id")])),
+        *(("keys", partial(table_sql, rows, "s.t", keys)) for keys in (None, 5)),
+        ("order_by", partial(from_operations, rows, "id", "op", "at", order_by=F.col("lsn"))),
+        ("columns", partial(from_operations, rows, "id", "op", "at", columns=F.col("lsn"))),
+        ("operations", partial(from_operations, rows, "id", "op", "at", operations="X")),
+        ("versions", partial(from_snapshots, rows, "id", "at", versions="2026-01-07")),
+    ]
+    for option, call in refusals:
+        with pytest.raises(ConfigError) as refused:
+            call()
+        assert refused.value.option == option
+        assert refused.value.remedy
+    with pytest.raises(ConfigError, match="is not a name"):
+        from_operations(rows, "id", F.col("op"), "at")
+    assert {row.op for row in from_snapshots(rows, "id", "at", columns="id", versions=str(ts(9))).collect()} == {
+        "c",
+        "d",
+    }
 
 
 def test_the_command_takes_folders_of_snapshots(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

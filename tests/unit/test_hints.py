@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from ticdc_emit.hints import closest, counted, did_you_mean, names
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import closest, counted, did_you_mean, names, values, whole_number
 
 _DISPATCHERS = ("default", "table", "ts", "index-value", "rowid", "columns")
 
@@ -34,3 +37,15 @@ def test_one_name_is_not_its_letters() -> None:
     assert names(["id", "name"]) == names(each for each in ("id", "name")) == ("id", "name")
     assert names("") == ("",)
     assert names(()) == ()
+    assert (values("12"), values(12), values(None), values(range(2))) == (("12",), (12,), (None,), (0, 1))
+
+
+@pytest.mark.parametrize("given", [None, 5, [5], ["id", None]])
+def test_what_is_no_name(given: Any) -> None:
+    with pytest.raises(ConfigError, match="is not a name") as refused:
+        names(given, "keys")
+    assert refused.value.option == "keys"
+
+
+def test_a_number_may_be_text() -> None:
+    assert [whole_number(each) for each in (3, "3", " 3 ", "x", "", None, 3.0)] == [3, 3, 3, None, None, None, None]

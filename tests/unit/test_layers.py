@@ -11,7 +11,8 @@ from ticdc_emit.config import Protocol
 
 ROOT = Path(__file__).parents[2] / "ticdc_emit"
 FLOORS = (
-    ("errors", "exports", "hints", "json_depth"),
+    ("errors", "exports", "json_depth"),
+    ("hints",),
     ("java", "json_objects", "pictures", "regexp", "temporary", "tso"),
     ("sql",),
     ("schema",),

@@ -118,7 +118,7 @@ class Tail:
         claims: Callable[[str], bytes] | None = None,
         earlier: Callable[[], Iterable[Message]] | None = None,
     ) -> None:
-        operations = names(ops)
+        operations = names(ops, "ops")
         wrong = sorted(set(operations) - set(OPERATIONS))
         if wrong:
             raise ConfigError(
@@ -127,7 +127,7 @@ class Tail:
                 option="op",
             )
         self._reader = reader_for(config, schemas=schemas, claims=claims)
-        self._tables = names(tables)
+        self._tables = names(tables, "tables")
         self._ops = frozenset(operations)
         self._earlier = earlier
 

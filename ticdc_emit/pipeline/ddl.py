@@ -13,7 +13,8 @@ from numbers import Integral
 from typing import Any, TypeAlias
 
 from ticdc_emit.config import ChangefeedConfig, Release
-from ticdc_emit.errors import ConfigError, DdlError, UnprintableDdlError
+from ticdc_emit.errors import ConfigError, DdlError, UnprintableDdlError, shown
+from ticdc_emit.hints import values
 from ticdc_emit.routing.filter_rules import Verdict
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.routing.table_routes import TableRoutes
@@ -42,7 +43,7 @@ def catalog_for(config: ChangefeedConfig, schema: str | Catalog) -> Catalog:
 def ddl_statements(ddl: Iterable[tuple[Any, ...]], database: str) -> tuple[DdlStatement, ...]:
     """Read (commit_ts, statement) or (commit_ts, statement, database) entries; :class:`ConfigError` for others."""
     statements = []
-    for entry in ddl:
+    for entry in values(ddl):
         match entry:
             case (Integral() as commit_ts, str(query)):
                 statements.append((int(commit_ts), database, query))
@@ -50,8 +51,8 @@ def ddl_statements(ddl: Iterable[tuple[Any, ...]], database: str) -> tuple[DdlSt
                 statements.append((int(commit_ts), schema or database, query))
             case _:
                 raise ConfigError(
-                    f"{entry!r} is not DDL",
-                    remedy="Give (commit_ts, statement) or (commit_ts, statement, schema)",
+                    f"{shown(entry)} is not DDL with its time",
+                    remedy="Give a list of (commit_ts, statement) or (commit_ts, statement, schema)",
                     option="ddl",
                 )
     return tuple(statements)

@@ -29,7 +29,7 @@ Keys: TypeAlias = "str | Iterable[str] | Mapping[str, str | Iterable[str]]"
 
 def keys_of(keys: Keys, table: str | None) -> tuple[str, ...]:
     """Return the columns of the key of one table."""
-    return names(keys.get(str(table), ()) if isinstance(keys, Mapping) else keys)
+    return names(keys.get(str(table), ()) if isinstance(keys, Mapping) else keys, "keys")
 
 
 class AssumedSchemaWarning(TicdcEmitWarning):

@@ -171,7 +171,7 @@ class SourceTable:
         Raises :class:`SchemaError`, with the column, for what TiDB refuses: names, equal names, types that a key cannot
         have, a key that is too long. :class:`MissingColumnError` for a key that is not a column.
         """
-        table = cls(schema, name, tuple(columns), names(keys), tuple(map(names, unique)), comment, partitioning)
+        table = cls(schema, name, tuple(columns), names(keys, "keys"), tuple(map(names, unique)), comment, partitioning)
         table._check_names()
         own = {to_lower(column.name): column.name for column in table.columns}
         table = replace(

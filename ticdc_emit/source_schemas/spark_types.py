@@ -184,9 +184,10 @@ def spark_table(
         spark_column(facts.identities.get(each.name, each), table=full_name, type=given.get(each.name))
         for each in schema.fields
     ]
-    key = names(keys) or facts.keys
+    given_keys = names(keys, "keys")
+    key = given_keys or facts.keys
     partitioning, notes = _partitioning(facts.partitioning, key)
-    if facts.keys and not names(keys):
+    if facts.keys and not given_keys:
         notes = [f"The key is {facts.keys_from}: {', '.join(facts.keys)}.", *notes]
     notes += facts.notes
     return SourceTable.of(*name, columns, key, comment=facts.comment, partitioning=partitioning, assumptions=notes)

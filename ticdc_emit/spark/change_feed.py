@@ -18,7 +18,7 @@ from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ticdc_emit.config.secrets import foreign_text
-from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, UnsupportedTypeError
+from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, UnsupportedTypeError, shown
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import table_versions
@@ -355,7 +355,15 @@ def _commits_of(df: DataFrame, form: FeedForm, times: CommitTimes | None) -> tup
 def _stamps_of(times: CommitTimes) -> dict[int, int]:
     """Return the TSO of commits."""
     if isinstance(times, Mapping):
-        return {commit: tso_of(moment) for commit, moment in times.items()}
+        return {commit: tso_of(moment, "times") for commit, moment in times.items()}
+    if not hasattr(times, "sparkSession"):
+        raise ConfigError(
+            f"{shown(times)} holds no times of commits",
+            remedy=f"Give the rows that list the commits, such as spark.table({shown(times)}), or {{commit: time}}"
+            if isinstance(times, str)
+            else "Give {commit: time}, or the rows that list the commits",
+            option="times",
+        )
     listed = next((pair for pair in _LISTS if set(pair) <= set(times.columns)), None)
     if listed is None:
         wanted = " or ".join(" and ".join(pair) for pair in _LISTS)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def required_keys(keys: str | Iterable[str], refusal: str) -> tuple[str, ...]:
     """Return the names of the key's columns; :class:`ConfigError` with ``refusal`` if there are none."""
-    names = names_of(keys)
+    names = names_of(keys, "keys")
     if not names:
         raise ConfigError(refusal, remedy="Name the columns that identify a row", option="keys")
     return names
@@ -46,7 +46,7 @@ def required_keys(keys: str | Iterable[str], refusal: str) -> tuple[str, ...]:
 def image_columns(df: DataFrame, columns: str | Iterable[str] | None, but: Collection[str | None]) -> list[str]:
     """Return the names of the table's columns: the given ones, else all of ``df`` except ``but``."""
     if columns is not None:
-        columns = list(names_of(columns))
+        columns = list(names_of(columns, "columns"))
         require_columns(df, columns)
         return columns
     names = [name for name in df.columns if name not in but]
@@ -433,7 +433,7 @@ def require_columns(df: DataFrame, columns: Iterable[str]) -> None:
     held = df.columns
     folds_case = not conf_is_true(df.sparkSession, "spark.sql.caseSensitive")
     known = Counter(name.lower() if folds_case else name for name in held)
-    for column in columns:
+    for column in names_of(columns):
         if known[column.lower() if folds_case else column] > 1:
             raise SchemaError(
                 "the input has two columns with the same name",

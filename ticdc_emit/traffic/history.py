@@ -169,7 +169,7 @@ class History:
         :class:`~ticdc_emit.errors.DdlError` for DDL that cannot be read or applied.
         """
         catalog = catalog_from_sql(schema, time_zone=time_zone)
-        rows, ddl = run_script(sql, catalog, time_zone, DEFAULT_START if start is None else tso_of(start))
+        rows, ddl = run_script(sql, catalog, time_zone, DEFAULT_START if start is None else tso_of(start, "start"))
         return cls(schema, rows, tuple(ddl), time_zone=time_zone)
 
     def to_sql(self) -> str:

@@ -61,9 +61,12 @@ def test_the_width_of_a_slice() -> None:
     assert slice_ms(None, None) is None
     assert slice_ms(None, 1440) == 2 * 1440 * 1000
     assert slice_ms(dt.timedelta(minutes=10), 1440) == slice_ms(600, None) == 600_000
-    for wrong in (0, 0.0001, float("nan"), float("inf"), dt.timedelta(0)):
+    for wrong in (0, 0.0001, float("nan"), float("inf"), dt.timedelta(0), "day"):
         with pytest.raises(ConfigError, match="a slice of"):
-            slice_ms(wrong, None)
+            slice_ms(wrong, None)  # type: ignore[arg-type]
+    for speed in (0, "fast"):
+        with pytest.raises(ConfigError, match="is not a speed"):
+            slice_ms(None, speed)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="would have 31,536,001 slices"):
         Slices(compose(0), compose(31_536_000_000), 1000)
 

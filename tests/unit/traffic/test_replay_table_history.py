@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
+from ticdc_emit.traffic.replay.feed_reader import versions_between
 from ticdc_emit.traffic.replay.table_history import (
     FileLife,
     TrackedTable,
     alterations,
+    chosen_versions,
     file_lives,
     reading_numbers,
 )
-from ticdc_emit.traffic.replay.table_versions import FileChange, TableColumn, tracked_columns
+from ticdc_emit.traffic.replay.table_versions import FileChange, TableColumn, TableVersion, tracked_columns
+from ticdc_emit.tso import compose, tso_of
 
 
 def test_a_file_lives_from_its_addition_to_its_removal() -> None:
@@ -80,6 +88,45 @@ def test_each_file_is_read_in_a_version_in_which_it_lives(seed: int) -> None:
 def test_a_table_that_only_grows_is_read_twice() -> None:
     lives = [FileLife(str(nth), nth, None) for nth in range(200)]
     assert set(reading_numbers(lives, [200] * 200)) == {0, 199}
+
+
+@dataclass
+class _Versions:
+    """A table with three versions, a day apart."""
+
+    name: str = "lake.t"
+    format: str = "delta"
+    versions: Sequence[TableVersion] = tuple(TableVersion(nth, compose(nth * 86_400_000 + 1), ()) for nth in range(3))
+
+
+def chosen_ids(**options: Any) -> list[int | None]:
+    return [version.id for version in chosen_versions(_Versions(), **options).versions]  # type: ignore[arg-type]
+
+
+def test_one_version_is_a_list_of_one_and_may_be_text() -> None:
+    assert chosen_ids(versions=1) == chosen_ids(versions="1") == chosen_ids(versions=["1"]) == [1]
+    day = dt.datetime(1970, 1, 3, tzinfo=dt.timezone.utc)
+    assert chosen_ids(timestamps=day) == chosen_ids(timestamps=str(tso_of(day))) == [1]
+    assert [each.id for each in versions_between(_Versions(), "1", day)] == [1]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "cause"),
+    [
+        ("versions", "2026-01-07", "'2026-01-07' is not a version"),
+        ("versions", None, "None is not a version"),
+        ("timestamps", "2026-01-07", "'2026-01-07' is not a time"),
+    ],
+)
+def test_what_is_neither_a_version_nor_a_time(option: str, given: Any, cause: str) -> None:
+    with pytest.raises(ConfigError, match=cause) as refused:
+        chosen_ids(**{option: [given]})
+    assert refused.value.option == option
+    with pytest.raises(ConfigError, match="no version 2026"):
+        versions_between(_Versions(), "2026", None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="'2026-01-07' is not a version") as bound:
+        versions_between(_Versions(), None, "2026-01-07")  # type: ignore[arg-type]
+    assert bound.value.option == "end"
 
 
 def table_of(**columns: str) -> TrackedTable:

@@ -474,7 +474,7 @@ def check_columns(schema: str, columns: Columns | None, tables: str | Iterable[s
     """Raise the errors of :func:`plan_traffic` for options of columns, without planning changes."""
     if columns is not None:
         catalog = catalog_from_sql(schema)
-        sources = source_tables(catalog, schema, _chosen_tables(catalog, names(tables or ())))
+        sources = source_tables(catalog, schema, _chosen_tables(catalog, names(tables or (), "tables")))
         plan_keys(sources, options_by_column(columns, sources))
 
 

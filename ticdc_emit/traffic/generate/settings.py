@@ -64,7 +64,7 @@ class Settings:
     def of(cls, arguments: Mapping[str, Any]) -> Settings:
         """Return the settings among a call's arguments (its ``locals()``), which have their names."""
         values = {field.name: arguments[field.name] for field in fields(cls)}
-        return cls(**(values | {"tables": names_of(arguments["tables"] or ())}))
+        return cls(**(values | {"tables": names_of(arguments["tables"] or (), "tables")}))
 
     def __post_init__(self) -> None:
         rate = self.changes_per_second
@@ -92,7 +92,7 @@ class Settings:
     def first_commit(self) -> int:
         """The TSO of ``start``. Raises :class:`~ticdc_emit.errors.SchemaError` if it is not a moment."""
         try:
-            return tso_of(_DEFAULT_START if self.start is None else self.start)
+            return tso_of(_DEFAULT_START if self.start is None else self.start, "start")
         except ConfigError as fault:
             raise SchemaError(fault.message, remedy=fault.remedy, option="start") from None
 

@@ -19,7 +19,7 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.spark.change_feed import FORMS, feed_refused
 from ticdc_emit.spark.frames import union_of_reads
 from ticdc_emit.spark.row_changes import column_named, common_type, converted
-from ticdc_emit.traffic.replay.table_versions import TableVersion, VersionedTable, is_path, versioned_table
+from ticdc_emit.traffic.replay.table_versions import TableVersion, VersionedTable, is_path, version_id, versioned_table
 from ticdc_emit.tso import tso_of
 
 if TYPE_CHECKING:
@@ -89,14 +89,15 @@ def versions_between(
         if bound is None:
             continue
         if isinstance(bound, dt.datetime):
-            ts = tso_of(bound)
+            ts = tso_of(bound, option)
             places = [
                 place
                 for place, version in enumerate(versions)
                 if (version.commit_ts >= ts if option == "start" else version.commit_ts <= ts)
             ]
         else:
-            places = [ids.index(bound)] if bound in ids else []
+            wanted = version_id(bound, option)
+            places = [ids.index(wanted)] if wanted in ids else []
         if not places:
             raise ConfigError(
                 f"the table has no version {bound}",

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from ticdc_emit.errors import ConfigError, InvalidValueError
+from ticdc_emit.errors import ConfigError, InvalidValueError, shown
 from ticdc_emit.hints import names as names_of
+from ticdc_emit.hints import values
 from ticdc_emit.spark.frames import union_of_reads
 from ticdc_emit.spark.row_changes import (
     BEFORE,
@@ -115,7 +116,7 @@ def from_snapshots(
     at: str | None = None,
     *,
     columns: str | Iterable[str] | None = None,
-    versions: Iterable[dt.datetime | int] = (),
+    versions: dt.datetime | int | Iterable[dt.datetime | int] = (),
     unit: TimeUnit = "tso",
 ) -> DataFrame:
     """Return the changes between consecutive snapshots of one table: the first one's rows are inserts, and each later
@@ -140,7 +141,7 @@ def from_snapshots(
         whole, stamp, known = _frames_by_time(snapshots, keys, at)
     else:
         whole, stamp, known = _one_frame(snapshots, keys, at, unit)
-    stamps = sorted(known | {tso_of(moment) for moment in versions})
+    stamps = sorted(known | {tso_of(moment, "versions") for moment in values(versions)})
     names = image_columns(whole, columns, [at, _VERSION])
     numbers = whole.sparkSession.createDataFrame(
         [(ts, number, later) for number, (ts, later) in enumerate(zip(stamps, [*stamps[1:], None], strict=True))],
@@ -208,7 +209,7 @@ def _frames_by_time(
 
     if at is not None:
         raise ConfigError("at= and the mapping both give the time", remedy="Leave out at=", option="at")
-    by_ts = {tso_of(moment): without_collations(rows) for moment, rows in snapshots.items()}
+    by_ts = {tso_of(moment, "snapshots"): without_collations(rows) for moment, rows in snapshots.items()}
     if len(by_ts) < len(snapshots) or not by_ts:
         cause = "two snapshots have one time" if by_ts else "there is no snapshot"
         raise ConfigError(cause, remedy="Give each snapshot by its own time", option="snapshots")
@@ -311,7 +312,8 @@ def from_operations(
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    keys, order_by, df = required_keys(keys, "changes need keys"), names_of(order_by), without_collations(df)
+    keys, order_by = required_keys(keys, "changes need keys"), names_of(order_by, "order_by")
+    df = without_collations(df)
     require_columns(df, [*keys, op, *([transaction] if transaction is not None else [])])
     times = [*order_by, *([at] if isinstance(at, str) else [])]
     about = [op, transaction, *(name for name in times if base is None or name not in base.columns)]
@@ -351,17 +353,22 @@ def from_operations(
     return with_keys(changes.filter(F.col("op").isNotNull()), keys)
 
 
+_MEANING = "State what a word means: operations={'X': 'delete'}"
+
+
 def _operations(df: DataFrame, op: str, more: Mapping[str, str] | None) -> Column:
     """Return the meaning of each row; the table's distinct words are checked here, before anything is sent."""
     from pyspark.sql import functions as F  # noqa: N812
 
+    if not isinstance(more or {}, Mapping):
+        raise ConfigError(f"{shown(more)} does not state what words mean", remedy=_MEANING, option="operations")
     text = column_named(op).cast("string")
     words = [word for (word,) in df.select(text).distinct().limit(1_000).collect()]
     unknown = [word for word in words if operation_of(word, more) is None]
     if unknown:
         raise InvalidValueError(
             f"{unknown[0]!r} is not an operation",
-            remedy="State what it means: operations={'X': 'delete'}",
+            remedy=_MEANING,
             column=op,
         )
     meaning = F.lit(None).cast("string")

@@ -12,8 +12,9 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.tso import compose, physical_ms
 
 MAX_SLICES = 1_000_000
@@ -79,17 +80,31 @@ def slice_ms(width: dt.timedelta | float | None, speed: float | None) -> int | N
     """Return the ms of commit time of a slice; ``None`` for the whole history in one.
 
     ``width``: the requested time, as timedelta or seconds; by default two seconds of wall time at ``speed``. Raises
-    :class:`ConfigError` for less than a millisecond.
+    :class:`ConfigError` for less than a millisecond, and for a speed that is not above 0.
     """
     if width is None and speed is None:
         return None
     seconds = width.total_seconds() if isinstance(width, dt.timedelta) else width
     if seconds is None:
         assert speed is not None
+        _require_speed(speed)
         seconds = max(_WALL_SECONDS * speed, 0.001)
-    if not 0.001 <= seconds < math.inf:
-        raise ConfigError(f"a slice of {seconds} seconds", remedy="Give 0.001 seconds or more", option="slice")
+    if not (_is_number(seconds) and 0.001 <= seconds < math.inf):
+        raise ConfigError(f"a slice of {shown(seconds)} seconds", remedy="Give 0.001 seconds or more", option="slice")
     return round(seconds * 1000)
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, Real)
+
+
+def _require_speed(speed: float) -> None:
+    if not (_is_number(speed) and 0 < speed < math.inf):
+        raise ConfigError(
+            f"speed={shown(speed)} is not a speed",
+            remedy="Give seconds of history per second (1440: a day in a minute), or None for no waiting",
+            option="speed",
+        )
 
 
 _NAP_S = 0.2  # the longest time until a request to stop is noticed
@@ -109,12 +124,8 @@ class Pace:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        if speed is not None and not 0 < speed < math.inf:
-            raise ConfigError(
-                f"speed={speed!r} is not a speed",
-                remedy="Give seconds of history per second (1440: a day in a minute), or None for no waiting",
-                option="speed",
-            )
+        if speed is not None:
+            _require_speed(speed)
         self._speed = speed
         self._clock = clock
         self._sleep = sleep

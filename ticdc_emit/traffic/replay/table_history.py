@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError, warn_caller
-from ticdc_emit.hints import did_you_mean
+from ticdc_emit.hints import did_you_mean, values
 from ticdc_emit.schema.model import schema_and_name
 from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, Keys, keys_of
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
@@ -42,6 +42,7 @@ from ticdc_emit.traffic.replay.table_versions import (
     TableVersion,
     VersionedTable,
     is_path,
+    version_id,
     versioned_table,
 )
 from ticdc_emit.tso import tso_of
@@ -57,8 +58,8 @@ def from_versions(
     table: str,
     keys: str | Iterable[str],
     *,
-    versions: Iterable[int] | None = None,
-    timestamps: Iterable[dt.datetime | int] | None = None,
+    versions: int | Iterable[int] | None = None,
+    timestamps: dt.datetime | int | Iterable[dt.datetime | int] | None = None,
     format: str | None = None,
 ) -> DataFrame:
     """Return the changes between versions of a Delta or Iceberg table: the first one's rows are inserts, and each later
@@ -86,12 +87,12 @@ def changes_of_versions(
     source: VersionedTable,
     keys: str | Iterable[str],
     *,
-    versions: Iterable[int] | None = None,
-    timestamps: Iterable[dt.datetime | int] | None = None,
+    versions: int | Iterable[int] | None = None,
+    timestamps: dt.datetime | int | Iterable[dt.datetime | int] | None = None,
 ) -> DataFrame:
     """Return what :func:`from_versions` returns for a table that was looked up before."""
     names = required_keys(keys, "versions need keys")
-    return _History(spark, source, _chosen(source, versions, timestamps), names).changes()
+    return _History(spark, source, chosen_versions(source, versions, timestamps), names).changes()
 
 
 class _Chosen(NamedTuple):
@@ -101,20 +102,29 @@ class _Chosen(NamedTuple):
     positions: Sequence[int]
 
 
-def _chosen(
-    source: VersionedTable, versions: Iterable[int] | None, timestamps: Iterable[dt.datetime | int] | None
+def chosen_versions(
+    source: VersionedTable,
+    versions: int | Iterable[int] | None = None,
+    timestamps: dt.datetime | int | Iterable[dt.datetime | int] | None = None,
 ) -> _Chosen:
+    """Return the versions that :func:`from_versions` has with these arguments."""
     if versions is not None and timestamps is not None:
         raise ConfigError(
             "versions= and timestamps= both choose versions", remedy="Leave out one of them", option="versions"
         )
     known = {version.id: position for position, version in enumerate(source.versions) if version.id is not None}
     if timestamps is not None:
-        positions = _at_times(source, list(known.values()), [tso_of(moment) for moment in timestamps])
+        positions = _at_times(
+            source, list(known.values()), [tso_of(moment, "timestamps") for moment in values(timestamps)]
+        )
     elif versions is None:
         positions = set(known.values())
     else:
-        wanted = [each for each in known if each in versions] if isinstance(versions, range) else list(versions)
+        wanted = (
+            [each for each in known if each in versions]
+            if isinstance(versions, range)
+            else [version_id(each, "versions") for each in values(versions)]
+        )
         for version in wanted:
             if version not in known:
                 raise ConfigError(
@@ -443,8 +453,8 @@ def table_ddl(
     name: str,
     keys: str | Iterable[str],
     *,
-    versions: Iterable[int] | None = None,
-    timestamps: Iterable[dt.datetime | int] | None = None,
+    versions: int | Iterable[int] | None = None,
+    timestamps: dt.datetime | int | Iterable[dt.datetime | int] | None = None,
     format: str | None = None,
 ) -> TableDdl:
     """Return the schema history of a Delta or Iceberg table in TiDB's SQL: its first CREATE TABLE, and an ALTER TABLE
@@ -470,8 +480,8 @@ def ddl_of_versions(
     name: str,
     keys: str | Iterable[str],
     *,
-    versions: Iterable[int] | None = None,
-    timestamps: Iterable[dt.datetime | int] | None = None,
+    versions: int | Iterable[int] | None = None,
+    timestamps: dt.datetime | int | Iterable[dt.datetime | int] | None = None,
     with_later_columns: bool = True,
 ) -> TableDdl:
     """Return what :func:`table_ddl` returns for a table that was looked up before.
@@ -485,7 +495,7 @@ def ddl_of_versions(
     if latest and latest[0].id is None and len(source.versions) == 1 and versions is None and timestamps is None:
         steps: Sequence[TableVersion] = latest  # an Iceberg table without a snapshot
     else:
-        chosen = _chosen(source, versions, timestamps)
+        chosen = chosen_versions(source, versions, timestamps)
         is_last = with_later_columns and latest[0].id is None and chosen.positions[-1] == len(source.versions) - 2
         steps = [*chosen.versions, *(latest if is_last else ())]
     identities = key_identities(source, _Chosen(steps, []), names)

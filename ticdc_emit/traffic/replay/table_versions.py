@@ -18,7 +18,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from ticdc_emit.config.secrets import foreign_text, mask_text
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, shown
+from ticdc_emit.hints import whole_number
 from ticdc_emit.source_schemas import delta_log
 from ticdc_emit.spark.change_feed import rising
 from ticdc_emit.spark.row_changes import LOST_FILE
@@ -88,6 +89,18 @@ class VersionedTable(Protocol):
 
     def file_changes(self) -> list[FileChange]:
         """Return what the versions did with data files, in any order."""
+
+
+def version_id(given: Any, option: str) -> int:
+    """Return Delta's version or Iceberg's snapshot id, which may be text; :class:`ConfigError` for anything else."""
+    number = whole_number(given)
+    if number is None:
+        raise ConfigError(
+            f"{shown(given)} is not a version",
+            remedy="Give Delta's number of a version or Iceberg's snapshot id",
+            option=option,
+        )
+    return number
 
 
 def versioned_table(spark: SparkSession, table: str, format: str | None = None) -> VersionedTable:
