@@ -11,7 +11,7 @@ import pytest
 from documented import blocks_of
 from folded_versions import uri
 
-from ticdc_emit import from_changes, messages, read_changes, replay, table_ddl
+from ticdc_emit import from_changes, messages, read_changes, replay, send_new_versions, table_ddl
 from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
@@ -50,6 +50,29 @@ def test_compaction_and_a_rewrite_send_nothing(spark: Any) -> None:
     (update,) = [row for row in changes if row.op == "u"]
     assert (update.before.name, update.after.name) == ("c", "d")
     spark.sql("DROP TABLE quiet")
+
+
+def test_versions_without_rows_are_sent_once(spark: Any, store: str, tmp_path: Path) -> None:
+    spark.sql("CREATE TABLE still (id bigint) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)")
+
+    def sent() -> list[int | None]:
+        state = str(tmp_path / "state")
+        reports = [send_new_versions(spark, uri(store), "still", "lake.still", "id", state_uri=state) for _ in "ab"]
+        return [None if report is None else report.rows for report in reports]
+
+    assert sent() == [0, None]
+    spark.sql("INSERT INTO still VALUES (1)")
+    spark.sql("INSERT INTO still VALUES (2)")
+    assert sent() == [2, None]
+    spark.sql("OPTIMIZE still")
+    spark.sql("ALTER TABLE still ADD COLUMN n int")
+    assert sent() == [0, None]
+    spark.sql("INSERT INTO still VALUES (3, 3)")
+    assert sent() == [1, None]
+    assert [json.loads(message.value)["isDdl"] for message in messages(store) if b"WATERMARK" not in message.value] == [
+        *(False, False, True, False)
+    ]
+    spark.sql("DROP TABLE still")
 
 
 def test_a_table_without_a_feed_is_refused(spark: Any) -> None:

@@ -143,9 +143,9 @@ class Changefeed:
             return 0
         return newest.batch_id + 1 if newest.done else newest.batch_id
 
-    def last_row_before(self, batch_id: int) -> int:
-        """Return the greatest commit_ts of all rows before a batch, -1 without one. A batch that is run again has the
-        same rows before it.
+    def complete_before(self, batch_id: int) -> int:
+        """Return the TSO up to which the batches before this one have all rows: the greatest commit_ts of a row, or the
+        ``until`` of a batch if that is later; -1 without any. A batch that is run again has the same before it.
         """
         return self._state_of((), batch_id).max_commit_ts
 
@@ -222,7 +222,7 @@ class Changefeed:
             watermark=report.watermark,
             sent_until=sent_until,
             rows=report.rows + report.discarded_rows,
-            max_commit_ts=last_row,
+            max_commit_ts=last_row if until is None else max(last_row, until),
             bootstraps=state.end_bootstraps if state.done else bootstraps,  # a heartbeat may have gone further
             digest=self._digest(results),
         )

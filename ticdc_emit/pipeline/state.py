@@ -30,7 +30,8 @@ class BatchState:
     """``build_ts`` is the wall clock in ms (None: commit times); ``watermark``, ``sent_until`` are TSO before the
     batch.
 
-    ``max_commit_ts`` is the greatest TSO of any row before the batch, -1 without one: what the last watermark covers.
+    ``max_commit_ts`` is the TSO up to which all rows were before the batch, -1 without one: the greatest of any row, or
+    a later one that is known to have none up to it. It is what the last watermark covers.
     ``ddl`` is every DDL up to and with the batch, in commit order. ``bootstraps`` is the bootstrap schedule before the
     batch (``Bootstraps.state``), None at the beginning. ``end_*`` are set on completion. ``rows`` and ``digest`` say
     what the batch's rows are (``pipeline.deliver_task``), once that is known: after the check of a whole batch, at the

@@ -210,7 +210,9 @@ class TicdcSink:
         with in_micro_batch(batch.session):
             feed.run(batch, batch_id, final=False, is_idle=idle_check(batch.session))
 
-    def write(self, df: DataFrame | Mapping[str, Any] | Any, *, batch_id: int | None = None) -> RunReport:
+    def write(
+        self, df: DataFrame | Mapping[str, Any] | Any, *, batch_id: int | None = None, until: int | None = None
+    ) -> RunReport:
         """Send complete DataFrames, and the watermark after their last row.
 
         ``df``: one DataFrame in a public form or of a change feed, or several by the ``schema.name`` of their tables,
@@ -218,23 +220,24 @@ class TicdcSink:
         several by the names of their tables. These rows are encoded in this process, without Spark
         (``changefeed.ArrowBatch``).
         ``batch_id`` defaults to the one after the last batch in the state store; a batch that was begun and not
-        finished begins again, with the DDL that it had and that of ``df``.
+        finished begins again, with the DDL that it had and that of ``df``. ``until``: a TSO up to which no later batch
+        will have rows, if known: the watermark is sent up to it.
         """
         feed = self.changefeed_of(df)
         number = feed.next_batch_id() if batch_id is None else batch_id
         frames = df.values() if isinstance(df, Mapping) else [df]
         if frames and not any(hasattr(each, "sparkSession") for each in frames):
             rows = df if isinstance(df, Mapping) else changes_table(df)
-            return feed.run(ArrowBatch(rows, self._table), number, final=True)
+            return feed.run(ArrowBatch(rows, self._table), number, final=True, until=until)
         batch = SparkBatch(self._row_changes(df, feed, number), self._table, self._lengths)
         with without_size_warnings(batch.session):
-            return feed.run(batch, number, final=True)
+            return feed.run(batch, number, final=True, until=until)
 
     def _row_changes(self, df: Any, feed: Changefeed, batch_id: int) -> Any:
         """Return the batch's rows with the row changes of change feeds, after the rows of earlier batches."""
         if not has_feed(df):
             return df
-        above = max(0, feed.last_row_before(batch_id))
+        above = max(0, feed.complete_before(batch_id))
         return feeds_as_changes(df, feed.outline_of(batch_id), self._table, above=above)
 
     def messages(self, df: DataFrame | Mapping[str, DataFrame]) -> DataFrame:

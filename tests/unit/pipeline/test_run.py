@@ -65,6 +65,15 @@ def watermarks(store: str) -> list[int]:
     return [each["_tidb"]["watermarkTs"] for each in found if each["type"] == "TIDB_WATERMARK"]
 
 
+def test_a_batch_may_end_after_its_last_row(store: str, tmp_path: Path) -> None:
+    first = feed(store, tmp_path)
+    assert first.complete_before(0) == -1
+    first.run(batch(10_000), 0, final=True, until=tso(15_000))
+    first.run(batch(), 1, final=True)
+    assert watermarks(store) == [tso(15_000)]
+    assert [feed(store, tmp_path).complete_before(each) for each in (0, 1, 2)] == [-1, tso(15_000), tso(15_000)]
+
+
 def test_finish_in_a_new_process_covers_what_the_old_one_sent(store: str, tmp_path: Path) -> None:
     feed(store, tmp_path, allowed_lateness=5).run(batch(10_000, 20_000), 0, final=False)
     assert watermarks(store) == [tso(15_000) - 1]

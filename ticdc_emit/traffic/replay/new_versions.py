@@ -37,7 +37,7 @@ def send_new_versions(
     **options: Unpack[TrafficSinkOptions],
 ) -> RunReport | None:
     """Send the versions of a Delta or Iceberg table that came since the last call, in the first call all; return the
-    report of the batch, ``None`` if there are none.
+    report of the batch, ``None`` if there are none. Versions without rows, such as a compaction, make a batch of none.
 
     ``table``, ``format``: as :func:`~ticdc_emit.traffic.replay.read_changes` has them, which says which tables have a
     change feed. ``name``: schema.name in TiDB. ``keys``: the columns of the primary key, by their names in the last
@@ -63,17 +63,18 @@ def send_new_versions(
     history = ddl_of_versions(source, name, keys, with_later_columns=False)
     with TicdcSink(sink_uri, history.create_table, ddl=history.ddl, **options) as sink:
         feed = sink.changefeed
-        sent = feed.last_row_before(feed.next_batch_id())
+        sent = feed.complete_before(feed.next_batch_id())
         new = [version for version in versions if version.commit_ts > sent]
         if not new:
             return None
-        if len(new) < len(versions):
-            return sink.write({name: feed_of_versions(spark, source, start=new[0].id)})
-        if sent < 0:
-            return sink.write({name: feed_of_versions(spark, source)})
-        raise ConfigError(
-            "the table no longer has the last version that was sent, so it may have lost later ones",
-            remedy="Start anew with another state_uri and topic, and keep versions for longer than the pause of calls",
-            option="table",
-            table=mask_text(table),
-        )
+        if len(new) == len(versions) and sent >= 0:
+            raise ConfigError(
+                "the table no longer has the last version that was sent, so it may have lost later ones",
+                remedy="Start anew with another state_uri and topic, and keep versions for longer than the pause of "
+                "calls",
+                option="table",
+                table=mask_text(table),
+            )
+        changes = feed_of_versions(spark, source, start=None if sent < 0 else new[0].id)
+        # the last versions may have no rows, as after a compaction
+        return sink.write({name: changes}, until=new[-1].commit_ts)
