@@ -22,6 +22,8 @@ from ticdc_emit.source_schemas.source_table import (
     SourceTable,
     TypeChoice,
     char_or_varchar,
+    equal_fields,
+    keys_without_text,
     moment_type,
     own_types,
     time_span_type,
@@ -127,22 +129,40 @@ def _text_in_json(kind: pa.DataType, column: str, table: str | None) -> Iterator
     """Yield for each type inside a nested one whether JSON shows it as text; raise the error of one that has none."""
     if pa.types.is_struct(kind):
         inside = [field.type for field in kind]
+        if len({field.name for field in kind}) < len(inside):
+            raise equal_fields(str(kind), column, table)
     elif pa.types.is_map(kind):
         inside = [kind.key_type, kind.item_type]
+        key = _stored(kind.key_type)
+        if _is_nested(key) or _is_bytes(key):
+            raise keys_without_text(str(kind), column, table)
     else:
         inside = [kind.value_type]
     for each in inside:
-        if pa.types.is_dictionary(each):
-            each = each.value_type
         if _is_nested(each):
             yield from _text_in_json(each, column, table)
             continue
-        if pa.types.is_duration(each) or pa.types.is_interval(each):
+        own = _stored(each)
+        if _is_nested(own) or any(test(own) for test in _NOT_IN_JSON):
             cause = "JSON has no such type"
             raise unsupported(str(kind), cause, "Cast it to string first", column, table)
-        if not pa.types.is_decimal(each):
-            arrow_type(each, column=column, table=table)
-        yield pa.types.is_decimal(each) or pa.types.is_temporal(each) or "BLOB" in _PLAIN.get(each, "")
+        if not pa.types.is_decimal(own):
+            arrow_type(own, column=column, table=table)
+        yield pa.types.is_decimal(own) or pa.types.is_temporal(own) or _is_bytes(own)
+
+
+_NOT_IN_JSON = (pa.types.is_duration, pa.types.is_interval, pa.types.is_run_end_encoded)
+
+
+def _stored(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a dictionary, and of the storage of an extension type."""
+    if pa.types.is_dictionary(kind):
+        return _stored(kind.value_type)
+    return _stored(kind.storage_type) if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return pa.types.is_fixed_size_binary(kind) or _PLAIN.get(kind) == "LONGBLOB"
 
 
 def arrow_table(

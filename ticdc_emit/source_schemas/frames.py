@@ -120,6 +120,8 @@ def _arrow_schema(source: Any) -> pa.Schema:
             return source.schema
         if type(source).__module__.partition(".")[0] == "pandas":
             return pa.Schema.from_pandas(source, preserve_index=False)
+        if _column_of_objects(source) is not None:
+            raise TypeError("a column holds objects of Python")
         if hasattr(source, "__arrow_c_schema__"):
             return pa.schema(source)
         if hasattr(source, "__arrow_c_stream__"):
@@ -127,10 +129,30 @@ def _arrow_schema(source: Any) -> pa.Schema:
         cause = "it has no schema"
     except (pa.ArrowException, TypeError, ValueError) as fault:
         cause = str(fault)
+    column = _column_of_objects(source)
     raise UnsupportedTypeError(
         f"{type(source).__name__} cannot be read as an Arrow schema: {cause}",
-        remedy="Give a schema or a frame of Spark, Arrow, pandas or polars, or the name of a table in Spark's catalog",
+        remedy="Give a schema or a frame of Spark, Arrow, pandas or polars, or the name of a table in Spark's catalog"
+        if column is None
+        else "Give the values of the column one type, or leave the column out",
+        column=column,
     )
+
+
+def _column_of_objects(source: Any) -> str | None:
+    """Return the first column of a frame of pandas or polars whose values have no type of Arrow."""
+    import pyarrow as pa
+
+    package = type(source).__module__.partition(".")[0]
+    if package == "polars":  # which gives Arrow its own references to the objects
+        kinds = getattr(source, "schema", {})
+        return next((name for name, kind in kinds.items() if str(kind) == "Object"), None)
+    for place, name in enumerate(source.columns if package == "pandas" and hasattr(source, "columns") else ()):
+        try:
+            pa.Schema.from_pandas(source.iloc[:, [place]], preserve_index=False)
+        except (pa.ArrowException, TypeError, ValueError):
+            return str(name)
+    return None
 
 
 def schema_of_changes(changes: Mapping[Any, Any], keys: Keys = (), *, keyless: bool = False) -> str:

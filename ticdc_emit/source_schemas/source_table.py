@@ -92,6 +92,17 @@ def unsupported(kind: str, cause: str, remedy: str, column: str, table: str | No
     return UnsupportedTypeError(message, remedy=f"{remedy}, or leave the column out", table=table, column=column)
 
 
+def keys_without_text(kind: str, column: str, table: str | None) -> UnsupportedTypeError:
+    """Return the error for a map that cannot be a JSON object."""
+    cause = "the keys of a JSON object are text, not bytes or nested values"
+    return unsupported(kind, cause, "Cast the keys to string first", column, table)
+
+
+def equal_fields(kind: str, column: str, table: str | None) -> UnsupportedTypeError:
+    """Return the error for a struct that cannot be a JSON object."""
+    return unsupported(kind, "two of its fields have the same name", "Rename one of them first", column, table)
+
+
 def own_types(types: Mapping[str, str] | None, columns: Sequence[str], table: str) -> Mapping[str, str]:
     """Return TiDB's types that the caller chose, by column; :class:`MissingColumnError` for one that is not there."""
     for column in types or {}:

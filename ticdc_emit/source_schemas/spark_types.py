@@ -27,6 +27,8 @@ from ticdc_emit.source_schemas.source_table import (
     SourceTable,
     TypeChoice,
     char_or_varchar,
+    equal_fields,
+    keys_without_text,
     moment_type,
     no_default,
     own_types,
@@ -107,7 +109,12 @@ _TEXT_IN_JSON = frozenset(f"{name}Type" for name in ("Decimal", "Binary", "Date"
 def _leaves(kind: DataType, column: str, table: str | None) -> Iterator[str]:
     """Yield the names of the types inside a nested one; raise the error of one that JSON cannot hold."""
     parts = [getattr(kind, name) for name in ("elementType", "keyType", "valueType") if hasattr(kind, name)]
-    for inner in (*parts, *(each.dataType for each in getattr(kind, "fields", ()))):
+    fields = getattr(kind, "fields", ())
+    if type(getattr(kind, "keyType", None)).__name__ in (*_NESTED, "BinaryType"):
+        raise keys_without_text(kind.simpleString(), column, table)
+    if len({each.name for each in fields}) < len(fields):
+        raise equal_fields(kind.simpleString(), column, table)
+    for inner in (*parts, *(each.dataType for each in fields)):
         name = type(inner).__name__
         if name in _NESTED:
             yield from _leaves(inner, column, table)

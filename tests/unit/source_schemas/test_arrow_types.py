@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import catalog_from_sql, table_sql
+from ticdc_emit.columnar.nested_json import nested_json
 from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError, UnsupportedTypeError
 from ticdc_emit.source_schemas import table_of
 from ticdc_emit.source_schemas.arrow_types import arrow_type
@@ -46,6 +47,8 @@ def test_types(kind: pa.DataType, text: str) -> None:
         (pa.null(), "only NULLs"),
         (pa.list_(pa.decimal128(3, 1)), "decimals, times and bytes are text"),
         (pa.list_(pa.struct([("a", pa.binary())])), "decimals, times and bytes are text"),
+        (pa.list_(pa.binary(2)), "decimals, times and bytes are text"),
+        (pa.list_(pa.uuid()), "decimals, times and bytes are text"),
         (pa.list_(pa.string()), ""),
     ],
 )
@@ -75,6 +78,32 @@ def test_what_no_column_holds(kind: pa.DataType) -> None:
     assert refused.value.remedy.startswith("Cast it to")
 
 
+_STRUCT = pa.struct([("a", pa.int8())])
+_NESTED = [
+    *(pa.map_(key, pa.int8()) for key in (_STRUCT, pa.list_(pa.int8()), pa.map_(pa.int8(), pa.int8()))),
+    *(pa.map_(key, pa.int8()) for key in (pa.binary(), pa.large_binary(), pa.binary(2), pa.binary_view(), pa.uuid())),
+    *(pa.map_(key, pa.int8()) for key in (pa.string(), pa.int8(), pa.bool_(), pa.float64(), pa.date32())),
+    pa.map_(pa.decimal128(3, 1), pa.list_(pa.map_(pa.binary(), pa.int8()))),
+    pa.map_(pa.dictionary(pa.int8(), pa.binary()), pa.int8()),
+    pa.struct([("a", pa.int8()), ("a", pa.int8())]),
+    pa.list_(pa.struct([("a", pa.int8()), ("a", pa.string())])),
+    *(pa.list_(kind) for kind in (pa.uuid(), pa.json_(), pa.binary(2), pa.dictionary(pa.int8(), pa.string()))),
+    *(pa.list_(kind) for kind in (pa.run_end_encoded(pa.int32(), pa.int8()), pa.fixed_shape_tensor(pa.int8(), [2]))),
+]
+
+
+@pytest.mark.parametrize("kind", _NESTED, ids=str)
+def test_json_is_what_the_encoder_accepts(kind: pa.DataType) -> None:
+    try:
+        nested_json(pa.nulls(1, kind))
+    except (TypeError, pa.ArrowException):
+        with pytest.raises(UnsupportedTypeError) as refused:
+            arrow_type(kind, column="c", table="s.t")
+        assert (refused.value.table, refused.value.column) == ("s.t", "c")
+        return
+    assert arrow_type(kind, column="c").text == "JSON"
+
+
 def test_frames() -> None:
     columns = {"id": [1], "name": ["a"]}
     expected = table_sql(pa.schema([("id", pa.int64()), ("name", pa.string())]), "s.t", keys="id")
@@ -89,6 +118,16 @@ def test_frames() -> None:
 def test_what_is_not_a_schema(source: Any) -> None:
     with pytest.raises(UnsupportedTypeError, match="cannot be read as an Arrow schema"):
         table_sql(source, "s.t")
+
+
+def test_objects_of_a_frame_are_refused_with_their_column() -> None:
+    objects = pl.DataFrame({"id": [1], "it": pl.Series([object()], dtype=pl.Object)})
+    mixed = pd.DataFrame({"id": [1, 2], "it": [1, "x"]})
+    for frame in (objects, mixed):
+        with pytest.raises(UnsupportedTypeError) as refused:
+            table_sql(frame, "s.t")
+        assert refused.value.column == "it"
+        assert refused.value.remedy
 
 
 def test_names_and_types_that_are_wrong() -> None:

@@ -67,6 +67,10 @@ def test_choices_are_named(kind: Any, text: str, assumption: str) -> None:
         (T.CalendarIntervalType(), "Cast it to string"),
         (T.GeometryType(4326), "st_asbinary"),
         (T.ArrayType(T.YearMonthIntervalType()), "number of months"),
+        (T.MapType(T.BinaryType(), T.IntegerType()), "keys to string"),
+        (T.MapType(T.StructType([T.StructField("a", T.StringType())]), T.IntegerType()), "keys to string"),
+        (T.ArrayType(T.MapType(T.ArrayType(T.StringType()), T.IntegerType())), "keys to string"),
+        (T.StructType([T.StructField("a", T.StringType()), T.StructField("a", T.LongType())]), "Rename"),
     ],
 )
 def test_what_no_column_holds_is_an_error_of_the_column(kind: Any, remedy: str) -> None:
