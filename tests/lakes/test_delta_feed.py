@@ -110,7 +110,8 @@ def test_vacuumed_versions_are_refused(spark: Any, tmp_path: Path) -> None:
     spark.sql(f"VACUUM {table} RETAIN 0 HOURS")
     with pytest.raises(ConfigError, match=r"no longer has these versions, or files of them") as refused:
         from_changes(feed_of(spark, table), "id")
-    assert "from_versions" in str(refused.value)
+    assert "start= of read_changes" in str(refused.value)
+    assert str(refused.value).count("Begin at a later version") == 1
     with pytest.raises(ConfigError, match=r"no longer has these versions, or files of them"):
         from_changes(feed_of(spark, table, startingVersion=1), "id")
 

@@ -21,8 +21,9 @@ from ticdc_emit.errors import (
     MissingColumnError,
     UnsupportedTypeError,
 )
-from ticdc_emit.spark import change_feed, encode
-from ticdc_emit.spark.change_feed import rising
+from ticdc_emit.spark import TicdcSink, change_feed, encode
+from ticdc_emit.spark.change_feed import feed_refused, rising
+from ticdc_emit.spark.row_changes import refusing_rows
 from ticdc_emit.tso import LOGICAL_PER_MICROSECOND, tso_from_datetime
 
 pytestmark = pytest.mark.spark
@@ -230,6 +231,28 @@ def test_a_key_twice_in_a_commit_is_refused(spark: Any, commit: int, word: str) 
         )
     assert "'5'" in str(refused.value) or "'id': 5" in str(refused.value)
     assert refused.value.context["commit_ts"] == ts(commit)
+    assert refused.value.context["table"] == "shop.stock"
+    assert "identify" in refused.value.remedy
+
+
+def test_a_lost_file_is_one_error_with_one_remedy() -> None:
+    with pytest.raises(ConfigError) as refused, refusing_rows(), feed_refused():
+        raise RuntimeError("[FAILED_READ_FILE.FILE_NOT_EXIST] part-0.parquet")
+    assert str(refused.value).count("Begin at a later version") == 1
+    assert "start= of read_changes" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("columns", "hint"), [("id as key, name, amount", "It has: key, name, amount"), ("id as ID, name", "It has ID")]
+)
+def test_a_feed_without_the_key_of_its_table(spark: Any, columns: str, hint: str) -> None:
+    feed = delta(spark).selectExpr(*columns.split(", "), "_change_type", "_commit_version", "_commit_timestamp")
+    uri = "memory://feed?protocol=canal-json&partition-num=1"
+    for send in (lambda: replay(spark, uri, {"shop.stock": feed}, TABLE), lambda: TicdcSink(uri, TABLE)(feed, 0)):
+        with pytest.raises(MissingColumnError, match="lacks a column of the key") as refused:
+            send()
+        assert (refused.value.column, refused.value.table) == ("id", "shop.stock")
+        assert hint in refused.value.remedy
 
 
 def test_what_is_not_a_feed_is_refused(spark: Any) -> None:

@@ -18,7 +18,16 @@ from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ticdc_emit.config.secrets import foreign_text
-from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, UnsupportedTypeError, shown
+from ticdc_emit.errors import (
+    ConfigError,
+    InvalidValueError,
+    MissingColumnError,
+    TicdcEmitError,
+    UnsupportedTypeError,
+    shown,
+)
+from ticdc_emit.hints import did_you_mean
+from ticdc_emit.hints import names as names_of
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import table_versions
@@ -38,6 +47,7 @@ from ticdc_emit.spark.row_changes import (
     with_keys,
     without_collations,
 )
+from ticdc_emit.sql.words import to_lower
 from ticdc_emit.tso import LOGICAL_PER_MICROSECOND, tso_of
 
 if TYPE_CHECKING:
@@ -165,8 +175,11 @@ def changes_of_table(
     ``keys``: default: the handle key, by its names in all versions that the feed has. Columns that no version has are
     left out. ``above``: as in :func:`from_changes`, whose errors it raises.
     """
+    keys = names_of(keys, "keys")
     handle_keys = dict.fromkeys(name for info in versions for name in info.handle_key_names)
     known = {column.name for info in versions for column in info.columns}
+    if not keys:
+        _require_key(df.columns, versions)
     if not any(name in known for name in df.columns):
         raise MissingColumnError(
             "the change feed has no column of the table",
@@ -175,9 +188,25 @@ def changes_of_table(
         )
     return from_changes(
         df,
-        tuple(keys) or [name for name in handle_keys if name in df.columns],
+        keys or [name for name in handle_keys if name in df.columns],
         columns=[name for name in df.columns if name in known],
         above=above,
+    )
+
+
+def _require_key(columns: Sequence[str], versions: Sequence[TableInfo]) -> None:
+    """Raise :class:`MissingColumnError` unless a feed with these columns has the handle key of a version."""
+    if any(set(info.handle_key_names) <= set(columns) for info in versions):
+        return
+    lacking = next(name for name in versions[-1].handle_key_names if name not in columns)
+    other_case = next((name for name in columns if to_lower(name) == to_lower(lacking)), None)
+    raise MissingColumnError(
+        "the change feed lacks a column of the key",
+        remedy=f"{did_you_mean(lacking, columns)}It has: {', '.join(columns)}"
+        if other_case is None
+        else f"It has {other_case}, and the case counts: rename it with withColumnRenamed, or in the schema",
+        table=versions[-1].full_name,
+        column=lacking,
     )
 
 
@@ -236,6 +265,8 @@ def feed_refused() -> Iterator[None]:
     """
     try:
         yield
+    except TicdcEmitError:
+        raise
     except Exception as error:  # Spark's exception type depends on where the feed was read
         text = str(error)
         for pattern, cause, remedy in (
@@ -307,7 +338,7 @@ def _commits_of(df: DataFrame, form: FeedForm, times: CommitTimes | None) -> tup
         )
     stamp = commit_ts_of(df, form.time) if stamps is None else F.lit(None).cast("long")
     names = [column_named(name).alias(f"_{nth}") for nth, name in enumerate((form.commit, form.order, form.operation))]
-    with feed_refused(), refusing_rows():
+    with refusing_rows(), feed_refused():
         found = (
             df.select(*names, stamp.alias("_ts"))
             .groupBy("_0", "_1", "_2")

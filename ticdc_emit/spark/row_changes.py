@@ -21,6 +21,7 @@ from ticdc_emit.errors import (
     InvalidValueError,
     MissingColumnError,
     SchemaError,
+    TicdcEmitError,
     UnsupportedTypeError,
 )
 from ticdc_emit.hints import did_you_mean
@@ -377,27 +378,31 @@ def end_ts_of(df: DataFrame, column: str, unit: TimeUnit, step: dt.timedelta) ->
 
 
 @contextmanager
-def refusing_rows() -> Iterator[None]:
+def refusing_rows(table: str | None = None) -> Iterator[None]:
     """Turn Spark's error for a value that is not a moment into :class:`InvalidValueError` with value and column, and
     its error for a key twice in a version (:func:`duplicate_key`) into :class:`DuplicateChangeError`. A file that is
-    gone, as after VACUUM, becomes :class:`ConfigError`.
+    gone, as after VACUUM, becomes :class:`ConfigError`. ``table``: the table of all rows, if there is but one.
     """
     try:
         yield
+    except TicdcEmitError:
+        raise
     except Exception as error:  # Spark's exception type depends on where the value was read
         doubled = _TWICE.search(str(error))
         if doubled is not None:
             raise DuplicateChangeError(
                 f"two rows of one version have the key {doubled['key']!r}",
-                remedy="Give each row of a version once; keys= are the columns that identify it",
+                remedy="Give each row of a version once. If these are two rows, the key does not identify a row: "
+                "choose other columns (keys=, or the key of the schema)",
+                table=table,
                 commit_ts=int(doubled["commit_ts"]),
             ) from None
         lost = next((line for line in str(error).splitlines() if LOST_FILE.search(line)), None)
         if lost is not None:
             raise ConfigError(
                 f"the source no longer has a file of its history: {foreign_text(lost.strip())}",
-                remedy="Begin at a later version (versions= of from_versions). VACUUM and expire_snapshots remove old "
-                "ones: let them keep the history that you replay",
+                remedy="Begin at a later version (versions= of from_versions, start= of read_changes). VACUUM and "
+                "expire_snapshots remove old ones: let them keep the history that you replay",
                 option="source",
             ) from None
         match = _REFUSED.search(str(error))

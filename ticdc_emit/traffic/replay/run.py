@@ -182,12 +182,13 @@ def replay(
         options = ReplayOptions(**{name: value for name, value in options.items() if name != "keys"} | {"ddl": ddl})  # type: ignore[typeddict-item]
     tables: Any = by_table if isinstance(source, Mapping) else by_table[None]
     emitter = _emitter(sink, schema, tables, options)
+    only = next(iter(by_table)) or emitter.table if len(by_table) == 1 else None
     feed = emitter.changefeed_of(tables)
     plan, continues = feed.outline, feed.options.state_uri is not None
     history = CachedHistory(feeds_as_changes(tables, plan, emitter.table), plan, emitter.table)
     slice_callbacks = (on_slice,) if callable(on_slice) else tuple(on_slice)
     try:
-        with refusing_rows():
+        with refusing_rows(only):
             slices, shape = _cut(history, width, continues=continues)
         if continues:
             shape["tables"] = tables_hash(plan, feed.ddl)
@@ -205,12 +206,12 @@ def replay(
         ready = time.monotonic()
         while number < count:
             part = Slice(0) if slices is None else slices[number]
-            with refusing_rows():
+            with refusing_rows(only):
                 rows = history.batch(part)  # Spark plans it before it is due
             if not pace.wait(part.offset_ms, stop):
                 break
             final, hooks = number == count - 1, record if number == begin else None
-            with refusing_rows():
+            with refusing_rows(only):
                 reports.append(feed.run(rows, first_batch + number, final=final, until=part.until, hooks=hooks))
             lag = pace.lag(part.offset_ms)
             lags += [] if lag is None else [lag]
