@@ -6,6 +6,7 @@ import datetime as dt
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
+from ticdc_emit.traffic.replay import table_versions
 from ticdc_emit.traffic.replay.feed_reader import versions_between
 from ticdc_emit.traffic.replay.table_history import (
     FileLife,
@@ -22,7 +24,13 @@ from ticdc_emit.traffic.replay.table_history import (
     file_lives,
     reading_numbers,
 )
-from ticdc_emit.traffic.replay.table_versions import FileChange, TableColumn, TableVersion, tracked_columns
+from ticdc_emit.traffic.replay.table_versions import (
+    FileChange,
+    TableColumn,
+    TableVersion,
+    tracked_columns,
+    versioned_table,
+)
 from ticdc_emit.tso import compose, tso_of
 
 
@@ -127,6 +135,19 @@ def test_what_is_neither_a_version_nor_a_time(option: str, given: Any, cause: st
     with pytest.raises(ConfigError, match="'2026-01-07' is not a version") as bound:
         versions_between(_Versions(), None, "2026-01-07")  # type: ignore[arg-type]
     assert bound.value.option == "end"
+
+
+def test_a_name_without_a_slash_is_of_the_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sk").mkdir()
+    (tmp_path / "sk" / "state.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    read: list[tuple[str, str | None]] = []
+    monkeypatch.setattr(table_versions, "_format_in_catalog", lambda spark, table: "delta")
+    monkeypatch.setattr(table_versions, "read_source", lambda spark, source, format: read.append((source, format)))
+    assert [versioned_table(None, name).format for name in ("sk", "lake.`s.k`")] == ["delta"] * 2  # type: ignore[arg-type]
+    assert read == [("`sk`", None), ("`lake`.`s.k`", None)], "which no folder is called"
+    with pytest.raises(ConfigError, match="a table of the format json keeps no versions"):
+        versioned_table(None, "./sk")  # type: ignore[arg-type]
 
 
 def table_of(**columns: str) -> TrackedTable:

@@ -21,6 +21,7 @@ from ticdc_emit.config.secrets import foreign_text, mask_text
 from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.hints import whole_number
 from ticdc_emit.source_schemas import delta_log
+from ticdc_emit.source_schemas.spark_types import name_parts
 from ticdc_emit.spark.change_feed import rising
 from ticdc_emit.spark.row_changes import LOST_FILE
 from ticdc_emit.sql.words import quoted
@@ -110,7 +111,8 @@ def versioned_table(spark: SparkSession, table: str, format: str | None = None) 
     :class:`ConfigError` for another format and a table that cannot be read, and
     :class:`~ticdc_emit.errors.MissingDependencyError` where Spark lacks the format's package.
     """
-    found = format or format_of(table) or _format_in_catalog(spark, table)
+    by_path = is_path(table)
+    found = format or (format_of(table) if by_path else None) or _format_in_catalog(spark, table)
     if found not in _FORMATS:
         raise ConfigError(
             f"a table of the format {found} keeps no versions",
@@ -118,7 +120,8 @@ def versioned_table(spark: SparkSession, table: str, format: str | None = None) 
             option="table",
             table=mask_text(table),
         )
-    read_source(spark, table, format=found if is_path(table) else None)  # its errors name missing packages
+    name = table if by_path else quoted(*name_parts(table))  # in quotes, no folder has it
+    read_source(spark, name, format=found if by_path else None)  # its errors name missing packages
     return _FORMATS[found](spark, table)
 
 
