@@ -235,6 +235,8 @@ def test_what_names_no_column_is_refused(spark: Any) -> None:
         ("columns", partial(from_operations, rows, "id", "op", "at", columns=F.col("lsn"))),
         ("operations", partial(from_operations, rows, "id", "op", "at", operations="X")),
         ("versions", partial(from_snapshots, rows, "id", "at", versions="2026-01-07")),
+        ("unit", partial(from_operations, rows, "id", "op", "lsn", unit="sec")),
+        ("types", partial(table_sql, rows, "s.t", "id", types="int")),
     ]
     for option, call in refusals:
         with pytest.raises(ConfigError) as refused:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, NoReturn
 
-from ticdc_emit.errors import DdlError, MissingColumnError, SchemaError, UnsupportedTypeError
+from ticdc_emit.errors import ConfigError, DdlError, MissingColumnError, SchemaError, UnsupportedTypeError, shown
 from ticdc_emit.hints import did_you_mean, names
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.columns import (
@@ -104,7 +104,13 @@ def equal_fields(kind: str, column: str, table: str | None) -> UnsupportedTypeEr
 
 
 def own_types(types: Mapping[str, str] | None, columns: Sequence[str], table: str) -> Mapping[str, str]:
-    """Return TiDB's types that the caller chose, by column; :class:`MissingColumnError` for one that is not there."""
+    """Return TiDB's types that the caller chose, by column. Raises :class:`ConfigError` for what is not by column, and
+    :class:`MissingColumnError` for a column that is not there.
+    """
+    if not isinstance(types or {}, Mapping):
+        raise ConfigError(
+            f"{shown(types)} does not give types by column", remedy="Give {column: type}", option="types", table=table
+        )
     for column in types or {}:
         if column not in columns:
             raise MissingColumnError(

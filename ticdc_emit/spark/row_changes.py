@@ -459,6 +459,8 @@ def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_ms: int | None) -> Co
     from pyspark.sql.types import DateType, IntegralType, StringType, TimestampNTZType, TimestampType
 
     require_columns(df, [name])
+    if unit not in ("tso", *_MICROS):
+        raise ConfigError(f"{unit!r} is not a unit of time", remedy="Give tso, s, ms or us", option="unit")
     column, kind = column_named(name), df.schema[name].dataType
 
     def of_clock(clock: Column) -> Column:
