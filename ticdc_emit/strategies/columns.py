@@ -64,7 +64,7 @@ def known_names(
 
     Raises :class:`StrategyError` for none and for unknown ones; ``what``: what they are.
     """
-    given = known if value is None else hints.names(value)
+    given = known if value is None else hints.values(value)
     unknown = [name for name in given if name not in known]
     if given and not unknown:
         return given
