@@ -427,6 +427,8 @@ def changes_on_spark(spark: SparkSession, path: str, files: InputFiles | None, f
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
+    from ticdc_emit.spark.worker import with_offsets
+
     file_format = form.file_format
     schema = None
     if files is not None:
@@ -449,7 +451,7 @@ def changes_on_spark(spark: SparkSession, path: str, files: InputFiles | None, f
     kept = pa.schema([(field.name, _type_on_spark(field.type)) for field in made])
 
     def changes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for given in batches:
+        for given in map(with_offsets, batches):
             for batch in read(given):
                 yield _aligned(form.changes(_aligned(batch, schema)), kept)
 

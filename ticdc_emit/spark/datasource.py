@@ -54,6 +54,7 @@ from ticdc_emit.pipeline.state_store import open_state_store
 from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, schema_of_changes
 from ticdc_emit.spark.batch import check_changes
 from ticdc_emit.spark.frames import variants
+from ticdc_emit.spark.worker import with_offsets
 from ticdc_emit.temporary import OpenFile, own_folder
 
 if TYPE_CHECKING:
@@ -454,9 +455,10 @@ class _Writer:
             raise self._refused
         assert self._encodings is not None
         encoding = self._encodings.get(self._batch_id())
+        batches = map(with_offsets, iterator)
         if encoding is None:
-            return _StagedRows(self._staging.write(iterator))
-        return _StagedRows(self._staging.write(encoding.encode(iterator)), (encoding.state, encoding.encode.table))
+            return _StagedRows(self._staging.write(batches))
+        return _StagedRows(self._staging.write(encoding.encode(batches)), (encoding.state, encoding.encode.table))
 
     def _batch_id(self) -> int | None:
         """Return the id of a task's batch; ``None`` if it is unknown."""

@@ -128,8 +128,9 @@ def in_worker(*steps: Step, tally: str | None = None) -> Step:
 
 
 def with_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch with all offsets that Arrow's kernels read. Spark 4.1 leaves out those of texts, lists and maps
-    that are inside lists or maps without any item, and the kernels crash there.
+    """Return a batch with all offsets that Arrow's kernels read. Everything that gets table rows from Spark calls this:
+    Spark 4.1 leaves out the offsets of texts, lists and maps inside lists or maps without any item, and the kernels
+    crash there.
     """
     if not any(pa.types.is_nested(kind) for kind in batch.schema.types):
         return batch

@@ -42,7 +42,7 @@ from ticdc_emit.spark.batch import (
 )
 from ticdc_emit.spark.frames import change_columns, commit_ts_column, variants_as_json
 from ticdc_emit.spark.row_changes import column_named, comparable, keep_transactions
-from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named
+from ticdc_emit.spark.worker import Step, in_worker, missing_packages_named, with_offsets
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.replay.slices import Slice
 from ticdc_emit.tso import LOGICAL_BITS, physical_ms
@@ -320,7 +320,7 @@ def _packs(df: DataFrame, task: PackTask, *, fingerprint: bool) -> DataFrame:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        return task(batches, 0 if context is None else context.partitionId())
+        return task(map(with_offsets, batches), 0 if context is None else context.partitionId())
 
     return rows.sortWithinPartitions("commit_ts").mapInArrow(pack, spark_columns(PACK_SCHEMA))
 
