@@ -1,6 +1,6 @@
 """The log of a Delta table as data: what each of its commits did, and the columns since a version.
 
-In: the session and the log's folder. Out: DataFrames and schemas, also over Spark Connect, without Delta's own classes.
+In: the session and the table's folder. Out: DataFrames and schemas, also over Spark Connect, without Delta's classes.
 It has what Delta hides from the schema of a DataFrame: identity columns and the physical names of columns. Rule source:
 Delta's protocol ("Delta Log Entries", "Change Metadata", "Checkpoints"). Used from two layers: for the tables of a
 catalog here, for the versions of a table in ``traffic/replay/``.
@@ -18,18 +18,14 @@ if TYPE_CHECKING:
 _METADATA = "metaData struct<schemaString string>"
 
 
-FOLDER = "/_delta_log"
-"""Where a table's log is in its folder."""
-
-
-def log_folder(spark: SparkSession, table: str) -> str:
-    """Return where the log of a table is. ``table``: its name in SQL, or ``delta.`` and its path in backquotes.
+def location(spark: SparkSession, table: str) -> str:
+    """Return the folder of a table. ``table``: its name in SQL, or ``delta.`` and its path in backquotes.
 
     Raises Spark's errors, as all functions of this module do.
     """
     row = spark.sql(f"DESCRIBE DETAIL {table}").select("location").first()
     assert row is not None
-    return f"{row[0]}{FOLDER}"
+    return str(row[0])
 
 
 def commits(spark: SparkSession, folder: str, actions: str) -> DataFrame:
@@ -40,7 +36,7 @@ def commits(spark: SparkSession, folder: str, actions: str) -> DataFrame:
 
     files = spark.read.schema(actions).option("pathGlobFilter", f"{'[0-9]' * 20}.json")
     version = F.substring("_metadata.file_name", 1, 20).cast("long")
-    return files.json(folder).select("*", version.alias("version"))
+    return files.json(_log(folder)).select("*", version.alias("version"))
 
 
 def committed_schemas(spark: SparkSession, folder: str) -> dict[int, StructType]:
@@ -53,7 +49,7 @@ def checkpointed_schemas(spark: SparkSession, folder: str) -> dict[int, StructTy
     """Return the schemas in the log's checkpoints, by version."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    files = spark.read.schema(_METADATA).option("pathGlobFilter", "*.checkpoint*.parquet").parquet(folder)
+    files = spark.read.schema(_METADATA).option("pathGlobFilter", "*.checkpoint*.parquet").parquet(_log(folder))
     version = F.substring("_metadata.file_name", 1, 20).cast("long")
     rows = files.where("metaData is not null").select(version, "metaData.schemaString").collect()
     return {number: _schema(text) for number, text in rows}
@@ -61,11 +57,15 @@ def checkpointed_schemas(spark: SparkSession, folder: str) -> dict[int, StructTy
 
 def current_schema(spark: SparkSession, table: str) -> StructType | None:
     """Return the schema that the table has now; ``None`` if its log does not hold it. ``table``: as in
-    :func:`log_folder`.
+    :func:`location`.
     """
-    folder = log_folder(spark, table)
+    folder = location(spark, table)
     schemas = committed_schemas(spark, folder) or checkpointed_schemas(spark, folder)
     return schemas[max(schemas)] if schemas else None
+
+
+def _log(folder: str) -> str:
+    return f"{folder}/_delta_log"
 
 
 def _schema(text: str) -> StructType:

@@ -102,35 +102,21 @@ def differs(one: Column, other: Column, kind: StructType) -> Column:
 def comparable(value: Column, kind: DataType) -> Column:
     """Return a comparable form of the value: text for floats, because -0 is not 0; entries for maps; so inside, too."""
     from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import (
-        ArrayType,
-        DecimalType,
-        FractionalType,
-        MapType,
-        StructField,
-        StructType,
-        VariantType,
-    )
+    from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
 
-    if isinstance(kind, FractionalType) and not isinstance(kind, DecimalType):
-        return value.cast("string")
+    if _is_comparable(kind):
+        return value
     if isinstance(kind, VariantType):
         return F.to_json(value)
     if isinstance(kind, MapType):
-        entry = StructType([StructField("key", kind.keyType), StructField("value", kind.valueType)])
-        return F.sort_array(_transformed(F.map_entries(value), entry))
+        entry = StructType().add("key", kind.keyType).add("value", kind.valueType)
+        return F.sort_array(comparable(F.map_entries(value), ArrayType(entry)))
     if isinstance(kind, ArrayType):
-        return _transformed(value, kind.elementType)
-    if isinstance(kind, StructType) and not _is_comparable(kind):
+        return F.transform(value, lambda each: comparable(each, kind.elementType))
+    if isinstance(kind, StructType):
         fields = (comparable(value[field.name], field.dataType).alias(field.name) for field in kind.fields)
         return F.when(value.isNotNull(), F.struct(*fields))
-    return value
-
-
-def _transformed(array: Column, element: DataType) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return array if _is_comparable(element) else F.transform(array, lambda each: comparable(each, element))
+    return value.cast("string")
 
 
 def _is_comparable(kind: DataType) -> bool:
@@ -436,10 +422,11 @@ def require_columns(df: DataFrame, columns: Iterable[str]) -> None:
     that it has twice.
     """
     held = df.columns
-    folds_case = not conf_is_true(df.sparkSession, "spark.sql.caseSensitive")
-    known = Counter(name.lower() if folds_case else name for name in held)
+    known = Counter(map(str.lower, held))
     for column in names_of(columns):
-        if known[column.lower() if folds_case else column] > 1:
+        if known[column.lower()] > 1 and (
+            held.count(column) > 1 or not conf_is_true(df.sparkSession, "spark.sql.caseSensitive")
+        ):
             raise SchemaError(
                 "the input has two columns with the same name",
                 remedy="Give each column a different name, also without regard to case, or drop one",

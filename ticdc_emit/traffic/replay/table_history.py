@@ -333,7 +333,7 @@ class _History:
             own = {column.identity: column.field for column in version.columns}
             values = [
                 (
-                    converted(column_named(own[identity].name), uncollated(own[identity].dataType), kind)
+                    converted(column_named(own[identity].name), own[identity].dataType, kind)
                     if identity in own
                     else F.lit(None).cast(kind)
                 ).alias(identity)

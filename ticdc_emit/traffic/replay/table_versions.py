@@ -215,7 +215,7 @@ class _DeltaTable:
     @cached_property
     def _folder(self) -> str:
         with versions_refused(self.name):
-            return delta_log.log_folder(self.spark, self._target)
+            return delta_log.location(self.spark, self._target)
 
     @cached_property
     def _commits(self) -> list[tuple[int, int]]:
@@ -262,7 +262,7 @@ class _DeltaTable:
         reader = self.spark.read.format("delta").option("versionAsOf", version)
         with versions_refused(self.name):
             # by its folder, because Spark pads the CHAR columns of a named table, and hides _metadata by it
-            frame = reader.load(self._folder.removesuffix(delta_log.FOLDER))
+            frame = reader.load(self._folder)
             return frame.select("*", F.substring_index("_metadata.file_path", "/", -1).alias(FILE))
 
     def before(self, version: int) -> int | None:
