@@ -33,7 +33,7 @@ def did_you_mean(name: str, known: Iterable[str], *, likeness: float = 0.6) -> s
 
 
 def values(value: Any) -> tuple[Any, ...]:
-    """Return the values of an argument that takes several; a text, and what is no collection, is one value."""
+    """Return the values of an argument that takes several. A text is one value, as is anything but a collection."""
     if isinstance(value, str):
         return (value,)
     try:
@@ -44,7 +44,7 @@ def values(value: Any) -> tuple[Any, ...]:
 
 
 def names(value: str | Iterable[str], option: str | None = None) -> tuple[str, ...]:
-    """Return the names of an argument that takes several, or one name as text; ``ConfigError`` for what is no text."""
+    """Return the names of an argument that takes several, or one name; ``ConfigError`` unless each is text."""
     found = values(value)
     for each in found:
         if not isinstance(each, str):

@@ -1,8 +1,8 @@
 """Generated columns of other systems in TiDB's SQL.
 
 In: an expression of a dialect, as sqlglot parses it, and its columns (:class:`Generated`). Out: an expression with the
-same values in TiDB, and TiDB's type for them; ``None`` where there is none. Only what has the same meaning everywhere
-becomes an expression: sums and products of numbers, text joined and in one case, ``coalesce`` and ``abs``.
+same values in TiDB, and TiDB's type for them; ``None`` if TiDB does not have one. Only what has the same meaning
+everywhere becomes an expression: sums and products of numbers, text joined and in one case, ``coalesce`` and ``abs``.
 Rule sources: the systems' manuals, such as Transact-SQL's "Precision, scale, and length", ISNULL, + and - (string
 concatenation, unary minus).
 """

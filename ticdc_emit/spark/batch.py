@@ -209,7 +209,7 @@ def idle_check(spark: SparkSession) -> Callable[[], bool] | None:
     query = queries.get(java._jvm.java.util.UUID.fromString(name))
 
     def is_idle() -> bool:
-        status = query.status()  # while a trigger looks for data, it says that there is none
+        status = query.status()  # isDataAvailable is false while a trigger looks for data
         return query.isActive() and not status.isDataAvailable() and not status.isTriggerActive()
 
     return is_idle
