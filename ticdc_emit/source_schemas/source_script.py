@@ -4,7 +4,9 @@ In: the text of a script, and how its dialect writes names, strings and comments
 with its place in the script, and their tokens.
 
 Statements end where the system's own client ends them: at semicolons, ``GO``, a ``/`` on a line of its own, the cells
-of a notebook. The data of ``COPY``, commands of psql and SQL*Plus and the bodies of routines are no statements.
+of a notebook. A line that begins with CREATE TABLE begins a statement, whatever came before it: where an end is
+missing, no table is lost. The data of ``COPY``, commands of psql and SQL*Plus and the bodies of routines are no
+statements.
 sqlglot's tokenizers read the words of each dialect.
 """
 
@@ -67,7 +69,8 @@ class Lexicon:
             strings = [rf"{quote}(?:\\.|{quote}{quote}|[^{quote}\\])*{quote}" for quote in "'\""]
         else:
             strings = [rf"{quote}(?:{quote}{quote}|[^{quote}])*{quote}" for quote in "'\""]
-        parts = [*self.pieces, *strings, rf"(?P<end>;|{self.ends})", r"--[^\n]*", r"/\*(?P<comment>)"]
+        ends = rf"(?P<end>;|{self.ends}|(?P<table>{_TABLE_BEGINS}))"
+        parts = [*self.pieces, *strings, ends, r"--[^\n]*", r"/\*(?P<comment>)"]
         return re.compile("|".join(parts), re.DOTALL | re.MULTILINE | re.IGNORECASE)
 
     @cached_property
@@ -86,6 +89,8 @@ class Lexicon:
         return re.compile(self.routine_end, re.IGNORECASE | re.MULTILINE)
 
 
+_TABLE_BEGINS = r"^[ \t]*(?=CREATE\s+(?:OR\s+REPLACE\s+)?(?:\w+\s+){0,3}?TABLE\s)"
+_SCHEMA_BEGINS = re.compile(r"CREATE\s+SCHEMA\b", re.IGNORECASE)
 HASH_COMMENT, SLASH_COMMENT = r"#[^\n]*", r"//[^\n]*"
 DOLLARS = r"\$(?P<tag>\w*)\$.*?\$(?P=tag)\$"
 BACKQUOTES = r"`(?:``|[^`])*`"
@@ -234,9 +239,13 @@ def _after_comment(script: str, start: int, lexicon: Lexicon) -> int:
 
 def _end(script: str, position: int, lexicon: Lexicon) -> tuple[int, int]:
     """Return where a statement ends, and where to look for the next one."""
+    has_elements = _SCHEMA_BEGINS.match(script, position) is not None  # of which tables are some
     position += 1  # the statement's own first word may be what ends others
     while found := lexicon.scanner.search(script, position):
-        if found["end"] is not None:
+        if found["table"] is not None and has_elements:
+            position = found.end() + 1
+        elif found["end"] is not None:
             return found.span("end")
-        position = _after_comment(script, found.start(), lexicon) if found["comment"] is not None else found.end()
+        else:
+            position = _after_comment(script, found.start(), lexicon) if found["comment"] is not None else found.end()
     return len(script), len(script)

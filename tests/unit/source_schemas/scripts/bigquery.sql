@@ -292,3 +292,16 @@ CREATE TABLE `d`.`dates` (
   `day` DATETIME(6),
   `begins` DATETIME(6) DEFAULT '2020-01-01 10:00:00'
 );
+
+=== a statement without an end
+CREATE TABLE d.a AS SELECT 1 AS x
+CREATE OR REPLACE TABLE d.b (id INT64)
+CREATE TEMP TABLE c (id INT64)
+--- becomes
+-- A schema of BigQuery in TiDB's SQL.
+-- These tables are left out, because their columns have no types in the script: d.a.
+-- Statements that make no table were skipped: 1 temporary table.
+
+CREATE TABLE `d`.`b` (
+  `id` BIGINT
+);
