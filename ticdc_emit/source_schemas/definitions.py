@@ -286,7 +286,10 @@ class Definitions:
         """Consume the name of a table. Snowflake has ``IDENTIFIER('name')``, Hive one pair of quotes for all parts."""
         if self.at("IDENTIFIER") and self.at_symbol("(", 1):
             self.next()
-            return tuple(self.lexicon.name(part, is_quoted=False) for part in self.balanced()[1].text.split("."))
+            given = self.inside(self.balanced()[1:-1])
+            if given.token.kind != "string" or len(given.rest()) > 1:  # a variable or an expression
+                given.fail("the name of a table in quotes")
+            return tuple(self.lexicon.name(part, is_quoted=False) for part in given.token.text.split("."))
         is_quoted = self.token.kind == "quoted"
         name = self.qualified_name("a table")
         return tuple(name[0].split(".")) if is_quoted and len(name) == 1 and self.lexicon.reader == "hive" else name

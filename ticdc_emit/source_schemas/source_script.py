@@ -147,7 +147,7 @@ class SourceStatement:
                     tokens.append(Token("string", each.text, start, end))
             elif each.token_type is TokenType.NUMBER:
                 tokens.append(Token("number", each.text, start, end))
-            elif source[:1].isalnum() or source[:1] in "_@":
+            elif source[:1].isalnum() or (source[:1] in "_@" and source != "@"):
                 tokens += [
                     Token("word", part[0], start + part.start(), start + part.end()) for part in _WORD.finditer(source)
                 ]

@@ -35,7 +35,7 @@ _MODIFIERS = frozenset(
     OR REPLACE GLOBAL LOCAL PRIVATE TEMP TEMPORARY TRANSIENT UNLOGGED EXTERNAL VOLATILE FOREIGN HYBRID DYNAMIC ICEBERG
     IMMUTABLE SHARDED DUPLICATED BLOCKCHAIN MANAGED SNAPSHOT UNIQUE CLUSTERED NONCLUSTERED BITMAP EDITIONABLE
     NONEDITIONABLE MATERIALIZED SECURE FORCE COLUMNSTORE FULLTEXT RECURSIVE EVENT IF NOT EXISTS STREAMING LIVE PUBLIC
-    TRANSACTIONAL REFRESH
+    TRANSACTIONAL REFRESH INTERACTIVE
     """.split()  # noqa: SIM905 (words)
 )
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY", "VOLATILE", "FOREIGN", "DYNAMIC"})
@@ -214,10 +214,12 @@ class Translation:
             if self._find(source) is not None:
                 self._copy(table, reader, LikeTable(source, with_defaults=True, with_keys=True))
         elif reader.at_symbol("("):
-            for element in reader.members():
-                if element.at("SELECT") or element.at("WITH"):
-                    break
-                self._element(table, element)
+            elements = reader.members()
+            if not all(element.at_name and len(element.rest()) == 1 for element in elements):  # the names of AS SELECT
+                for element in elements:
+                    if element.at("SELECT") or element.at("WITH"):
+                        break
+                    self._element(table, element)
         self._table_options(table, reader)
         if table.columns:
             self._tables[key] = table
@@ -278,12 +280,14 @@ class Translation:
                 if own_key is not None and not (own_key.is_primary and table.primary):
                     table.add_key(replace(own_key, name=""))
 
-    def _element(self, table: ScriptTable, reader: Definitions, *, replaces: bool = False) -> None:
+    def _element(self, table: ScriptTable, reader: Definitions, *, if_not_exists: bool = False) -> None:
         reader.table = table.full_name
         element = reader.element()
         match element:
+            case ColumnDefinition() if if_not_exists and to_lower(element.name) in table.columns:
+                pass
             case ColumnDefinition():
-                if to_lower(element.name) in table.columns and not replaces:
+                if to_lower(element.name) in table.columns:
                     reader.statement.fail(
                         "the table has the column twice", element.offset, table=table.full_name, column=element.name
                     )
@@ -375,8 +379,7 @@ class Translation:
                 action.accept(verb)
             else:
                 verb = action.accept_one(*_VERBS)
-                action.accept("IF", "NOT", "EXISTS")
-                if verb == "ADD" and action.word() in _NOT_ADDED:
+                if verb == "ADD" and action.word(3 if action.at("IF", "NOT", "EXISTS") else 0) in _NOT_ADDED:
                     verb = ""
             self._action(table, action, verb)
             while self.dialect == "oracle" and (more := action.accept_one(*_VERBS)):  # without a comma
@@ -401,10 +404,8 @@ class Translation:
         elif verb == "RENAME":
             self._rename(table, action)
         elif verb == "REPLACE" and action.accept("COLUMNS"):
-            kept = {key: each for key, each in table.columns.items() if key in table.partition_columns}
-            table.columns = {}
+            table.columns = {key: each for key, each in table.columns.items() if key in table.partition_columns}
             self._add(table, action)
-            table.columns |= kept
         elif verb == "DROP":
             table.drop(action)
         elif verb == "ATTACH" and action.accept("PARTITION"):
@@ -420,10 +421,12 @@ class Translation:
             self._skip("other ALTER TABLE")
 
     def _add(self, table: ScriptTable, action: Definitions) -> None:
-        if action.accept_one("COLUMN", "COLUMNS"):
-            action.accept("IF", "NOT", "EXISTS")
+        action.accept_one("COLUMN", "COLUMNS")
+        if_not_exists = action.accept("IF", "NOT", "EXISTS")
         for member in action.members() if action.at_symbol("(") else [action]:
-            self._element(table, member)
+            self._element(table, member, if_not_exists=if_not_exists)
+        for key in [key for key in table.columns if key in table.partition_columns]:  # which stay the last ones
+            table.columns[key] = table.columns.pop(key)
 
     def _alter_column(self, table: ScriptTable, action: Definitions) -> None:
         column = table.column(action, action.name("a column"))
@@ -475,15 +478,7 @@ class Translation:
             self._skip("other ALTER TABLE")
             return
         column = table.column(member, member.name("a column"))
-        if not member.at_end and member.word() not in (
-            "NOT",
-            "NULL",
-            "DEFAULT",
-            "CONSTRAINT",
-            "PRIMARY",
-            "UNIQUE",
-            "GENERATED",
-        ):
+        if not member.at_end and member.word() not in _OPTION_WORDS:
             column.type, column.type_name = member.type()
         member.options(column)
         table.keys_of_column(column)
@@ -615,16 +610,17 @@ class Translation:
             self._types[name] = EnumType(tuple(labels))
         elif reader.accept("AS", "RANGE") or reader.at_symbol("("):
             self._types[name] = TextType()
-        elif reader.at("AS", "TABLE"):
+        elif reader.at("AS", "TABLE") and self.dialect == "tsql":  # of variables, not of columns
             self._skip("CREATE TYPE")
-        elif reader.at("AS") and (
-            reader.word(1) in ("OBJECT", "VARRAY", "VARYING", "TABLE") or reader.at_symbol("(", 1)
+        elif (
+            not reader.accept_one("AS", "IS")
+            or reader.at_end
+            or reader.word() in _OBJECT_WORDS
+            or reader.at_symbol("(")
         ):
             self._types[name] = TextType(is_json=True)
-        elif reader.accept_one("AS", "IS") and not reader.at_end and not reader.at("OBJECT"):
-            self._types[name] = self._domain(reader)
         else:
-            self._types[name] = TextType(is_json=True)
+            self._types[name] = self._domain(reader)
 
     def _domain(self, reader: Definitions) -> Domain:
         column = ColumnDefinition("", reader.token.start, reader.statement.script)

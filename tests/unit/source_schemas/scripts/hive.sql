@@ -162,9 +162,9 @@ alter table t rename to u;
 CREATE TABLE `test`.`u` (
   `a` INT,
   `b` LONGTEXT,
-  `p` LONGTEXT,
   `c` DECIMAL(5,2) COMMENT 'see',
-  `d` DATE
+  `d` DATE,
+  `p` LONGTEXT
 );
 
 === statements around
@@ -271,4 +271,21 @@ CREATE TABLE `test`.`t` (
   `b` BIGINT COMMENT 'x',
   `c` LONGTEXT,
   `day` DATE
+);
+
+=== columns of partitions stay the last ones
+CREATE TABLE t (a INT) PARTITIONED BY (d DATE, e INT);
+ALTER TABLE t ADD IF NOT EXISTS PARTITION (d = '2020-01-01', e = 1);
+ALTER TABLE t ADD COLUMNS (b INT, c INT);
+--- becomes
+-- A schema of Hive in TiDB's SQL.
+-- Statements that make no table were skipped: 1 other ALTER TABLE.
+
+-- Left out: partitioning.
+CREATE TABLE `test`.`t` (
+  `a` INT,
+  `b` INT,
+  `c` INT,
+  `d` DATE,
+  `e` INT
 );

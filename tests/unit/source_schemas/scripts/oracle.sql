@@ -443,3 +443,46 @@ CREATE TABLE `test`.`T` (
   `C` DATETIME,
   `D` DATETIME
 );
+
+=== types of lists and objects, with either word
+CREATE OR REPLACE TYPE names_t IS VARRAY(10) OF VARCHAR2(100);
+/
+CREATE OR REPLACE TYPE person_t IS OBJECT (name VARCHAR2(100));
+/
+CREATE TYPE people_t AS TABLE OF person_t;
+/
+CREATE TABLE teams (names names_t, leader person_t, people people_t)
+  NESTED TABLE people STORE AS people_rows;
+--- becomes
+-- A schema of Oracle in TiDB's SQL.
+
+-- `NAMES`, `LEADER`, `PEOPLE` are JSON, which accepts lists, maps and structs.
+CREATE TABLE `test`.`TEAMS` (
+  `NAMES` JSON,
+  `LEADER` JSON,
+  `PEOPLE` JSON
+);
+
+=== a slash after a semicolon, and a line of prose
+CREATE TABLE a (id NUMBER(5));/
+
+Link to the manual: https://example.com
+CREATE TABLE b (
+  id NUMBER(5), -- CREATE TABLE
+  note VARCHAR2(50) DEFAULT '
+CREATE TABLE c (id NUMBER(5));
+');/
+--- becomes
+-- A schema of Oracle in TiDB's SQL.
+-- Statements that make no table were skipped: 2 others.
+
+CREATE TABLE `test`.`A` (
+  `ID` DECIMAL(5,0)
+);
+
+CREATE TABLE `test`.`B` (
+  `ID` DECIMAL(5,0),
+  `NOTE` VARCHAR(50) DEFAULT '
+CREATE TABLE c (id NUMBER(5));
+'
+);

@@ -691,3 +691,32 @@ CREATE TABLE `test`.`copy` (
   UNIQUE KEY (`b`, `d`),
   UNIQUE KEY (`d`)
 );
+
+=== a column that the table may have already
+CREATE TABLE t (a int);
+ALTER TABLE t ADD COLUMN IF NOT EXISTS a text, ADD IF NOT EXISTS b text, ADD COLUMN IF NOT EXISTS b int;
+--- becomes
+-- A schema of PostgreSQL in TiDB's SQL.
+
+CREATE TABLE `test`.`t` (
+  `a` INT,
+  `b` LONGTEXT
+);
+
+=== names of columns without types
+CREATE TABLE x (id int);
+CREATE TABLE t (a) AS VALUES ('x'::text);
+CREATE TABLE u (a, b) WITH (fillfactor = 70) AS SELECT 1, 2;
+--- becomes
+-- A schema of PostgreSQL in TiDB's SQL.
+-- These tables are left out, because their columns have no types in the script: test.t, test.u.
+
+CREATE TABLE `test`.`x` (
+  `id` INT
+);
+
+=== a placeholder before a name
+CREATE TABLE x (id int);
+CREATE TABLE @cdm.person (id int);
+--- is refused
+DdlError: expected a table, found @ [None, None, line 2, column 14]

@@ -344,3 +344,25 @@ CREATE TABLE `test`.`T` (
   `PARTITION` DECIMAL(38,0),
   `SEARCH` DECIMAL(38,0)
 );
+
+=== an interactive table
+CREATE OR REPLACE INTERACTIVE TABLE IF NOT EXISTS t (id INT NOT NULL, v VARIANT) CLUSTER BY (id);
+--- becomes
+-- A schema of Snowflake in TiDB's SQL.
+
+-- `V` is JSON, which accepts lists, maps and structs.
+CREATE TABLE `test`.`T` (
+  `ID` DECIMAL(38,0) NOT NULL,
+  `V` JSON
+);
+
+=== a placeholder before a table
+{{create_stage('RAW')}}
+CREATE OR REPLACE TRANSIENT TABLE trips (id INTEGER);
+--- becomes
+-- A schema of Snowflake in TiDB's SQL.
+-- Statements that make no table were skipped: 1 other.
+
+CREATE TABLE `test`.`TRIPS` (
+  `ID` DECIMAL(38,0)
+);

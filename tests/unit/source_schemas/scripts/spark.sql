@@ -282,3 +282,9 @@ CREATE TABLE `test`.`t` (
   `a` INT COMMENT 'it''s',
   `b` INT COMMENT 'ab'
 ) COMMENT='xy';
+
+=== a table whose name is an expression
+CREATE TABLE IDENTIFIER('shop.orders') (id INT);
+CREATE TABLE IDENTIFIER(:shop || '.items') (id INT);
+--- is refused
+DdlError: expected the name of a table in quotes, found : [None, None, line 2, column 25]
