@@ -265,7 +265,12 @@ class Definitions:
         return self.lexicon.name(token.text, is_quoted=token.kind != "word")
 
     def qualified_name(self, what: str = "a name") -> Name:
-        """Consume a name with its qualifiers; in BigQuery, quotes may surround them all, and words have dashes."""
+        """Consume a name with its qualifiers. Snowflake and Spark have ``IDENTIFIER('name')``; in BigQuery, quotes may
+        surround them all, and words have dashes.
+        """
+        is_called = self.lexicon.has_identifiers and self.at("IDENTIFIER") and self.at_symbol("(", 1)
+        if is_called and self._tokens[self._index + 2].kind in ("string", "symbol"):  # else it is a name itself
+            return self._identifier()
         if self.lexicon.reader != "bigquery":
             parts = [self.name(what)]
             while self.accept_symbol("."):  # db..t has the usual schema
@@ -283,16 +288,18 @@ class Definitions:
         return tuple("".join(texts).split("."))
 
     def table_name(self) -> Name:
-        """Consume the name of a table. Snowflake has ``IDENTIFIER('name')``, Hive one pair of quotes for all parts."""
-        if self.at("IDENTIFIER") and self.at_symbol("(", 1):
-            self.next()
-            given = self.inside(self.balanced()[1:-1])
-            if given.token.kind != "string" or len(given.rest()) > 1:  # a variable or an expression
-                given.fail("the name of a table in quotes")
-            return tuple(self.lexicon.name(part, is_quoted=False) for part in given.token.text.split("."))
+        """Consume the name of a table. Hive may have one pair of quotes for all parts."""
         is_quoted = self.token.kind == "quoted"
         name = self.qualified_name("a table")
         return tuple(name[0].split(".")) if is_quoted and len(name) == 1 and self.lexicon.reader == "hive" else name
+
+    def _identifier(self) -> Name:
+        self.next()
+        given = self.inside(self.balanced()[1:-1])
+        if given.token.kind != "string" or len(given.rest()) > 1:  # a variable or an expression
+            given.fail("a name in quotes")
+        parts = given.token.text.split(".")
+        return tuple(self.lexicon.name(part.strip('"`'), is_quoted=part[:1] in ('"', "`")) for part in parts)
 
     # -- types -------------------------------------------------------------------------------------------------------
 

@@ -83,6 +83,7 @@ DIALECTS: Mapping[str, Lexicon] = {
         pieces=(DOLLARS, SLASH_COMMENT),
         backslashes=True,
         client=r"!",
+        has_identifiers=True,
         enforces_keys=False,
     ),
     "bigquery": Lexicon(
@@ -105,6 +106,7 @@ DIALECTS: Mapping[str, Lexicon] = {
         schema="default",
         ends=r"^-- COMMAND -+[ \t]*\r?$",
         joins_strings=True,
+        has_identifiers=True,
         enforces_keys=False,
     ),
     "hive": Lexicon(

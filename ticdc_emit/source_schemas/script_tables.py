@@ -6,6 +6,7 @@ Out: the :class:`~ticdc_emit.source_schemas.source_table.SourceTable` of TiDB th
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from ticdc_emit.sql.words import to_lower
 class ScriptTable:
     """A table while its statements are read. ``columns``: by name as TiDB compares it. ``offset``: in the script.
     ``keeps_not_null``: whether columns stay NOT NULL without the primary key that made them so. ``partition_columns``:
-    the names of Hive's PARTITIONED BY.
+    the names of Hive's PARTITIONED BY. ``is_partition``: whether its rows are another table's.
     """
 
     schema: str
@@ -37,6 +38,7 @@ class ScriptTable:
     unique: list[KeyDefinition] = field(default_factory=list)
     comment: str = ""
     partition_columns: set[str] = field(default_factory=set)
+    is_partition: bool = False
     left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
@@ -192,7 +194,7 @@ class ScriptTable:
             raise fail(error, column.offset)
         if self.left_out:
             listed = ", ".join(
-                what if what == "partitioning" else counted(count, what)
+                what if what == "partitioning" else counted(count, what, _plural(what))
                 for what, count in sorted(self.left_out.items())
             )
             choices.notes.append(f"Left out: {listed}.")
@@ -212,6 +214,11 @@ class ScriptTable:
                 if not choices.drop_default(name):
                     named = self.columns.get(to_lower(name))
                     raise fail(error, self.offset if named is None else named.offset) from None
+
+
+def _plural(what: str) -> str:
+    noun, *more = re.split("(?= over | with )", what, maxsplit=1)
+    return f"{noun}{'es' if noun.endswith('x') else 's'}{''.join(more)}"
 
 
 def _names(key: KeyDefinition) -> list[str]:

@@ -36,7 +36,8 @@ class Lexicon:
     for strings, names and comments beyond SQL's own. ``ends``: where statements end beside semicolons. ``client``:
     lines that only the system's client reads. ``routine``: the start of a statement with a body, which has
     semicolons. ``joins_strings``: strings that follow each other are one. ``doubles_quotes``: two quotes in a string
-    are one, as in SQL. ``enforces_keys``: whether the system refuses a second row with the same key.
+    are one, as in SQL. ``has_identifiers``: ``IDENTIFIER('name')`` is a name. ``enforces_keys``: whether the system
+    refuses a second row with the same key.
     """
 
     title: str
@@ -53,6 +54,7 @@ class Lexicon:
     nests_comments: bool = False
     joins_strings: bool = False
     doubles_quotes: bool = True
+    has_identifiers: bool = False
     enforces_keys: bool = True
 
     def name(self, text: str, *, is_quoted: bool) -> str:
@@ -89,7 +91,7 @@ class Lexicon:
         return re.compile(self.routine_end, re.IGNORECASE | re.MULTILINE)
 
 
-_TABLE_BEGINS = r"^[ \t]*(?=CREATE\s+(?:OR\s+REPLACE\s+)?(?:\w+\s+){0,3}?TABLE\s)"
+_TABLE_BEGINS = r"^[ \t]*(?=CREATE\s+(?:\w+\s+){0,5}?TABLE\s)"
 _SCHEMA_BEGINS = re.compile(r"CREATE\s+SCHEMA\b", re.IGNORECASE)
 HASH_COMMENT, SLASH_COMMENT = r"#[^\n]*", r"//[^\n]*"
 DOLLARS = r"\$(?P<tag>\w*)\$.*?\$(?P=tag)\$"

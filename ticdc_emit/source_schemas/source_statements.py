@@ -35,13 +35,13 @@ _MODIFIERS = frozenset(
     OR REPLACE GLOBAL LOCAL PRIVATE TEMP TEMPORARY TRANSIENT UNLOGGED EXTERNAL VOLATILE FOREIGN HYBRID DYNAMIC ICEBERG
     IMMUTABLE SHARDED DUPLICATED BLOCKCHAIN MANAGED SNAPSHOT UNIQUE CLUSTERED NONCLUSTERED BITMAP EDITIONABLE
     NONEDITIONABLE MATERIALIZED SECURE FORCE COLUMNSTORE FULLTEXT RECURSIVE EVENT IF NOT EXISTS STREAMING LIVE PUBLIC
-    TRANSACTIONAL REFRESH INTERACTIVE
+    TRANSACTIONAL REFRESH INTERACTIVE ALTER
     """.split()  # noqa: SIM905 (words)
 )
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY", "VOLATILE", "FOREIGN", "DYNAMIC"})
 _OPTION_WORDS = ("NOT", "NULL", "DEFAULT", "CONSTRAINT", "PRIMARY", "UNIQUE", "GENERATED")
 _NOT_COLUMNS = ("CONSTRAINT", "DISTKEY", "SORTKEY", "DISTSTYLE", "COMPOUND", "INDEX", "ENCODE")
-_VERBS = ("ADD", "ALTER", "MODIFY", "CHANGE", "RENAME", "REPLACE", "DROP", "ATTACH", "SET")
+_VERBS = ("ADD", "ALTER", "MODIFY", "CHANGE", "RENAME", "REPLACE", "DROP", "ATTACH", "DETACH", "SET")
 _VERB_ONCE = ("tsql", "snowflake", "spark", "hive")
 """Where the first word of ALTER TABLE holds for all its actions."""
 
@@ -165,7 +165,9 @@ class Translation:
         reader.accept("IF", "NOT", "EXISTS")
         if not reader.accept_symbol("="):
             reader.accept("TO")
-        if kind in ("ROLE", "WAREHOUSE", "SECONDARY", "CATALOG"):
+        if kind in ("ROLE", "WAREHOUSE", "SECONDARY", "CATALOG") or (
+            kind == "DATABASE" and self.dialect == "snowflake"
+        ):
             return
         if reader.token.kind == "string":
             name: Name = (reader.next().text,)
@@ -200,7 +202,7 @@ class Translation:
         key = to_lower(schema), to_lower(name)
         if key in self._tables and if_not_exists:
             return
-        if key in self._tables and "REPLACE" not in words:
+        if key in self._tables and not {"REPLACE", "ALTER"}.intersection(words):
             other = self._tables[key].full_name
             message = f"the table {table.full_name} is created twice"
             if other != table.full_name:
@@ -408,11 +410,10 @@ class Translation:
             self._add(table, action)
         elif verb == "DROP":
             table.drop(action)
-        elif verb == "ATTACH" and action.accept("PARTITION"):
+        elif verb in ("ATTACH", "DETACH") and action.accept("PARTITION"):
             part = self._find(action.qualified_name("a table"))
             if part is not None:
-                self._tables.pop((to_lower(part.schema), to_lower(part.name)))
-                self._skip("partition")
+                part.is_partition = verb == "ATTACH"
         elif verb == "SET" and action.accept("SCHEMA"):
             self._move(table, action.name("a schema"), table.name)
         elif verb == "SET" and action.accept("OPTIONS"):
@@ -430,7 +431,9 @@ class Translation:
 
     def _alter_column(self, table: ScriptTable, action: Definitions) -> None:
         column = table.column(action, action.name("a column"))
-        if action.accept("SET", "DEFAULT"):
+        if action.accept("SET", "OPTIONS"):
+            column.comment = action.description() or column.comment
+        elif action.accept("SET", "DEFAULT"):
             column.default = action.expression()
         elif action.accept("DROP", "DEFAULT"):
             column.default = None
@@ -670,7 +673,8 @@ class Translation:
 
     def tables(self, script: str) -> tuple[SourceTable, ...]:
         """Return the tables. Raises the family of :class:`SchemaError`, with the place of the table or column."""
-        return tuple(table.built(script, self._types, self.lexicon, self.dialect) for table in self._tables.values())
+        made = [table for table in self._tables.values() if not table.is_partition]
+        return tuple(table.built(script, self._types, self.lexicon, self.dialect) for table in made)
 
     def assumptions(self) -> tuple[str, ...]:
         """Return sentences about the script as a whole."""
@@ -682,14 +686,15 @@ class Translation:
             )
         if not self.lexicon.enforces_keys and any(table.primary or table.unique for table in self._tables.values()):
             found.append(f"Keys are those of the script; {self.lexicon.title} does not check that they are unique.")
-        if self._skipped:
-            found.append(f"Statements that make no table were skipped: {', '.join(self._skipped_counts())}.")
+        if skipped := self._skipped_counts():
+            found.append(f"Statements that make no table were skipped: {', '.join(skipped)}.")
         return tuple(found)
 
     def _skipped_counts(self) -> list[str]:
+        attached = Counter({"partition": sum(table.is_partition for table in self._tables.values())})
         return [
             counted(count, what) if what.islower() else f"{count:,} {what}"
-            for what, count in sorted(self._skipped.items())
+            for what, count in sorted((self._skipped + attached).items())
         ]
 
 

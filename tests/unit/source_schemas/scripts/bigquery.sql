@@ -305,3 +305,13 @@ CREATE TEMP TABLE c (id INT64)
 CREATE TABLE `d`.`b` (
   `id` BIGINT
 );
+
+=== a description that comes later
+CREATE TABLE d.t (a INT64);
+ALTER TABLE d.t ALTER COLUMN a SET OPTIONS (description = 'first');
+--- becomes
+-- A schema of BigQuery in TiDB's SQL.
+
+CREATE TABLE `d`.`t` (
+  `a` BIGINT COMMENT 'first'
+);

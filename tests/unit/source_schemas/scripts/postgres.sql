@@ -720,3 +720,42 @@ CREATE TABLE x (id int);
 CREATE TABLE @cdm.person (id int);
 --- is refused
 DdlError: expected a table, found @ [None, None, line 2, column 14]
+
+=== partitions of partitions, and one that is a table again
+CREATE TABLE c (id int, s text) PARTITION BY LIST (s);
+CREATE TABLE m (id int, s text) PARTITION BY RANGE (id);
+CREATE TABLE l (id int, s text);
+CREATE TABLE old (id int, s text);
+ALTER TABLE ONLY c ATTACH PARTITION m FOR VALUES IN ('a');
+ALTER TABLE ONLY m ATTACH PARTITION l FOR VALUES FROM (1) TO (9);
+ALTER TABLE ONLY m ATTACH PARTITION old FOR VALUES FROM (10) TO (19);
+ALTER TABLE m DETACH PARTITION old CONCURRENTLY;
+--- becomes
+-- A schema of PostgreSQL in TiDB's SQL.
+-- Statements that make no table were skipped: 2 partitions.
+
+-- Left out: partitioning.
+CREATE TABLE `test`.`c` (
+  `id` INT,
+  `s` LONGTEXT
+);
+
+CREATE TABLE `test`.`old` (
+  `id` INT,
+  `s` LONGTEXT
+);
+
+=== several of what is left out
+CREATE TABLE t (a int, b int);
+CREATE UNIQUE INDEX ON t ((a + 1));
+CREATE UNIQUE INDEX ON t ((b + 1));
+CREATE UNIQUE INDEX ON t (a) WHERE b > 1;
+CREATE UNIQUE INDEX ON t (b) WHERE a > 1;
+--- becomes
+-- A schema of PostgreSQL in TiDB's SQL.
+
+-- Left out: 2 unique indexes over an expression, 2 unique indexes with WHERE.
+CREATE TABLE `test`.`t` (
+  `a` INT,
+  `b` INT
+);

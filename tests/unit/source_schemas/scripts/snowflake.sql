@@ -366,3 +366,45 @@ CREATE OR REPLACE TRANSIENT TABLE trips (id INTEGER);
 CREATE TABLE `test`.`TRIPS` (
   `ID` DECIMAL(38,0)
 );
+
+=== names that are texts
+USE DATABASE IDENTIFIER($database);
+USE SCHEMA IDENTIFIER('d.shop');
+CREATE TABLE IDENTIFIER('d.shop."Orders"') (id INT);
+ALTER TABLE IF EXISTS IDENTIFIER('"Orders"') ADD COLUMN note VARCHAR;
+CREATE TABLE items (id INT);
+DROP TABLE IDENTIFIER('items');
+CREATE TABLE items (id INT, n INT);
+CREATE TABLE identifier (id INT);
+--- becomes
+-- A schema of Snowflake in TiDB's SQL.
+
+CREATE TABLE `SHOP`.`Orders` (
+  `ID` DECIMAL(38,0),
+  `NOTE` LONGTEXT
+);
+
+CREATE TABLE `SHOP`.`ITEMS` (
+  `ID` DECIMAL(38,0),
+  `N` DECIMAL(38,0)
+);
+
+CREATE TABLE `SHOP`.`IDENTIFIER` (
+  `ID` DECIMAL(38,0)
+);
+
+=== a name that is a variable
+CREATE TABLE IDENTIFIER($name) (id INT);
+--- is refused
+DdlError: expected a name in quotes, found $ [None, None, line 1, column 25]
+
+=== a table that is created or altered
+CREATE TABLE t (a INT);
+CREATE OR ALTER TABLE t (a INT, b INT);
+--- becomes
+-- A schema of Snowflake in TiDB's SQL.
+
+CREATE TABLE `test`.`T` (
+  `A` DECIMAL(38,0),
+  `B` DECIMAL(38,0)
+);

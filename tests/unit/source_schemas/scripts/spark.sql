@@ -287,4 +287,15 @@ CREATE TABLE `test`.`t` (
 CREATE TABLE IDENTIFIER('shop.orders') (id INT);
 CREATE TABLE IDENTIFIER(:shop || '.items') (id INT);
 --- is refused
-DdlError: expected the name of a table in quotes, found : [None, None, line 2, column 25]
+DdlError: expected a name in quotes, found : [None, None, line 2, column 25]
+
+=== a table and a schema named by texts
+USE SCHEMA IDENTIFIER('shop');
+CREATE TABLE orders (id INT);
+COMMENT ON TABLE IDENTIFIER('shop.orders') IS 'sold';
+--- becomes
+-- A schema of Spark in TiDB's SQL.
+
+CREATE TABLE `shop`.`orders` (
+  `id` INT
+) COMMENT='sold';
