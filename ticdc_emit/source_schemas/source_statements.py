@@ -47,6 +47,9 @@ _VERB_ONCE = ("tsql", "snowflake", "spark", "hive")
 
 _NOT_ADDED = ("PARTITION", "ROW", "CLUSTERING", "SEARCH", "SUPPLEMENTAL", "TBLPROPERTIES")
 _COLUMN_CHANGES = ("TYPE", "SET", "DROP", "COMMENT", "FIRST", "AFTER")
+_FILTERS = ("WHERE", "ORDER", "LIMIT", "DISTRIBUTE", "CLUSTER", "SORT", "TABLESAMPLE", "SAMPLE", "WITH")
+"""Words after which a query has fewer rows, or others first, but the same columns."""
+
 _OBJECT_WORDS = ("OBJECT", "VARRAY", "VARYING", "TABLE")
 _KEPT_ELSEWHERE = {"FOREIGN": "foreign table", "DYNAMIC": "dynamic table"}
 
@@ -211,25 +214,28 @@ class Translation:
         if reader.accept("PARTITION", "OF"):
             self._skip("partition")
             return
+        names: list[str] = []  # of the columns of AS SELECT
         if reader.accept_one("LIKE", "CLONE", "COPY"):
             source = reader.table_name()
             if self._find(source) is not None:
                 self._copy(table, reader, LikeTable(source, with_defaults=True, with_keys=True))
         elif reader.at_symbol("("):
             elements = reader.members()
-            if not all(element.at_name and len(element.rest()) == 1 for element in elements):  # the names of AS SELECT
+            if all(element.at_name and len(element.rest()) == 1 for element in elements):
+                names = [element.name() for element in elements]
+            else:
                 for element in elements:
                     if element.at("SELECT") or element.at("WITH"):
                         break
                     self._element(table, element)
-        self._table_options(table, reader)
+        self._table_options(table, reader, names)
         if table.columns:
             self._tables[key] = table
         elif reader.statement.words[0] == "CREATE":
             self._without_columns.append(table.full_name)
 
-    def _table_options(self, table: ScriptTable, reader: Definitions) -> None:
-        """Read what follows the columns."""
+    def _table_options(self, table: ScriptTable, reader: Definitions, names: Sequence[str]) -> None:
+        """Read what follows the columns, or their names alone."""
         while not reader.at_end:
             if reader.accept("COMMENT"):
                 reader.accept_symbol("=")
@@ -249,9 +255,27 @@ class Translation:
                 table.left_out["partitioning"] += 1
             elif reader.accept("AS"):
                 if reader.at("SELECT") or reader.at("WITH") or reader.at_symbol("("):
+                    self._query_columns(table, reader, names)
                     return
             else:
                 reader.balanced()
+
+    def _query_columns(self, table: ScriptTable, reader: Definitions, names: Sequence[str]) -> None:
+        """Take the columns of ``SELECT * FROM`` a table of the script, without defaults, keys and NOT NULL."""
+        query = reader.inside(reader.balanced()[1:-1]) if reader.at_symbol("(") else reader
+        if table.columns or not (query.accept("SELECT") and query.accept_symbol("*") and query.accept("FROM")):
+            return
+        source = self._find(query.qualified_name()) if query.at_name else None
+        if source is None or not (query.at_end or query.word() in _FILTERS):
+            return
+        columns = list(source.columns.values())
+        names = names or [column.name for column in columns]
+        if len(names) != len(columns) or any(column.type is None for column in columns):
+            return
+        for name, each in zip(names, columns, strict=True):
+            table.columns[to_lower(name)] = ColumnDefinition(
+                name, table.offset, each.script, each.type, each.type_name, comment=each.comment
+            )
 
     def _partition_columns(self, table: ScriptTable, reader: Definitions) -> None:
         """Read the columns of partitions, which are the table's last ones in Hive."""

@@ -165,10 +165,13 @@ CREATE EXTERNAL TABLE ds.ext (line STRING) WITH PARTITION COLUMNS OPTIONS (forma
 MERGE ds.this USING ds.ext ON FALSE WHEN NOT MATCHED THEN INSERT ROW;
 --- becomes
 -- A schema of BigQuery in TiDB's SQL.
--- These tables are left out, because their columns have no types in the script: ds.copied.
 -- Statements that make no table were skipped: 1 CREATE PROCEDURE, 1 CREATE VIEW, 1 DECLARE, 1 MERGE, 1 temporary table.
 
 CREATE TABLE `ds`.`this` (
+  `a` BIGINT
+);
+
+CREATE TABLE `ds`.`copied` (
   `a` BIGINT
 );
 

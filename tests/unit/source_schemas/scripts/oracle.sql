@@ -486,3 +486,29 @@ CREATE TABLE `test`.`B` (
 CREATE TABLE c (id NUMBER(5));
 '
 );
+
+=== all columns of a table of the script
+CREATE TABLE a (id NUMBER(5) GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n VARCHAR2(10) DEFAULT 'x' NOT NULL);
+CREATE TABLE b AS SELECT * FROM a WHERE 1 = 0;
+CREATE TABLE c (i, m) AS SELECT * FROM a;
+CREATE TABLE d (i) AS SELECT * FROM a;
+--- becomes
+-- A schema of Oracle in TiDB's SQL.
+-- These tables are left out, because their columns have no types in the script: test.D.
+
+-- `ID` counts up, so it is BIGINT instead of NUMBER(5).
+CREATE TABLE `test`.`A` (
+  `ID` BIGINT NOT NULL AUTO_INCREMENT,
+  `N` VARCHAR(10) NOT NULL DEFAULT 'x',
+  PRIMARY KEY (`ID`)
+);
+
+CREATE TABLE `test`.`B` (
+  `ID` DECIMAL(5,0),
+  `N` VARCHAR(10)
+);
+
+CREATE TABLE `test`.`C` (
+  `I` DECIMAL(5,0),
+  `M` VARCHAR(10)
+);

@@ -461,13 +461,17 @@ CREATE TABLE copied AS SELECT * FROM fast;
 CREATE VIEW v AS SELECT 1;
 --- becomes
 -- A schema of PostgreSQL in TiDB's SQL.
--- These tables are left out, because their columns have no types in the script: test.copied.
 -- Statements that make no table were skipped: 1 CREATE FUNCTION, 1 CREATE VIEW, 1 DO, 1 INSERT, 1 foreign table, 1 temporary table.
 
 CREATE TABLE `test`.`fast` (
   `id` INT NOT NULL,
   `a` LONGTEXT,
   PRIMARY KEY (`id`)
+);
+
+CREATE TABLE `test`.`copied` (
+  `id` INT,
+  `a` LONGTEXT
 );
 
 === defaults with casts

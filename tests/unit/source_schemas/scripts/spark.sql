@@ -299,3 +299,25 @@ COMMENT ON TABLE IDENTIFIER('shop.orders') IS 'sold';
 CREATE TABLE `shop`.`orders` (
   `id` INT
 ) COMMENT='sold';
+
+=== all columns of a table of the script
+CREATE TABLE raw (id INT NOT NULL COMMENT 'key', v DECIMAL(5, 2) DEFAULT 1.0) USING csv OPTIONS (header 'false');
+CREATE TABLE sold USING parquet AS (SELECT * FROM raw);
+CREATE TABLE first_ones AS SELECT * FROM default.raw WHERE id < 10 LIMIT 5;
+CREATE TABLE joined AS SELECT * FROM raw JOIN sold USING (id);
+CREATE TABLE renamed AS SELECT * FROM raw r, sold;
+CREATE TABLE unknown AS SELECT * FROM elsewhere;
+DROP TABLE raw;
+--- becomes
+-- A schema of Spark in TiDB's SQL.
+-- These tables are left out, because their columns have no types in the script: test.joined, test.renamed, test.unknown.
+
+CREATE TABLE `test`.`sold` (
+  `id` INT COMMENT 'key',
+  `v` DECIMAL(5,2)
+);
+
+CREATE TABLE `test`.`first_ones` (
+  `id` INT COMMENT 'key',
+  `v` DECIMAL(5,2)
+);

@@ -357,7 +357,6 @@ WITH (LOCATION = '/raw/', DATA_SOURCE = lake, FILE_FORMAT = csv);
 CREATE TABLE dw.Copied WITH (DISTRIBUTION = ROUND_ROBIN) AS SELECT * FROM ext.Raw;
 --- becomes
 -- A schema of SQL Server in TiDB's SQL.
--- These tables are left out, because their columns have no types in the script: dw.Copied.
 
 CREATE TABLE `dw`.`Fact` (
   `Id` BIGINT NOT NULL,
@@ -366,6 +365,10 @@ CREATE TABLE `dw`.`Fact` (
 );
 
 CREATE TABLE `ext`.`Raw` (
+  `Line` VARCHAR(8000)
+);
+
+CREATE TABLE `dw`.`Copied` (
   `Line` VARCHAR(8000)
 );
 
