@@ -709,11 +709,11 @@ CREATE TABLE `test`.`t` (
 
 === names of columns without types
 CREATE TABLE x (id int);
-CREATE TABLE t (a) AS VALUES ('x'::text);
-CREATE TABLE u (a, b) WITH (fillfactor = 70) AS SELECT 1, 2;
+CREATE TABLE never (a) AS VALUES ('x'::text);
+CREATE TABLE never_again (a, b) WITH (fillfactor = 70) AS SELECT 1, 2;
 --- becomes
 -- A schema of PostgreSQL in TiDB's SQL.
--- These tables are left out, because their columns have no types in the script: test.t, test.u.
+-- These tables are left out, because their columns have no types in the script: test.never, test.never_again.
 
 CREATE TABLE `test`.`x` (
   `id` INT
