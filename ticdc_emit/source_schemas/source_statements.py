@@ -231,7 +231,8 @@ class Translation:
         self._table_options(table, reader, names)
         if table.columns:
             self._tables[key] = table
-        elif reader.statement.words[0] == "CREATE":
+        else:
+            self._tables.pop(key, None)  # which it replaces
             self._without_columns.append(table.full_name)
 
     def _table_options(self, table: ScriptTable, reader: Definitions, names: Sequence[str]) -> None:

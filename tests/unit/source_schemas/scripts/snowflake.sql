@@ -408,3 +408,15 @@ CREATE TABLE `test`.`T` (
   `A` DECIMAL(38,0),
   `B` DECIMAL(38,0)
 );
+
+=== a table that a query replaces
+CREATE TABLE t (a INT);
+CREATE TABLE u (a INT);
+CREATE OR REPLACE TABLE t AS SELECT a, a + 1 AS b FROM u;
+--- becomes
+-- A schema of Snowflake in TiDB's SQL.
+-- These tables are left out, because their columns have no types in the script: test.T.
+
+CREATE TABLE `test`.`U` (
+  `A` DECIMAL(38,0)
+);
