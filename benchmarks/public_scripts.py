@@ -104,12 +104,14 @@ def scripts_of(source: Source, clones: Path) -> Iterator[tuple[str, str]]:
     contents = _git(folder, "cat-file", "--batch", data="".join(f"{blob}\n" for _, blob in blobs).encode())
     found, position = 0, 0
     for path, _ in blobs:
+        if found == source.limit:
+            return
         header, position = contents[position : contents.index(b"\n", position)], contents.index(b"\n", position) + 1
         if header.endswith(b" missing"):  # a clone without large files
             continue
         size = int(header.split()[2])
         text, position = _decoded(contents[position : position + size]), position + size + 1
-        if size < _LARGEST and found < source.limit and _TABLE.search(_COMMENTS.sub(" ", text)):
+        if size < _LARGEST and _TABLE.search(_COMMENTS.sub(" ", text)):
             found += 1
             yield path, text
 
