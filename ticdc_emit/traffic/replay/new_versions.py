@@ -37,7 +37,7 @@ def send_new_versions(
     **options: Unpack[TrafficSinkOptions],
 ) -> RunReport | None:
     """Send the versions of a Delta or Iceberg table that came since the last call, in the first call all; return the
-    report of the batch, ``None`` if there are none. Versions without rows, such as a compaction, make an empty batch.
+    report of the batch, ``None`` if all were sent before. A version without rows, such as OPTIMIZE, is an empty batch.
 
     ``table``, ``format``: as :func:`~ticdc_emit.traffic.replay.read_changes` has them, which says which tables have a
     change feed. ``name``: schema.name in TiDB. ``keys``: the columns of the primary key, by their names in the last
