@@ -48,7 +48,7 @@ def attempt(name: str, act: Callable[[], Any]) -> None:
     try:
         result = act()
     except Exception as error:
-        print(f"FAILED {name}: {type(error).__name__}")
+        print(f"FAILED {name}: {type(error).__name__}: {error}")
         print(shown_error(error))
     else:
         print(f"DONE {name}: {result.rows} rows")
@@ -74,7 +74,7 @@ def main(folder: Path) -> None:
         return spark.createDataFrame([(op, TSO + n, (n, value)) for n in range(count)], KIND)
 
     with EmbeddedKafka() as kafka, EmbeddedRegistry() as registry:
-        sink = replace(kafka.sink(), librdkafka=LIBRDKAFKA, dial_timeout_ms=1_000, delivery_timeout_ms=1_000)
+        sink = replace(kafka.sink(), librdkafka=LIBRDKAFKA)
 
         def emitter(name: str, *, protocol: str = "canal-json", more: str = "", to: Any = sink, **options: Any) -> Any:
             made = TicdcSink(
@@ -98,7 +98,8 @@ def main(folder: Path) -> None:
         attempt("lost", lambda: emitter("lost", more=small, changefeed=lost).write(rows("a" * 3_000)))
         attempt("large", lambda: emitter("large", more=small, changefeed=plain).write(rows("a" * 3_000)))
         attempt("row", lambda: emitter("row", changefeed=plain).write(rows("a", op="?")))
-        dead = DeadInWorkers(replace(sink, brokers=("127.0.0.1:1",)))
+        impatient = {"dial_timeout_ms": 1_000, "delivery_timeout_ms": 1_000}  # only where nobody can answer
+        dead = DeadInWorkers(replace(sink, brokers=("127.0.0.1:1",), **impatient))
         attempt("dead", lambda: emitter("dead", to=dead).write(rows("a")))
         nowhere = TicdcSink(sink_uri(), SCHEMA, changefeed=plain, librdkafka=LIBRDKAFKA)
         attempt("nowhere", lambda: nowhere.write(rows("a")))

@@ -40,7 +40,8 @@ def test_a_job_shows_no_secret(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3_000:]
-    assert set(re.findall(r"^DONE (\w+)", done.stdout, re.MULTILINE)) == SUCCEED
+    said = re.findall(r"^FAILED .*", done.stdout, re.MULTILINE)
+    assert set(re.findall(r"^DONE (\w+)", done.stdout, re.MULTILINE)) == SUCCEED, said
     assert dict(re.findall(r"^FAILED (\w+): (\w+)", done.stdout, re.MULTILINE)) == FAIL
     assert "BrokerUnreachableError" in done.stdout  # as the worker said it
     assert "ClaimCheckError" in done.stdout
