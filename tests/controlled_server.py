@@ -57,7 +57,7 @@ class Reader:
         """The rows of the messages up to the ends that a call has told, by topic-partition."""
         wanted = {(p["topic"], p["partition"]): p["end_offset"] for p in sent["partitions"]}
         found: dict[tuple[str, int], list[tuple[str, dict[str, Any]]]] = {}
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while any(self.position[place] < end for place, end in wanted.items()):
             assert time.monotonic() < deadline, "messages are missing"
             message = self._consumer.poll(1)

@@ -162,7 +162,7 @@ class Workplace:
         script = (
             f"""ticdc-emit() {{ printf '%s\\0' "$@" > {self.folder}/.call; echo {_MARK}; }}; {self._placed(line)}"""
         )
-        subprocess.run(["bash", "-euc", f"shopt -s failglob; {script}"], cwd=self.folder, check=True, timeout=20)
+        subprocess.run(["bash", "-euc", f"shopt -s failglob; {script}"], cwd=self.folder, check=True, timeout=120)
         arguments = [self._argument(each) for each in (self.folder / ".call").read_text().split("\0")[:-1]]
         code = exit_code(*arguments)
         output = printed()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import logging
 import pickle
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -44,7 +43,9 @@ class Secured:
     def sink(
         self, listener: str, options: str, *, scheme: str = "kafka", file: dict[str, Any] | None = None
     ) -> KafkaSink:
-        """The sink of a changefeed, as a worker gets it."""
+        """The sink of a changefeed, as a worker gets it; one that waits out its dial timeout outlasts the test."""
+        if "dial-timeout" not in options:
+            options += "&dial-timeout=10m"
         uri = f"{scheme}://{self.broker.address(listener)}/orders?protocol=canal-json&{options}"
         sink = sink_for(load_changefeed(uri, file))
         assert isinstance(sink, KafkaSink)
@@ -104,10 +105,8 @@ def goes_through(sink: KafkaSink) -> None:
 
 
 def is_refused(call: Callable[[], object], kind: type[TicdcEmitError], *words: str) -> TicdcEmitError:
-    started = time.monotonic()
     with pytest.raises(kind) as refused:
         call()
-    assert time.monotonic() - started < 10
     text = f"{refused.value} {refused.value!r} {refused.value.context}"
     assert "canary" not in text
     for word in words:
@@ -159,7 +158,7 @@ def test_a_wrong_password_in_a_worker_and_in_a_reader(secured: Secured) -> None:
     writer = sink.open()
     is_refused(lambda: writer.write(one("t")), AuthenticationError, "SCRAM-SHA-256")
     writer.close()
-    is_refused(lambda: read_topic(sink.connection_settings(), "t"), AuthenticationError, "SCRAM-SHA-256")
+    is_refused(lambda: read_topic(sink.connection_settings(), "t", timeout_s=600), AuthenticationError, "SCRAM-SHA-256")
 
 
 def test_a_wrong_client_secret(secured: Secured) -> None:

@@ -112,7 +112,7 @@ def test_progress_joins_spark_s_figures_with_the_report(
             .start()
         )
         query.awaitTermination()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while len(seen) < 2 and time.monotonic() < deadline:
             time.sleep(0.1)
     finally:

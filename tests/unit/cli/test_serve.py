@@ -60,7 +60,7 @@ def test_it_answers_until_a_signal(number: int, code: int) -> None:
         with urllib.request.urlopen(f"http://127.0.0.1:{registry}/subjects", timeout=10) as answer:
             assert json.load(answer) == []
         process.send_signal(number)
-        shown, _ = process.communicate(timeout=30)
+        shown, _ = process.communicate(timeout=60)
         assert process.returncode == code
     assert all(limit in shown for limit in EMBEDDED_LIMITS)
     require_free_port(port, "--port")
@@ -346,7 +346,7 @@ def test_traffic_is_there_once_it_says_so(tmp_path: Path) -> None:
         assert any(message["isDdl"] for message in messages)
         assert any(message["type"] == "TIDB_WATERMARK" for message in messages)
         process.send_signal(signal.SIGINT)
-        told, shown = process.communicate(timeout=30)
+        told, shown = process.communicate(timeout=60)
     assert process.returncode == 0, shown
     ended = json.loads(told)
     assert ended["event"] == "ended"
@@ -432,7 +432,7 @@ def test_it_imports_neither_spark_nor_pandas(tmp_path: Path) -> None:
         while not ready.exists():
             assert process.poll() is None
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 143
+        assert process.wait(60) == 143
     finally:
         process.kill()
         process.wait()

@@ -53,7 +53,7 @@ def test_a_producer_serves_task_after_task(kafka: EmbeddedKafka) -> None:
 
 
 def test_two_writers_at_once_do_not_share(kafka: EmbeddedKafka) -> None:
-    sink = kafka.sink(client_id="both", linger_ms=5_000)
+    sink = kafka.sink(client_id="both", linger_ms=30_000)
     with sink.open() as kept:
         kept.write(batch("both", b"kept"))
         abandoned = sink.open()
@@ -64,7 +64,7 @@ def test_two_writers_at_once_do_not_share(kafka: EmbeddedKafka) -> None:
 
 
 def test_what_a_task_left_behind_does_not_reach_the_next_one(kafka: EmbeddedKafka) -> None:
-    sink = kafka.sink(client_id="left", linger_ms=1_000)
+    sink = kafka.sink(client_id="left", linger_ms=30_000)
     abandoned = sink.open()
     abandoned.write(batch("left", b"old"))
     abandoned.close()
@@ -72,12 +72,13 @@ def test_what_a_task_left_behind_does_not_reach_the_next_one(kafka: EmbeddedKafk
         assert writer._pooled is not abandoned._pooled
         writer.write(batch("left", b"new"))
         assert writer.flush().messages == 1
-    time.sleep(1.5)
+    while len(abandoned._pooled.producer):  # it is dropped at once, or sent in the end
+        abandoned._pooled.producer.poll(0.1)
     assert [message.value for message in kafka.read("left")] == [b"new"]
 
 
 def test_a_lost_message_is_an_error_and_ends_the_producer(kafka: EmbeddedKafka) -> None:
-    sink = kafka.sink(client_id="lost", linger_ms=5_000)
+    sink = kafka.sink(client_id="lost", linger_ms=30_000)
     writer = sink.open()
     writer.write(batch("lost", b"v"))
     writer._producer.purge(in_queue=True)
@@ -174,9 +175,9 @@ def test_an_unreachable_broker_is_named_with_the_time_waited(step: str) -> None:
     sink = KafkaSink(("127.0.0.1:1",), dial_timeout_ms=1_000)
     started = time.monotonic()
     call = partial(sink.prepare, {"t": 1}) if step == "prepare" else partial(sink.open().write, batch("t", b"v"))
-    with pytest.raises(BrokerUnreachableError, match=r"127\.0\.0\.1:1 answered in 1\.\d s: .*refused") as refused:
+    with pytest.raises(BrokerUnreachableError, match=r"127\.0\.0\.1:1 answered in \d+\.\d s: .*refused") as refused:
         call()
-    assert refused.value.waited == pytest.approx(time.monotonic() - started, abs=0.3)
+    assert 1.0 <= refused.value.waited <= round(time.monotonic() - started, 1)
     assert pickle.loads(pickle.dumps(refused.value)).waited == refused.value.waited
 
 
@@ -199,7 +200,7 @@ def send(writer, value):
     writer.write(pa.RecordBatch.from_pylist([{"topic": "forked", "partition": 0, "key": b"", "value": value}]))
     writer.flush()
 
-sink = KafkaSink((sys.argv[1],), admin_api=False, delivery_timeout_ms=5_000)
+sink = KafkaSink((sys.argv[1],), admin_api=False, delivery_timeout_ms=60_000)
 idle, lent = sink.open(), sink.open()
 send(idle, b"parent")
 idle.close()
@@ -220,7 +221,7 @@ def test_a_forked_process_gets_its_own_producer_and_ends(kafka: EmbeddedKafka) -
         [sys.executable, "-W", "ignore", "-c", FORKING, kafka.bootstrap],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     assert (answer.stderr, answer.returncode) == ("", 0)
