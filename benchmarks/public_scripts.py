@@ -10,10 +10,8 @@ scripts themselves are not part of this project: missing repositories are fetche
 
 from __future__ import annotations
 
-import importlib
 import re
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +19,13 @@ from typing import Annotated
 
 import typer
 
+from ticdc_emit.config.document import toml_document
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.source_schemas.dialects import source_schema
 
 __all__ = ["Outcome", "Source", "read_manifest", "scripts_of", "translate"]
 
-_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 MANIFEST = Path(__file__).with_suffix(".toml")
 _LARGEST = 4 * 1024 * 1024  # bytes; larger files are rows
@@ -69,7 +67,7 @@ class Outcome:
 
 def read_manifest(path: Path = MANIFEST) -> list[Source]:
     """Return the sources of a manifest, by dialect."""
-    manifest = _toml.loads(path.read_text(encoding="utf-8"))
+    manifest = toml_document(path.read_text(encoding="utf-8"))
     return [
         Source(dialect, repository, manifest["commits"][repository], tuple(paths), manifest["limit"])
         for dialect, repositories in manifest["dialects"].items()

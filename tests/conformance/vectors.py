@@ -9,10 +9,8 @@ target of each event.
 from __future__ import annotations
 
 import base64
-import importlib
 import json
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -24,7 +22,7 @@ import pyarrow as pa
 
 from ticdc_emit.config import CLASSIC, RELEASES, Protocol, Release, SinkUri
 from ticdc_emit.config.binding import UriParameters
-from ticdc_emit.config.document import Section
+from ticdc_emit.config.document import Section, toml_document
 from ticdc_emit.config.document import read_document as read_changefeed
 from ticdc_emit.errors import ConfigError, TicdcEmitError
 
@@ -288,8 +286,7 @@ def _rows_with(patterns: Sequence[str], events: Iterable[Mapping[str, Any]]) -> 
 
 @cache
 def _listed() -> Sequence[Mapping[str, Any]]:
-    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    entries: Sequence[Mapping[str, Any]] = toml.loads(_LEFT_OUT.read_text(encoding="utf-8"))["slots"]
+    entries: Sequence[Mapping[str, Any]] = toml_document(_LEFT_OUT.read_text(encoding="utf-8"))["slots"]
     return entries
 
 

@@ -185,11 +185,17 @@ def read_document(changefeed: str | os.PathLike[str] | Mapping[str, Any] | None)
     return Section(_parse(text, place), "")
 
 
-def _parse(text: str, place: str) -> dict[str, Any]:
+def toml_document(text: str) -> dict[str, Any]:
+    """Return the document of a TOML text. Raises ``ValueError`` and ``RecursionError``."""
     # Python 3.10 has no TOML reader of its own
     toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    document: dict[str, Any] = toml.loads(text)
+    return document
+
+
+def _parse(text: str, place: str) -> dict[str, Any]:
     try:
-        document: dict[str, Any] = toml.loads(text)
+        return toml_document(text)
     except ValueError as error:
         # The decoder's exception carries the whole document, secrets included: only its message may go on.
         raise ConfigError(
@@ -199,7 +205,6 @@ def _parse(text: str, place: str) -> dict[str, Any]:
         raise ConfigError(
             f"{place} is nested too deeply", remedy="Use fewer arrays and tables inside each other", option="changefeed"
         ) from None
-    return document
 
 
 def hinted(name: str, known: Collection[str], shown: str | None = None) -> str:

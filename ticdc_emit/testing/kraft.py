@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
+from ticdc_emit.config.document import toml_document
 from ticdc_emit.errors import JarsMissingError, ServerError
 from ticdc_emit.hints import names
 from ticdc_emit.java import short_lived_jvm, user_cache
@@ -30,9 +29,6 @@ from ticdc_emit.testing.addresses import LOOPBACK, Address, address_text, free_p
 
 if TYPE_CHECKING:
     from confluent_kafka.admin._metadata import ClusterMetadata
-
-
-_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 
 def locked_jars(server: Path) -> Path:
@@ -74,7 +70,7 @@ def _lock(server: Path) -> bytes:
 
 
 def _locked(server: Path, kind: str) -> list[dict[str, str]]:
-    return list(_toml.loads(_lock(server).decode())[kind])
+    return list(toml_document(_lock(server).decode())[kind])
 
 
 def _cached_folder(server: Path) -> Path:

@@ -7,10 +7,8 @@ In: a TOML file or a mapping, and the tables. Out: a :class:`ColumnOptions` for 
 from __future__ import annotations
 
 import datetime as dt
-import importlib
 import math
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,6 +19,7 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering, accept
+from ticdc_emit.config.document import toml_document
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.model import Column
@@ -103,8 +102,6 @@ def unit_of(column: Column) -> int:
     return 1
 
 
-_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-
 Columns = str | os.PathLike[str] | Mapping[str, Any]
 """A TOML file, or a mapping such as ``{"shop.orders.total": {"range": [5, 500]}}``."""
 
@@ -141,7 +138,7 @@ def options_by_column(columns: Columns | None, tables: Sequence[SourceTable]) ->
 
 def _document(path: Path) -> Mapping[str, Any]:
     try:
-        read: Mapping[str, Any] = _toml.loads(path.read_text(encoding="utf-8"))
+        return toml_document(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as fault:
         raise ConfigError(
             f"cannot read the file of columns: {fault}",
@@ -149,14 +146,13 @@ def _document(path: Path) -> Mapping[str, Any]:
             option="columns",
             path=str(path),
         ) from None
-    except _toml.TOMLDecodeError as fault:
+    except (ValueError, RecursionError) as fault:
         raise ConfigError(
             f"the file of columns is not TOML: {fault}",
             remedy="Write a table [schema.table.column] for each column",
             option="columns",
             path=str(path),
         ) from None
-    return read
 
 
 def _flat(options: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
