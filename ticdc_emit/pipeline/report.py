@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ticdc_emit.delivery.base import DeliveryReport
-from ticdc_emit.errors import ConfigError, MissingDependencyError
+from ticdc_emit.errors import ConfigError, MissingDependencyError, shown
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures import COLOURS, panels, require_plotly
 from ticdc_emit.pictures.shown import facts_html
@@ -284,6 +284,19 @@ class RunTotal(_Work):
 
 ReportCallback: TypeAlias = Callable[[RunReport], object]
 """What is called with each report, as soon as its batch is recorded."""
+
+
+def callbacks_of(option: str, given: Any) -> tuple[Callable[[Any], object], ...]:
+    """Return the functions of an argument that takes one or several.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` for anything else.
+    """
+    is_one = callable(given) or isinstance(given, str) or not isinstance(given, Iterable)
+    callbacks = (given,) if is_one else tuple(given)
+    for each in callbacks:
+        if not callable(each):
+            raise ConfigError(f"{shown(each)} is not a function", remedy="Give a function, or several", option=option)
+    return callbacks
 
 
 def add_counts(*counts: Mapping[str, int]) -> dict[str, int]:

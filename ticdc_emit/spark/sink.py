@@ -22,7 +22,7 @@ from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal, report_figure
+from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal, callbacks_of, report_figure
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
@@ -149,7 +149,7 @@ class TicdcSink:
             ddl=ddl,
             options=RunOptions.of(arguments),
             registry=registry,
-            on_report=(on_report,) if callable(on_report) else on_report,
+            on_report=callbacks_of("on_report", on_report),
         )
         self._changefeed = None if schema is None else self._with_schema(schema)
 

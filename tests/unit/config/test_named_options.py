@@ -73,6 +73,22 @@ def test_a_typing_error_names_the_function_that_was_called(call: Callable[..., A
     assert str(caught.value).startswith(f"{function}() got an unexpected keyword argument 'watermark_intervall'")
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: TicdcSink(URI, on_report="print"), "'print' is not a function [option='on_report']"),
+        (lambda: TicdcSink(URI, SCHEMA, on_report=[print, None]), "None is not a function"),
+        (lambda: replay(None, URI, "x", SCHEMA, on_slice=5), "5 is not a function"),
+        (lambda: replay(None, URI, 5, SCHEMA), "5 is not a source of row changes"),
+        (lambda: replay(None, URI, {"s.t": [{"id": 1}]}, SCHEMA), "[{'id': 1}] is not a source of row changes"),
+    ],
+)
+def test_what_is_neither_a_function_nor_a_source_is_refused(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        call()
+    assert said in str(refused.value)
+
+
 def test_the_name_that_was_meant_is_offered() -> None:
     with pytest.raises(TypeError, match=r"'intergity'. Did you mean integrity\?"):
         refuse_unknown("load", {"intergity": True}, LoadOptions)

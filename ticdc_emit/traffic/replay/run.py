@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.hints import counted
 from ticdc_emit.observe import report_line
 from ticdc_emit.pictures.shown import facts_html
-from ticdc_emit.pipeline.report import RunReport, RunTotal, report_facts, shown_watermark
+from ticdc_emit.pipeline.report import RunReport, RunTotal, callbacks_of, report_facts, shown_watermark
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.source_schemas.spark_types import name_parts
 from ticdc_emit.spark.batch import SparkBatch
@@ -171,6 +171,7 @@ def replay(
     slices have changed since it began, :class:`~ticdc_emit.errors.InvalidValueError` for a row without a valid time.
     """
     refuse_unknown("replay", options, ReplayOptions)
+    slice_callbacks = callbacks_of("on_slice", on_slice)
     began = time.monotonic()
     width = slice_ms(slice, speed)
     pace = pace or Pace(speed)
@@ -186,7 +187,6 @@ def replay(
     feed = emitter.changefeed_of(tables)
     plan, continues = feed.outline, feed.options.state_uri is not None
     history = CachedHistory(feeds_as_changes(tables, plan, emitter.table), plan, emitter.table)
-    slice_callbacks = (on_slice,) if callable(on_slice) else tuple(on_slice)
     try:
         with refusing_rows(only):
             slices, shape = _cut(history, width, continues=continues)
@@ -246,6 +246,12 @@ def _read(
     lake_tables: dict[str | None, VersionedTable] = {}
     for name, one in sources.items():
         if not isinstance(one, str):
+            if not hasattr(one, "sparkSession"):
+                raise ConfigError(
+                    f"{shown(one)} is not a source of row changes",
+                    remedy="Give a DataFrame of Spark, or text: a path, or the name of a table",
+                    option="source",
+                )
             tables[name] = one
             continue
         tables[name] = read_source(spark, one)
