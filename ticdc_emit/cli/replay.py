@@ -40,10 +40,11 @@ from ticdc_emit.traffic.replay import (
     snapshot_diff,
     snapshot_inserts,
 )
+from ticdc_emit.traffic.replay.column_history import schema_history
 from ticdc_emit.traffic.replay.ddl_history import Versions, parse_moment, time_or_number
 from ticdc_emit.traffic.replay.feed_reader import feed_of_versions, versions_between
 from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, read_source, unknown_format
-from ticdc_emit.traffic.replay.table_history import changes_of_versions, schema_history
+from ticdc_emit.traffic.replay.table_history import changes_of_versions
 from ticdc_emit.traffic.replay.table_versions import VersionedTable, versioned_table
 from ticdc_emit.tso import compose
 

@@ -15,15 +15,9 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
 from ticdc_emit.traffic.replay import table_versions
+from ticdc_emit.traffic.replay.column_history import TrackedTable, alterations
 from ticdc_emit.traffic.replay.feed_reader import versions_between
-from ticdc_emit.traffic.replay.table_history import (
-    FileLife,
-    TrackedTable,
-    alterations,
-    chosen_versions,
-    file_lives,
-    reading_numbers,
-)
+from ticdc_emit.traffic.replay.table_history import FileLife, chosen_versions, file_lives, reading_numbers
 from ticdc_emit.traffic.replay.table_versions import (
     FileChange,
     TableColumn,

@@ -16,8 +16,8 @@ from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.spark.sink import TicdcSink, TrafficSinkOptions
+from ticdc_emit.traffic.replay.column_history import ddl_of_versions
 from ticdc_emit.traffic.replay.feed_reader import feed_of_versions
-from ticdc_emit.traffic.replay.table_history import ddl_of_versions
 from ticdc_emit.traffic.replay.table_versions import versioned_table
 
 if TYPE_CHECKING:
