@@ -67,7 +67,7 @@ ROUNDS = (
     (
         "UPDATE {} SET title = 'x', n = 9 WHERE id = 1",
         "DELETE FROM {} WHERE id = 2",
-        "CALL ice.system.rewrite_data_files(table => 'db.tailed', options => map('rewrite-all', 'true'))",
+        "CALL ice.system.rewrite_data_files(table => '{}', options => map('rewrite-all', 'true'))",
         "ALTER TABLE {} ADD COLUMN note string",
     ),
     ("UPDATE {} SET note = 'first' WHERE id > 1", "INSERT INTO {} VALUES (4, 4, 'd', 'e')"),
@@ -177,6 +177,37 @@ def test_new_snapshots_are_sent_in_rounds(
     sent = [json.loads(message.value or b"") for message in messages(store)]
     ddl = [each["sql"].removeprefix("ALTER TABLE `lake`.`goods` ") for each in sent if each["isDdl"]]
     assert list(dict.fromkeys(ddl)) == [
+        "RENAME COLUMN `name` TO `title`",
+        "ADD COLUMN `note` LONGTEXT",
+        "DROP COLUMN `title`",
+    ]
+    spark.sql(f"DROP TABLE {table}")
+
+
+def test_snapshots_that_were_sent_may_expire(spark: Any, store: str, tmp_path: Path) -> None:
+    table = "ice.db.kept"
+    spark.sql(f"CREATE TABLE {table} (id int, n int, name string) USING iceberg")
+
+    def send() -> Any:
+        return send_new_versions(spark, uri(store), table, "lake.goods", "id", state_uri=str(tmp_path / "state"))
+
+    stamps, held = [], []
+    for nth, statements in enumerate(ROUNDS):
+        for statement in statements:
+            spark.sql(statement.format(table))
+        assert send().rows > 0, nth
+        last = [version for version in versioned_table(spark, table).versions if version.id is not None][-1]
+        stamps.append(last.commit_ts)
+        held.append(HeldVersions(spark, table).rows(last.id or 0))
+        spark.sql(
+            "CALL ice.system.expire_snapshots(table => 'db.kept', older_than => timestamp'2999-01-01 00:00:00', "
+            "retain_last => 1)"
+        )
+        assert send() is None
+    schema = "create table lake.goods (id int primary key, n int, name longtext)"
+    assert list(consumed_versions(messages(store), schema, ("lake", "goods"), stamps)) == held
+    found = [json.loads(message.value or b"") for message in messages(store)]
+    assert [each["sql"].removeprefix("ALTER TABLE `lake`.`goods` ") for each in found if each["isDdl"]] == [
         "RENAME COLUMN `name` TO `title`",
         "ADD COLUMN `note` LONGTEXT",
         "DROP COLUMN `title`",

@@ -21,6 +21,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.traffic.replay.table_versions import versioned_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -122,6 +123,27 @@ def test_the_program_goes_on_after_changed_columns(spark: Any, tmp_path: Path, p
         "MODIFY COLUMN `price` DECIMAL(12,2)",
         "DROP COLUMN `title`",
     ]
+
+
+def test_the_program_goes_on_when_the_log_was_cleaned(spark: Any, tmp_path: Path, program: Program) -> None:
+    """Old versions go, as after ``delta.logRetentionDuration``, and with them the changes of columns that were sent."""
+    table = tmp_path / "goods"
+    name, log = mapped_table(spark, table), table / "_delta_log"
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES (delta.checkpointInterval = 1)")
+    schemas = set()
+    for nth, change in enumerate(CHANGES):
+        spark.sql(f"ALTER TABLE {name} {change}")
+        for price in (-nth, nth):  # a start reads the last micro-batch again
+            spark.sql(f"UPDATE {name} SET price = {price} WHERE id = 2")
+            schemas.add(started_again(program, table)[0])
+        first = sorted(each.name[:20] for each in log.glob("*.checkpoint*.parquet"))[-2]
+        for file in log.iterdir():
+            if file.name[:20].isdigit() and file.name[:20] < first:
+                file.unlink()
+        spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+        assert versioned_table(spark, str(table)).versions[0].id == int(first)
+    (schema,) = schemas
+    assert consumed(tmp_path, schema) == held_rows(spark.read.format("delta").load(str(table)), ["id"])
 
 
 def test_what_the_program_needs_to_go_on(spark: Any, tmp_path: Path, program: Program) -> None:

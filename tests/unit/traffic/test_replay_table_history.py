@@ -1,4 +1,4 @@
-"""The lives of data files, the versions in which they are read, and the DDL between two sets of columns."""
+"""The lives of data files, the versions in which they are read, and the identities of columns."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
 from ticdc_emit.traffic.replay import table_versions
-from ticdc_emit.traffic.replay.column_history import TrackedTable, alterations
 from ticdc_emit.traffic.replay.feed_reader import versions_between
 from ticdc_emit.traffic.replay.table_history import FileLife, chosen_versions, file_lives, reading_numbers
 from ticdc_emit.traffic.replay.table_versions import (
@@ -142,58 +139,6 @@ def test_a_name_without_a_slash_is_of_the_catalog(tmp_path: Path, monkeypatch: p
     assert read == [("`sk`", None), ("`lake`.`s.k`", None)], "which no folder is called"
     with pytest.raises(ConfigError, match="a table of the format json keeps no versions"):
         versioned_table(None, "./sk")  # type: ignore[arg-type]
-
-
-def table_of(**columns: str) -> TrackedTable:
-    """A table of columns by their identities: ``c1="name type"``."""
-    parts = {identity: text.partition(" ") for identity, text in columns.items()}
-    own = [SourceColumn(name, kind, nullable=identity != "c0") for identity, (name, _, kind) in parts.items()]
-    table = SourceTable.of("shop", "orders", own, [own[0].name])
-    return TrackedTable(table, dict(zip(columns, table.columns, strict=True)))
-
-
-CHANGES = {
-    "added at the end": (table_of(c0="id INT"), table_of(c0="id INT", c1="a INT")),
-    "added in the middle": (table_of(c0="id INT", c1="a INT"), table_of(c0="id INT", c2="b JSON", c1="a INT")),
-    "dropped": (table_of(c0="id INT", c1="a INT"), table_of(c0="id INT")),
-    "dropped and added again": (table_of(c0="id INT", c1="a INT"), table_of(c0="id INT", c2="a LONGTEXT")),
-    "widened": (table_of(c0="id INT", c1="a INT"), table_of(c0="id BIGINT", c1="a BIGINT")),
-    "renamed with its key": (table_of(c0="id INT", c1="a INT"), table_of(c0="key INT", c1="b INT")),
-    "renamed and widened": (table_of(c0="id INT", c1="a FLOAT"), table_of(c0="id INT", c1="b DOUBLE")),
-    "exchanged": (table_of(c0="id INT", c1="a INT", c2="b INT"), table_of(c0="id INT", c1="b INT", c2="a INT")),
-    "in a chain": (table_of(c0="id INT", c1="a INT", c2="b INT"), table_of(c0="id INT", c1="b INT", c2="c INT")),
-    "in a ring": (
-        table_of(c0="id INT", c1="a INT", c2="b INT", c3="renamed_0 INT"),
-        table_of(c0="id INT", c1="b INT", c2="renamed_0 INT", c3="a INT"),
-    ),
-    "in another case": (table_of(c0="id INT", c1="a INT"), table_of(c0="id INT", c1="A INT")),
-    "a name freed": (table_of(c0="id INT", c1="a INT", c2="b INT"), table_of(c0="id INT", c2="a INT")),
-}
-
-
-@pytest.mark.parametrize("kind", CHANGES)
-def test_ddl_makes_the_columns_of_the_next_version(kind: str) -> None:
-    before, after = CHANGES[kind]
-    catalog = Catalog()
-    catalog.ensure_database("shop")
-    catalog.apply(before.table.create_table())
-    statements = list(alterations(before, after, "`shop`.`orders`"))
-    assert statements
-    for statement in statements:
-        catalog.apply(statement)
-    expected = Catalog()
-    expected.ensure_database("shop")
-    expected.apply(after.table.create_table())
-
-    def columns(of: Catalog) -> list[tuple[object, ...]]:
-        return [(each.name, each.type, each.flen, each.nullable) for each in of.table("shop", "orders").row_columns]
-
-    assert columns(catalog) == columns(expected)
-
-
-def test_columns_that_stay_need_no_ddl() -> None:
-    table = table_of(c0="id INT", c1="a INT")
-    assert list(alterations(table, table, "t")) == []
 
 
 def test_identities_hold_for_all_versions() -> None:

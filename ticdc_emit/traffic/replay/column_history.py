@@ -13,14 +13,15 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from ticdc_emit.config.secrets import hides_arguments, mask_text
-from ticdc_emit.errors import SchemaError, warn_caller
+from ticdc_emit.config.secrets import Secret, hides_arguments, mask_text
+from ticdc_emit.errors import ConfigError, SchemaError, warn_caller
 from ticdc_emit.schema.model import schema_and_name
 from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, Keys, keys_of
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
 from ticdc_emit.source_schemas.spark_types import spark_table, table_facts
 from ticdc_emit.spark.row_changes import required_keys
 from ticdc_emit.sql.words import quoted, to_lower
+from ticdc_emit.traffic.replay.record import ColumnRecord
 from ticdc_emit.traffic.replay.table_history import chosen_versions, key_identities
 from ticdc_emit.traffic.replay.table_versions import TableVersion, VersionedTable, is_path, versioned_table
 
@@ -47,6 +48,7 @@ def table_ddl(
     versions: int | Iterable[int] | None = None,
     timestamps: dt.datetime | int | Iterable[dt.datetime | int] | None = None,
     format: str | None = None,
+    state_uri: str | None = None,
 ) -> TableDdl:
     """Return the schema history of a Delta or Iceberg table in TiDB's SQL: its first CREATE TABLE, and an ALTER TABLE
     for each column that was dropped, renamed, changed or added since.
@@ -55,15 +57,20 @@ def table_ddl(
     columns are compared between the versions that these choose. What came after the last snapshot of an Iceberg table
     is part of it if that snapshot is chosen.
 
+    ``state_uri``: of the changefeed that sends the table again and again. What is returned is kept there, so a later
+    call returns it whole, even if the table no longer has the versions of old statements.
+
     A column keeps its identity when it is renamed: Delta's column mapping and Iceberg's field ids. Statements have the
     last TSO before the rows of their version. An added column is nullable and has no default, because older rows are
     NULL there. Types are those of ``ticdc_emit.source_schemas``.
 
-    Raises the errors of :func:`from_versions`, and the family of :class:`~ticdc_emit.errors.SchemaError` for a type or
-    a name that TiDB does not have.
+    Raises the errors of :func:`from_versions`, the family of :class:`~ticdc_emit.errors.SchemaError` for a type or
+    a name that TiDB does not have, and with ``state_uri`` :class:`ConfigError` where columns changed in versions that
+    were gone before a call, and :class:`~ticdc_emit.errors.StateError` for a folder that cannot be used.
     """
     source = versioned_table(spark, table, format)
-    return ddl_of_versions(source, name, keys, versions=versions, timestamps=timestamps)
+    state = None if state_uri is None else Secret(state_uri)
+    return ddl_of_versions(source, name, keys, versions=versions, timestamps=timestamps, state_uri=state)
 
 
 def ddl_of_versions(
@@ -74,6 +81,7 @@ def ddl_of_versions(
     versions: int | Iterable[int] | None = None,
     timestamps: dt.datetime | int | Iterable[dt.datetime | int] | None = None,
     with_later_columns: bool = True,
+    state_uri: Secret[str] | None = None,
 ) -> TableDdl:
     """Return what :func:`table_ddl` returns for a table that was looked up before.
 
@@ -103,7 +111,47 @@ def ddl_of_versions(
                     table=mask_text(source.name),
                 )
             ddl += [(first + nth, text) for nth, text in enumerate(statements)]
-    return TableDdl(tables[0].table.create_table(), tuple(ddl))
+    found = TableDdl(tables[0].table.create_table(), tuple(ddl))
+    if state_uri is None:
+        return found
+    texts = [each.table.create_table() for each in tables]
+    known = ColumnRecord.find(state_uri, name)
+    history = found if known is None else _continued(known, source, steps, texts, found)
+    for (version, commit_ts, _), text in reversed(list(zip(steps, texts, strict=True))):
+        if version is not None:  # what came after the last snapshot has no time of its own yet
+            until = tuple(each for each in history.ddl if each[0] <= commit_ts)
+            record = ColumnRecord(history.create_table, until, version, commit_ts, text)
+            if record != known:
+                record.save(state_uri, name)
+            break
+    return history
+
+
+def _continued(
+    known: ColumnRecord, source: VersionedTable, steps: Sequence[TableVersion], texts: Sequence[str], found: TableDdl
+) -> TableDdl:
+    """Return what is known of a table with what was found after that. ``texts``: the CREATE TABLE of each step.
+
+    The two are joined at the last version that was known or, if the table no longer has it, at the first one that it
+    has. A table that was rolled back, or has other keys now, is described anew.
+    """
+    joint = next((nth for nth, each in enumerate(steps) if each[:2] == (known.version, known.commit_ts)), None)
+    first = steps[0]
+    if joint is None and first.commit_ts <= known.commit_ts:
+        return found
+    place = joint or 0
+    if texts[place] == known.last_create_table:
+        since = steps[place].commit_ts
+        return TableDdl(known.create_table, (*known.ddl, *(each for each in found.ddl if each[0] > since)))
+    if joint is not None:
+        return found
+    raise ConfigError(
+        f"the columns of the table changed between version {known.version} and {first.id}, and it no longer has the "
+        "versions between them",
+        remedy="Start anew with another state_uri and topic, and keep versions for longer than the pause of calls",
+        option="table",
+        table=mask_text(source.name),
+    )
 
 
 def schema_history(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.load import refuse_unknown
-from ticdc_emit.config.secrets import hides_arguments, mask_text
+from ticdc_emit.config.secrets import Secret, hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.spark.sink import TicdcSink, TrafficSinkOptions
@@ -45,12 +45,14 @@ def send_new_versions(
 
     A version is one transaction with its commit time, and the DDL of changed columns comes before its rows. A call that
     failed is made again with the versions that came since, so messages may come twice, with the same commit_ts.
+    Versions before the last one that was sent may be gone: the state has the DDL of their columns.
 
     Raises :class:`ConfigError` without ``state_uri`` and where the table no longer has a version that was not sent, and
     the errors of ``read_changes``, :func:`~ticdc_emit.traffic.replay.table_ddl` and :meth:`TicdcSink.write`.
     """
     refuse_unknown("send_new_versions", options, TrafficSinkOptions)
-    if options.get("state_uri") is None:
+    state_uri = options.get("state_uri")
+    if state_uri is None:
         raise ConfigError(
             "without a state nobody knows which versions were sent",
             remedy="Give state_uri=, a folder for this table alone",
@@ -60,7 +62,7 @@ def send_new_versions(
     versions = [version for version in source.versions if version.id is not None]
     if not versions:
         return None
-    history = ddl_of_versions(source, name, keys, with_later_columns=False)
+    history = ddl_of_versions(source, name, keys, with_later_columns=False, state_uri=Secret(state_uri))
     with TicdcSink(sink_uri, history.create_table, ddl=history.ddl, **options) as sink:
         feed = sink.changefeed
         sent = feed.complete_before(feed.next_batch_id())

@@ -1,8 +1,8 @@
-"""The record of a replay in its ``state_uri``: which history it sends, and how that is cut into slices.
+"""What a ``state_uri`` knows of a history, besides the records of its batches (``pipeline.state``).
 
-In: the slices' width, the history's bounds and fingerprint, a hash of its tables. Out: a :class:`ReplayRecord`, which a
-changefeed saves before its first message. A run that continues compares its history with it, and refuses another one.
-The batches have records of their own (``pipeline.state``).
+In: how a replay cuts its history, and what the columns of a table were. Out: a :class:`ReplayRecord`, which a
+changefeed saves before its first message: a run that continues compares its history with it, and refuses another one.
+And a :class:`ColumnRecord` of each table, for versions that the table no longer keeps.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ticdc_emit.config import Secret
 from ticdc_emit.config.secrets import foreign_text
-from ticdc_emit.errors import StateError
+from ticdc_emit.errors import MissingDependencyError, StateError
 from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.state import GREATEST, damaged, object_of
 
-_NAME = "replay.json"
+_REPLAY, _COLUMNS = "replay.json", "columns.json"
 _WHAT = {"slice_ms": "slice", "tables": "schema or other DDL"}
 
 
@@ -56,9 +56,12 @@ class ReplayRecord:
         ``first_batch``: that of a replay that begins now. Raises :class:`StateError` if the history or its slices
         differ, or the storage fails.
         """
-        known = None if state_uri is None else _load(state_uri)
+        known = None if state_uri is None else _load(state_uri, _REPLAY)
         if known is None:
             return cls(state_uri, cut, first_batch, is_saved=state_uri is None)
+        began = known.get("first_batch")
+        if isinstance(began, bool) or not isinstance(began, int) or not 0 <= began <= GREATEST:
+            raise damaged(_REPLAY, f"its field first_batch is {began!r:.60}")
         differing = [name for name in cut if known.get(name) != cut[name]]
         if differing:
             sides = (("then", known), ("now", cut))
@@ -68,56 +71,85 @@ class ReplayRecord:
                 remedy="Continue with the same source and options, or start again with another state_uri",
                 **{f"{side}_{name}": values.get(name) for name in differing for side, values in sides},
             )
-        return cls(state_uri, cut, int(known["first_batch"]), is_saved=True)
+        return cls(state_uri, cut, began, is_saved=True)
 
     def begin(self) -> None:
         """Save the record, unless it is saved already."""
-        if self.is_saved:
-            return
-        storage, path = _located(self.state_uri)
-        with _storage_errors():
-            storage.makedirs(path.rpartition("/")[0], exist_ok=True)
-            storage.pipe_file(f"{path}.tmp", json.dumps({**self.cut, "first_batch": self.first_batch}).encode())
-            storage.mv(f"{path}.tmp", path)
+        if self.state_uri is not None and not self.is_saved:
+            _save(self.state_uri, _REPLAY, {**self.cut, "first_batch": self.first_batch})
 
     def undo(self) -> None:
         """Remove the record, if this run has saved it."""
-        if self.is_saved:
-            return
-        storage, path = _located(self.state_uri)
-        with _storage_errors():
-            storage.rm(path)
+        if self.state_uri is not None and not self.is_saved:
+            storage, path = _located(self.state_uri, _REPLAY)
+            with _storage_errors(_REPLAY):
+                storage.rm(path)
 
 
-def _load(state_uri: Secret[str]) -> dict[str, Any] | None:
-    storage, path = _located(state_uri)
-    with _storage_errors():
+class ColumnRecord(NamedTuple):
+    """The columns of a table up to one of its versions. ``create_table``: of the first version; ``ddl``: (commit_ts,
+    statement) since then; ``version``, ``commit_ts``: of the last one; ``last_create_table``: what its columns are.
+    """
+
+    create_table: str
+    ddl: tuple[tuple[int, str], ...]
+    version: int
+    commit_ts: int
+    last_create_table: str
+
+    @classmethod
+    def find(cls, state_uri: Secret[str], table: str) -> ColumnRecord | None:
+        """Return the record of a table, ``schema.name`` in TiDB. Raises :class:`StateError` if it cannot be read."""
+        known = (_load(state_uri, _COLUMNS) or {}).get(table)
+        if known is None:
+            return None
+        try:
+            record = cls(**known)
+            if not all(map(isinstance, record, (str, list, int, int, str))):
+                raise TypeError
+            return record._replace(ddl=tuple((int(commit_ts), str(text)) for commit_ts, text in record.ddl))
+        except (TypeError, ValueError):
+            raise damaged(_COLUMNS, f"its field {table} is {known!r:.60}") from None
+
+    def save(self, state_uri: Secret[str], table: str) -> None:
+        """Keep the record in place of the table's last one."""
+        _save(state_uri, _COLUMNS, {**(_load(state_uri, _COLUMNS) or {}), table: self._asdict()})
+
+
+def _load(state_uri: Secret[str], name: str) -> dict[str, Any] | None:
+    storage, path = _located(state_uri, name)
+    with _storage_errors(name):
         try:
             content = storage.cat_file(path)
         except FileNotFoundError:
             return None
-    known = object_of(content, _NAME)
-    first_batch = known.get("first_batch")
-    if isinstance(first_batch, bool) or not isinstance(first_batch, int) or not 0 <= first_batch <= GREATEST:
-        raise damaged(_NAME, f"its field first_batch is {first_batch!r:.60}")
-    return known
+    return object_of(content, name)
 
 
-def _located(state_uri: Secret[str] | None) -> tuple[Any, str]:
-    import fsspec  # the changefeed's own store has reported whether it exists
+def _save(state_uri: Secret[str], name: str, record: dict[str, Any]) -> None:
+    storage, path = _located(state_uri, name)
+    with _storage_errors(name):
+        storage.makedirs(path.rpartition("/")[0], exist_ok=True)
+        storage.pipe_file(f"{path}.tmp", json.dumps(record).encode())
+        storage.mv(f"{path}.tmp", path)
 
-    assert state_uri is not None
-    with _storage_errors():
+
+def _located(state_uri: Secret[str], name: str) -> tuple[Any, str]:
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingDependencyError("state_uri needs fsspec", extra="state", package="fsspec") from None
+    with _storage_errors(name):
         storage, root = fsspec.core.url_to_fs(state_uri.reveal())
-        return storage, f"{root}/{_NAME}"
+        return storage, f"{root}/{name}"
 
 
 @contextmanager
-def _storage_errors() -> Iterator[None]:
+def _storage_errors(name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # the storage's client may raise any type
         raise StateError(
-            f"the record of the replay cannot be used: {type(error).__name__}: {foreign_text(str(error))}",
+            f"the record {name} cannot be used: {type(error).__name__}: {foreign_text(str(error))}",
             remedy="Check that the folder of state_uri is there and may be used",
         ) from None
