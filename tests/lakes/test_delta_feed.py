@@ -88,6 +88,35 @@ def test_a_table_without_a_feed_is_refused(spark: Any) -> None:
     spark.sql("DROP TABLE mute")
 
 
+def test_a_feed_that_began_late_is_tailed_from_the_rows_of_then(spark: Any, store: str, tmp_path: Path) -> None:
+    mapped = "TBLPROPERTIES (delta.columnMapping.mode = 'name')"
+    spark.sql(f"CREATE TABLE lately (id bigint, name string) USING delta {mapped}")
+    spark.sql("INSERT INTO lately VALUES (1, 'a'), (2, 'b')")
+    spark.sql("ALTER TABLE lately RENAME COLUMN name TO title")
+    spark.sql("ALTER TABLE lately SET TBLPROPERTIES (delta.enableChangeDataFeed = true)")
+
+    def send(**options: Any) -> Any:
+        return send_new_versions(spark, uri(store), "lately", "lake.t", "id", state_uri=f"{tmp_path}/state", **options)
+
+    with pytest.raises(ConfigError, match="kept no change feed"):
+        send()
+    assert messages(store) == []
+    spark.sql("UPDATE lately SET title = 'c' WHERE id = 1")
+    assert send(begin_with="rows").rows == 2
+    assert send(begin_with="rows") is None
+    spark.sql("ALTER TABLE lately DROP COLUMN title")
+    spark.sql("DELETE FROM lately WHERE id = 2")
+    assert send(begin_with="rows").rows == 1
+    found = [json.loads(message.value) for message in messages(store) if b"WATERMARK" not in message.value]
+    assert [(each["type"], each["data"] and each["data"][0].get("title")) for each in found] == [
+        ("INSERT", "c"),
+        ("INSERT", "b"),
+        ("ALTER", None),
+        ("DELETE", None),
+    ]
+    spark.sql("DROP TABLE lately")
+
+
 def test_a_changed_type_without_column_mapping_is_refused(spark: Any) -> None:
     kept = "USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)"
     spark.sql(f"CREATE TABLE changed (id bigint, n int) {kept}")

@@ -236,6 +236,49 @@ def test_snapshots_that_expired_before_they_were_sent(spark: Any, store: str, tm
     spark.sql(f"DROP TABLE {table}")
 
 
+def test_a_table_that_lost_its_first_snapshots_begins_with_its_rows(
+    spark: Any, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = "ice.db.grown"
+    spark.sql(f"CREATE TABLE {table} (id int, n int, name string) USING iceberg")
+    spark.sql(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')")
+    spark.sql(f"ALTER TABLE {table} RENAME COLUMN name TO title")
+    spark.sql(f"DELETE FROM {table} WHERE id = 3")
+    expire = "older_than => timestamp'2999-01-01 00:00:00', retain_last => 1"
+    spark.sql(f"CALL ice.system.expire_snapshots(table => 'db.grown', {expire})")
+
+    def send(**options: Any) -> Any:
+        return send_new_versions(spark, uri(store), table, "lake.goods", "id", state_uri=f"{tmp_path}/state", **options)
+
+    def fails(*arguments: Any, **options: Any) -> Any:
+        raise RuntimeError("the power is off")
+
+    with pytest.raises(ConfigError, match=r'no longer has the versions before .*begin_with="rows"'):
+        send()
+    with pytest.raises(ConfigError, match="'all' is nothing to begin with"):
+        send(begin_with="all")
+    assert not (tmp_path / "state").exists()
+    with monkeypatch.context() as patched:
+        patched.setattr(Changefeed, "_end_batch", fails)
+        with pytest.raises(RuntimeError, match="the power is off"):
+            send(begin_with="rows")
+    spark.sql(f"DELETE FROM {table} WHERE id = 2")  # its row was sent, perhaps
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN note string")
+    spark.sql(f"INSERT INTO {table} VALUES (4, 4, 'd', 'e')")
+    versions = [version for version in versioned_table(spark, table).versions if version.id is not None]
+    assert [send(begin_with="rows").rows for _ in range(2)] == [2, 2]
+    assert send(begin_with="rows") is None
+    schema = "create table lake.goods (id int primary key, n int, title longtext)"
+    held = HeldVersions(spark, table)
+    seen = consumed_versions(messages(store), schema, ("lake", "goods"), [version.commit_ts for version in versions])
+    for version, consumed in zip(versions, seen, strict=True):
+        assert consumed == held.rows(version.id or 0)
+    spark.sql(f"CALL ice.system.expire_snapshots(table => 'db.grown', {expire})")
+    spark.sql(f"UPDATE {table} SET n = 0")
+    assert send().rows == 2, "what to begin with is told once"
+    spark.sql(f"DROP TABLE {table}")
+
+
 def test_delete_files_and_expired_snapshots_are_refused(spark: Any) -> None:
     table = "ice.db.deleted"
     spark.sql(

@@ -178,7 +178,7 @@ def test_each_table_of_a_state_has_its_record(tmp_path: Path) -> None:
     assert list(json.loads((tmp_path / "state" / "columns.json").read_bytes())) == ["shop.a", "shop.b"]
 
 
-RECORD = {"create_table": "x", "ddl": [], "version": 0, "commit_ts": 5, "last_create_table": "x"}
+RECORD = {"first_version": 0, "create_table": "x", "ddl": [], "version": 0, "commit_ts": 5, "last_create_table": "x"}
 
 
 @pytest.mark.parametrize("own", [5, {}, {**RECORD, "ddl": [[1]]}, {**RECORD, "create_table": 5}, {**RECORD, "more": 1}])

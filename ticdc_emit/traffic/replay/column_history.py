@@ -82,11 +82,12 @@ def ddl_of_versions(
     timestamps: dt.datetime | int | Iterable[dt.datetime | int] | None = None,
     with_later_columns: bool = True,
     state_uri: Secret[str] | None = None,
+    anew: bool = False,
 ) -> TableDdl:
     """Return what :func:`table_ddl` returns for a table that was looked up before.
 
     ``with_later_columns``: whether what came after the last snapshot of an Iceberg table is part of it. Once the next
-    snapshot is there, the same statements have its time.
+    snapshot is there, the same statements have its time. ``anew``: whether what the state knows is forgotten.
     """
     names = required_keys(keys, "a table needs keys")
     schema, short_name = schema_and_name(name, [])
@@ -115,15 +116,17 @@ def ddl_of_versions(
     if state_uri is None:
         return found
     texts = [each.table.create_table() for each in tables]
-    known = ColumnRecord.find(state_uri, name)
+    known = None if anew else ColumnRecord.find(state_uri, name)
     history = found if known is None else _continued(known, source, steps, texts, found)
-    for (version, commit_ts, _), text in reversed(list(zip(steps, texts, strict=True))):
-        if version is not None:  # what came after the last snapshot has no time of its own yet
-            until = tuple(each for each in history.ddl if each[0] <= commit_ts)
-            record = ColumnRecord(history.create_table, until, version, commit_ts, text)
-            if record != known:
-                record.save(state_uri, name)
-            break
+    if steps[0].id is None:
+        return history
+    nth = len(steps) - 1 if steps[-1].id is not None else len(steps) - 2  # later columns have no time of their own yet
+    version, commit_ts, _ = steps[nth]
+    first = steps[0].id if known is None or history is found else known.first_version
+    ddl_until = tuple(each for each in history.ddl if each[0] <= commit_ts)
+    record = ColumnRecord(first, history.create_table, ddl_until, version or 0, commit_ts, texts[nth])
+    if record != known:
+        record.save(state_uri, name)
     return history
 
 

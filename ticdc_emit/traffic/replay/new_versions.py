@@ -8,16 +8,19 @@ Delta's ends where columns change; the change feeds of a batch read (``feed_read
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.config.secrets import Secret, hides_arguments, mask_text
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.pipeline.report import RunReport
+from ticdc_emit.pipeline.state_store import FsspecStateStore
 from ticdc_emit.spark.sink import TicdcSink, TrafficSinkOptions
 from ticdc_emit.traffic.replay.column_history import ddl_of_versions
 from ticdc_emit.traffic.replay.feed_reader import feed_of_versions
+from ticdc_emit.traffic.replay.record import ColumnRecord
+from ticdc_emit.traffic.replay.table_history import changes_of_versions
 from ticdc_emit.traffic.replay.table_versions import versioned_table
 
 if TYPE_CHECKING:
@@ -33,11 +36,15 @@ def send_new_versions(
     name: str,
     keys: str | Iterable[str],
     *,
+    begin_with: Literal["versions", "rows"] = "versions",
     format: str | None = None,
     **options: Unpack[TrafficSinkOptions],
 ) -> RunReport | None:
-    """Send the versions of a Delta or Iceberg table that came since the last call, in the first call all; return the
-    report of the batch, ``None`` if all were sent before. A version without rows, such as OPTIMIZE, is an empty batch.
+    """Send the versions of a Delta or Iceberg table that came since the last call; return the report of the batch,
+    ``None`` if all were sent before. A version without rows, such as OPTIMIZE, is an empty batch.
+
+    ``begin_with``: what the first call sends: all versions, for which the table must have its first one; or the rows of
+    the last version, as inserts with its commit time.
 
     ``table``, ``format``: as :func:`~ticdc_emit.traffic.replay.read_changes` has them, which says which tables have a
     change feed. ``name``: schema.name in TiDB. ``keys``: the columns of the primary key, by their names in the last
@@ -51,6 +58,10 @@ def send_new_versions(
     the errors of ``read_changes``, :func:`~ticdc_emit.traffic.replay.table_ddl` and :meth:`TicdcSink.write`.
     """
     refuse_unknown("send_new_versions", options, TrafficSinkOptions)
+    if begin_with not in ("versions", "rows"):
+        raise ConfigError(
+            f"{shown(begin_with)} is nothing to begin with", remedy="Give versions or rows", option="begin_with"
+        )
     state_uri = options.get("state_uri")
     if state_uri is None:
         raise ConfigError(
@@ -58,14 +69,33 @@ def send_new_versions(
             remedy="Give state_uri=, a folder for this table alone",
             option="state_uri",
         )
+    state = Secret(state_uri)
     source = versioned_table(spark, table, format)
     versions = [version for version in source.versions if version.id is not None]
     if not versions:
         return None
-    history = ddl_of_versions(source, name, keys, with_later_columns=False, state_uri=Secret(state_uri))
+    has_begun = FsspecStateStore(state_uri).newest() is not None  # also with a batch that was not finished
+    known = ColumnRecord.find(state, name) if has_begun else None
+    if not has_begun and begin_with == "versions" and source.before(versions[0].id or 0) is not None:
+        raise ConfigError(
+            f"the table no longer has the versions before {versions[0].id}, so its changes lack their rows",
+            remedy='Give begin_with="rows", to begin with the rows of the last version',
+            option="table",
+            table=mask_text(table),
+        )
+    begin = versions[-1].id if known is None else known.first_version
+    chosen = begin if not has_begun and begin_with == "rows" else None
+    history = ddl_of_versions(
+        source, name, keys, versions=chosen, with_later_columns=False, state_uri=state, anew=not has_begun
+    )
+    if begin_with == "rows":
+        with TicdcSink(sink_uri, history.create_table, **options) as sink:
+            if _sent(sink) < 0:
+                # a call that failed may have sent some of these rows, and not those of what is now the last version
+                changes = changes_of_versions(spark, source, keys, versions=begin)
+                return sink.write({name: changes}, until=next(each.commit_ts for each in versions if each.id == begin))
     with TicdcSink(sink_uri, history.create_table, ddl=history.ddl, **options) as sink:
-        feed = sink.changefeed
-        sent = feed.complete_before(feed.next_batch_id())
+        sent = _sent(sink)
         new = [version for version in versions if version.commit_ts > sent]
         if not new:
             return None
@@ -80,3 +110,9 @@ def send_new_versions(
         changes = feed_of_versions(spark, source, start=None if sent < 0 else new[0].id)
         # the last versions may have no rows, as after a compaction
         return sink.write({name: changes}, until=new[-1].commit_ts)
+
+
+def _sent(sink: TicdcSink) -> int:
+    """Return the TSO up to which all was sent, -1 before the first batch."""
+    feed = sink.changefeed
+    return feed.complete_before(feed.next_batch_id())

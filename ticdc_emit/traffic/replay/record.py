@@ -87,10 +87,11 @@ class ReplayRecord:
 
 
 class ColumnRecord(NamedTuple):
-    """The columns of a table up to one of its versions. ``create_table``: of the first version; ``ddl``: (commit_ts,
-    statement) since then; ``version``, ``commit_ts``: of the last one; ``last_create_table``: what its columns are.
+    """The columns of a table from one of its versions to another. ``first_version``, ``create_table``: the beginning.
+    ``ddl``: (commit_ts, statement) since then. ``version``, ``commit_ts``, ``last_create_table``: the end.
     """
 
+    first_version: int
     create_table: str
     ddl: tuple[tuple[int, str], ...]
     version: int
@@ -105,7 +106,7 @@ class ColumnRecord(NamedTuple):
             return None
         try:
             record = cls(**known)
-            if not all(map(isinstance, record, (str, list, int, int, str))):
+            if not all(map(isinstance, record, (int, str, list, int, int, str))):
                 raise TypeError
             return record._replace(ddl=tuple((int(commit_ts), str(text)) for commit_ts, text in record.ddl))
         except (TypeError, ValueError):
