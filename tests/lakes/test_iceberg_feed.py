@@ -276,6 +276,12 @@ def test_a_table_that_lost_its_first_snapshots_begins_with_its_rows(
     spark.sql(f"CALL ice.system.expire_snapshots(table => 'db.grown', {expire})")
     spark.sql(f"UPDATE {table} SET n = 0")
     assert send().rows == 2, "what to begin with is told once"
+    with pytest.raises(ConfigError, match=r"the state has batches, and knows nothing of lake\.other"):
+        send_new_versions(spark, uri(store), table, "lake.other", "id", state_uri=f"{tmp_path}/state")
+    before, after = (version.id for version in versioned_table(spark, table).versions)
+    spark.sql(f"CALL ice.system.rollback_to_snapshot('db.grown', {before})")
+    with pytest.raises(ConfigError, match=f"was rolled back behind version {after}, which may have been sent"):
+        send()
     spark.sql(f"DROP TABLE {table}")
 
 

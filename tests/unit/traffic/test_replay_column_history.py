@@ -15,7 +15,10 @@ from ticdc_emit.config import Secret
 from ticdc_emit.errors import ConfigError, StateError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
-from ticdc_emit.traffic.replay.column_history import TableDdl, TrackedTable, alterations, ddl_of_versions
+from ticdc_emit.spark.change_feed import rising
+from ticdc_emit.traffic.replay import column_history
+from ticdc_emit.traffic.replay.column_history import TableDdl, TrackedTable, alterations, continued_ddl, table_ddl
+from ticdc_emit.traffic.replay.record import ColumnRecord
 from ticdc_emit.traffic.replay.table_versions import TableColumn, TableVersion
 from ticdc_emit.tso import compose
 
@@ -84,7 +87,9 @@ class _Table:
         return version - 1 if version else None
 
     def kept(self, first: int, end: int) -> _Table:
-        return replace(self, versions=self.versions[first:end])
+        kept = self.versions[first:end]
+        times = rising(each.commit_ts for each in kept)  # as a table tells them that does not know the others
+        return replace(self, versions=[each._replace(commit_ts=at) for each, at in zip(kept, times, strict=True)])
 
 
 def versions_of(*columns: str) -> _Table:
@@ -103,8 +108,11 @@ def versions_of(*columns: str) -> _Table:
     )
 
 
-def told(table: _Table, state: Path | None, keys: str = "id") -> TableDdl:
-    return ddl_of_versions(table, "shop.goods", keys, state_uri=None if state is None else Secret(str(state)))
+def told(table: _Table, state: Path | None, keys: str = "id", **options: Any) -> TableDdl:
+    """Return what ``table_ddl`` returns for the table."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(column_history, "versioned_table", lambda spark, name, format: table)
+        return table_ddl(None, table.name, "shop.goods", keys, state_uri=state, **options)  # type: ignore[arg-type]
 
 
 def random_versions(draw: random.Random) -> list[str]:
@@ -139,29 +147,60 @@ def test_versions_that_are_gone_are_known_from_earlier_calls(seed: int, tmp_path
     assert calls > 2
 
 
-ONE, TWO = "c0=id c1=a", "c0=id c1=b"
+ONE, TWO, THREE = "c0=id c1=a", "c0=id c1=b", "c0=id c1=c"
+NO_FIT = "knows the table up to version .*does not fit"
 
 
 def test_columns_that_changed_in_versions_that_nobody_saw(tmp_path: Path) -> None:
     table = versions_of(ONE, ONE, TWO, TWO)
     told(table.kept(0, 2), tmp_path)
-    with pytest.raises(
-        ConfigError, match="changed between version 1 and 2, and it no longer has the versions"
-    ) as refused:
+    with pytest.raises(ConfigError, match=NO_FIT) as refused:
         told(table.kept(2, 4), tmp_path)
     assert (refused.value.option, refused.value.table) == ("table", "lake.goods")
     assert len(told(table.kept(1, 4), tmp_path).ddl) == 1
 
 
-def test_a_table_that_is_another_one_now_is_described_anew(tmp_path: Path) -> None:
+def test_a_complete_table_that_is_another_one_now_is_described_anew(tmp_path: Path) -> None:
     table = versions_of(ONE, TWO, TWO)
     told(table, tmp_path)
     back = table.kept(0, 1)  # rolled back
     assert told(back, tmp_path) == told(back, None)
     told(table, tmp_path)
     assert told(table, tmp_path, keys="b") == told(table, None, keys="b")
-    away = versions_of(TWO, TWO)  # made again
-    assert told(away, tmp_path) == told(away, None)
+
+
+def test_what_does_not_fit_leaves_the_record_as_it_is(tmp_path: Path) -> None:
+    table = versions_of(ONE, TWO, THREE, THREE)
+    told(table, tmp_path)
+    for wrong, options in (
+        (table.kept(2, 4), {"keys": "c"}),
+        (table.kept(1, 3), {}),  # rolled back, and the first one expired
+        (table, {"versions": [1, 2]}),
+        (versions_of(*[ONE] * 9).kept(8, 9), {}),  # another table
+    ):
+        with pytest.raises(ConfigError, match=NO_FIT):
+            told(wrong, tmp_path, **options)  # type: ignore[arg-type]
+    assert told(table.kept(3, 4), tmp_path) == told(table, None)
+
+
+def test_versions_before_the_known_ones_are_not_judged(tmp_path: Path) -> None:
+    """The key was added, as in a table that is sent from one of its versions on."""
+    table = versions_of("c1=a", "c0=id c1=a", "c0=id c1=b", "c0=id c1=c")
+    assert told(table.kept(0, 3), tmp_path, versions=[1]).ddl == ()
+    found = told(table, tmp_path)
+    assert (found.create_table.count("`a`"), len(found.ddl)) == (1, 2)
+
+
+def test_times_after_an_expired_version_are_those_that_it_gave(tmp_path: Path) -> None:
+    """The clock of a writer went back, and the version before is gone since: the next ones keep their order."""
+    versions = list(versions_of(ONE, ONE, TWO, THREE).versions)
+    for nth, second in enumerate((100.0, 99.5, 99.7, 99.9)):
+        versions[nth] = versions[nth]._replace(commit_ts=compose(int(second * 1000)))
+    table = _Table(versions)
+    assert told(table.kept(0, 2), tmp_path).ddl == ()
+    later = told(table.kept(1, 4), tmp_path)
+    assert [at > table.kept(0, 2).versions[1].commit_ts for at, _ in later.ddl] == [True, True]
+    assert told(table.kept(3, 4), tmp_path) == later
 
 
 def test_what_came_after_the_last_snapshot_is_not_kept(tmp_path: Path) -> None:
@@ -173,12 +212,23 @@ def test_what_came_after_the_last_snapshot_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_each_table_of_a_state_has_its_record(tmp_path: Path) -> None:
+    state = Secret(str(tmp_path / "state"))
     for name in ("shop.a", "shop.b"):
-        ddl_of_versions(versions_of(ONE, TWO), name, "id", state_uri=Secret(str(tmp_path / "state")))
+        _, record = continued_ddl(versions_of(ONE, TWO), name, "id", None)
+        record.save(state, name)
+        assert ColumnRecord.find(state, name) == record
     assert list(json.loads((tmp_path / "state" / "columns.json").read_bytes())) == ["shop.a", "shop.b"]
 
 
-RECORD = {"first_version": 0, "create_table": "x", "ddl": [], "version": 0, "commit_ts": 5, "last_create_table": "x"}
+RECORD = {
+    "begin_with": "versions",
+    "first_version": 0,
+    "create_table": "x",
+    "ddl": [],
+    "version": 0,
+    "commit_ts": 5,
+    "last_create_table": "x",
+}
 
 
 @pytest.mark.parametrize("own", [5, {}, {**RECORD, "ddl": [[1]]}, {**RECORD, "create_table": 5}, {**RECORD, "more": 1}])

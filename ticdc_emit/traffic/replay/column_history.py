@@ -8,6 +8,7 @@ keeps when it is renamed.
 from __future__ import annotations
 
 import datetime as dt
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -19,6 +20,7 @@ from ticdc_emit.schema.model import schema_and_name
 from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, Keys, keys_of
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
 from ticdc_emit.source_schemas.spark_types import spark_table, table_facts
+from ticdc_emit.spark.change_feed import rising
 from ticdc_emit.spark.row_changes import required_keys
 from ticdc_emit.sql.words import quoted, to_lower
 from ticdc_emit.traffic.replay.record import ColumnRecord
@@ -48,7 +50,7 @@ def table_ddl(
     versions: int | Iterable[int] | None = None,
     timestamps: dt.datetime | int | Iterable[dt.datetime | int] | None = None,
     format: str | None = None,
-    state_uri: str | None = None,
+    state_uri: str | os.PathLike[str] | None = None,
 ) -> TableDdl:
     """Return the schema history of a Delta or Iceberg table in TiDB's SQL: its first CREATE TABLE, and an ALTER TABLE
     for each column that was dropped, renamed, changed or added since.
@@ -57,48 +59,68 @@ def table_ddl(
     columns are compared between the versions that these choose. What came after the last snapshot of an Iceberg table
     is part of it if that snapshot is chosen.
 
-    ``state_uri``: of the changefeed that sends the table again and again. What is returned is kept there, so a later
-    call returns it whole, even if the table no longer has the versions of old statements.
+    ``state_uri``: of the changefeed that sends the table again and again. The statements are kept there: a later call
+    goes on where the last one ended, and returns all of them, even if the table no longer has their versions.
 
     A column keeps its identity when it is renamed: Delta's column mapping and Iceberg's field ids. Statements have the
     last TSO before the rows of their version. An added column is nullable and has no default, because older rows are
     NULL there. Types are those of ``ticdc_emit.source_schemas``.
 
     Raises the errors of :func:`from_versions`, the family of :class:`~ticdc_emit.errors.SchemaError` for a type or
-    a name that TiDB does not have, and with ``state_uri`` :class:`ConfigError` where columns changed in versions that
-    were gone before a call, and :class:`~ticdc_emit.errors.StateError` for a folder that cannot be used.
+    a name that TiDB does not have, and with ``state_uri`` :class:`ConfigError` where what is kept there does not fit
+    the table, and :class:`~ticdc_emit.errors.StateError` for a folder that cannot be used.
     """
     source = versioned_table(spark, table, format)
-    state = None if state_uri is None else Secret(state_uri)
-    return ddl_of_versions(source, name, keys, versions=versions, timestamps=timestamps, state_uri=state)
+    steps = _steps(source, versions, timestamps)
+    if state_uri is None:
+        return _described(source, steps, name, keys)[0]
+    state = Secret(os.fspath(state_uri))
+    known = ColumnRecord.find(state, name)
+    history, record = _continued(source, steps, name, keys, known)
+    if record is not None and record != known:
+        record.save(state, name)
+    return history
 
 
-def ddl_of_versions(
+def continued_ddl(
     source: VersionedTable,
     name: str,
     keys: str | Iterable[str],
+    known: ColumnRecord | None,
     *,
+    begin: int | None = None,
+) -> tuple[TableDdl, ColumnRecord]:
+    """Return the schema history of a table that has versions, from what is known of it, and what is known then.
+
+    ``begin``: the version with which it begins where nothing is known; default: the first one. What came after the last
+    snapshot of an Iceberg table is left out: once the next snapshot is there, the same statements have its time. Raises
+    the errors of :func:`table_ddl`.
+    """
+    history, record = _continued(source, chosen_versions(source, begin).versions, name, keys, known)
+    assert record is not None
+    return history, record
+
+
+def _steps(
+    source: VersionedTable,
     versions: int | Iterable[int] | None = None,
     timestamps: dt.datetime | int | Iterable[dt.datetime | int] | None = None,
-    with_later_columns: bool = True,
-    state_uri: Secret[str] | None = None,
-    anew: bool = False,
-) -> TableDdl:
-    """Return what :func:`table_ddl` returns for a table that was looked up before.
-
-    ``with_later_columns``: whether what came after the last snapshot of an Iceberg table is part of it. Once the next
-    snapshot is there, the same statements have its time. ``anew``: whether what the state knows is forgotten.
-    """
-    names = required_keys(keys, "a table needs keys")
-    schema, short_name = schema_and_name(name, [])
+) -> Sequence[TableVersion]:
+    """Return the versions whose columns are compared."""
     latest = source.versions[-1:]
     if latest and latest[0].id is None and len(source.versions) == 1 and versions is None and timestamps is None:
-        steps: Sequence[TableVersion] = latest  # an Iceberg table without a snapshot
-    else:
-        chosen = chosen_versions(source, versions, timestamps)
-        is_last = with_later_columns and latest[0].id is None and chosen.positions[-1] == len(source.versions) - 2
-        steps = [*chosen.versions, *(latest if is_last else ())]
-    identities = key_identities(source, steps, names)
+        return latest  # an Iceberg table without a snapshot
+    chosen = chosen_versions(source, versions, timestamps)
+    is_last = latest[0].id is None and chosen.positions[-1] == len(source.versions) - 2
+    return [*chosen.versions, *(latest if is_last else ())]
+
+
+def _described(
+    source: VersionedTable, steps: Sequence[TableVersion], name: str, keys: str | Iterable[str]
+) -> tuple[TableDdl, list[str]]:
+    """Return the schema history of the steps, and the CREATE TABLE of each."""
+    schema, short_name = schema_and_name(name, [])
+    identities = key_identities(source, steps, required_keys(keys, "a table needs keys"))
     tables = [_table_of(version, (schema, short_name), identities) for version in steps]
     ddl: list[tuple[int, str]] = []
     for (earlier, before), (later, after) in pairwise(zip(steps, tables, strict=True)):
@@ -112,49 +134,71 @@ def ddl_of_versions(
                     table=mask_text(source.name),
                 )
             ddl += [(first + nth, text) for nth, text in enumerate(statements)]
-    found = TableDdl(tables[0].table.create_table(), tuple(ddl))
-    if state_uri is None:
-        return found
     texts = [each.table.create_table() for each in tables]
-    known = None if anew else ColumnRecord.find(state_uri, name)
-    history = found if known is None else _continued(known, source, steps, texts, found)
-    if steps[0].id is None:
-        return history
-    nth = len(steps) - 1 if steps[-1].id is not None else len(steps) - 2  # later columns have no time of their own yet
-    version, commit_ts, _ = steps[nth]
-    first = steps[0].id if known is None or history is found else known.first_version
-    ddl_until = tuple(each for each in history.ddl if each[0] <= commit_ts)
-    record = ColumnRecord(first, history.create_table, ddl_until, version or 0, commit_ts, texts[nth])
-    if record != known:
-        record.save(state_uri, name)
-    return history
+    return TableDdl(texts[0], tuple(ddl)), texts
 
 
 def _continued(
-    known: ColumnRecord, source: VersionedTable, steps: Sequence[TableVersion], texts: Sequence[str], found: TableDdl
-) -> TableDdl:
-    """Return what is known of a table with what was found after that. ``texts``: the CREATE TABLE of each step.
+    source: VersionedTable,
+    steps: Sequence[TableVersion],
+    name: str,
+    keys: str | Iterable[str],
+    known: ColumnRecord | None,
+) -> tuple[TableDdl, ColumnRecord | None]:
+    """Return what is known of a table with what came after that, and the record of both; ``None`` without a version.
 
-    The two are joined at the last version that was known or, if the table no longer has it, at the first one that it
-    has. A table that was rolled back, or has other keys now, is described anew.
+    They are joined at the last version that is known or, if the table no longer has it, at its first one. A table that
+    has other keys now, or was rolled back, is described anew from the version with which it began.
     """
-    joint = next((nth for nth, each in enumerate(steps) if each[:2] == (known.version, known.commit_ts)), None)
-    first = steps[0]
-    if joint is None and first.commit_ts <= known.commit_ts:
-        return found
-    place = joint or 0
-    if texts[place] == known.last_create_table:
-        since = steps[place].commit_ts
-        return TableDdl(known.create_table, (*known.ddl, *(each for each in found.ddl if each[0] > since)))
-    if joint is not None:
-        return found
-    raise ConfigError(
-        f"the columns of the table changed between version {known.version} and {first.id}, and it no longer has the "
-        "versions between them",
-        remedy="Start anew with another state_uri and topic, and keep versions for longer than the pause of calls",
-        option="table",
-        table=mask_text(source.name),
+    joint = None if known is None else place_of(known, steps)
+    since = steps if known is None or joint is None else restamped(steps, known)[joint:]
+    history, texts = _described(source, since, name, keys)
+    begin = since[0].id
+    if known is not None:
+        is_later = joint is not None or since[0].commit_ts > known.commit_ts
+        if is_later and texts[0] == known.last_create_table:
+            history = TableDdl(known.create_table, (*known.ddl, *history.ddl))
+        elif steps[0].id == known.first_version and steps[0].commit_ts <= known.commit_ts:
+            since = steps
+            history, texts = _described(source, since, name, keys)
+        else:
+            raise ConfigError(
+                f"the state knows the table up to version {known.version}, which does not fit the table's versions",
+                remedy="Give the keys and versions that you gave before. If columns changed in versions that the table "
+                "no longer has, or it is another table, start anew with another state_uri and topic",
+                option="table",
+                table=mask_text(source.name),
+            )
+        begin = known.first_version
+    if begin is None:
+        return history, None
+    # columns that changed after the last snapshot have no time of their own yet
+    last = since[-1] if since[-1].id is not None else since[-2]
+    ddl = tuple(each for each in history.ddl if each[0] <= last.commit_ts)
+    mode = "versions" if known is None else known.begin_with
+    text = texts[since.index(last)]
+    return history, ColumnRecord(mode, begin, history.create_table, ddl, last.id or 0, last.commit_ts, text)
+
+
+def place_of(known: ColumnRecord, versions: Sequence[TableVersion]) -> int | None:
+    """Return the place of the last version that is known; ``None`` if it is gone, or has a time of another table."""
+    places = (
+        nth for nth, each in enumerate(versions) if each.id == known.version and each.commit_ts <= known.commit_ts
     )
+    return next(places, None)
+
+
+def restamped(versions: Sequence[TableVersion], known: ColumnRecord) -> list[TableVersion]:
+    """Return versions with the times that they have after the last one that is known.
+
+    Where the clock of a writer went back, a version comes right after an earlier one, also if that one is gone since.
+    """
+    place = place_of(known, versions)
+    if place is None:
+        return list(versions)
+    stamps = rising([known.commit_ts, *(each.commit_ts for each in versions[place + 1 :])])
+    later = [each._replace(commit_ts=stamp) for each, stamp in zip(versions[place:], stamps, strict=True)]
+    return [*versions[:place], *later]
 
 
 def schema_history(
@@ -176,7 +220,7 @@ def schema_history(
         own = keys_of(keys, name)
         if not own and not is_path(source.name):
             own = table_facts(spark, source.name).keys
-        history = ddl_of_versions(source, name, own, versions=(versions or {}).get(name))
+        history, _ = _described(source, _steps(source, (versions or {}).get(name)), name, own)
         texts.append(history.create_table)
         ddl += history.ddl
     ddl.sort()

@@ -7,6 +7,7 @@ Delta's ends where columns change; the change feeds of a batch read (``feed_read
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
@@ -17,7 +18,7 @@ from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.state_store import FsspecStateStore
 from ticdc_emit.spark.sink import TicdcSink, TrafficSinkOptions
-from ticdc_emit.traffic.replay.column_history import ddl_of_versions
+from ticdc_emit.traffic.replay.column_history import continued_ddl, place_of, restamped
 from ticdc_emit.traffic.replay.feed_reader import feed_of_versions
 from ticdc_emit.traffic.replay.record import ColumnRecord
 from ticdc_emit.traffic.replay.table_history import changes_of_versions
@@ -44,7 +45,7 @@ def send_new_versions(
     ``None`` if all were sent before. A version without rows, such as OPTIMIZE, is an empty batch.
 
     ``begin_with``: what the first call sends: all versions, for which the table must have its first one; or the rows of
-    the last version, as inserts with its commit time.
+    the last version, as inserts with its commit time. Once a batch was begun, what it began with holds.
 
     ``table``, ``format``: as :func:`~ticdc_emit.traffic.replay.read_changes` has them, which says which tables have a
     change feed. ``name``: schema.name in TiDB. ``keys``: the columns of the primary key, by their names in the last
@@ -54,8 +55,11 @@ def send_new_versions(
     failed is made again with the versions that came since, so messages may come twice, with the same commit_ts.
     Versions before the last one that was sent may be gone: the state has the DDL of their columns.
 
-    Raises :class:`ConfigError` without ``state_uri`` and where the table no longer has a version that was not sent, and
-    the errors of ``read_changes``, :func:`~ticdc_emit.traffic.replay.table_ddl` and :meth:`TicdcSink.write`.
+    One process at a time may call it with a ``state_uri``.
+
+    Raises :class:`ConfigError` without ``state_uri``, for the state of another table, and where the table no longer has
+    a version that was not sent, or was rolled back behind one that was; and the errors of ``read_changes``,
+    :func:`~ticdc_emit.traffic.replay.table_ddl` and :meth:`TicdcSink.write`.
     """
     refuse_unknown("send_new_versions", options, TrafficSinkOptions)
     if begin_with not in ("versions", "rows"):
@@ -69,50 +73,62 @@ def send_new_versions(
             remedy="Give state_uri=, a folder for this table alone",
             option="state_uri",
         )
-    state = Secret(state_uri)
+    state_uri = os.fspath(state_uri)
+    state, newest = Secret(state_uri), FsspecStateStore(state_uri).newest()
     source = versioned_table(spark, table, format)
     versions = [version for version in source.versions if version.id is not None]
     if not versions:
         return None
-    has_begun = FsspecStateStore(state_uri).newest() is not None  # also with a batch that was not finished
-    known = ColumnRecord.find(state, name) if has_begun else None
-    if not has_begun and begin_with == "versions" and source.before(versions[0].id or 0) is not None:
+    known = None if newest is None else ColumnRecord.find(state, name)
+    if newest is not None and known is None:
+        raise ConfigError(
+            f"the state has batches, and knows nothing of {name}",
+            remedy="Give each table a state_uri of its own",
+            option="state_uri",
+        )
+    is_first = newest is None or (not newest.done and newest.max_commit_ts < 0)
+    begins_with_rows = (begin_with if known is None else known.begin_with) == "rows"
+    begin = versions[-1].id if begins_with_rows else versions[0].id
+    if known is not None:
+        begin, versions = known.first_version, restamped(versions, known)
+        if place_of(known, versions) is None and versions[0].commit_ts <= known.commit_ts:
+            raise _lost(table, f"was rolled back behind version {known.version}, which may have been sent")
+    lost = begin not in {version.id for version in versions}
+    if is_first and (lost or (not begins_with_rows and source.before(versions[0].id or 0) is not None)):
         raise ConfigError(
             f"the table no longer has the versions before {versions[0].id}, so its changes lack their rows",
-            remedy='Give begin_with="rows", to begin with the rows of the last version',
+            remedy='Give begin_with="rows", to begin with the rows of the last version'
+            + ("" if known is None else ", with another state_uri and topic"),
             option="table",
             table=mask_text(table),
         )
-    begin = versions[-1].id if known is None else known.first_version
-    chosen = begin if not has_begun and begin_with == "rows" else None
-    history = ddl_of_versions(
-        source, name, keys, versions=chosen, with_later_columns=False, state_uri=state, anew=not has_begun
-    )
-    if begin_with == "rows":
-        with TicdcSink(sink_uri, history.create_table, **options) as sink:
-            if _sent(sink) < 0:
-                # a call that failed may have sent some of these rows, and not those of what is now the last version
-                changes = changes_of_versions(spark, source, keys, versions=begin)
-                return sink.write({name: changes}, until=next(each.commit_ts for each in versions if each.id == begin))
-    with TicdcSink(sink_uri, history.create_table, ddl=history.ddl, **options) as sink:
-        sent = _sent(sink)
+    chosen = begin if known is None and begins_with_rows else None
+    history, record = continued_ddl(source, name, keys, known, begin=chosen)
+    record = record if known is not None else record._replace(begin_with=begin_with)
+    if record != known:
+        record.save(state, name)
+    only_rows = is_first and begins_with_rows
+    with TicdcSink(sink_uri, history.create_table, ddl=() if only_rows else history.ddl, **options) as sink:
+        if only_rows:
+            # a call that failed may have sent some of these rows, and not those of what is now the last version
+            rows = changes_of_versions(spark, source, keys, versions=begin)
+            return sink.write({name: rows}, until=next(each.commit_ts for each in versions if each.id == begin))
+        feed = sink.changefeed
+        sent = feed.complete_before(feed.next_batch_id())
         new = [version for version in versions if version.commit_ts > sent]
         if not new:
             return None
         if len(new) == len(versions) and sent >= 0:
-            raise ConfigError(
-                "the table no longer has the last version that was sent, so it may have lost later ones",
-                remedy="Start anew with another state_uri and topic, and keep versions for longer than the pause of "
-                "calls",
-                option="table",
-                table=mask_text(table),
-            )
+            raise _lost(table, "no longer has the last version that was sent, so it may have lost later ones")
         changes = feed_of_versions(spark, source, start=None if sent < 0 else new[0].id)
         # the last versions may have no rows, as after a compaction
         return sink.write({name: changes}, until=new[-1].commit_ts)
 
 
-def _sent(sink: TicdcSink) -> int:
-    """Return the TSO up to which all was sent, -1 before the first batch."""
-    feed = sink.changefeed
-    return feed.complete_before(feed.next_batch_id())
+def _lost(table: str, what: str) -> ConfigError:
+    return ConfigError(
+        f"the table {what}",
+        remedy="Start anew with another state_uri and topic, and keep versions for longer than the pause of calls",
+        option="table",
+        table=mask_text(table),
+    )

@@ -87,10 +87,14 @@ class ReplayRecord:
 
 
 class ColumnRecord(NamedTuple):
-    """The columns of a table from one of its versions to another. ``first_version``, ``create_table``: the beginning.
-    ``ddl``: (commit_ts, statement) since then. ``version``, ``commit_ts``, ``last_create_table``: the end.
+    """The columns of a table from one of its versions to another.
+
+    ``first_version``, ``create_table``: the beginning; ``begin_with``: ``versions``, or ``rows`` of the first one
+    (``send_new_versions``). ``ddl``: (commit_ts, statement) since then. ``version``, ``commit_ts``,
+    ``last_create_table``: the end.
     """
 
+    begin_with: str
     first_version: int
     create_table: str
     ddl: tuple[tuple[int, str], ...]
@@ -106,7 +110,7 @@ class ColumnRecord(NamedTuple):
             return None
         try:
             record = cls(**known)
-            if not all(map(isinstance, record, (int, str, list, int, int, str))):
+            if not all(map(isinstance, record, (str, int, str, list, int, int, str))):
                 raise TypeError
             return record._replace(ddl=tuple((int(commit_ts), str(text)) for commit_ts, text in record.ddl))
         except (TypeError, ValueError):

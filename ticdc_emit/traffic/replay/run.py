@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
-from ticdc_emit.errors import ConfigError, shown
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 from ticdc_emit.observe import report_line
 from ticdc_emit.pictures.shown import facts_html
@@ -248,7 +248,7 @@ def _read(
         if not isinstance(one, str):
             if not hasattr(one, "sparkSession"):
                 raise ConfigError(
-                    f"{shown(one)} is not a source of row changes",
+                    f"the source is of type {type(one).__name__}",
                     remedy="Give a DataFrame of Spark, or text: a path, or the name of a table",
                     option="source",
                 )
