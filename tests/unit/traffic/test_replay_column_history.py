@@ -13,6 +13,8 @@ import pytest
 
 from ticdc_emit.config import Secret
 from ticdc_emit.errors import ConfigError, StateError
+from ticdc_emit.pipeline.state import BatchState
+from ticdc_emit.pipeline.state_store import FsspecStateStore
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
 from ticdc_emit.spark.change_feed import rising
@@ -109,10 +111,15 @@ def versions_of(*columns: str) -> _Table:
 
 
 def told(table: _Table, state: Path | None, keys: str = "id", **options: Any) -> TableDdl:
-    """Return what ``table_ddl`` returns for the table."""
+    """Return what ``table_ddl`` returns for the table; then the changefeed of the state begins a batch."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(column_history, "versioned_table", lambda spark, name, format: table)
-        return table_ddl(None, table.name, "shop.goods", keys, state_uri=state, **options)  # type: ignore[arg-type]
+        found = table_ddl(None, table.name, "shop.goods", keys, state_uri=state, **options)  # type: ignore[arg-type]
+    if state is not None:
+        store = FsspecStateStore(str(state))
+        store.save(BatchState(0))
+        store.release()
+    return found
 
 
 def random_versions(draw: random.Random) -> list[str]:
@@ -158,6 +165,13 @@ def test_columns_that_changed_in_versions_that_nobody_saw(tmp_path: Path) -> Non
         told(table.kept(2, 4), tmp_path)
     assert (refused.value.option, refused.value.table) == ("table", "lake.goods")
     assert len(told(table.kept(1, 4), tmp_path).ddl) == 1
+
+
+def test_nothing_is_known_before_a_batch_was_begun(tmp_path: Path) -> None:
+    table = versions_of(ONE, TWO, THREE)
+    told(table, tmp_path, keys="c")
+    (tmp_path / "batch-0.json").unlink()
+    assert told(table.kept(1, 3), tmp_path) == told(table.kept(1, 3), None)
 
 
 def test_a_complete_table_that_is_another_one_now_is_described_anew(tmp_path: Path) -> None:
@@ -234,6 +248,7 @@ RECORD = {
 @pytest.mark.parametrize("own", [5, {}, {**RECORD, "ddl": [[1]]}, {**RECORD, "create_table": 5}, {**RECORD, "more": 1}])
 def test_a_damaged_record_is_a_state_error(own: Any, tmp_path: Path) -> None:
     damage = json.dumps({"shop.goods": own})
+    told(versions_of(ONE), tmp_path)
     (tmp_path / "columns.json").write_text(damage)
     with pytest.raises(StateError) as refused:
         told(versions_of(ONE), tmp_path)
@@ -243,5 +258,7 @@ def test_a_damaged_record_is_a_state_error(own: Any, tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_used_is_a_state_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StateError, match=r"the record columns\.json cannot be used"):
+    with pytest.raises(StateError):
         told(versions_of(ONE), tmp_path / "file" / "state")
+    with pytest.raises(StateError, match=r"the record columns\.json cannot be used"):
+        ColumnRecord.find(Secret(str(tmp_path / "file" / "state")), "shop.goods")

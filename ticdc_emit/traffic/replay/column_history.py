@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ticdc_emit.config.secrets import Secret, hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, SchemaError, warn_caller
+from ticdc_emit.pipeline.state_store import FsspecStateStore
 from ticdc_emit.schema.model import schema_and_name
 from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, Keys, keys_of
 from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
@@ -59,8 +60,9 @@ def table_ddl(
     columns are compared between the versions that these choose. What came after the last snapshot of an Iceberg table
     is part of it if that snapshot is chosen.
 
-    ``state_uri``: of the changefeed that sends the table again and again. The statements are kept there: a later call
-    goes on where the last one ended, and returns all of them, even if the table no longer has their versions.
+    ``state_uri``: of the changefeed that sends the table again and again. The statements are kept there: once it has
+    begun a batch, a call goes on where the last one ended, and returns all of them, even if the table no longer has
+    their versions.
 
     A column keeps its identity when it is renamed: Delta's column mapping and Iceberg's field ids. Statements have the
     last TSO before the rows of their version. An added column is nullable and has no default, because older rows are
@@ -75,7 +77,8 @@ def table_ddl(
     if state_uri is None:
         return _described(source, steps, name, keys)[0]
     state = Secret(os.fspath(state_uri))
-    known = ColumnRecord.find(state, name)
+    has_begun = FsspecStateStore(state.reveal()).newest() is not None
+    known = ColumnRecord.find(state, name) if has_begun else None
     history, record = _continued(source, steps, name, keys, known)
     if record is not None and record != known:
         record.save(state, name)
