@@ -141,6 +141,10 @@ def test_a_stream_of_appended_rows_is_refused(spark: Any, tmp_path: Path) -> Non
     spark.sql("DROP TABLE ice.db.streamed")
 
 
+def fails(*arguments: Any, **options: Any) -> Any:
+    raise RuntimeError("the power is off")
+
+
 def test_new_snapshots_are_sent_in_rounds(
     spark: Any, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,9 +154,6 @@ def test_new_snapshots_are_sent_in_rounds(
 
     def send() -> Any:
         return send_new_versions(spark, uri(store), table, "lake.goods", "id", state_uri=state)
-
-    def fails(*arguments: Any, **options: Any) -> Any:
-        raise RuntimeError("the power is off")
 
     assert send() is None
     for nth, statements in enumerate(ROUNDS):
@@ -249,9 +250,6 @@ def test_a_table_that_lost_its_first_snapshots_begins_with_its_rows(
 
     def send(**options: Any) -> Any:
         return send_new_versions(spark, uri(store), table, "lake.goods", "id", state_uri=f"{tmp_path}/state", **options)
-
-    def fails(*arguments: Any, **options: Any) -> Any:
-        raise RuntimeError("the power is off")
 
     with pytest.raises(ConfigError, match=r'no longer has the versions before .*begin_with="rows"'):
         send()

@@ -225,10 +225,21 @@ def test_what_came_after_the_last_snapshot_is_not_kept(tmp_path: Path) -> None:
     assert told(later.kept(1, 4), tmp_path).ddl == told(later, None).ddl
 
 
+def test_a_table_without_a_snapshot_leaves_the_record_as_it_is(tmp_path: Path) -> None:
+    """It was made again, with the columns that it had."""
+    table = versions_of(ONE, TWO, TWO, TWO)
+    assert len(told(table.kept(0, 3), tmp_path).ddl) == 1
+    empty = _Table([table.versions[3]._replace(id=None)])
+    assert len(told(empty, tmp_path).ddl) == 1
+    assert told(table.kept(2, 4), tmp_path) == told(table, None)
+
+
 def test_each_table_of_a_state_has_its_record(tmp_path: Path) -> None:
     state = Secret(str(tmp_path / "state"))
     for name in ("shop.a", "shop.b"):
-        _, record = continued_ddl(versions_of(ONE, TWO), name, "id", None)
+        table = versions_of(ONE, TWO)
+        _, record = continued_ddl(table, table.versions, name, "id", None)  # type: ignore[arg-type]
+        assert record is not None
         record.save(state, name)
         assert ColumnRecord.find(state, name) == record
     assert list(json.loads((tmp_path / "state" / "columns.json").read_bytes())) == ["shop.a", "shop.b"]

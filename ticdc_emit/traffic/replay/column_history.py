@@ -79,29 +79,10 @@ def table_ddl(
     state = Secret(os.fspath(state_uri))
     has_begun = FsspecStateStore(state.reveal()).newest() is not None
     known = ColumnRecord.find(state, name) if has_begun else None
-    history, record = _continued(source, steps, name, keys, known)
+    history, record = continued_ddl(source, steps, name, keys, known)
     if record is not None and record != known:
         record.save(state, name)
     return history
-
-
-def continued_ddl(
-    source: VersionedTable,
-    name: str,
-    keys: str | Iterable[str],
-    known: ColumnRecord | None,
-    *,
-    begin: int | None = None,
-) -> tuple[TableDdl, ColumnRecord]:
-    """Return the schema history of a table that has versions, from what is known of it, and what is known then.
-
-    ``begin``: the version with which it begins where nothing is known; default: the first one. What came after the last
-    snapshot of an Iceberg table is left out: once the next snapshot is there, the same statements have its time. Raises
-    the errors of :func:`table_ddl`.
-    """
-    history, record = _continued(source, chosen_versions(source, begin).versions, name, keys, known)
-    assert record is not None
-    return history, record
 
 
 def _steps(
@@ -141,14 +122,16 @@ def _described(
     return TableDdl(texts[0], tuple(ddl)), texts
 
 
-def _continued(
+def continued_ddl(
     source: VersionedTable,
     steps: Sequence[TableVersion],
     name: str,
     keys: str | Iterable[str],
     known: ColumnRecord | None,
+    begin_with: str = "versions",
 ) -> tuple[TableDdl, ColumnRecord | None]:
-    """Return what is known of a table with what came after that, and the record of both; ``None`` without a version.
+    """Return what is known of a table with what came after that, and the record of both: ``known`` if no step has an
+    id. ``begin_with``: of a record where nothing is known. Raises the errors of :func:`table_ddl`.
 
     They are joined at the last version that is known or, if the table no longer has it, at its first one. A table that
     has other keys now, or was rolled back, is described anew from the version with which it began.
@@ -173,14 +156,14 @@ def _continued(
                 table=mask_text(source.name),
             )
         begin = known.first_version
-    if begin is None:
-        return history, None
+        begin_with = known.begin_with
     # columns that changed after the last snapshot have no time of their own yet
-    last = since[-1] if since[-1].id is not None else since[-2]
+    last = next((each for each in reversed(since) if each.id is not None), None)
+    if last is None:
+        return history, known
     ddl = tuple(each for each in history.ddl if each[0] <= last.commit_ts)
-    mode = "versions" if known is None else known.begin_with
     text = texts[since.index(last)]
-    return history, ColumnRecord(mode, begin, history.create_table, ddl, last.id or 0, last.commit_ts, text)
+    return history, ColumnRecord(begin_with, begin or 0, history.create_table, ddl, last.id or 0, last.commit_ts, text)
 
 
 def place_of(known: ColumnRecord, versions: Sequence[TableVersion]) -> int | None:

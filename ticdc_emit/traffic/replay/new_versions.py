@@ -102,10 +102,9 @@ def send_new_versions(
             option="table",
             table=mask_text(table),
         )
-    chosen = begin if known is None and begins_with_rows else None
-    history, record = continued_ddl(source, name, keys, known, begin=chosen)
-    record = record if known is not None else record._replace(begin_with=begin_with)
-    if record != known:
+    steps = versions[-1:] if known is None and begins_with_rows else versions
+    history, record = continued_ddl(source, steps, name, keys, known, begin_with)
+    if record is not None and record != known:
         record.save(state, name)
     only_rows = is_first and begins_with_rows
     with TicdcSink(sink_uri, history.create_table, ddl=() if only_rows else history.ddl, **options) as sink:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ticdc_emit.config import Secret
 from ticdc_emit.config.secrets import foreign_text
-from ticdc_emit.errors import MissingDependencyError, StateError
+from ticdc_emit.errors import StateError
 from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.state import GREATEST, damaged, object_of
@@ -140,10 +140,8 @@ def _save(state_uri: Secret[str], name: str, record: dict[str, Any]) -> None:
 
 
 def _located(state_uri: Secret[str], name: str) -> tuple[Any, str]:
-    try:
-        import fsspec
-    except ImportError:
-        raise MissingDependencyError("state_uri needs fsspec", extra="state", package="fsspec") from None
+    import fsspec  # the state store was asked before, and has reported whether it exists
+
     with _storage_errors(name):
         storage, root = fsspec.core.url_to_fs(state_uri.reveal())
         return storage, f"{root}/{name}"
