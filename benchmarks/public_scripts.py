@@ -26,7 +26,6 @@ from ticdc_emit.source_schemas.dialects import source_schema
 
 __all__ = ["Outcome", "Source", "read_manifest", "scripts_of", "translate"]
 
-
 MANIFEST = Path(__file__).with_suffix(".toml")
 _LARGEST = 4 * 1024 * 1024  # bytes; larger files are rows
 _KINDS = ("whole", "in part", "refused")
