@@ -35,14 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> None:
-    from ticdc_emit.errors import MissingDependencyError
+    from ticdc_emit.cli.app import app
 
-    try:
-        from ticdc_emit.cli.app import app
-    except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich"):
-            raise
-        _fail(str(MissingDependencyError("the command line needs typer and rich", extra="cli")))
     signals.raise_on_signals()
     with _warnings_as_lines():
         _run_app(app, arguments)

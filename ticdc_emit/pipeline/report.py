@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ticdc_emit.delivery.base import DeliveryReport
-from ticdc_emit.errors import ConfigError, MissingDependencyError, shown
+from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures import COLOURS, panels, require_plotly
 from ticdc_emit.pictures.shown import facts_html
@@ -333,16 +333,11 @@ class ReportLog:
 
 
 def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
-    """Return the tables; at most ``most`` topic-partitions, those with the most messages, in order of topic.
+    """Return the tables; at most ``most`` topic-partitions, those with the most messages, in order of topic."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
 
-    Raises :class:`~ticdc_emit.errors.MissingDependencyError` without rich.
-    """
-    try:
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-    except ImportError:
-        raise MissingDependencyError("a table needs rich", extra="cli") from None
     facts = Table(title=report.name, title_justify="left", show_header=False)
     facts.add_column()
     facts.add_column(justify="right")

@@ -108,15 +108,6 @@ def test_options_are_shown_as_they_are_typed(tmp_path: Path, capsys: pytest.Capt
     )
 
 
-def test_without_the_extra_the_command_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "typer", None)
-    monkeypatch.delitem(sys.modules, "ticdc_emit.cli.app", raising=False)
-    assert exit_code("--help") == 2
-    assert "pip install 'ticdc-emit[cli]'" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("command", [["demo"], ["generate", "--schema", "bank"], ["scenario", "redelivery"]])
 @pytest.mark.parametrize(("protocol", "said"), [("canal_json", "Did you mean canal-json?"), ("craft", "not written")])
 def test_a_protocol_that_is_not_there_is_refused_first(
