@@ -31,8 +31,9 @@ from ticdc_emit.tso import LOGICAL_BITS, MAX_TSO, physical_ms, tso_from_datetime
 logger = logging.getLogger(__name__)
 
 _EPOCH = dt.datetime(1970, 1, 1)
-_FIRST_LIKELY_TIME = 10**9  # seconds, in 2001
-_TSO_OF_2010 = 1_262_304_000_000 << LOGICAL_BITS
+COUNTS = range(10**9, 1_262_304_000_000 << LOGICAL_BITS)
+"""TSOs from before 2010 that look like a count since 1970; smaller numbers are accepted, because tests use them."""
+
 _SECONDS_OF_2100 = 4_102_444_800
 _TSO_OF_2100 = _SECONDS_OF_2100 * 1000 << LOGICAL_BITS
 _PER_SECOND = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "a count": 10**9}
@@ -50,18 +51,15 @@ class CommitTsWarning(TicdcEmitWarning):
 
 
 def warn_unlikely(commit_ts: int) -> bool:
-    """Warn if a commit_ts looks like seconds, ms, us or ns since 1970; return whether it does.
-
-    Small numbers are accepted, because tests use them.
-    """
+    """Warn if a commit_ts looks like seconds, ms, us or ns since 1970; return whether it does."""
     if is_far(commit_ts):
         message = f"{_far(commit_ts)}. {_FAR_REMEDY}"
         logger.info(message)
         warn_caller(message, CommitTsWarning)
         return True
-    if not _FIRST_LIKELY_TIME <= commit_ts < _TSO_OF_2010:
+    if commit_ts not in COUNTS:
         return False
-    unit = next(unit for unit, per_second in _PER_SECOND.items() if commit_ts < per_second * _SECONDS_OF_2100)
+    unit = unit_of_count(commit_ts)
     remedy = {
         "seconds": "tso.compose(seconds * 1000)",
         "milliseconds": "tso.compose(milliseconds)",
@@ -74,6 +72,11 @@ def warn_unlikely(commit_ts: int) -> bool:
     logger.info(message)
     warn_caller(message, CommitTsWarning)
     return True
+
+
+def unit_of_count(count: int) -> str:
+    """Return the unit in which a count since 1970 is a time before 2100: "seconds" ... or "a count"."""
+    return next(unit for unit, per_second in _PER_SECOND.items() if count < per_second * _SECONDS_OF_2100)
 
 
 def is_far(commit_ts: int) -> bool:

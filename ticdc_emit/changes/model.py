@@ -69,6 +69,9 @@ class Op(str, Enum):
         return _OPS.get(text.lower())
 
 
+REFUSED = "!"
+"""The first character of an ``op`` whose row its source refused. The rest is the reason, for the error of a bad row."""
+
 _OPS = {op.value: op for op in Op} | {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
 
 

@@ -376,7 +376,7 @@ def _complete_mode(incomplete: str) -> list[str]:
     cls=grouped(
         {
             "Source": "schema schema_dialect table mode before input_format keys op order_by transaction valid_from "
-            "valid_to bad_rows bad_rows_path",
+            "valid_to step deleted_when overlaps operations bad_rows bad_rows_path",
             "Time": "time_column time_unit at start end ddl speed slice_ state_uri watermark_interval",
             "Sink": "sink_uri config time_zone release schema_registry",
             "Spark": "spark",
@@ -457,6 +457,32 @@ def replay(
         str | None,
         typer.Option(help="validity: column with the end of validity (NULL: still valid). Default: valid_to."),
     ] = None,
+    step: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="validity: time from an end to the next start, if ends are inclusive: 1ms, 1d."
+        ),
+    ] = None,
+    deleted_when: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN[=VALUE]", help="validity: column that is true, or VALUE, in a deletion's version."
+        ),
+    ] = None,
+    overlaps: Annotated[
+        str | None,
+        typer.Option(
+            help="validity: versions that overlap: error (default), or cut, which ends each where the next begins.",
+            autocompletion=one_of("error", "cut"),
+        ),
+    ] = None,
+    operations: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD=MEANING",
+            help="operations: a word of the column, or none, as insert, update, delete, truncate. Repeat it.",
+        ),
+    ] = None,
     input_format: SourceFormat = None,
     ddl: Annotated[
         Path | None,
@@ -507,6 +533,10 @@ def replay(
         transaction=transaction,
         valid_from=valid_from,
         valid_to=valid_to,
+        step=step,
+        deleted_when=deleted_when,
+        overlaps=overlaps,
+        operations=operations or (),
         start=version_or_time(start, "start"),
         end=version_or_time(end, "end"),
         format=input_format,

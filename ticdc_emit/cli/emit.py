@@ -48,6 +48,7 @@ from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.errors import (
     ConfigError,
+    DuplicateChangeError,
     InvalidValueError,
     MissingColumnError,
     SchemaError,
@@ -149,15 +150,19 @@ def run(
         rows = None
         if files is not None and runs_here(size, MOST_BYTES_HERE, on_spark=on_spark, settings=spark):
             rows = changes_here(files, form, MOST_ROWS_HERE)
-        if rows is None:
-            session = spark_for(stack, "emit", short=size <= _SHORT_BYTES, settings=spark, quiet=as_json)
-            changes = changes_on_spark(session, input_path, files, form)
-            with row_progress(doing, session, None, quiet=as_json):
-                report = sink.write(changes)
-        else:
-            batches = CountedBatches(rows)
-            with row_progress(doing, lambda: batches.read, rows.num_rows, quiet=as_json):
-                report = sink.write({info.full_name: batches})
+        try:
+            if rows is None:
+                session = spark_for(stack, "emit", short=size <= _SHORT_BYTES, settings=spark, quiet=as_json)
+                changes = changes_on_spark(session, input_path, files, form)
+                with row_progress(doing, session, None, quiet=as_json):
+                    report = sink.write(changes)
+            else:
+                batches = CountedBatches(rows)
+                with row_progress(doing, lambda: batches.read, rows.num_rows, quiet=as_json):
+                    report = sink.write({info.full_name: batches})
+        except DuplicateChangeError as error:
+            error.remedy += ". For a series of snapshots, use ticdc-emit replay --mode snapshots --time-column dt"
+            raise
         warn_of_nothing(report)
         pictures.add_run([report], changefeed)
         pictures.write()

@@ -30,7 +30,7 @@ from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.source_schemas.frames import schema_of_changes
 from ticdc_emit.spark.change_feed import changes_of_table, feed_form
-from ticdc_emit.spark.row_changes import Moment, TimeUnit
+from ticdc_emit.spark.row_changes import Moment, TimeUnit, operation_of
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.replay import (
     backfilled,
@@ -193,14 +193,14 @@ def run(options: CommandOptions) -> int:
     return 0 if report.finished else stop.exit_code()
 
 
-def seconds_of(text: str) -> float:
+def seconds_of(text: str, option: str = "slice") -> float:
     """Return the seconds of ``90``, ``500ms``, ``10m``, ``1h`` or ``1d``; :class:`ConfigError` for other text."""
     digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
     try:
         return float(digits) * _UNITS[text[len(digits) :] or "s"]
     except (KeyError, ValueError):
         raise ConfigError(
-            f"{text!r} is not a length of time", remedy="Use seconds, or 500ms, 10m, 1h, 1d", option="slice"
+            f"{text!r} is not a length of time", remedy="Use seconds, or 500ms, 10m, 1h, 1d", option=option
         ) from None
 
 
@@ -293,8 +293,8 @@ _MODES_OF = {
     "time_column": ("snapshot", "snapshots", "diff", "operations"),
     "at": ("snapshot", "diff"),
     "keys": MODES,
-    **dict.fromkeys(("op", "order_by", "transaction"), ("operations",)),
-    **dict.fromkeys(("valid_from", "valid_to"), ("validity",)),
+    **dict.fromkeys(("op", "order_by", "transaction", "operations"), ("operations",)),
+    **dict.fromkeys(("valid_from", "valid_to", "step", "deleted_when", "overlaps"), ("validity",)),
     **dict.fromkeys(("start", "end"), ("changes", "versions")),
 }
 _BEFORE_ALL = 1  # the TSO of rows from before the history
@@ -318,6 +318,10 @@ class ColumnOptions:
     transaction: str | None = None
     valid_from: str | None = None
     valid_to: str | None = None
+    step: str | None = None
+    deleted_when: str | None = None
+    overlaps: str | None = None
+    operations: Sequence[str] = ()
     start: dt.datetime | int | None = None
     end: dt.datetime | int | None = None
     format: str | None = None
@@ -334,6 +338,11 @@ class ColumnOptions:
             raise ConfigError("--at and --time-column both give the time", remedy="Give one of them", option="at")
         if self.at is not None:
             _moment(self.at)
+        seconds_of(self.step or "0", "step")
+        for each in self.operations:
+            if operation_of(each.partition("=")[2]) is None:
+                remedy = "Write for instance --operations X=delete, or =insert for rows without one"
+                raise ConfigError(f"--operations {each!r} is not word=meaning", remedy=remedy, option="operations")
 
     def check(self, held: Sequence[str], table: str) -> None:
         """Raise :class:`MissingColumnError` for an option that names a column that the source of the table lacks."""
@@ -342,6 +351,7 @@ class ColumnOptions:
             wanted["--op"] = self.op or "op"
         if self.mode == "validity":
             wanted |= {"--valid-from": self.valid_from or "valid_from", "--valid-to": self.valid_to or "valid_to"}
+            wanted["--deleted-when"] = self._mark
         for option, name in wanted.items():
             if name is not None and name not in held:
                 raise MissingColumnError(
@@ -357,9 +367,13 @@ class ColumnOptions:
         if self.mode == "operations":
             about.add(self.op or "op")
         if self.mode == "validity":
-            about |= {self.valid_from or "valid_from", self.valid_to or "valid_to"}
+            about |= {self.valid_from or "valid_from", self.valid_to or "valid_to", self._mark}
         form = feed_form(held)
         return about | set(() if form is None else form.columns)
+
+    @property
+    def _mark(self) -> str | None:
+        return self.deleted_when.partition("=")[0] if self.deleted_when else None
 
     @property
     def takes_the_clock(self) -> bool:
@@ -447,7 +461,17 @@ def history_of(
     if columns.mode == "validity":
         start, end = columns.valid_from or "valid_from", columns.valid_to or "valid_to"
         rows = backfilled(df, versions, start, unit=columns.time_unit, zone=time_zone)
-        return from_validity(rows, keys, start, end, columns=_columns(rows, versions, table), unit=columns.time_unit)
+        return from_validity(
+            rows,
+            keys,
+            start,
+            end,
+            columns=_columns(rows, versions, table),
+            step=dt.timedelta(seconds=seconds_of(columns.step or "0", "step")),
+            deleted_when=columns.deleted_when,
+            overlaps=columns.overlaps or "error",  # type: ignore[arg-type]  # checked there
+            unit=columns.time_unit,
+        )
     if columns.time_column is None:
         raise ConfigError(
             f"{columns.mode} need a time", remedy="Name its column with --time-column", option="time-column"
@@ -465,6 +489,7 @@ def history_of(
         base=base,
         columns=_columns(rows, versions, table),
         transaction=columns.transaction,
+        operations={word: meaning for word, _, meaning in (each.partition("=") for each in columns.operations)},
         unit=columns.time_unit,
     )
 

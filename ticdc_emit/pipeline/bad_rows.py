@@ -25,6 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.changes.commit_ts import commit_ts_array, commit_ts_of
+from ticdc_emit.changes.model import REFUSED
 from ticdc_emit.config.secrets import Secret, foreign_text
 from ticdc_emit.errors import (
     CorruptedRowError,
@@ -145,7 +146,8 @@ class ArrowRows:
         return self._value(POSITION, row) if POSITION in self.rows.schema.names else row
 
     def op(self, row: int) -> str | None:
-        return self._value("op", row) if "op" in self.rows.schema.names else None
+        op = self._value("op", row) if "op" in self.rows.schema.names else None
+        return None if op is not None and op.startswith(REFUSED) else op
 
     def commit_ts(self, row: int) -> int | None:
         try:

@@ -23,7 +23,7 @@ from ticdc_emit.changes.arrow_input import only_op
 from ticdc_emit.changes.attributes import ATTRIBUTES, PHYSICAL_TABLE_ID
 from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.changes.images import BeforeImage, Image
-from ticdc_emit.changes.model import Changes, Op, TableConstants, rows_within
+from ticdc_emit.changes.model import REFUSED, Changes, Op, TableConstants, rows_within
 from ticdc_emit.columnar.buffers import Columns, python_value
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import (
@@ -345,17 +345,7 @@ def _by_op(rows: RowBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int
         bad = np.flatnonzero(np.isin(places, unknown))
         if len(bad):  # a dictionary may hold what no row has
             batch = rows.batch
-            raise first_error(
-                batch,
-                bad,
-                lambda index: InvalidValueError(
-                    f"{shown(ops[index].as_py())} is not an operation",
-                    remedy="Use c, u, d or insert, update, delete",
-                    table=info.full_name,
-                    column="op",
-                    row=describe_row(batch, info, index),
-                ),
-            )
+            raise first_error(batch, bad, lambda index: _no_operation(ops[index].as_py(), batch, info, index))
     if len(set(kinds)) == 1 and kinds[0] is not None:
         return [(kinds[0], None)]
     rows_by_op: list[tuple[Op, npt.NDArray[np.int64] | None]] = []
@@ -365,3 +355,11 @@ def _by_op(rows: RowBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int
         if len(own):
             rows_by_op.append((op, own))
     return rows_by_op
+
+
+def _no_operation(text: str | None, batch: pa.RecordBatch, info: TableInfo, index: int) -> InvalidValueError:
+    place = {"table": info.full_name, "row": describe_row(batch, info, index)}
+    if text is not None and text.startswith(REFUSED):
+        return InvalidValueError(text[1:], remedy="Correct the row, or leave it out", **place)
+    remedy = "Use c, u, d or insert, update, delete"
+    return InvalidValueError(f"{shown(text)} is not an operation", remedy=remedy, column="op", **place)

@@ -33,6 +33,7 @@ from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import table_versions
 from ticdc_emit.spark.row_changes import (
     PUT,
+    TRUNCATE,
     column_named,
     commit_ts_of,
     differs,
@@ -359,7 +360,7 @@ def _commits_of(df: DataFrame, form: FeedForm, times: CommitTimes | None) -> tup
                 remedy="Give the rows as the format's reader returns them",
                 column=form.commit if commit is None else form.order,
             )
-        if operation_of(word) is None:
+        if operation_of(word) in (None, TRUNCATE):
             raise InvalidValueError(
                 f"{word!r} is not an operation",
                 remedy="Give the rows as the format's reader returns them, or use from_operations(operations=...)",

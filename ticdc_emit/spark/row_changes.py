@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from ticdc_emit.changes.commit_ts import COUNTS, unit_of_count
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import (
     ConfigError,
@@ -29,7 +30,7 @@ from ticdc_emit.hints import names as names_of
 from ticdc_emit.source_schemas.frames import KEYS
 from ticdc_emit.spark.session import conf_is_true
 from ticdc_emit.sql.words import quoted
-from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, tso_of
+from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, tso_from_micros, tso_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -264,21 +265,22 @@ def with_keys(changes: DataFrame, keys: Iterable[str]) -> DataFrame:
     return changes.withMetadata("after", {KEYS: list(keys)})
 
 
-PUT, DELETE, BEFORE = "put", "delete", "before"
+PUT, DELETE, BEFORE, TRUNCATE = "put", "delete", "before", "truncate"
 OPERATIONS: Mapping[str, str] = {
     **dict.fromkeys(("i", "insert", "inserted", "c", "create", "r", "read", "snapshot", "load", "+i"), PUT),
     **dict.fromkeys(("u", "update", "updated", "upsert", "pk", "+u", "update_after", "update_postimage"), PUT),
     **dict.fromkeys(("d", "del", "delete", "deleted", "remove", "-d"), DELETE),
     **dict.fromkeys(("-u", "update_before", "update_preimage"), BEFORE),
+    **dict.fromkeys(("t", "truncate"), TRUNCATE),
 }
 """The meaning of each word, in lower case: the row exists afterwards (``put``), is gone (``delete``), or is the old row
-of an update (``before``).
+of an update (``before``); or all rows of the table are gone (``truncate``).
 """
 
 
 def operation_of(text: str | None, more: Mapping[str, str] | None = None) -> str | None:
-    """Return ``put``, ``delete`` or ``before``; ``None`` for a word that is neither in :data:`OPERATIONS` nor in
-    ``more``.
+    """Return ``put``, ``delete``, ``before`` or ``truncate``; ``None`` for a word that is neither in :data:`OPERATIONS`
+    nor in ``more``.
 
     ``more`` maps further words to known ones: ``{"X": "delete"}``.
     """
@@ -289,6 +291,21 @@ def operation_of(text: str | None, more: Mapping[str, str] | None = None) -> str
         if word == known.strip().lower():
             return OPERATIONS.get(meaning.strip().lower(), meaning if meaning in OPERATIONS.values() else None)
     return OPERATIONS.get(word)
+
+
+def marks(df: DataFrame, text: str) -> Column:
+    """Return whether a row has a mark: the column ``text`` is true, or with ``column=value`` has that value, in any
+    case. A value that is neither true nor false is refused where there is no ``value``.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    name, equals, value = text.partition("=")
+    own = F.lower(F.trim(column_named(name).cast("string")))
+    if equals:
+        return F.coalesce(own, F.lit("")) == value.strip().lower()
+    is_true = own.try_cast("boolean")
+    unclear = own.isNotNull() & (own != "") & is_true.isNull()
+    return F.when(unclear, _refusal(own, name, _UNCLEAR)).otherwise(F.coalesce(is_true, F.lit(False)))
 
 
 TRANSACTION = "transaction"
@@ -333,13 +350,17 @@ _MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _LAST_MICROS = ((MAX_LONG_TSO >> LOGICAL_BITS) + 1) * 1_000 - 1  # in the year 3084
 _OPEN_FROM = 253_370_764_800_000_000  # 9999-01-01 in microseconds: means "still valid", like NULL
 _SHOWN = 60  # characters of a value in an error
+_UNCLEAR = "is neither true nor false"
+_COUNT = "is a count since 1970, not a TSO"
 _NO_MOMENT = "is not a time between 1970 and 3084"
 _AGAIN = "' comes twice in the version of "
 _TWICE = re.compile(rf"the key '(?P<key>[^']*){_AGAIN}(?P<commit_ts>\d+)", re.DOTALL)
 LOST_FILE = re.compile(r"FAILED_READ_FILE\.\w*FILE_NOT_EXIST|iceberg\.exceptions\.NotFoundException")
 """What Spark's errors show where a file of a table is gone."""
 
-_REFUSED = re.compile(rf"'(?P<value>[^']*)' in column '(?P<column>.*?)' {_NO_MOMENT}", re.DOTALL)
+_REFUSED = re.compile(
+    rf"'(?P<value>[^']*)' in column '(?P<column>.*?)' (?P<cause>{_NO_MOMENT}|{_COUNT}|{_UNCLEAR})", re.DOTALL
+)
 
 
 def commit_ts_of(df: DataFrame, moment: Moment, unit: TimeUnit = "tso") -> Column:
@@ -355,12 +376,12 @@ def commit_ts_of(df: DataFrame, moment: Moment, unit: TimeUnit = "tso") -> Colum
 
 
 def end_ts_of(df: DataFrame, column: str, unit: TimeUnit, step: dt.timedelta) -> Column:
-    """Return the TSO column of end times plus ``step`` (whole milliseconds).
+    """Return the TSO column of end times plus ``step``.
 
-    NULL for no end: NULL, a time from the year 9999 on, or a TSO of the greatest long or more. Raises the errors of
-    :func:`commit_ts_of`.
+    NULL for no end: NULL (the column may be a void), a time from the year 9999 on, or a TSO of the greatest long or
+    more. Raises the errors of :func:`commit_ts_of`.
     """
-    return _stamps(df, column, unit, round(step / dt.timedelta(milliseconds=1)))
+    return _stamps(df, column, unit, step // dt.timedelta(microseconds=1))
 
 
 @contextmanager
@@ -394,12 +415,17 @@ def refusing_rows(table: str | None = None) -> Iterator[None]:
         match = _REFUSED.search(str(error))
         if match is None:
             raise
-        raise InvalidValueError(
-            f"{match['value']!r} {_NO_MOMENT}",
-            remedy="Check the unit of whole numbers (tso, s, ms, us) and the form of text (2026-01-05 08:00:00, "
-            "with Z or an offset), or leave those rows out",
-            column=match["column"],
-        ) from None
+        remedy = (
+            "Check the unit of whole numbers (tso, s, ms, us) and the form of text (2026-01-05 08:00:00, "
+            "with Z or an offset), or leave those rows out"
+        )
+        units = {"seconds": "s", "milliseconds": "ms", "microseconds": "us"}
+        if match["cause"] == _COUNT and (counted := unit_of_count(int(match["value"]))) in units:
+            remedy = f"Give the unit, {counted}: unit={units[counted]!r} (--time-unit {units[counted]})"
+        if match["cause"] == _UNCLEAR:
+            marked = f"{match['column']}={match['value']}"
+            remedy = f"Give the value that marks a deletion, such as deleted_when={marked!r} (--deleted-when {marked})"
+        raise InvalidValueError(f"{match['value']!r} {match['cause']}", remedy=remedy, column=match["column"]) from None
 
 
 def column_named(column: str) -> Column:
@@ -440,10 +466,10 @@ def require_columns(df: DataFrame, columns: Iterable[str]) -> None:
             )
 
 
-def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_ms: int | None) -> Column:
-    """Return the TSO of a column; ``step_ms``: what is added to an end time; ``None`` for times that are not ends."""
+def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_us: int | None) -> Column:
+    """Return the TSO of a column; ``step_us``: what is added to an end time; ``None`` for times that are not ends."""
     from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import DateType, IntegralType, StringType, TimestampNTZType, TimestampType
+    from pyspark.sql.types import DateType, IntegralType, NullType, StringType, TimestampNTZType, TimestampType
 
     require_columns(df, [name])
     if unit not in ("tso", *_MICROS):
@@ -452,15 +478,15 @@ def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_ms: int | None) -> Co
 
     def of_clock(clock: Column) -> Column:
         micros = F.unix_micros(clock.try_cast("timestamp"))
-        return _of_micros(micros, column, name, step_ms, micros >= F.lit(_OPEN_FROM))
+        return _of_micros(micros, column, name, step_us, micros >= F.lit(_OPEN_FROM))
 
     def of_number() -> Column:
         number = column.try_cast("long")
         if unit == "tso":
-            return _of_tso(number, column, name, step_ms)
+            return _of_tso(number, column, name, step_us)
         micros = F.try_multiply(number, F.lit(_MICROS[unit]))
         beyond = micros.isNull() & ~column.cast("string").startswith("-")
-        return _of_micros(micros, column, name, step_ms, (micros >= F.lit(_OPEN_FROM)) | beyond)
+        return _of_micros(micros, column, name, step_us, (micros >= F.lit(_OPEN_FROM)) | beyond)
 
     if isinstance(kind, IntegralType):
         return of_number()
@@ -468,6 +494,8 @@ def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_ms: int | None) -> Co
         return F.when(F.trim(column).rlike("^[0-9]+$"), of_number()).otherwise(of_clock(F.trim(column)))
     if isinstance(kind, TimestampType | TimestampNTZType | DateType):
         return of_clock(column)
+    if isinstance(kind, NullType) and step_us is not None:
+        return column.cast("long")
     raise UnsupportedTypeError(
         f"{kind.simpleString()} holds no time",
         remedy="Give a timestamp, a date, text, or a whole number with its unit",
@@ -475,31 +503,32 @@ def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_ms: int | None) -> Co
     )
 
 
-def _of_micros(micros: Column, given: Column, name: str, step_ms: int | None, is_open: Column) -> Column:
+def _of_micros(micros: Column, given: Column, name: str, step_us: int | None, is_open: Column) -> Column:
     """Return the TSO of microseconds, which are NULL if ``given`` is NULL, not a moment, or beyond a long."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    moved = F.try_add(micros, F.lit((step_ms or 0) * 1_000))
+    moved = F.try_add(micros, F.lit(step_us or 0))
     rest = F.pmod(moved, F.lit(1_000))
     physical = ((moved - rest) / F.lit(1_000)).cast("long")
     stamp = physical * F.lit(1 << LOGICAL_BITS) + rest * F.lit(LOGICAL_PER_MICROSECOND)
     inside = F.when(moved.between(0, _LAST_MICROS), stamp).when(given.isNotNull(), _refusal(given, name))
-    return inside if step_ms is None else F.when(is_open, F.lit(None)).otherwise(inside)
+    return inside if step_us is None else F.when(is_open, F.lit(None)).otherwise(inside)
 
 
-def _of_tso(stamp: Column, given: Column, name: str, step_ms: int | None) -> Column:
+def _of_tso(stamp: Column, given: Column, name: str, step_us: int | None) -> Column:
     """Return a TSO as it is; it is NULL if ``given`` is NULL or beyond a long."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    span = (step_ms or 0) << LOGICAL_BITS
-    inside = F.when(stamp.between(0, MAX_LONG_TSO - span), stamp + F.lit(span))
+    span = tso_from_micros(step_us or 0)
+    inside = F.when(stamp.between(COUNTS.start, COUNTS.stop - 1), _refusal(given, name, _COUNT))
+    inside = inside.when(stamp.between(0, MAX_LONG_TSO - span), stamp + F.lit(span))
     inside = inside.when(given.isNotNull(), _refusal(given, name))
     is_open = (stamp == F.lit(MAX_LONG_TSO)) | (stamp.isNull() & given.isNotNull())
-    return inside if step_ms is None else F.when(is_open, F.lit(None)).otherwise(inside)
+    return inside if step_us is None else F.when(is_open, F.lit(None)).otherwise(inside)
 
 
-def _refusal(given: Column, name: str) -> Column:
+def _refusal(given: Column, name: str, cause: str = _NO_MOMENT) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     shown = F.translate(F.substring(given.cast("string"), 1, _SHOWN), "'", "")
-    return F.raise_error(F.concat(F.lit("'"), shown, F.lit(f"' in column '{name}' {_NO_MOMENT}")))
+    return F.raise_error(F.concat(F.lit("'"), shown, F.lit(f"' in column '{name}' {cause}")))

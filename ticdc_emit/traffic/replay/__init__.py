@@ -15,6 +15,7 @@ from ticdc_emit.traffic.replay.column_history import TableDdl, table_ddl
 from ticdc_emit.traffic.replay.ddl_history import backfilled, read_ddl, versions_of
 from ticdc_emit.traffic.replay.feed_reader import read_changes
 from ticdc_emit.traffic.replay.history_forms import (
+    HistoryWarning,
     from_operations,
     from_snapshots,
     from_validity,
@@ -28,6 +29,7 @@ from ticdc_emit.traffic.replay.sources import read_source
 from ticdc_emit.traffic.replay.table_history import from_versions
 
 __all__ = [
+    "HistoryWarning",
     "Pace",
     "ReplayReport",
     "SliceReport",

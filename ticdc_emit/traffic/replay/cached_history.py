@@ -341,11 +341,11 @@ def _row_hash(df: DataFrame) -> Column:
     """Return a hash of a row's values below 2**31, so that the sum of 2**32 of them fits a long."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    values = [part for name in sorted(df.columns) for part in _hashed(column_named(name), df.schema[name].dataType)]
+    values = [part for name in sorted(df.columns) for part in hash_inputs(column_named(name), df.schema[name].dataType)]
     return F.xxhash64(*values) % F.lit(1 << 31)
 
 
-def _hashed(value: Column, kind: DataType) -> Iterator[Column]:
+def hash_inputs(value: Column, kind: DataType) -> Iterator[Column]:
     """Yield the inputs of a value's hash. NULL does not change a hash, so a marker is added for each."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import MapType, StructType
@@ -353,7 +353,7 @@ def _hashed(value: Column, kind: DataType) -> Iterator[Column]:
     yield value.isNull()
     if isinstance(kind, StructType):
         for field in kind.fields:
-            yield from _hashed(value[field.name], field.dataType)
+            yield from hash_inputs(value[field.name], field.dataType)
     elif isinstance(kind, MapType):
         yield F.to_json(comparable(value, kind), {"ignoreNullFields": "false"})
     else:

@@ -11,9 +11,10 @@ import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from ticdc_emit.errors import ConfigError, InvalidValueError, shown
+from ticdc_emit.changes.model import REFUSED
+from ticdc_emit.errors import ConfigError, InvalidValueError, TicdcEmitWarning, shown, warn_caller
 from ticdc_emit.hints import names as names_of
 from ticdc_emit.hints import values
 from ticdc_emit.spark.frames import union_of_reads
@@ -21,6 +22,7 @@ from ticdc_emit.spark.row_changes import (
     BEFORE,
     DELETE,
     PUT,
+    TRUNCATE,
     Moment,
     TimeUnit,
     change_struct,
@@ -33,6 +35,7 @@ from ticdc_emit.spark.row_changes import (
     image,
     image_columns,
     image_type,
+    marks,
     operation_of,
     refusing_rows,
     require_columns,
@@ -40,7 +43,8 @@ from ticdc_emit.spark.row_changes import (
     with_keys,
     without_collations,
 )
-from ticdc_emit.tso import tso_of
+from ticdc_emit.traffic.replay.cached_history import hash_inputs
+from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, tso_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -244,43 +248,124 @@ def from_validity(
     *,
     columns: str | Iterable[str] | None = None,
     step: dt.timedelta = dt.timedelta(0),
+    deleted_when: str | None = None,
+    overlaps: Literal["error", "cut"] = "error",
     unit: TimeUnit = "tso",
 ) -> DataFrame:
     """Return the changes that made the versions. ``valid_to``: when a version ended; NULL, or a time from the year 9999
     on (or 2^63-1 and more), if it is still valid.
 
     ``step``: the time from ``valid_to`` to the next version, if the version includes its end (a day for dates that
-    include the last day). ``columns``: the table's; default: all but the two. ``unit``: the unit of whole numbers. A
-    version that is replaced early ends then. A version that ends when it begins, or that changes nothing, gives no
-    change. Raises :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    include the last day, Fivetran's millisecond). ``deleted_when``: the column that marks a version as a deletion, if
+    it is true; ``"column=value"`` if it has that value, in any case. The row is deleted at its ``valid_from``.
+    ``columns``: the table's; default: all that these options do not name. ``unit``: the unit of whole numbers.
+
+    ``overlaps``: what to do if a version begins before the one before it ends, or while that is still open. Nothing in
+    the rows tells which is right, so the default is an error, as a temporal key of SQL (``WITHOUT OVERLAPS``) refuses
+    such rows. ``"cut"`` ends a version where the next one begins, and warns. Equal rows are one, with a warning.
+
+    A version that ends before it begins is a bad row of the batch. One that ends when it begins, or that changes
+    nothing, gives no change. Reads the rows once. Raises :class:`ConfigError`, :class:`InvalidValueError`,
+    :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
+    if overlaps not in ("error", "cut"):
+        raise ConfigError(f"{shown(overlaps)} is not a treatment", remedy="Give error or cut", option="overlaps")
     keys, df = required_keys(keys, "versions need keys"), without_collations(df)
-    require_columns(df, [*keys, valid_from, valid_to])
+    about = [valid_from, valid_to, *([deleted_when.partition("=")[0]] if deleted_when else [])]
+    require_columns(df, [*keys, *about])
+    begin = commit_ts_of(df, valid_from, unit)
+    times = [column_named(name).cast("string") for name in (valid_to, valid_from)]
+    fault = F.concat(F.lit(f"{REFUSED}{valid_to} is "), times[0], F.lit(f", before {valid_from}, "), times[1])
+    is_deletion = marks(df, deleted_when) if deleted_when else F.lit(False)
+    key_columns = [f"_key{nth}" for nth in range(len(keys))]
     versions = df.select(
-        *(column_named(key).alias(f"_key{nth}") for nth, key in enumerate(keys)),
-        commit_ts_of(df, valid_from, unit).alias("_from"),
-        end_ts_of(df, valid_to, unit, step).alias("_to"),
-        image(image_columns(df, columns, [valid_from, valid_to])).alias("_image"),
-    ).filter(F.col("_to").isNull() | F.col("_from").isNull() | (F.col("_to") > F.col("_from")))
-    kind = image_type(versions, "_image")
-    window = Window.partitionBy(*(f"_key{nth}" for nth in range(len(keys)))).orderBy("_from")
-    seen = versions.select(
-        "*",
-        F.lag("_from").over(window).alias("_earlier"),
-        F.lag("_to").over(window).alias("_earlier_to"),
-        F.lag("_image").over(window).alias("_earlier_image"),
-        F.lead("_from").over(window).alias("_later"),
+        *(column_named(key).alias(name) for key, name in zip(keys, key_columns, strict=True)),
+        begin.alias("_from"),
+        F.when(~is_deletion, end_ts_of(df, valid_to, unit, step)).alias("_to"),
+        is_deletion.alias("_deletes"),
+        F.when(~is_deletion & (end_ts_of(df, valid_to, unit, dt.timedelta(0)) < begin), fault).alias("_fault"),
+        image(image_columns(df, columns, about)).alias("_image"),
     )
-    earlier, current = F.col("_earlier_image"), F.col("_image")
-    goes_on = F.col("_earlier").isNotNull() & (F.col("_earlier_to").isNull() | (F.col("_earlier_to") >= F.col("_from")))
-    changed = ~goes_on | differs(earlier, current, kind)
+    kind = image_type(versions, "_image")
+    versions = versions.withColumn("_hash", F.xxhash64(*hash_inputs(F.col("_image"), kind))).filter(
+        F.col("_fault").isNotNull() | F.col("_to").isNull() | F.col("_from").isNull() | (F.col("_to") > F.col("_from"))
+    )
+    # of two that begin together, the one that ends first comes first
+    order = ("_from", F.col("_to").asc_nulls_last(), "_deletes", "_hash")
+    window = Window.partitionBy(F.col("_fault").isNull(), *key_columns).orderBy(*order)
+    earlier = {
+        name: F.when(~F.lag("_deletes").over(window), F.lag(name).over(window)).alias(f"_earlier{name}")
+        for name in ("_from", "_to", "_image", "_hash")
+    }
+    seen = versions.select("*", *earlier.values(), F.lead("_from").over(window).alias("_later"))
+    _check_versions(seen.filter("_fault is null"), keys, valid_to, step, overlaps)
+    before, current, deletes = F.col("_earlier_image"), F.col("_image"), F.col("_deletes")
+    goes_on = F.col("_earlier_from").isNotNull() & F.coalesce(F.col("_earlier_to") >= F.col("_from"), F.lit(True))
+    nothing = F.lit(None).cast(kind)
+    op = F.coalesce("_fault", F.when(deletes, "d").when(goes_on, "u").otherwise("c"))
+    begins = F.col("_fault").isNotNull() | F.when(deletes, goes_on).otherwise(~goes_on | differs(before, current, kind))
     ends = F.col("_to").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > F.col("_to")))
-    begin = change_struct(F.when(goes_on, "u").otherwise("c"), "_from", F.when(goes_on, earlier), current)
-    end = change_struct(F.lit("d"), "_to", current, F.lit(None).cast(kind))
-    return with_keys(explode_changes(seen, F.when(changed, begin), F.when(ends, end)), keys)
+    changes = explode_changes(
+        seen,
+        F.when(begins, change_struct(op, "_from", F.when(goes_on, before), F.when(~deletes, current))),
+        F.when(ends & F.col("_fault").isNull(), change_struct(F.lit("d"), "_to", current, nothing)),
+    )
+    return with_keys(changes, keys)
+
+
+class HistoryWarning(TicdcEmitWarning):
+    """A history is sent, but its rows contradict each other or leave something open."""
+
+
+_MOST_KEYS = 10
+_SHORT_GAP = 1_000_000  # microseconds
+_PLAIN_GAPS = (60 * _SHORT_GAP, 86_400 * _SHORT_GAP)  # of times without seconds, and of dates
+
+
+def _check_versions(versions: DataFrame, keys: Sequence[str], valid_to: str, step: dt.timedelta, overlaps: str) -> None:
+    """Warn of versions that overlap or are there twice, and if most end shortly before the next one of their key.
+
+    ``keys``: the names of the columns ``_key0`` ... Raises :class:`InvalidValueError` if ``overlaps`` are an error.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    def micros(stamp: str) -> Column:
+        logical = F.col(stamp).bitwiseAND((1 << LOGICAL_BITS) - 1)
+        return F.shiftright(stamp, LOGICAL_BITS) * 1_000 + F.floor(logical / LOGICAL_PER_MICROSECOND)
+
+    def counted_by_key(count: int, which: Column) -> str:
+        columns = [f"_key{nth}" for nth in range(len(keys))]
+        rows = versions.filter(which).select(*columns).distinct().orderBy(*columns).limit(_MOST_KEYS + 1).collect()
+        listed = [", ".join(f"{key}={shown(value)}" for key, value in zip(keys, row, strict=True)) for row in rows]
+        return f"{count:,} in all ({'; '.join(listed[:_MOST_KEYS])}{'; ...' if len(rows) > _MOST_KEYS else ''})"
+
+    same = (F.col(f"_earlier{name}").eqNullSafe(F.col(name)) for name in ("_from", "_to", "_hash"))
+    again = reduce(lambda one, other: one & other, same)
+    overlapping = ~again & ~F.col("_deletes") & F.col("_earlier_from").isNotNull()
+    overlapping &= F.coalesce(F.col("_earlier_to") > F.col("_from"), F.lit(True))
+    gap = micros("_from") - micros("_earlier_to")
+    with refusing_rows():
+        facts = versions.agg(F.count_if(overlapping), F.count_if(again), F.percentile_approx(gap, [0.25, 0.75])).first()
+    overlap_count, again_count, gaps = facts or (0, 0, None)
+    if again_count:
+        text = f"versions come twice, {counted_by_key(again_count, again)}: each is sent once. Leave the others out"
+        warn_caller(text, HistoryWarning)
+    if overlap_count:
+        cause = f"versions of one key overlap, {counted_by_key(overlap_count, overlapping)}"
+        if overlaps == "error":
+            remedy = "Correct them, or give overlaps='cut' (--overlaps cut): each then ends where the next begins"
+            raise InvalidValueError(cause, remedy=remedy, column=valid_to)
+        warn_caller(f"{cause}: each ends where the next begins. Correct them", HistoryWarning)
+    if gaps and gaps[0] == gaps[1] and (0 < gaps[0] <= _SHORT_GAP or gaps[0] in _PLAIN_GAPS):
+        step += dt.timedelta(microseconds=gaps[0])
+        text = (
+            f"most versions end {gaps[0] / 1e6:g} s before the next one of their key begins: a row is deleted between "
+        )
+        text += f"them. If versions include their `{valid_to}`, give step={step!r} "
+        warn_caller(f"{text}(--step {step / dt.timedelta(milliseconds=1):g}ms)", HistoryWarning)
 
 
 def from_operations(
@@ -302,12 +387,13 @@ def from_operations(
     text). ``base``: the table before the first change, whose rows are the first before images. ``columns``: the
     table's; default: all that these options do not name, and those of ``at`` and ``order_by`` that ``base`` has.
     ``transaction``: the column with each row's transaction id, kept for ``keep_transactions``. ``operations``: more
-    words of ``op`` (:func:`operation_of`).
+    words of ``op`` (:func:`operation_of`); ``""`` is that of rows without one, by default an insert, with a warning.
 
     The first row of a key, and the first after its delete, is an insert; the others are updates. A row that
     changes nothing, and the delete of a missing row, give no change. A delete needs only the keys if an earlier
-    row or ``base`` has the rest. Reads the column ``op`` once. Raises :class:`InvalidValueError` for an unknown
-    operation, :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    row or ``base`` has the rest. A truncation deletes all rows that there are. Reads the column ``op`` once. Raises
+    :class:`InvalidValueError` for an unknown operation, :class:`~ticdc_emit.errors.MissingColumnError`,
+    :class:`~ticdc_emit.errors.UnsupportedTypeError`.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
@@ -317,12 +403,14 @@ def from_operations(
     require_columns(df, [*keys, op, *([transaction] if transaction is not None else [])])
     times = [*order_by, *([at] if isinstance(at, str) else [])]
     about = [op, transaction, *(name for name in times if base is None or name not in base.columns)]
-    names = image_columns(df, columns, about)
-    order = [f"_order{nth}" for nth in range(len(order_by))]
+    names, counts = image_columns(df, columns, about), (("_order", len(order_by)), ("_key", len(keys)))
+    order, key_columns = ([f"{name}{nth}" for nth in range(count)] for name, count in counts)
+    text, none = F.coalesce(F.trim(column_named(op).cast("string")), F.lit("")), F.lit(None).cast("string")
+    meanings = _meanings(df, text, op, operations)
     rows = df.select(
-        *(column_named(key).alias(f"_key{nth}") for nth, key in enumerate(keys)),
+        *(column_named(key).alias(name) for key, name in zip(keys, key_columns, strict=True)),
         commit_ts_of(df, at, unit).alias("commit_ts"),
-        _operations(df, op, operations).alias("_op"),
+        reduce(lambda of, each: F.when(text == each, meanings[each]).otherwise(of), meanings, none).alias("_op"),
         image(names).alias("_image"),
         *(_ordering(df, each).alias(name) for each, name in zip(order_by, order, strict=True)),
         *([column_named(transaction).cast("string").alias("transaction")] if transaction is not None else []),
@@ -331,17 +419,22 @@ def from_operations(
     kind = image_type(rows, "_image")
     if base is not None:
         rows = rows.unionByName(_base_rows(base, keys, names, rows), allowMissingColumns=True)
-    by_key = Window.partitionBy(*(f"_key{nth}" for nth in range(len(keys)))).orderBy(
-        F.col("_base").desc(), "commit_ts", *order, F.when(F.col("_op") == BEFORE, 0).otherwise(1)
+    if TRUNCATE in meanings.values():
+        truncations, rows = rows.filter(F.col("_op") == TRUNCATE), rows.filter(F.col("_op") != TRUNCATE)
+        of_each = rows.select(*key_columns).distinct()
+        rows = rows.unionByName(truncations.drop(*key_columns).crossJoin(of_each))
+    by_key = Window.partitionBy(*key_columns).orderBy(
+        F.col("_base").desc(), "commit_ts", *order, F.when(F.col("_op").isin(BEFORE, TRUNCATE), 0).otherwise(1)
     )
     seen = rows.select(
         "*", F.lag("_op").over(by_key).alias("_earlier"), F.lag("_image").over(by_key).alias("_earlier_image")
     )
     earlier, current = F.col("_earlier_image"), F.col("_image")
-    is_there = F.col("_earlier").isNotNull() & (F.col("_earlier") != DELETE)
-    stays = F.col("_op") != DELETE
+    is_there, stays = ~F.col("_earlier").isin(DELETE, TRUNCATE), ~F.col("_op").isin(DELETE, TRUNCATE)
+    is_there = F.coalesce(is_there, F.lit(False))
     change = F.when(is_there & stays & differs(earlier, current, kind), "u")
-    change = change.when(~is_there & stays, "c").when(~stays & (is_there | F.col("_earlier").isNull()), "d")
+    is_new = F.col("_earlier").isNull() & (F.col("_op") == DELETE)
+    change = change.when(~is_there & stays, "c").when(~stays & (is_there | is_new), "d")
     changes = seen.filter(~F.col("_base") & (F.col("_op") != BEFORE)).select(
         change.alias("op"),
         "commit_ts",
@@ -353,29 +446,26 @@ def from_operations(
     return with_keys(changes.filter(F.col("op").isNotNull()), keys)
 
 
-_MEANING = "State what a word means: operations={'X': 'delete'}"
+_MEANING = "State what a word means: operations={'X': 'delete'} (--operations X=delete)"
 
 
-def _operations(df: DataFrame, op: str, more: Mapping[str, str] | None) -> Column:
-    """Return the meaning of each row; the table's distinct words are checked here, before anything is sent."""
-    from pyspark.sql import functions as F  # noqa: N812
-
+def _meanings(df: DataFrame, text: Column, op: str, more: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the meaning of each word that the table has; they are checked here, before anything is sent."""
     if not isinstance(more or {}, Mapping):
         raise ConfigError(f"{shown(more)} does not state what words mean", remedy=_MEANING, option="operations")
-    text = column_named(op).cast("string")
+    known = {(word or "").strip(): meaning for word, meaning in (more or {}).items()}
     words = [word for (word,) in df.select(text).distinct().limit(1_000).collect()]
-    unknown = [word for word in words if operation_of(word, more) is None]
+    meanings = {word: operation_of(word, {"": "insert"} | known) for word in words}
+    unknown = [word for word, meaning in meanings.items() if meaning is None]
     if unknown:
-        raise InvalidValueError(
-            f"{unknown[0]!r} is not an operation",
-            remedy=_MEANING,
-            column=op,
+        raise InvalidValueError(f"{unknown[0]!r} is not an operation", remedy=_MEANING, column=op)
+    if "" in meanings and "" not in known:
+        warn_caller(
+            f"rows without an operation in `{op}` are inserts, as in a full load of AWS DMS. "
+            "If they are, give operations={'': 'insert'} (--operations =insert)",
+            HistoryWarning,
         )
-    meaning = F.lit(None).cast("string")
-    for what in (PUT, DELETE, BEFORE):
-        meant = [word for word in words if operation_of(word, more) == what]
-        meaning = F.when(text.isin(meant), what).otherwise(meaning) if meant else meaning
-    return meaning
+    return meanings
 
 
 _DESCENDING = re.compile(r"\sdesc\s*$", re.IGNORECASE)
