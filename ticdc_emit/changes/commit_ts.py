@@ -59,7 +59,7 @@ def warn_unlikely(commit_ts: int) -> bool:
         return True
     if commit_ts not in COUNTS:
         return False
-    unit = unit_of_count(commit_ts)
+    unit = next(unit for unit, per_second in _PER_SECOND.items() if commit_ts < per_second * _SECONDS_OF_2100)
     remedy = {
         "seconds": "tso.compose(seconds * 1000)",
         "milliseconds": "tso.compose(milliseconds)",
@@ -72,11 +72,6 @@ def warn_unlikely(commit_ts: int) -> bool:
     logger.info(message)
     warn_caller(message, CommitTsWarning)
     return True
-
-
-def unit_of_count(count: int) -> str:
-    """Return the unit in which a count since 1970 is a time before 2100: "seconds" ... or "a count"."""
-    return next(unit for unit, per_second in _PER_SECOND.items() if count < per_second * _SECONDS_OF_2100)
 
 
 def is_far(commit_ts: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -18,6 +18,7 @@ from ticdc_emit.cli.options import (
     AsJson,
     BadRows,
     BadRowsPath,
+    ChangefeedFile,
     Command,
     Html,
     OnSpark,
@@ -146,9 +147,7 @@ def emit(
         ),
     ] = None,
     schema_dialect: SchemaDialect = None,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
-    ] = None,
+    config: ChangefeedFile = None,
     table: Annotated[
         str | None, typer.Option(help="schema.name; needed if the schema file has several tables, and without it.")
     ] = None,
@@ -298,9 +297,7 @@ def sql(
     sink_uri: Annotated[
         str | None, uri_option("--sink-uri", "URI", "TiCDC's sink URI: where to send. Default: show the messages.")
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
-    ] = None,
+    config: ChangefeedFile = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, and the session's.")] = "UTC",
     release: ReleaseName = None,
     schema_registry: Registry = None,
@@ -459,29 +456,17 @@ def replay(
     ] = None,
     step: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help="validity: time from an end to the next start, if ends are inclusive: 1ms, 1d."
-        ),
+        typer.Option(metavar="TIME", help="validity: time from an end to the next start, such as 1ms or 1d."),
     ] = None,
     deleted_when: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN[=VALUE]", help="validity: column that is true, or VALUE, in a deletion's version."
-        ),
+        str | None, typer.Option(metavar="COLUMN[=VALUE]", help="validity: column that marks a version as a deletion.")
     ] = None,
     overlaps: Annotated[
-        str | None,
-        typer.Option(
-            help="validity: versions that overlap: error (default), or cut, which ends each where the next begins.",
-            autocompletion=one_of("error", "cut"),
-        ),
+        str | None, typer.Option(help="validity: error if versions overlap, or cut: each ends where the next begins.")
     ] = None,
     operations: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="WORD=MEANING",
-            help="operations: a word of the column, or none, as insert, update, delete, truncate. Repeat it.",
-        ),
+        typer.Option(metavar="X=delete", help="operations: a word of --op. =insert: no word. Repeat it."),
     ] = None,
     input_format: SourceFormat = None,
     ddl: Annotated[
@@ -499,9 +484,7 @@ def replay(
     ] = None,
     state_uri: StateUri = None,
     watermark_interval: WatermarkInterval = RunOptions.watermark_interval,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
-    ] = None,
+    config: ChangefeedFile = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
     release: ReleaseName = None,
     schema_registry: RegistryOrVariable = None,
@@ -516,54 +499,23 @@ def replay(
 
     With --slice or --speed, Ctrl-C stops after the current slice; with --state-uri the same command resumes there.
     """
-    from ticdc_emit.cli.replay import MODES, ColumnOptions, CommandOptions, run, version_or_time
+    given = dict(locals())
+    from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run, version_or_time
 
-    if mode not in MODES:
-        raise typer.BadParameter(f"choose {', '.join(MODES)}", param_hint="--mode")
     if time_unit not in ("tso", "s", "ms", "us"):
         raise typer.BadParameter("choose tso, s, ms or us", param_hint="--time-unit")
-    columns = ColumnOptions(
-        mode,
-        time_column=time_column,
-        time_unit=time_unit,  # type: ignore[arg-type]  # checked above
-        at=at,
-        keys=[name.strip() for name in keys.split(",")] if keys else (),
-        op=op,
-        order_by=order_by or (),
-        transaction=transaction,
-        valid_from=valid_from,
-        valid_to=valid_to,
-        step=step,
-        deleted_when=deleted_when,
-        overlaps=overlaps,
-        operations=operations or (),
-        start=version_or_time(start, "start"),
-        end=version_or_time(end, "end"),
-        format=input_format,
-    )
-    options = CommandOptions(
-        schema,
-        table,
-        before or (),
-        sink_uri,
-        columns,
-        schema_dialect=schema_dialect,
-        config=config,
-        ddl=ddl,
-        speed=speed,
-        slice=slice_,
-        state_uri=state_uri,
-        watermark_interval=watermark_interval,
-        time_zone=time_zone,
-        release=release,
-        schema_registry=schema_registry,
-        bad_rows=bad_rows,
-        bad_rows_path=bad_rows_path,
-        spark=spark_settings(spark),
-        html=html,
-        as_json=as_json,
-    )
-    raise typer.Exit(run(options))
+    given |= {
+        "keys": [name.strip() for name in keys.split(",")] if keys else (),
+        "start": version_or_time(start, "start"),
+        "end": version_or_time(end, "end"),
+        "spark": spark_settings(spark),
+        **{name: given[name] or () for name in ("before", "order_by", "operations")},
+        "format": input_format,
+        "tables": table,
+        "slice": slice_,
+    }
+    given["columns"] = ColumnOptions(**{each.name: given[each.name] for each in fields(ColumnOptions)})
+    raise typer.Exit(run(CommandOptions(**{each.name: given[each.name] for each in fields(CommandOptions)})))
 
 
 @app.command(

@@ -15,6 +15,7 @@ from ticdc_emit.cli.options import (
     PROTOCOL_HELP,
     RELEASE_HELP,
     AsJson,
+    ChangefeedFile,
     Command,
     Html,
     Registry,
@@ -151,9 +152,7 @@ def fuzz(
         str | None,
         uri_option("--sink-uri", "URI", "The changefeed's sink URI, for its options; nothing is sent.", sends=False),
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
-    ] = None,
+    config: ChangefeedFile = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
     release: ReleaseName = None,
     canonical: Annotated[

@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -150,16 +150,15 @@ def run(
         rows = None
         if files is not None and runs_here(size, MOST_BYTES_HERE, on_spark=on_spark, settings=spark):
             rows = changes_here(files, form, MOST_ROWS_HERE)
+        if rows is None:
+            progress: Any = spark_for(stack, "emit", short=size <= _SHORT_BYTES, settings=spark, quiet=as_json)
+            changes: Any = changes_on_spark(progress, input_path, files, form)
+        else:
+            batches = CountedBatches(rows)
+            changes, progress = {info.full_name: batches}, lambda: batches.read
         try:
-            if rows is None:
-                session = spark_for(stack, "emit", short=size <= _SHORT_BYTES, settings=spark, quiet=as_json)
-                changes = changes_on_spark(session, input_path, files, form)
-                with row_progress(doing, session, None, quiet=as_json):
-                    report = sink.write(changes)
-            else:
-                batches = CountedBatches(rows)
-                with row_progress(doing, lambda: batches.read, rows.num_rows, quiet=as_json):
-                    report = sink.write({info.full_name: batches})
+            with row_progress(doing, progress, None if rows is None else rows.num_rows, quiet=as_json):
+                report = sink.write(changes)
         except DuplicateChangeError as error:
             error.remedy += ". For a series of snapshots, use ticdc-emit replay --mode snapshots --time-column dt"
             raise

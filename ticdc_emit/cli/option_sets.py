@@ -16,6 +16,7 @@ import typer
 
 from ticdc_emit.cli.options import (
     PROTOCOL_HELP,
+    ChangefeedFile,
     RegistryOrVariable,
     ReleaseName,
     SchemaDialect,
@@ -91,9 +92,7 @@ def topic_source(
             "--sink-uri", "URI", "The changefeed's sink URI with all its options.", envvar="TICDC_EMIT_SINK_URI"
         ),
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="The changefeed file.", exists=True, dir_okay=False)
-    ] = None,
+    config: ChangefeedFile = None,
     schema_registry: RegistryOrVariable = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
     release: ReleaseName = None,
@@ -150,9 +149,7 @@ def traffic(
     lag: Annotated[
         float, typer.Option(help="Share of changes that later ones of other tables overtake.", min=0, max=1)
     ] = 0.0,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
-    ] = None,
+    config: ChangefeedFile = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone.")] = "UTC",
     release: ReleaseName = None,
 ) -> TrafficOptions:

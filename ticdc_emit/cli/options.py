@@ -69,6 +69,9 @@ SchemaDialect = Annotated[
         autocompletion=complete_dialect,
     ),
 ]
+ChangefeedFile = Annotated[
+    Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
+]
 SourceFormat = Annotated[
     str | None,
     typer.Option(

@@ -341,18 +341,11 @@ class ColumnOptions:
         seconds_of(self.step or "0", "step")
         for each in self.operations:
             if operation_of(each.partition("=")[2]) is None:
-                remedy = "Write for instance --operations X=delete, or =insert for rows without one"
-                raise ConfigError(f"--operations {each!r} is not word=meaning", remedy=remedy, option="operations")
+                raise ConfigError(f"{each!r} is not word=meaning", remedy="Write X=delete", option="operations")
 
     def check(self, held: Sequence[str], table: str) -> None:
         """Raise :class:`MissingColumnError` for an option that names a column that the source of the table lacks."""
-        wanted = {"--time-column": self.time_column, "--transaction": self.transaction}
-        if self.mode == "operations":
-            wanted["--op"] = self.op or "op"
-        if self.mode == "validity":
-            wanted |= {"--valid-from": self.valid_from or "valid_from", "--valid-to": self.valid_to or "valid_to"}
-            wanted["--deleted-when"] = self._mark
-        for option, name in wanted.items():
+        for option, name in self._named.items():
             if name is not None and name not in held:
                 raise MissingColumnError(
                     f"the source has no column {name!r}",
@@ -363,17 +356,19 @@ class ColumnOptions:
 
     def beside_the_table(self, held: Sequence[str]) -> set[str | None]:
         """Return which columns of a source are not those of its table, if no schema tells."""
-        about = {self.time_column, self.transaction, *self.order_by}
-        if self.mode == "operations":
-            about.add(self.op or "op")
-        if self.mode == "validity":
-            about |= {self.valid_from or "valid_from", self.valid_to or "valid_to", self._mark}
         form = feed_form(held)
-        return about | set(() if form is None else form.columns)
+        return {*self._named.values(), *self.order_by, *(() if form is None else form.columns)}
 
     @property
-    def _mark(self) -> str | None:
-        return self.deleted_when.partition("=")[0] if self.deleted_when else None
+    def _named(self) -> dict[str, str | None]:
+        """The columns that options name, without those of ``--order-by``, which may be expressions."""
+        named = {"--time-column": self.time_column, "--transaction": self.transaction}
+        if self.mode == "operations":
+            named["--op"] = self.op or "op"
+        if self.mode == "validity":
+            named |= {"--valid-from": self.valid_from or "valid_from", "--valid-to": self.valid_to or "valid_to"}
+            named["--deleted-when"] = (self.deleted_when or "").partition("=")[0] or None
+        return named
 
     @property
     def takes_the_clock(self) -> bool:

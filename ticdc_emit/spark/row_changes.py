@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from ticdc_emit.changes.commit_ts import COUNTS, unit_of_count
+from ticdc_emit.changes.commit_ts import COUNTS
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import (
     ConfigError,
@@ -419,13 +419,13 @@ def refusing_rows(table: str | None = None) -> Iterator[None]:
             "Check the unit of whole numbers (tso, s, ms, us) and the form of text (2026-01-05 08:00:00, "
             "with Z or an offset), or leave those rows out"
         )
-        units = {"seconds": "s", "milliseconds": "ms", "microseconds": "us"}
-        if match["cause"] == _COUNT and (counted := unit_of_count(int(match["value"]))) in units:
-            remedy = f"Give the unit, {counted}: unit={units[counted]!r} (--time-unit {units[counted]})"
-        if match["cause"] == _UNCLEAR:
-            marked = f"{match['column']}={match['value']}"
-            remedy = f"Give the value that marks a deletion, such as deleted_when={marked!r} (--deleted-when {marked})"
-        raise InvalidValueError(f"{match['value']!r} {match['cause']}", remedy=remedy, column=match["column"]) from None
+        value, column, cause = match.groups()
+        if cause == _COUNT:
+            unit = "s" if len(value) < 11 else "ms" if len(value) < 14 else "us"
+            remedy = f"Give its unit: unit={unit!r} (--time-unit {unit}), or cast it to a timestamp"
+        if cause == _UNCLEAR:
+            remedy = f"Give the value that marks a deletion: deleted_when='{column}={value}' (--deleted-when)"
+        raise InvalidValueError(f"{value!r} {cause}", remedy=remedy, column=column) from None
 
 
 def column_named(column: str) -> Column:

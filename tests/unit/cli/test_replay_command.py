@@ -70,6 +70,7 @@ def test_wrong_usage_is_refused_before_spark_starts(
     (tmp_path / "schema.sql").write_text(SCHEMA, encoding="utf-8")
     (tmp_path / "ddl.sql").write_text("\n-- at 2026-01-05 08:01:10\nalter table orders add column b int")
     (tmp_path / "log.csv").write_text(LOG, encoding="utf-8")
+    (tmp_path / "valid.csv").write_text("id,total,valid_from,valid_to,gone", encoding="utf-8")
     (tmp_path / "empty").mkdir()
     log = f"shop.orders={tmp_path}/log.csv"
     partition = tmp_path / "daily" / "dt=2026-01-05"
@@ -91,6 +92,13 @@ def test_wrong_usage_is_refused_before_spark_starts(
         (["--table", log, "--time-column", "att"], "Did you mean at? Name another one with --time-column. It has: op,"),
         (["--table", log, "--time-column", "at", "--op", "kind"], "Name another one with --op"),
         (["--table", log, "--mode", "validity"], "Name another one with --valid-from"),
+        (
+            ["--table", f"shop.orders={tmp_path}/valid.csv", "--mode", "validity", "--deleted-when", "gon=1"],
+            "Did you mean gone",
+        ),
+        (["--table", log, "--mode", "validity", "--step", "soon"], "is not a length of time [option='step']"),
+        (["--table", log, "--operations", "X"], "'X' is not word=meaning [option='operations']. Write X=delete"),
+        (["--table", log, "--operations", "X=vanish"], "'X=vanish' is not word=meaning"),
         (["--table", f"orders={tmp_path}/log.csv"], "Did you mean shop.orders?"),
         (["--table", f"shop.order={tmp_path}/log.csv"], "Did you mean shop.orders?"),
         (["--table", log, "--ddl", f"{tmp_path}/ddl.sql"], "has no time zone [place='line 2']. Add Z or an offset"),
@@ -114,6 +122,10 @@ def test_wrong_usage_is_refused_before_spark_starts(
         ("operations", "at", "2026-01-05T08:00:00Z"),
         ("validity", "time_column", "at"),
         ("validity", "transaction", "tx"),
+        ("validity", "operations", ["X=delete"]),
+        ("operations", "step", "1ms"),
+        ("operations", "deleted_when", "gone"),
+        ("versions", "overlaps", "cut"),
         ("diff", "order_by", ["lsn"]),
         ("snapshot", "order_by", ["lsn"]),
         ("operations", "start", 0),

@@ -13,7 +13,8 @@ from ticdc_emit.traffic.replay.history_forms import operation_of
         (["I", "insert", "c", "r", " U ", "UPDATE", "update_postimage", "+U", "+I"], "put"),
         (["D", "d", "delete", "-D"], "delete"),
         (["update_preimage", "-U"], "before"),
-        (["t", "x", "", "m", None], None),
+        (["t", " Truncate"], "truncate"),
+        (["x", "", "m", None], None),
     ],
 )
 def test_words_for_operations(words: list[str | None], meaning: str | None) -> None:
@@ -23,4 +24,4 @@ def test_words_for_operations(words: list[str | None], meaning: str | None) -> N
 def test_words_of_ones_own() -> None:
     assert operation_of("X", {"x": "D"}) == "delete"
     assert operation_of("i", {"I": "delete"}) == "delete", "they go before the known ones"
-    assert [word for word in ("i", None, "t") if operation_of(word) is None] == [None, "t"]
+    assert [word for word in ("i", None, "m") if operation_of(word) is None] == [None, "m"]

@@ -264,8 +264,8 @@ def from_validity(
     the rows tells which is right, so the default is an error, as a temporal key of SQL (``WITHOUT OVERLAPS``) refuses
     such rows. ``"cut"`` ends a version where the next one begins, and warns. Equal rows are one, with a warning.
 
-    A version that ends before it begins is a bad row of the batch. One that ends when it begins, or that changes
-    nothing, gives no change. Reads the rows once. Raises :class:`ConfigError`, :class:`InvalidValueError`,
+    A version that ends before it begins is a bad row. One that ends when it begins or changes nothing is not sent.
+    Reads the rows once. Raises :class:`ConfigError`, :class:`InvalidValueError`,
     :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
     """
     from pyspark.sql import Window
@@ -276,59 +276,55 @@ def from_validity(
     keys, df = required_keys(keys, "versions need keys"), without_collations(df)
     about = [valid_from, valid_to, *([deleted_when.partition("=")[0]] if deleted_when else [])]
     require_columns(df, [*keys, *about])
-    begin = commit_ts_of(df, valid_from, unit)
-    times = [column_named(name).cast("string") for name in (valid_to, valid_from)]
-    fault = F.concat(F.lit(f"{REFUSED}{valid_to} is "), times[0], F.lit(f", before {valid_from}, "), times[1])
-    is_deletion = marks(df, deleted_when) if deleted_when else F.lit(False)
-    key_columns = [f"_key{nth}" for nth in range(len(keys))]
+    begin, key_columns = commit_ts_of(df, valid_from, unit), {f"_key{nth}": key for nth, key in enumerate(keys)}
+    fault = [f"{REFUSED}{valid_to} is ", column_named(valid_to), f", before {valid_from}, ", column_named(valid_from)]
+    deletes = marks(df, deleted_when) if deleted_when else F.lit(False)
+    ends_early = ~deletes & (end_ts_of(df, valid_to, unit, dt.timedelta(0)) < begin)
     versions = df.select(
-        *(column_named(key).alias(name) for key, name in zip(keys, key_columns, strict=True)),
+        *(column_named(key).alias(name) for name, key in key_columns.items()),
         begin.alias("_from"),
-        F.when(~is_deletion, end_ts_of(df, valid_to, unit, step)).alias("_to"),
-        is_deletion.alias("_deletes"),
-        F.when(~is_deletion & (end_ts_of(df, valid_to, unit, dt.timedelta(0)) < begin), fault).alias("_fault"),
+        F.when(~deletes, end_ts_of(df, valid_to, unit, step)).alias("_to"),
+        deletes.alias("_deletes"),
+        F.when(ends_early, F.concat(*(F.lit(each).cast("string") for each in fault))).alias("_fault"),
         image(image_columns(df, columns, about)).alias("_image"),
-    )
+    ).filter("_fault is not null or _to is null or _from is null or _to > _from")
     kind = image_type(versions, "_image")
-    versions = versions.withColumn("_hash", F.xxhash64(*hash_inputs(F.col("_image"), kind))).filter(
-        F.col("_fault").isNotNull() | F.col("_to").isNull() | F.col("_from").isNull() | (F.col("_to") > F.col("_from"))
-    )
+    versions = versions.withColumn("_hash", F.xxhash64(*hash_inputs(F.col("_image"), kind)))
     # of two that begin together, the one that ends first comes first
     order = ("_from", F.col("_to").asc_nulls_last(), "_deletes", "_hash")
     window = Window.partitionBy(F.col("_fault").isNull(), *key_columns).orderBy(*order)
-    earlier = {
-        name: F.when(~F.lag("_deletes").over(window), F.lag(name).over(window)).alias(f"_earlier{name}")
+    earlier = (
+        F.when(~F.lag("_deletes").over(window), F.lag(name).over(window)).alias(f"_earlier{name}")
         for name in ("_from", "_to", "_image", "_hash")
-    }
-    seen = versions.select("*", *earlier.values(), F.lead("_from").over(window).alias("_later"))
-    _check_versions(seen.filter("_fault is null"), keys, valid_to, step, overlaps)
-    before, current, deletes = F.col("_earlier_image"), F.col("_image"), F.col("_deletes")
-    goes_on = F.col("_earlier_from").isNotNull() & F.coalesce(F.col("_earlier_to") >= F.col("_from"), F.lit(True))
-    nothing = F.lit(None).cast(kind)
-    op = F.coalesce("_fault", F.when(deletes, "d").when(goes_on, "u").otherwise("c"))
-    begins = F.col("_fault").isNotNull() | F.when(deletes, goes_on).otherwise(~goes_on | differs(before, current, kind))
-    ends = F.col("_to").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > F.col("_to")))
+    )
+    seen = versions.select("*", *earlier, F.lead("_from").over(window).alias("_later"))
+    _check_versions(seen.filter("_fault is null"), key_columns, valid_to, step, overlaps)
+    before, current, goes_on = F.col("_earlier_image"), F.col("_image"), F.expr(_GOES_ON)
+    op = F.coalesce("_fault", F.when(F.col("_deletes"), "d").when(goes_on, "u").otherwise("c"))
+    begins = F.when(F.col("_deletes"), goes_on).otherwise(~goes_on | differs(before, current, kind))
+    after = F.when(~F.col("_deletes"), current)
     changes = explode_changes(
         seen,
-        F.when(begins, change_struct(op, "_from", F.when(goes_on, before), F.when(~deletes, current))),
-        F.when(ends & F.col("_fault").isNull(), change_struct(F.lit("d"), "_to", current, nothing)),
+        F.when(F.col("_fault").isNotNull() | begins, change_struct(op, "_from", F.when(goes_on, before), after)),
+        F.when(F.expr(_ENDS), change_struct(F.lit("d"), "_to", current, F.lit(None).cast(kind))),
     )
     return with_keys(changes, keys)
+
+
+_GOES_ON = "_earlier_from is not null and coalesce(_earlier_to >= _from, true)"
+_ENDS = "_fault is null and _to is not null and coalesce(_later > _to, true)"
+_AGAIN = "_earlier_from <=> _from and _earlier_to <=> _to and _earlier_hash <=> _hash"
+_OVERLAPS = f"_earlier_from is not null and not _deletes and coalesce(_earlier_to > _from, true) and not ({_AGAIN})"
 
 
 class HistoryWarning(TicdcEmitWarning):
     """A history is sent, but its rows contradict each other or leave something open."""
 
 
-_MOST_KEYS = 10
-_SHORT_GAP = 1_000_000  # microseconds
-_PLAIN_GAPS = (60 * _SHORT_GAP, 86_400 * _SHORT_GAP)  # of times without seconds, and of dates
-
-
-def _check_versions(versions: DataFrame, keys: Sequence[str], valid_to: str, step: dt.timedelta, overlaps: str) -> None:
+def _check_versions(versions: DataFrame, keys: Mapping[str, str], end: str, step: dt.timedelta, overlaps: str) -> None:
     """Warn of versions that overlap or are there twice, and if most end shortly before the next one of their key.
 
-    ``keys``: the names of the columns ``_key0`` ... Raises :class:`InvalidValueError` if ``overlaps`` are an error.
+    ``keys``: the names of the key's columns. Raises :class:`InvalidValueError` if ``overlaps`` are an error.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -336,35 +332,28 @@ def _check_versions(versions: DataFrame, keys: Sequence[str], valid_to: str, ste
         logical = F.col(stamp).bitwiseAND((1 << LOGICAL_BITS) - 1)
         return F.shiftright(stamp, LOGICAL_BITS) * 1_000 + F.floor(logical / LOGICAL_PER_MICROSECOND)
 
-    def counted_by_key(count: int, which: Column) -> str:
-        columns = [f"_key{nth}" for nth in range(len(keys))]
-        rows = versions.filter(which).select(*columns).distinct().orderBy(*columns).limit(_MOST_KEYS + 1).collect()
-        listed = [", ".join(f"{key}={shown(value)}" for key, value in zip(keys, row, strict=True)) for row in rows]
-        return f"{count:,} in all ({'; '.join(listed[:_MOST_KEYS])}{'; ...' if len(rows) > _MOST_KEYS else ''})"
+    def keys_of(which: str) -> str:
+        rows = versions.filter(which).select(*keys).distinct().orderBy(*keys).limit(10).collect()
+        return "; ".join(", ".join(f"{key}={shown(row[name])}" for name, key in keys.items()) for row in rows)
 
-    same = (F.col(f"_earlier{name}").eqNullSafe(F.col(name)) for name in ("_from", "_to", "_hash"))
-    again = reduce(lambda one, other: one & other, same)
-    overlapping = ~again & ~F.col("_deletes") & F.col("_earlier_from").isNotNull()
-    overlapping &= F.coalesce(F.col("_earlier_to") > F.col("_from"), F.lit(True))
-    gap = micros("_from") - micros("_earlier_to")
+    gaps = F.percentile_approx(micros("_from") - micros("_earlier_to"), [0.25, 0.75])
     with refusing_rows():
-        facts = versions.agg(F.count_if(overlapping), F.count_if(again), F.percentile_approx(gap, [0.25, 0.75])).first()
-    overlap_count, again_count, gaps = facts or (0, 0, None)
-    if again_count:
-        text = f"versions come twice, {counted_by_key(again_count, again)}: each is sent once. Leave the others out"
-        warn_caller(text, HistoryWarning)
-    if overlap_count:
-        cause = f"versions of one key overlap, {counted_by_key(overlap_count, overlapping)}"
+        facts = versions.agg(F.count_if(F.expr(_OVERLAPS)), F.count_if(F.expr(_AGAIN)), gaps).first()
+    overlapping, again, quartiles = facts or (0, 0, None)
+    if again:
+        text = f"versions come twice and are sent once, {again:,} in all: {keys_of(_AGAIN)}"
+        warn_caller(f"{text}. Leave one of each out", HistoryWarning)
+    if overlapping:
+        cause = f"versions of one key overlap, {overlapping:,} in all: {keys_of(_OVERLAPS)}"
         if overlaps == "error":
             remedy = "Correct them, or give overlaps='cut' (--overlaps cut): each then ends where the next begins"
-            raise InvalidValueError(cause, remedy=remedy, column=valid_to)
-        warn_caller(f"{cause}: each ends where the next begins. Correct them", HistoryWarning)
-    if gaps and gaps[0] == gaps[1] and (0 < gaps[0] <= _SHORT_GAP or gaps[0] in _PLAIN_GAPS):
-        step += dt.timedelta(microseconds=gaps[0])
-        text = (
-            f"most versions end {gaps[0] / 1e6:g} s before the next one of their key begins: a row is deleted between "
-        )
-        text += f"them. If versions include their `{valid_to}`, give step={step!r} "
+            raise InvalidValueError(cause, remedy=remedy, column=end)
+        warn_caller(f"{cause}. Each ends where the next begins. Correct them", HistoryWarning)
+    low, gap = quartiles or (0, 0)
+    if low == gap and (0 < gap <= 1_000_000 or gap in (60_000_000, 86_400_000_000)):  # a minute, a day
+        step += dt.timedelta(microseconds=gap)
+        text = f"most versions end {gap / 1e6:g} s before the next one of their key begins: rows are deleted in between"
+        text += f". If a version includes its `{end}`, give step={step!r} "
         warn_caller(f"{text}(--step {step / dt.timedelta(milliseconds=1):g}ms)", HistoryWarning)
 
 
@@ -403,14 +392,16 @@ def from_operations(
     require_columns(df, [*keys, op, *([transaction] if transaction is not None else [])])
     times = [*order_by, *([at] if isinstance(at, str) else [])]
     about = [op, transaction, *(name for name in times if base is None or name not in base.columns)]
-    names, counts = image_columns(df, columns, about), (("_order", len(order_by)), ("_key", len(keys)))
-    order, key_columns = ([f"{name}{nth}" for nth in range(count)] for name, count in counts)
+    names = image_columns(df, columns, about)
+    order, key_columns = [f"_order{nth}" for nth in range(len(order_by))], [f"_key{nth}" for nth in range(len(keys))]
     text, none = F.coalesce(F.trim(column_named(op).cast("string")), F.lit("")), F.lit(None).cast("string")
     meanings = _meanings(df, text, op, operations)
+    words_by_meaning = {what: [word for word in meanings if meanings[word] == what] for what in meanings.values()}
+    meaning = F.coalesce(none, *(F.when(text.isin(words), what) for what, words in words_by_meaning.items()))
     rows = df.select(
         *(column_named(key).alias(name) for key, name in zip(keys, key_columns, strict=True)),
         commit_ts_of(df, at, unit).alias("commit_ts"),
-        reduce(lambda of, each: F.when(text == each, meanings[each]).otherwise(of), meanings, none).alias("_op"),
+        meaning.alias("_op"),
         image(names).alias("_image"),
         *(_ordering(df, each).alias(name) for each, name in zip(order_by, order, strict=True)),
         *([column_named(transaction).cast("string").alias("transaction")] if transaction is not None else []),
@@ -430,11 +421,11 @@ def from_operations(
         "*", F.lag("_op").over(by_key).alias("_earlier"), F.lag("_image").over(by_key).alias("_earlier_image")
     )
     earlier, current = F.col("_earlier_image"), F.col("_image")
-    is_there, stays = ~F.col("_earlier").isin(DELETE, TRUNCATE), ~F.col("_op").isin(DELETE, TRUNCATE)
-    is_there = F.coalesce(is_there, F.lit(False))
+    is_there = F.col("_earlier").isNotNull() & ~F.col("_earlier").isin(DELETE, TRUNCATE)
+    stays = ~F.col("_op").isin(DELETE, TRUNCATE)
     change = F.when(is_there & stays & differs(earlier, current, kind), "u")
-    is_new = F.col("_earlier").isNull() & (F.col("_op") == DELETE)
-    change = change.when(~is_there & stays, "c").when(~stays & (is_there | is_new), "d")
+    is_first = F.col("_earlier").isNull() & (F.col("_op") == DELETE)
+    change = change.when(~is_there & stays, "c").when(~stays & (is_there | is_first), "d")
     changes = seen.filter(~F.col("_base") & (F.col("_op") != BEFORE)).select(
         change.alias("op"),
         "commit_ts",
@@ -455,10 +446,10 @@ def _meanings(df: DataFrame, text: Column, op: str, more: Mapping[str, str] | No
         raise ConfigError(f"{shown(more)} does not state what words mean", remedy=_MEANING, option="operations")
     known = {(word or "").strip(): meaning for word, meaning in (more or {}).items()}
     words = [word for (word,) in df.select(text).distinct().limit(1_000).collect()]
-    meanings = {word: operation_of(word, {"": "insert"} | known) for word in words}
-    unknown = [word for word, meaning in meanings.items() if meaning is None]
-    if unknown:
-        raise InvalidValueError(f"{unknown[0]!r} is not an operation", remedy=_MEANING, column=op)
+    meanings = {word: operation_of(word, {"": "insert"} | known) or "" for word in words}
+    if "" in meanings.values():
+        unknown = next(word for word, meaning in meanings.items() if not meaning)
+        raise InvalidValueError(f"{unknown!r} is not an operation", remedy=_MEANING, column=op)
     if "" in meanings and "" not in known:
         warn_caller(
             f"rows without an operation in `{op}` are inserts, as in a full load of AWS DMS. "
