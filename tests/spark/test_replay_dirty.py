@@ -103,9 +103,7 @@ def test_versions_that_overlap_are_refused_or_cut(spark: Any, rows: Any, cut: An
 
 def test_equal_rows_are_one_with_a_warning(spark: Any) -> None:
     rows = [(key, "a", 0, 2) for key in range(12)] * 2 + [(1, "b", 2, None)]
-    with pytest.warns(
-        HistoryWarning, match=r"come twice and are sent once, 12 in all: id=0, sub='x'; .*id=9, sub='x'\. Leave"
-    ):
+    with pytest.warns(HistoryWarning, match=r"come twice, 12 in all: id=0, sub='x'; .*id=9, sub='x'\. Leave"):
         changes = validity(spark, rows)
     assert len(sent(spark, changes)) == 12 + 1 + 11
 
@@ -247,6 +245,18 @@ def test_counts_since_1970_need_their_unit(spark: Any, count: int, unit: Any, ki
         from_validity(df, ["id", "sub"], "f", "t")
     assert f"unit='{unit}' (--time-unit {unit})" in refused.value.remedy
     assert sent(spark, from_validity(df, ["id", "sub"], "f", "t", unit=unit))[0][0] == "I"
+
+
+def test_the_command_names_the_table_whose_versions_overlap(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, start in (("a", 2), ("b", 1)):
+        rows = f"id,valid_from,valid_to\n1,2026-01-01,2026-01-02\n1,2026-01-0{start},\n"
+        (tmp_path / f"{name}.csv").write_text(rows)
+    tables = [word for name in "ab" for word in ("--table", f"a.{name}={tmp_path}/{name}.csv")]
+    sink = ["--keys", "id", "--mode", "validity", "--sink-uri", f"jsonl://{tmp_path}/out?protocol=canal-json"]
+    assert exit_code("replay", *tables, *sink) == 2
+    assert "overlap, 1 in all: id='1' [column='valid_to', table='a.b']. Correct" in capsys.readouterr().err
 
 
 def test_daily_snapshots_given_to_emit_name_replay(

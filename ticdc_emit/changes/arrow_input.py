@@ -78,7 +78,7 @@ def refuse_plain_rows(names: Collection[str], where: str) -> None:
             f"plain rows are not row changes: {', '.join(map(str, others[:_MOST_SHOWN]))} must be in an image",
             remedy="Give op, commit_ts and after: {'op': 'c', 'commit_ts': tso, 'after': row}. With pandas: "
             "pd.DataFrame({'op': 'c', 'commit_ts': tso, 'after': df.to_dict('records')}); with Spark: "
-            "ticdc_emit.traffic.replay.snapshot_inserts(df, at). The command ticdc-emit emit takes plain rows",
+            "ticdc_emit.snapshot_inserts(df, at). The command ticdc-emit emit takes plain rows",
             table=where,
             column="after",
         )

@@ -506,8 +506,7 @@ def replay(
         raise typer.BadParameter("choose tso, s, ms or us", param_hint="--time-unit")
     given |= {
         "keys": [name.strip() for name in keys.split(",")] if keys else (),
-        "start": version_or_time(start, "start"),
-        "end": version_or_time(end, "end"),
+        **{name: version_or_time(given[name], name) for name in ("start", "end")},
         "spark": spark_settings(spark),
         **{name: given[name] or () for name in ("before", "order_by", "operations")},
         "format": input_format,

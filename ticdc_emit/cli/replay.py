@@ -30,7 +30,7 @@ from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.source_schemas.frames import schema_of_changes
 from ticdc_emit.spark.change_feed import changes_of_table, feed_form
-from ticdc_emit.spark.row_changes import Moment, TimeUnit, operation_of
+from ticdc_emit.spark.row_changes import Moment, TimeUnit, operation_of, refusing_rows
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.replay import (
     backfilled,
@@ -155,10 +155,11 @@ def run(options: CommandOptions) -> int:
                 text = _assumed_schema(reader, sources, options.columns, keyless=changefeed.force_replicate)
             catalog = catalog_for(changefeed, text)
             versions = versions_in(catalog)
-        history = {
-            name: history_of(reader, name, path, befores.get(name), options.columns, versions[name], options.time_zone)
-            for name, path in sources.items()
-        }
+        history = {}
+        for name, path in sources.items():
+            before, zone = befores.get(name), options.time_zone
+            with refusing_rows(name):
+                history[name] = history_of(reader, name, path, before, options.columns, versions[name], zone)
         if not options.as_json:
             say(f"replaying {', '.join(sources)} to {mask_uri(options.sink_uri)}")
         # a replay in one slice has nothing to finish first, so a signal ends it like any other command

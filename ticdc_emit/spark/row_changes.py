@@ -392,7 +392,9 @@ def refusing_rows(table: str | None = None) -> Iterator[None]:
     """
     try:
         yield
-    except TicdcEmitError:
+    except TicdcEmitError as error:
+        if table is not None and isinstance(error, InvalidValueError):
+            error.context.setdefault("table", table)
         raise
     except Exception as error:  # Spark's exception type depends on where the value was read
         doubled = _TWICE.search(str(error))
@@ -425,7 +427,7 @@ def refusing_rows(table: str | None = None) -> Iterator[None]:
             remedy = f"Give its unit: unit={unit!r} (--time-unit {unit}), or cast it to a timestamp"
         if cause == _UNCLEAR:
             remedy = f"Give the value that marks a deletion: deleted_when='{column}={value}' (--deleted-when)"
-        raise InvalidValueError(f"{value!r} {cause}", remedy=remedy, column=column) from None
+        raise InvalidValueError(f"{value!r} {cause}", remedy=remedy, table=table, column=column) from None
 
 
 def column_named(column: str) -> Column:

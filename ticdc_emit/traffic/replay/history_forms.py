@@ -341,8 +341,7 @@ def _check_versions(versions: DataFrame, keys: Mapping[str, str], end: str, step
         facts = versions.agg(F.count_if(F.expr(_OVERLAPS)), F.count_if(F.expr(_AGAIN)), gaps).first()
     overlapping, again, quartiles = facts or (0, 0, None)
     if again:
-        text = f"versions come twice and are sent once, {again:,} in all: {keys_of(_AGAIN)}"
-        warn_caller(f"{text}. Leave one of each out", HistoryWarning)
+        warn_caller(f"versions come twice, {again:,} in all: {keys_of(_AGAIN)}. Leave one of each out", HistoryWarning)
     if overlapping:
         cause = f"versions of one key overlap, {overlapping:,} in all: {keys_of(_OVERLAPS)}"
         if overlaps == "error":
@@ -397,11 +396,10 @@ def from_operations(
     text, none = F.coalesce(F.trim(column_named(op).cast("string")), F.lit("")), F.lit(None).cast("string")
     meanings = _meanings(df, text, op, operations)
     words_by_meaning = {what: [word for word in meanings if meanings[word] == what] for what in meanings.values()}
-    meaning = F.coalesce(none, *(F.when(text.isin(words), what) for what, words in words_by_meaning.items()))
     rows = df.select(
         *(column_named(key).alias(name) for key, name in zip(keys, key_columns, strict=True)),
         commit_ts_of(df, at, unit).alias("commit_ts"),
-        meaning.alias("_op"),
+        F.coalesce(none, *(F.when(text.isin(words), what) for what, words in words_by_meaning.items())).alias("_op"),
         image(names).alias("_image"),
         *(_ordering(df, each).alias(name) for each, name in zip(order_by, order, strict=True)),
         *([column_named(transaction).cast("string").alias("transaction")] if transaction is not None else []),
