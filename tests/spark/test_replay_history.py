@@ -371,7 +371,7 @@ def test_what_cannot_be_replayed_is_said_before_anything_is_sent(spark: Any, run
 @pytest.mark.slow
 def test_the_snippet_of_the_page_runs(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     page = (Path(__file__).parents[2] / "docs" / "replay.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    code, *_ = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     clear("city")
     exec(compile(code, "replay.md", "exec"), {"__name__": "replay.md"})
     printed = capsys.readouterr().out.splitlines()

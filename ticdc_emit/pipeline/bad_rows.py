@@ -147,7 +147,7 @@ class ArrowRows:
 
     def op(self, row: int) -> str | None:
         op = self._value("op", row) if "op" in self.rows.schema.names else None
-        return None if op is not None and op.startswith(REFUSED) else op
+        return None if isinstance(op, str) and op.startswith(REFUSED) else op
 
     def commit_ts(self, row: int) -> int | None:
         try:
