@@ -157,6 +157,10 @@ class RunningStatement:
             if text is None and not table.info.column(name).nullable:
                 raise unsupported(f"SET NULL of the NOT NULL column {name}", "Change its rows first")
         (new,) = self.completed(table, [row | values])
+        self.replace(table, row, identities, new)
+
+    def replace(self, table: StoredTable, row: Row, identities: Identities, new: Row) -> None:
+        """Change a row into a complete one; a :class:`StatementError` if another row has one of its keys."""
         (new_identities,) = self.identities(table, [new])
         wanted = [one if one != other else None for one, other in zip(new_identities, identities, strict=True)]
         for unique, place in table.keys.conflicts(wanted):

@@ -179,7 +179,7 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
                 if not remove_row(rows, info, old) and self._refuses_missing:
                     raise _misfit("updates or deletes a row that does not exist", _FIRST_INSERT, info, old, changes)
             for _, new in moment:
-                self._raise_counter(info, new)
+                self.raise_counter(info, new)
                 if not add_row(rows, info, new) and self._refuses_existing:
                     raise _misfit("adds a row whose key exists", _OTHER_KEY, info, new, changes)
             self._follow_keys(info, moment)
@@ -286,7 +286,8 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
             index.add(identities, handle_of(info, row))
         self._key_indexes[info.schema, info.name] = index
 
-    def _raise_counter(self, info: TableInfo, row: Row | None) -> None:
+    def raise_counter(self, info: TableInfo, row: Row | None) -> None:
+        """Let AUTO_INCREMENT give only numbers above that of a row."""
         counter = self._counters.get(info.id)
         if counter is None or row is None:
             return

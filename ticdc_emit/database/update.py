@@ -270,15 +270,21 @@ def _moments_of_update(
 
 def _write(table: StoredTable, changed: Sequence[tuple[Row, Row]], running: RunningStatement) -> None:
     """Change the rows, none if one of them gets a key that another row has."""
-    for name in table.state.partition_columns if table.state.partition_method else ():
-        if any(old.get(name) != new.get(name) for old, new in changed):
-            raise unsupported(f"an UPDATE of the partition column {name}", "Delete the row, and insert it again")
+    for old, new in changed:
+        check_partition(table, old, new)
     olds = running.identities(table, [old for old, _ in changed])
     news = running.identities(table, [new for _, new in changed])
     _check_keys(table, changed, olds, news)
     for (old, new), old_keys, new_keys in zip(changed, olds, news, strict=True):
         _raise_counter(table, old, new, running)
         running.change(table, (old, old_keys), (new, new_keys))
+
+
+def check_partition(table: StoredTable, old: Row, new: Row) -> None:
+    """Refuse a change that may move a row to another partition."""
+    for name in table.state.partition_columns if table.state.partition_method else ():
+        if old.get(name) != new.get(name):
+            raise unsupported(f"an UPDATE of the partition column {name}", "Delete the row, and insert it again")
 
 
 def _check_keys(

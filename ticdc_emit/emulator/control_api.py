@@ -262,6 +262,7 @@ def _read_lines(body: bytes) -> list[Mapping[str, Any]]:
     for number, line in lines:
         try:
             changes.append(parsed(line))
+            json.dumps(changes[-1], ensure_ascii=False).encode()  # refuses half of a surrogate pair
         except ValueError as error:
             raise InvalidValueError(
                 f"line {number} is not JSON that can be read: {error}",

@@ -309,12 +309,13 @@ class Emulator:
         """Commit row changes as one transaction and send them; see :class:`~ticdc_emit.History` for their form.
 
         A change that does not fit the rows before it, and a value that its column cannot have, are refused, and then
-        nothing has changed: the :class:`~ticdc_emit.errors.RowError` family.
+        nothing has changed: the :class:`~ticdc_emit.errors.RowError` family, and what SQL raises. So are all while the
+        default changefeed is failed.
         """
         with self._call("row changes") as call:
+            self._refuse_failed()
             default, failure = self.changefeed(), None
-            with self.source.undone_on_error():
-                commits = self.source.take(rows)
+            with self.source.taken(rows) as commits:
                 try:
                     default.send_new(commits.end, refuses_rows=True)
                 except TicdcEmitError as error:

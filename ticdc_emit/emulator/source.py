@@ -11,6 +11,7 @@ Nothing here but the clock is thread-safe: the emulator holds its lock.
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import re
 import threading
 import time
@@ -24,9 +25,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.database.expressions import SessionValues
+from ticdc_emit.database.row_changes import change_rows
 from ticdc_emit.database.session import DEFAULT_SQL_MODE, Session, StatementResult
+from ticdc_emit.database.statement import RunningStatement
 from ticdc_emit.database.tables import Database, Tables
-from ticdc_emit.database.transaction import Transaction
+from ticdc_emit.database.transaction import OpenTransaction, Transaction
 from ticdc_emit.emulator.generated import due, fitted, generic_changes
 from ticdc_emit.errors import ChangefeedStateError, ConfigError, InvalidValueError, StatementError, TicdcEmitError
 from ticdc_emit.pipeline.batch import ArrowBatch
@@ -42,6 +46,7 @@ from ticdc_emit.tso import compose
 MOST_BYTES = 256 * 1024 * 1024
 """Of commits."""
 
+_MEMBERS = frozenset({"schema", "table", "op", "before", "after"})
 _OVERHEAD = 4096  # bytes of a commit beside its values
 _MOST_ROWS = 10_000  # of one batch, where a changefeed catches up
 
@@ -218,28 +223,39 @@ class Source:
             session.execute(f"USE {quoted(database)}")
         return session
 
-    def take(self, rows: Sequence[Mapping[str, Any]]) -> Commits:
-        """Commit row changes in the generic form as one transaction; the clock gives its commit_ts.
+    @contextmanager
+    def taken(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Commits]:
+        """Commit row changes in the generic form as one transaction, and take them back if the block raises.
 
-        Values are canonical text or ``None``, those of integer columns may be numbers. Raises the
-        :class:`~ticdc_emit.errors.RowError` family, and then nothing has changed.
+        The clock gives the commit_ts. Values are text that their columns accept or ``None``, those of integer columns
+        may be numbers. Raises the :class:`~ticdc_emit.errors.RowError` family and what SQL raises for such changes.
         """
         start, commit_ts = self.clock.last, self.clock()
         for position, row in enumerate(rows):
-            if isinstance(row, Mapping) and "commit_ts" in row:
+            for name in sorted(row.keys() - _MEMBERS) if isinstance(row, Mapping) else ():
+                fault = "a commit_ts, which the server's clock gives" if name == "commit_ts" else f"the member {name!r}"
                 raise InvalidValueError(
-                    "a row has a commit_ts, which the server's clock gives",
-                    remedy="Leave it out: all rows of one request are one transaction",
-                    column="commit_ts",
+                    f"a row has {fault}",
+                    remedy="Give schema, table, op, before and after; all rows of one request are one transaction",
+                    column=name,
                     row={"position": position},
                 )
-        stamped = [
-            {**row, "commit_ts": commit_ts, "seq": position} if isinstance(row, Mapping) else row
-            for position, row in enumerate(rows)
-        ]
-        changes = canonical_rows(stamped, self._table_at)
-        self._database.take(changes)
-        return self._logged(Commits(start, commit_ts, rows_to_arrow(changes)))
+        stamped = [{**row, "commit_ts": commit_ts} if isinstance(row, Mapping) else row for row in rows]
+        transaction, now = OpenTransaction(commit_ts - 1), dt.datetime.now(dt.timezone.utc)
+        running = RunningStatement(self._database, transaction, SessionValues(now), writes_unchanged=True)
+        is_logged = False
+        try:
+            change_rows(canonical_rows(stamped, self._table_at), running)
+            changes = transaction.commit(commit_ts).changes
+            commits = Commits(start, commit_ts, rows_to_arrow(changes) if changes else None)
+            self._logged(commits)
+            is_logged = True
+            yield commits
+        except BaseException:
+            transaction.rollback()
+            if is_logged:
+                self._bytes -= self._log.pop().nbytes
+            raise
 
     def apply(self, query: str, database: str | None) -> Commits:
         """Execute one DDL statement. Raises :class:`~ticdc_emit.errors.DdlError`, and then nothing has changed."""
@@ -291,19 +307,6 @@ class Source:
 
     def _table_at(self, schema: str, name: str, _: int) -> TableInfo:
         return self.catalog.table(schema, name)
-
-    @contextmanager
-    def undone_on_error(self) -> Iterator[None]:
-        """Take back the rows and the log of the block if it raises. It may not change definitions."""
-        rows = {name: dict(rows) for name, rows in self.tables.items()}
-        logged = list(self._log)
-        try:
-            yield
-        except BaseException:
-            self._database.tables = rows
-            self._log = deque(logged)
-            self._bytes = sum(each.nbytes for each in logged)
-            raise
 
     # -- reset --------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from ticdc_emit.errors import (
     DeliveryError,
     HistoryError,
     InvalidValueError,
+    MessageTooLargeError,
     StatementError,
     UnknownChangefeedError,
 )
@@ -175,7 +177,18 @@ def test_rows_and_sql_and_ddl_act_on_the_same_tables(serve: Callable[..., Server
 @pytest.mark.parametrize(
     ("rows", "error", "words"),
     [
-        ([_insert(2), _insert(1)], HistoryError, "adds a row whose key exists"),
+        ([_insert(2), _insert(1)], StatementError, "Duplicate entry '1' for key 'orders.PRIMARY'"),
+        ([_insert(2), _insert(2, id="+2")], StatementError, "Duplicate entry '2'"),
+        ([_insert(2), _insert(3, foo="1")], InvalidValueError, "no column 'foo'"),
+        ([{**_insert(2), "foo": 1}], InvalidValueError, "the member 'foo'"),
+        ([_insert(2, note="x" * 21)], InvalidValueError, "VARCHAR\\(20\\)"),
+        ([_update({"id": 7, "note": "x", "state": "new"}, note="b")], HistoryError, "does not exist"),
+        ([_update({"id": 1, "note": "y", "state": "new"}, note="b")], HistoryError, "another value in `note`"),
+        (
+            [_insert(2), {**_insert(2), "table": "none", "after": {"id": "1"}}],
+            StatementError,
+            "'shop.none' doesn't exist",
+        ),
         ([_insert(2), _insert(3, id="abc")], InvalidValueError, "'abc' is not a whole number"),
         ([{**_insert(2), "op": "upsert"}], InvalidValueError, "is not an operation"),
         ([{**_insert(2), "commit_ts": 5}], InvalidValueError, "the server's clock gives"),
@@ -193,6 +206,96 @@ def test_rows_that_do_not_fit_change_nothing(
     assert ([row["id"] for row in _orders(server.emulator)], server.read()) == (["1"], before)
     sent = server.emulator.send_rows([_insert(2)])
     assert [data["id"] for _, data in server.rows(sent)] == ["2"]
+
+
+VALUES = """
+CREATE TABLE d.v (k DECIMAL(6, 2) PRIMARY KEY, i INT UNSIGNED UNIQUE, at DATETIME(6), s TIMESTAMP(2), d TIME(1),
+    f DOUBLE, j JSON, b VARBINARY(4), e ENUM('x', 'y'), g INT AS (i + 1) STORED);
+"""
+
+
+def test_rows_have_the_values_that_sql_gives_them(serve: Callable[..., Server]) -> None:
+    texts = {
+        "k": " +01.5", "i": "007", "at": "2020-01-01 10:00:00.5", "s": "2020-01-01 10:00:00", "d": "09:00:00",
+        "f": "1e2", "j": '{"b":1,"a":[ 2 ]}', "b": "YWI=", "e": "y",
+    }  # fmt: skip
+    tables = []
+    for door in ("rows", "sql"):
+        server = serve("protocol=canal-json", VALUES)
+        if door == "rows":
+            server.emulator.send_rows([{"schema": "d", "table": "v", "op": "insert", "after": texts}])
+        else:
+            given = ", ".join(f"'{text}'" for text in (texts | {"b": "ab"}).values())
+            server.emulator.run_sql(f"INSERT INTO v ({', '.join(texts)}) VALUES ({given})")
+        tables.append(server.emulator.tables())
+        (sent,) = [
+            json.loads(each.value or b"")["data"] for each in server.read() if b'"INSERT"' in (each.value or b"")
+        ]
+        (row,) = server.emulator.tables("messages")["d", "v"].values()
+        assert sent == [row]
+    assert tables[0] == tables[1]
+    assert list(tables[0]["d", "v"]) == [("1.50",)]
+    server = serve("protocol=canal-json", VALUES)
+    row = {"schema": "d", "table": "v", "op": "insert"}
+    server.emulator.send_rows([{**row, "after": texts}])
+    for values in ({"k": "1.500"}, {"k": "2", "i": "+7"}):
+        with pytest.raises(StatementError, match="Duplicate entry"):
+            server.emulator.send_rows([{**row, "after": texts | values}])
+    with pytest.raises(InvalidValueError, match="the generated column has the value '8'"):
+        server.emulator.send_rows([{**row, "after": texts | {"k": "2", "i": "7", "g": "9"}}])
+    server.emulator.send_rows([{"schema": "d", "table": "v", "op": "delete", "before": {"k": "01.5"}}])
+    assert server.emulator.tables() == {("d", "v"): {}}
+
+
+def test_rows_obey_foreign_keys_in_their_order(serve: Callable[..., Server]) -> None:
+    schema = "CREATE TABLE d.p (id INT PRIMARY KEY); CREATE TABLE d.c (id INT PRIMARY KEY, p INT REFERENCES p (id), "
+    server = serve("protocol=canal-json", schema + "FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE);")
+    parent = {"schema": "d", "table": "p", "op": "insert", "after": {"id": 1}}
+    child = {"schema": "d", "table": "c", "op": "insert", "after": {"id": 1, "p": 1}}
+    with pytest.raises(StatementError, match=r"d\.p has no row"):
+        server.emulator.send_rows([child, parent])
+    server.emulator.send_rows([parent, child])
+    server.emulator.send_rows([{"schema": "d", "table": "p", "op": "delete", "before": {"id": "1"}}])
+    assert server.emulator.tables() == {("d", "p"): {}, ("d", "c"): {}}
+
+
+def test_a_failed_changefeed_refuses_rows_and_keeps_the_tables(serve: Callable[..., Server]) -> None:
+    server = serve("protocol=canal-json&max-message-bytes=500", SCHEMA.replace("(20)", "(2000)"))
+    with pytest.raises(MessageTooLargeError):
+        server.emulator.send_rows([_insert(1), _insert(2, note="x" * 500)])
+    assert _orders(server.emulator) == []
+    with pytest.raises(MessageTooLargeError):
+        server.emulator.run_sql(f"INSERT INTO orders VALUES (1, '{'x' * 500}', 'new')")
+    before = server.emulator.tables()
+    for rows in ([_insert(2)], [_insert(2, id="oops")]):
+        with pytest.raises(ChangefeedStateError, match="has failed"):
+            server.emulator.send_rows(rows)
+        assert server.emulator.tables() == before
+
+
+def test_a_refused_row_costs_the_same_after_many_commits(serve: Callable[..., Server]) -> None:
+    emulator = serve("protocol=canal-json").emulator
+    emulator.send_rows([_insert(number) for number in range(2000)])
+
+    def calls() -> int:
+        count = 0
+
+        def profile(*_: object) -> None:
+            nonlocal count
+            count += 1
+
+        sys.setprofile(profile)
+        try:
+            with pytest.raises(StatementError):
+                emulator.send_rows([_insert(1)])
+        finally:
+            sys.setprofile(None)
+        return count
+
+    first = calls()
+    for number in range(2000, 2050):
+        emulator.send_rows([_insert(number)])
+    assert calls() <= first + 20
 
 
 def test_ddl_that_does_not_apply_changes_nothing(serve: Callable[..., Server]) -> None:
