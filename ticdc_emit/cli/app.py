@@ -637,10 +637,14 @@ def serve(
 
     Prints connection settings for confluent-kafka, kcat, ClickHouse, Flink SQL, Kafka Connect, Spark.
     """
+    from signal import SIGTERM
+
     from ticdc_emit.cli import signals
+    from ticdc_emit.cli.console import never_wait_for_stderr
     from ticdc_emit.cli.served_kafka import ServedKafka, Server
 
     signals.endless()
+    never_wait_for_stderr()
     if until_stdin_ends:
         signals.interrupt_at_the_end_of_stdin()
     if broker not in _BROKERS:
@@ -650,7 +654,7 @@ def serve(
     with ServedKafka(server) as kafka:
         from ticdc_emit.cli.serve import Control, run
 
-        return run(
+        code = run(
             kafka,
             make_traffic(),
             control=Control.of(control, control_token, any_sink=control_any_sink),
@@ -661,6 +665,9 @@ def serve(
             on_spark=on_spark,
             as_json=as_json,
         )
+    if code == signals.exit_code(SIGTERM):
+        signals.say_ended(SIGTERM)
+    return code
 
 
 app.add_typer(consumer_commands.commands)

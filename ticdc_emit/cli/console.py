@@ -7,7 +7,10 @@ when a step ends. The rows of a progress bar are those that have been encoded so
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import stat
 import sys
 import tempfile
 import threading
@@ -60,6 +63,20 @@ def result_console() -> Console:
 def say(text: str) -> None:
     """Print one line of progress on stderr."""
     print(text, file=sys.stderr, flush=True)
+
+
+class _Lossy(io.FileIO):
+    def write(self, data: Any) -> int:
+        return super().write(data) or len(data)  # nothing of it fits: it is dropped
+
+
+def never_wait_for_stderr() -> None:
+    """Drop from now on what is written to a stderr that is a full pipe, instead of waiting until somebody reads it."""
+    with suppress(OSError):  # a system where a pipe cannot be opened again, and its flags are those of other processes
+        if stat.S_ISFIFO(os.fstat(sys.stderr.fileno()).st_mode):
+            os.dup2(os.open("/proc/self/fd/2", os.O_WRONLY | os.O_NONBLOCK), 2)
+            raw = io.BufferedWriter(_Lossy(2, "w", closefd=False))
+            sys.stderr = io.TextIOWrapper(raw, "utf-8", "backslashreplace", line_buffering=True)
 
 
 def print_json(data: Any, *, flush: bool = False) -> None:

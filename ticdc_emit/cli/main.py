@@ -10,7 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import Any, NoReturn
 
@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with signals.handled(own_process=arguments is None):
         if arguments is None:
             pandas_import.leave_out()
+            _remove_ready_file(sys.argv[1:])
         try:
             _run(arguments)
         except BaseException:
@@ -32,6 +33,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
             signals.end_children()
             signals.say_ended(number)
             sys.exit(signals.exit_code(number))
+
+
+def _remove_ready_file(arguments: list[str]) -> None:
+    """Remove the ready file of an earlier ``serve`` before anything slow: a script may wait for the new one already."""
+    if arguments[:1] == ["serve"]:
+        pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+        named = [each.partition("=")[2] or after for each, after in pairs if each.partition("=")[0] == "--ready-file"]
+        with suppress(OSError):
+            os.unlink(named[-1] if named else os.environ.get("TICDC_EMIT_READY_FILE", ""))  # noqa: PTH108
 
 
 def _run(arguments: Sequence[str] | None) -> None:

@@ -12,6 +12,7 @@ standard library, because it must be ready before anything slow is imported.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import threading
@@ -191,8 +192,9 @@ def _kill_children() -> None:
 
 def say_ended(number: int) -> None:
     """Write the line to the stderr that the command was started with, unbuffered."""
-    with suppress(OSError):
-        os.write(_state.stderr, f"ticdc-emit: {_LINES[signal.Signals(number)]}\n".encode())
+    with suppress(OSError, ValueError):
+        if select.select([], [_state.stderr], [], 0)[1]:  # nobody may read a full pipe
+            os.write(_state.stderr, f"ticdc-emit: {_LINES[signal.Signals(number)]}\n".encode())
 
 
 def _speak_again() -> None:

@@ -164,8 +164,8 @@ class Session:
         """Execute the statements of a script. Raises what :meth:`run` does; what comes before the error is done."""
         return list(self.run(script))
 
-    def run(self, script: str) -> Iterator[StatementResult]:
-        """Execute the statements of a script one by one, and yield what each did.
+    def run(self, script: str, before: Callable[[], object] = lambda: None) -> Iterator[StatementResult]:
+        """Execute the statements of a script one by one, and yield what each did; ``before`` is called before each.
 
         Raises :class:`~ticdc_emit.errors.StatementError` for a statement that fails in TiDB,
         :class:`~ticdc_emit.errors.UnsupportedStatementError` for one that is not executed here, and
@@ -173,6 +173,7 @@ class Session:
         """
         for statement in script_statements(script, self._sql_mode):
             with _placed(script, statement):
+                before()
                 result = self._run(statement, _facts(script[statement.start : statement.first]))
             yield result
 

@@ -2,7 +2,8 @@
 
 In: the word for a call, such as "SQL" for ``POST /sql``. Out: a block in which no other thread's call runs; or, after a
 bounded wait, :class:`~ticdc_emit.errors.ServerBusyError`, which names the call that runs, and since when. What only
-looks (state, messages sent so far, offsets) does not come here, so it answers at once.
+looks (state, messages sent so far, offsets) does not come here, so it answers at once. A call over HTTP has a
+:class:`Caller`, which may let a script end before its next statement.
 """
 
 from __future__ import annotations
@@ -11,12 +12,38 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
-from ticdc_emit.errors import ServerBusyError
+from ticdc_emit.errors import ServerBusyError, StatementError
 
 WAIT_S = 10.0
 """How long a call waits for the one before it."""
+MOST_S = 60.0
+"""How long a script over HTTP may run before its last statement begins."""
+INTERRUPTED = 1317
+
+
+class Caller:
+    """Who waits for the answer of a call over HTTP. ``gone``: why nobody does any more."""
+
+    def __init__(self) -> None:
+        self.gone = ""
+        self._end = time.monotonic() + MOST_S
+
+
+caller: ContextVar[Caller | None] = ContextVar("caller", default=None)
+
+
+def check_caller() -> None:
+    """Raise :class:`~ticdc_emit.errors.StatementError` if the call at hand must end."""
+    own = caller.get()
+    if own is not None and (own.gone or time.monotonic() > own._end):
+        raise StatementError(
+            f"the script was ended before this statement: {own.gone or f'it has run for {MOST_S:g} s'}",
+            remedy="Call again with what is left, in shorter scripts",
+            number=INTERRUPTED,
+        )
 
 
 class _Running(NamedTuple):
@@ -33,9 +60,9 @@ class CallLock:
         self._running: _Running | None = None
 
     @contextmanager
-    def held(self, call: str) -> Iterator[None]:
+    def held(self, call: str, *, waits: bool = True) -> Iterator[None]:
         """Keep other threads' calls out of the block. Raises :class:`~ticdc_emit.errors.ServerBusyError`."""
-        if not self._lock.acquire(timeout=-1 if self._wait_s is None else self._wait_s):
+        if not self._lock.acquire(timeout=0 if not waits else -1 if self._wait_s is None else self._wait_s):
             raise self._busy(call)
         outer = self._running
         try:

@@ -26,6 +26,7 @@ from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.emulator import emulator as emulating
 from ticdc_emit.emulator import ticdc_api
+from ticdc_emit.emulator.call_lock import INTERRUPTED
 from ticdc_emit.emulator.control_bodies import (
     MOST_LAST,
     Chosen,
@@ -90,6 +91,8 @@ def error_status(error: TicdcEmitError) -> int:
     """Return the HTTP status of an error: 400 where the request or its content is wrong."""
     if isinstance(error, ConfigError) and error.context.get("option") == "scenario":
         return 404
+    if error.context.get("number") == INTERRUPTED:
+        return 503
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), 400)
 
 

@@ -212,7 +212,7 @@ class Emulator:
 
     def tick(self) -> None:
         """Send what is due: generated traffic, and the watermark if none was sent for a while."""
-        with self._lock.held("what is due"):
+        with self._lock.held("what is due", waits=False):
             is_due = self._heartbeat_s is not None and time.monotonic() - self._last_watermark >= self._heartbeat_s
             until = self.source.clock()
             try:
@@ -300,7 +300,8 @@ class Emulator:
         """
         with self._call("SQL") as call:
             results, commits, failure = self.source.run(script, database)
-            self._send_new(commits.end)
+            if not self._ended.is_set():  # then only the answer is waited for
+                self._send_new(commits.end)
             if failure is not None:
                 raise failure
         return call.sent(commits.end, commits.row_count), results

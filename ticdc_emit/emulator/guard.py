@@ -10,7 +10,8 @@ refusal as JSON. The API changes what tests see and can connect to Kafka, so it 
 - With a token, every request but those for health and readiness must have it. Elsewhere than on loopback a token is
   required (:func:`check_binding`). Tokens are compared in constant time, and no answer repeats one.
 - A body has at most :data:`MOST_BODY_BYTES` and arrives within :data:`BODY_TIMEOUT_S`; JSON is nested at most
-  ``json_depth.DEEPEST`` levels. At most :data:`MOST_AT_ONCE` requests are served at once.
+  ``json_depth.DEEPEST`` levels. At most :data:`MOST_AT_ONCE` requests are served at once, and as many that only look.
+- A script ends before its next statement when its client has gone. When the server ends, every call is answered.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ import asyncio
 import hashlib
 import hmac
 import ipaddress
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 import orjson
 
 from ticdc_emit.config.secrets import Secret
+from ticdc_emit.emulator.call_lock import Caller, caller
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.json_depth import parsed
 
@@ -38,6 +41,7 @@ LINES_PATHS = frozenset({"/rows"})
 TICDC_PATH = "/api/v2"
 
 _SHORTEST_TOKEN = 16
+_LOOK_S, _LAST_S = 0.1, 0.3  # between looks at the client; for the last answers
 
 Scope = MutableMapping[str, Any]
 Event = MutableMapping[str, Any]
@@ -128,7 +132,8 @@ class Guard:
         self._most_body_bytes = most_body_bytes
         self._most_at_once = most_at_once
         self._body_timeout_s = body_timeout_s
-        self._running = 0
+        self._running = {True: 0, False: 0}
+        self.ends = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -137,14 +142,15 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        if self._running >= self._most_at_once and scope["path"] not in OPEN_PATHS:
+        looks = scope["method"] == "GET" and scope["path"] != "/tables"  # and does not wait for other calls
+        if self._running[looks] >= self._most_at_once and scope["path"] not in OPEN_PATHS:
             await _refuse(scope, send, Refusal(429, "too many requests at once", "Send fewer requests in parallel"))
             return
-        self._running += 1
+        self._running[looks] += 1
         try:
             await self._serve(scope, receive, send)
         finally:
-            self._running -= 1
+            self._running[looks] -= 1
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -163,10 +169,25 @@ class Guard:
             return
         events: list[Event] = [{"type": "http.request", "body": body, "more_body": False}]
 
-        async def read_again() -> Event:
-            return events.pop() if events else await receive()
+        gone = asyncio.ensure_future(receive())
 
-        await self._application(scope, read_again, _safe(send))
+        async def read_again() -> Event:
+            return events.pop() if events else await asyncio.shield(gone)
+
+        own = Caller()
+        caller.set(own)
+        call = asyncio.ensure_future(self._application(scope, read_again, _safe(send)))
+        try:
+            while not call.done():
+                await asyncio.wait({call}, timeout=_LAST_S if own.gone and self.ends else _LOOK_S)
+                if own.gone and self.ends and not call.done():
+                    await _refuse(scope, send, Refusal(503, "the server ends", "Start it again"))
+                    return
+                own.gone = "the server ends" if self.ends else "its client has gone" if gone.done() else ""
+            await call
+        finally:
+            gone.cancel()
+            call.cancel()
 
     def _check(self, scope: Scope, headers: dict[str, str]) -> None:
         host = headers.get("host", "")
@@ -222,10 +243,9 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def _name(host: str) -> str:
-    """Return the name or address of a Host header, without the port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
+    """Return the name or address of a Host header, without the port; an empty text for what is not one."""
+    found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^:\[\]]+))(?::\d+)?", host)
+    return "" if found is None else found[1] or found[2]
 
 
 def _check_json(body: bytes) -> None:
@@ -257,7 +277,7 @@ async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *_SAFE_HEADERS]
     if refusal.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    if refusal.status in (400, 408, 413, 429):
+    if refusal.status in (400, 408, 413, 429, 503):
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -6,6 +6,7 @@ returns.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
@@ -26,6 +27,26 @@ if TYPE_CHECKING:
 MOST_CONNECTIONS = 64
 _START_TIMEOUT_S = 10.0
 _STOP_TIMEOUT_S = 5.0
+IDLE_S = 10.0
+"""How long a connection may be without a request, also one whose head does not end."""
+
+
+def _impatient() -> type[asyncio.Protocol]:
+    """Return uvicorn's protocol, whose connections end after :data:`IDLE_S`."""
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class Impatient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            super().connection_made(transport)
+            self.loop.call_later(IDLE_S, self.look, None)
+
+        def look(self, last: Any) -> None:
+            if self.cycle is last and (last is None or last.response_complete):
+                self.transport.close()
+            elif not self.transport.is_closing():
+                self.loop.call_later(IDLE_S, self.look, self.cycle)
+
+    return Impatient
 
 
 class ControlServer:
@@ -83,8 +104,9 @@ class ControlServer:
         self._application.state.ticdc.address = self.url.removeprefix("http://")
         config = uvicorn.Config(
             self._guard,
+            http=_impatient(),
             log_config=None,
-            log_level="warning",
+            log_level="critical",  # a line for each request of a client that offers HTTP/2 would fill an unread pipe
             access_log=False,
             limit_concurrency=MOST_CONNECTIONS,
             server_header=False,
@@ -104,7 +126,8 @@ class ControlServer:
 
     def _listener(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        listener = socket.socket(family)
+        # asyncio lets answers leave at once (TCP_NODELAY) only where the protocol is named
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((self._host, self._port))
@@ -119,6 +142,7 @@ class ControlServer:
 
     def stop(self) -> None:
         """Free the port; requests under way may end without an answer."""
+        self._guard.ends = True
         server, self._server = self._server, None
         thread, self._thread = self._thread, None
         if server is not None:

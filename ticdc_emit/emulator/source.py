@@ -31,6 +31,7 @@ from ticdc_emit.database.session import DEFAULT_SQL_MODE, Session, StatementResu
 from ticdc_emit.database.statement import RunningStatement
 from ticdc_emit.database.tables import Database, Tables
 from ticdc_emit.database.transaction import OpenTransaction, Transaction
+from ticdc_emit.emulator.call_lock import check_caller
 from ticdc_emit.emulator.generated import due, fitted, generic_changes
 from ticdc_emit.errors import ChangefeedStateError, ConfigError, InvalidValueError, StatementError, TicdcEmitError
 from ticdc_emit.pipeline.batch import ArrowBatch
@@ -196,7 +197,7 @@ class Source:
         results: list[StatementResult] = []
         failure: TicdcEmitError | None = None
         try:
-            for result in session.run(script):
+            for result in session.run(script, check_caller):
                 results.append(result)
             if session.in_transaction:
                 failure = StatementError(

@@ -1,13 +1,15 @@
 """A gateway between Kafka clients and librdkafka's mock cluster: the mock's address is its own, and Java clients work.
 
 In: the brokers of a mock cluster, an address to listen at, and the address that clients are told. Out: the same
-cluster, with one port for each of its brokers. Requests and responses are passed on as they are, apart from three:
+cluster, with one port for each of its brokers. Requests and responses are passed on as they are, apart from four:
 
 - ApiVersions. The mock answers versions above 2 in a form that it is not: Java's client reads a pause of 20 minutes
   from it. It also offers versions that it does not read (JoinGroup 6: it closes the connection) or answers in an older
   form (LeaveGroup 3), and one that ends the process (ConsumerGroupHeartbeat). The gateway asks it in version 0, answers
   in the version of the client, and offers only :data:`_NEWEST`: of each request the newest version before tagged fields
   came (KIP-482), in which the mock and all clients agree.
+- Fetch. The mock answers a fetch that found nothing when the client's wait is over, also if a message comes meanwhile.
+  So the wait is shortened to :data:`_MOST_WAIT_MS`.
 - Metadata and FindCoordinator, which name brokers: they get the addresses that clients can reach.
 
 Sizes are bounded as a broker's are; a client that speaks another protocol is disconnected. Layouts of messages:
@@ -28,11 +30,12 @@ from ticdc_emit.testing.addresses import LOOPBACK, Address
 _MOST_BYTES = 100 * 1024 * 1024
 """Of a request or a response: Kafka's default of socket.request.max.bytes."""
 
-_METADATA, _FIND_COORDINATOR, _API_VERSIONS = 3, 10, 18
+_FETCH, _METADATA, _FIND_COORDINATOR, _API_VERSIONS = 1, 3, 10, 18
+_MOST_WAIT_MS = 50
 
 _NEWEST = {
     0: 8,  # Produce
-    1: 11,  # Fetch
+    _FETCH: 11,
     2: 5,  # ListOffsets
     _METADATA: 8,
     8: 7,  # OffsetCommit
@@ -194,6 +197,8 @@ async def _pass_requests(
             rewrites[correlation] = _api_versions_in(version)
         elif version > _NEWEST.get(key, -1):
             raise ValueError(f"version {version} of request {key} was not offered")
+        elif key == _FETCH:
+            request = _fetch_soon(request)
         elif key == _METADATA:
             rewrites[correlation] = _metadata_with(told, version)
         elif key == _FIND_COORDINATOR:
@@ -209,6 +214,13 @@ async def _pass_responses(
         (correlation,) = struct.unpack_from(">i", response)
         rewrite = rewrites.pop(correlation, None)
         await _write_frame(writer, response if rewrite is None else rewrite(response))
+
+
+def _fetch_soon(request: bytes) -> bytes:
+    (client,) = struct.unpack_from(">h", request, 8)  # the length of its id
+    place = 10 + max(client, 0) + 4  # and the replica's
+    (wait,) = struct.unpack_from(">i", request, place)
+    return request[:place] + struct.pack(">i", min(wait, _MOST_WAIT_MS)) + request[place + 4 :]
 
 
 def _api_versions_in(version: int) -> _Rewrite:

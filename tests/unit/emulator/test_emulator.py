@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Any
 from uuid import uuid4
 
@@ -17,6 +18,7 @@ from ticdc_emit.consume import ReferenceConsumer
 from ticdc_emit.consume.verify import Verifier
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.memory import clear, messages
+from ticdc_emit.emulator.call_lock import Caller, caller
 from ticdc_emit.emulator.emulator import DEFAULT, Emulator, Sent
 from ticdc_emit.errors import (
     ChangefeedStateError,
@@ -144,6 +146,40 @@ def test_a_statement_that_fails_leaves_what_was_committed_before(serve: Callable
     assert [each.value for each in server.read() if b'"INSERT"' in (each.value or b"")]
 
 
+class _Leaving(Caller):
+    """One who has gone when the second statement is about to begin."""
+
+    asked = 0
+
+    @property  # type: ignore[override]
+    def gone(self) -> str:
+        self.asked += 1
+        return "its client has gone" if self.asked > 1 else ""
+
+    @gone.setter
+    def gone(self, why: str) -> None:
+        """Stays as it is."""
+
+
+@pytest.mark.parametrize(("is_late", "rows"), [(False, ["1"]), (True, [])])
+def test_a_script_ends_between_two_statements(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch, is_late: bool, rows: list[str]
+) -> None:
+    monkeypatch.setattr("ticdc_emit.emulator.call_lock.MOST_S", -1.0 if is_late else 60.0)
+    server = serve()
+    script = "INSERT INTO orders (id) VALUES (1); INSERT INTO orders (id) VALUES (2)"
+    context = copy_context()
+    context.run(caller.set, Caller() if is_late else _Leaving())
+    with pytest.raises(StatementError, match="ended before this statement") as caught:
+        context.run(server.emulator.run_sql, script)
+    assert caught.value.context["number"] == 1317
+    assert [row["id"] for row in _orders(server.emulator)] == rows
+    assert [
+        json.loads(each.value or b"")["data"][0]["id"] for each in server.read() if b'"INSERT"' in (each.value or b"")
+    ] == rows
+    server.emulator.run_sql("INSERT INTO orders (id) VALUES (2)")
+
+
 def test_a_transaction_that_does_not_end_is_refused(serve: Callable[..., Server]) -> None:
     server = serve()
     with pytest.raises(StatementError, match="does not commit it"):
@@ -183,7 +219,7 @@ def test_rows_and_sql_and_ddl_act_on_the_same_tables(serve: Callable[..., Server
         ([{**_insert(2), "foo": 1}], InvalidValueError, "the member 'foo'"),
         ([_insert(2, note="x" * 21)], InvalidValueError, "VARCHAR\\(20\\)"),
         ([_update({"id": 7, "note": "x", "state": "new"}, note="b")], HistoryError, "does not exist"),
-        ([_update({"id": 1, "note": "y", "state": "new"}, note="b")], HistoryError, "another value in `note`"),
+        ([_update({"id": 1, "note": "y", "state": "new"}, note="b")], HistoryError, "is {'id': '1', 'note': 'x'"),
         (
             [_insert(2), {**_insert(2), "table": "none", "after": {"id": "1"}}],
             StatementError,

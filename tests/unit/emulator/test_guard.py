@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from ticdc_emit.config import Secret
+from ticdc_emit.emulator.call_lock import caller
 from ticdc_emit.emulator.guard import Guard, address_of, check_binding, is_loopback
 from ticdc_emit.errors import ConfigError
 
@@ -48,7 +49,22 @@ def test_loopback_hosts_are_served(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8300", "127.0.0.1.evil.example", "10.0.0.1", "", "[::2]", "localhost.evil"]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8300",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "",
+        "[::2]",
+        "localhost.evil",
+        "[::1]evil.com",
+        "[::1].evil.com",
+        "localhost:80:evil.com",
+        "localhost:",
+        "127.0.0.1:80x",
+        "[::1",
+    ],
 )
 def test_other_hosts_are_refused_which_stops_dns_rebinding(host: str) -> None:
     answer = post(Guard(application), headers={"Host": host})
@@ -126,7 +142,7 @@ def test_a_body_that_does_not_arrive_ends_the_request() -> None:
         async def send(event: Any) -> None:
             sent.append(event)
 
-        scope = {"type": "http", "path": "/sql", "headers": [(b"host", b"localhost")]}
+        scope = {"type": "http", "method": "POST", "path": "/sql", "headers": [(b"host", b"localhost")]}
         await Guard(application, body_timeout_s=0.01)(scope, receive, send)
         return sent
 
@@ -178,6 +194,65 @@ def test_so_many_requests_are_served_at_once() -> None:
             return [refused.status_code, (await first).status_code, (await client.get("/settings")).status_code]
 
     assert asyncio.run(run()) == [429, 200, 200]
+
+
+def test_calls_that_wait_do_not_count_against_those_that_look() -> None:
+    entered, leave = asyncio.Event(), asyncio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/sql":
+            entered.set()
+            await leave.wait()
+        await application(scope, receive, send)
+
+    async def run() -> list[int]:
+        guard = Guard(slow, most_at_once=1)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://127.0.0.1") as client:
+            first = asyncio.create_task(client.post("/sql"))
+            await entered.wait()
+            answers = [await client.get("/messages"), await client.get("/tables"), await client.post("/rows")]
+            leave.set()
+            return [each.status_code for each in [*answers, await first]]
+
+    assert asyncio.run(run()) == [200, 429, 429, 200]
+
+
+@pytest.mark.parametrize("why", ["its client has gone", "the server ends"])
+def test_a_call_is_told_that_nobody_waits_for_it(why: str) -> None:
+    told: list[str] = []
+
+    async def run() -> list[Any]:
+        sent: list[Any] = []
+
+        async def slow(scope: Any, receive: Any, send: Any) -> None:
+            own = caller.get()
+            assert own is not None
+            guard.ends = why == "the server ends"
+            while not own.gone:
+                await asyncio.sleep(0.01)
+            told.append(own.gone)
+            if guard.ends:
+                await asyncio.sleep(600)  # a statement that goes on
+
+        events = [{"type": "http.request"}, {"type": "http.disconnect"}]
+
+        async def receive() -> Any:
+            if len(events) == 1 and why == "the server ends":
+                await asyncio.sleep(600)
+            return events.pop(0)
+
+        async def send(event: Any) -> None:
+            sent.append(event)
+
+        guard = Guard(slow)
+        await guard(
+            {"type": "http", "method": "POST", "path": "/sql", "headers": [(b"host", b"localhost")]}, receive, send
+        )
+        return sent
+
+    answers = asyncio.run(run())
+    assert told == [why]
+    assert [each["status"] for each in answers[:1]] == ([503] if why == "the server ends" else [])
 
 
 def test_below_ticdcs_path_refusals_have_its_form() -> None:

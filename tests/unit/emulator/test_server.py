@@ -83,6 +83,22 @@ def test_so_many_connections_are_served(emulator: Emulator, monkeypatch: pytest.
                 continue
 
 
+def test_connections_without_a_whole_request_end(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ticdc_emit.emulator.server.MOST_CONNECTIONS", 3)
+    monkeypatch.setattr("ticdc_emit.emulator.server.IDLE_S", 0.1)
+    with ControlServer(emulator, "127.0.0.1:0") as server, ExitStack() as stack:
+        for head in (b"", b"GET /ready HT", b"GET /ready HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+            connection.sendall(head)
+        assert connection.recv(1) == b""
+        assert _ask(f"{server.url}/ready")[0] == 200
+
+
+def test_answers_do_not_wait_for_the_client_s_acknowledgement(emulator: Emulator) -> None:
+    with ControlServer(emulator, "127.0.0.1:0")._listener() as listener:
+        assert listener.proto == socket.IPPROTO_TCP  # asyncio's condition for TCP_NODELAY
+
+
 def test_a_port_in_use_is_refused(emulator: Emulator) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

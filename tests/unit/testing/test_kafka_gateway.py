@@ -148,6 +148,19 @@ def test_only_versions_that_the_cluster_reads_are_offered(client: _Client, versi
     assert 68 not in ranges, "a ConsumerGroupHeartbeat of Java's client ends the process of the mock"
 
 
+@pytest.mark.parametrize("version", [4, 11])
+def test_a_fetch_does_not_wait_as_long_as_its_client_allows(client: _Client, version: int) -> None:
+    _metadata(client)
+    ten_minutes = struct.pack(">iiiib", -1, 600_000, 1, 1 << 20, 0) + (
+        b"\0\0\0\0\xff\xff\xff\xff" if version >= 7 else b""
+    )
+    epoch, start = (struct.pack(">i", -1), struct.pack(">q", -1)) if version >= 9 else (b"", b"")
+    partition = struct.pack(">i", 0) + epoch + struct.pack(">q", 0) + start + struct.pack(">i", 1 << 20)
+    topics = struct.pack(">i", 1) + _text("t") + struct.pack(">i", 1) + partition
+    rest = (b"\0\0\0\0" if version >= 7 else b"") + (_text("") if version >= 11 else b"")
+    assert b"t" in client.ask(1, version, ten_minutes + topics + rest)
+
+
 def test_a_version_that_was_not_offered_ends_the_connection(client: _Client) -> None:
     with pytest.raises((EOFError, ConnectionError)):
         client.ask(_JOIN_GROUP, 6, tags=b"\0")
