@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
 import time
 import urllib.error
+import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,6 +90,77 @@ def test_a_changefeed_is_created_in_the_served_kafka(server: ControlledServer) -
         server.post("/api/v2/changefeeds", {"sink_uri": "kafka://10.0.0.1:9092/t?protocol=canal-json"})
     assert caught.value.code == 400
     server.ask("/api/v2/changefeeds/mine", method="DELETE")
+
+
+UPGRADE = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAA\r\n"
+
+
+@pytest.mark.parametrize("script", ["many statements", "one statement"])
+def test_a_stderr_that_nobody_reads_stops_neither_answers_nor_the_end(script: str) -> None:
+    """The pipe is full from the beginning; requests are those of Java's default client."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(writing, b"x" * 512)
+    os.set_blocking(writing, True)
+    command = [sys.executable, "-m", "ticdc_emit", "serve", "--port", "0", "--registry-port", "0"]
+    process = subprocess.Popen(
+        [*command, "--control", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=writing, text=True
+    )
+    try:
+        assert process.stdout is not None
+        while "Control API" not in (line := process.stdout.readline()):
+            assert line, "it ended"
+        url = line.split()[-1]
+        port = int(url.rpartition(":")[2])
+        for _ in range(400):
+            with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+                connection.sendall(f"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n{UPGRADE}\r\n".encode())
+                assert connection.recv(15) == b"HTTP/1.1 200 OK"
+        rows = [f"({number}, 'a')" for number in range(40_000)]
+        inserts = [f"INSERT INTO d.t VALUES {row}" for row in rows] if script == "many statements" else [
+            f"INSERT INTO d.t VALUES {', '.join(rows)}"
+        ]  # fmt: skip
+        body = json.dumps(
+            {"sql": ";".join(["CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY, b TEXT)", *inserts])}
+        )
+        with ThreadPoolExecutor(1) as pool:
+            request = urllib.request.Request(f"{url}/sql", body.encode())
+            answer = pool.submit(urllib.request.urlopen, request, timeout=60)
+            with urllib.request.urlopen(f"{url}/health", timeout=60):  # so the call is under way, or about to be
+                time.sleep(0.5)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 143
+            error = answer.exception()
+        assert isinstance(error, urllib.error.HTTPError)
+        assert (error.code, set(json.load(error)["error"]) >= {"type", "message", "remedy"}) == (503, True)
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(reading)
+        os.close(writing)
+
+
+def test_an_end_is_one_line_and_an_old_ready_file_is_gone_first(tmp_path: Path) -> None:
+    ready = tmp_path / "ready.json"
+    ready.write_text("of an earlier run")
+    server = ControlledServer("--ready-file", str(ready))
+    body = json.dumps(
+        {"sql": "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY);" + "INSERT INTO d.t VALUES (1);" * 2}
+    )
+    with pytest.raises(urllib.error.HTTPError):
+        server.post("/sql", json.loads(body))
+    server.process.send_signal(signal.SIGTERM)
+    _, shown = server.process.communicate(timeout=60)
+    assert (server.process.returncode, shown) == (143, "ticdc-emit: terminated\n")
+    ready.write_text("of an earlier run")
+    slow = (  # whatever the command imports would fail
+        f"import sys; sys.argv[1:] = ['serve', '--ready-file={ready}']; sys.modules['ticdc_emit.cli.app'] = None\n"
+        "from ticdc_emit.cli.main import main; main()"
+    )
+    assert subprocess.run([sys.executable, "-c", slow], capture_output=True, check=False, timeout=60).returncode
+    assert not ready.exists()
 
 
 def test_traffic_begins_when_it_is_asked_for(server: ControlledServer) -> None:
