@@ -59,8 +59,8 @@ def endpoints(*, ticdc: bool) -> str:
         query = [f"`?{each['name']}`" for each in operation.get("parameters", ()) if each["in"] == "query"]
         cells = [f"`{method} {path}`", ", ".join(filter(None, [given, *query]))]
         if not ticdc:
-            answer = operation["responses"]["200"]["content"]["application/json"]
-            cells.append(_fields(description, answer))
+            answer = operation["responses"]["200"]["content"]
+            cells.append(_fields(description, answer["application/json"]) if "application/json" in answer else "text")
         rows.append(tuple(cells))
     return _table(("call", "in", "out")[: 2 if ticdc else 3], rows)
 

@@ -71,10 +71,12 @@ class TicdcEmitError(Exception):
     """Root of all errors that this library raises on purpose.
 
     ``message`` is the cause, ``remedy`` the way to fix it; ``context`` names the place. ``messages``: of an error of
-    :meth:`~ticdc_emit.Encoder.execute`, the record batch of what was made before it.
+    :meth:`~ticdc_emit.Encoder.execute`, the record batch of what was made before it. ``sent``: of one of
+    :meth:`~ticdc_emit.emulator.Emulator.run_sql`, what was sent before it.
     """
 
     messages: Any = None
+    sent: Any = None
 
     def __init__(self, message: str, *, remedy: str = "", **context: Any) -> None:
         super().__init__(message)

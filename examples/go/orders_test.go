@@ -77,7 +77,7 @@ func open(t *testing.T, kafka string, control *ticdc.Control) *reader {
 			begin[each.Partition] = kgo.NewOffset().At(each.EndOffset)
 		}
 	}
-	r.kafka, err = kgo.NewClient(kgo.SeedBrokers(kafka), kgo.FetchMaxWait(20*time.Millisecond),
+	r.kafka, err = kgo.NewClient(kgo.SeedBrokers(kafka),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{"shop_orders": begin}))
 	if err != nil {
 		t.Fatal(err)

@@ -627,6 +627,9 @@ def serve(
             help="Let requests create changefeeds into any Kafka, not only into this and loopback's.",
         ),
     ] = False,
+    retain: Annotated[
+        int, typer.Option(metavar="MIB", help="Memory for commits and messages that the control API keeps.", min=2)
+    ] = 128,
     on_spark: OnSpark = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per line: settings, begin of traffic, end.")
@@ -657,7 +660,7 @@ def serve(
         code = run(
             kafka,
             make_traffic(),
-            control=Control.of(control, control_token, any_sink=control_any_sink),
+            control=Control.of(control, control_token, any_sink=control_any_sink, retain=retain),
             schema=schema,
             protocol=protocol,
             enable_tidb_extension=enable_tidb_extension,

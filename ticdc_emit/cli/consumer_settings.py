@@ -32,6 +32,7 @@ EMBEDDED_LIMITS = (
     "the admin API does not answer, and consumers see messages of aborted transactions",
     "consumer groups have the classic protocol only (group.protocol=classic, the default)",
     "a consumer group waits 3 seconds for its members before the first message",
+    "a fetch waits 50 ms at most, so messages come up to 50 ms late",
 )
 _CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -124,10 +125,13 @@ def _column_record(column: Column, feed: ChangefeedConfig) -> dict[str, Any]:
 
 def _blocks(served: Served) -> Iterator[tuple[str, str]]:
     if not served.tables:
-        uri = f"kafka://{served.bootstrap}/t?protocol=canal-json"
-        yield "Send something", f"ticdc-emit generate --schema shop --sink-uri '{uri}'"
-        yield "Send live traffic", f"ticdc-emit generate --schema shop --live --endless --rate 100 --sink-uri '{uri}'"
-        yield "Look at it", f"ticdc-emit tail --sink-uri '{uri}' --follow"
+        uri = f"kafka://{served.bootstrap}/t?protocol={served.protocol.value}"
+        to = f"--sink-uri '{uri}'"
+        if served.protocol.spec.registers_schemas:
+            to += f" --schema-registry {served.registry}"
+        yield "Send something", f"ticdc-emit generate --schema shop {to}"
+        yield "Send live traffic", f"ticdc-emit generate --schema shop --live --endless --rate 100 {to}"
+        yield "Look at it", f"ticdc-emit tail {to} --follow"
         return
     protocol, topics = served.protocol, served.topics
     yield "Topics", "\n".join(topics)

@@ -60,16 +60,17 @@ _TOKEN = "TICDC_EMIT_CONTROL_TOKEN"
 
 @dataclass(frozen=True)
 class Control:
-    """The control API: ``address`` (``HOST:PORT``), the ``token`` of requests, and whether changefeeds may use
-    ``any_sink``.
+    """The control API: ``address`` (``HOST:PORT``), the ``token`` of requests, whether changefeeds may use
+    ``any_sink``, and how many MiB of commits and messages are kept.
     """
 
     address: str
     token: Secret[str] | None = None
     any_sink: bool = False
+    retain: int = 128
 
     @classmethod
-    def of(cls, address: str | None, token_file: Path | None, *, any_sink: bool) -> Control | None:
+    def of(cls, address: str | None, token_file: Path | None, *, any_sink: bool, retain: int) -> Control | None:
         """Return what the options ask for; ``None`` without an address.
 
         Raises :class:`~ticdc_emit.errors.ConfigError` for an address or a token that cannot be used.
@@ -83,7 +84,7 @@ class Control:
         text = os.environ.get(_TOKEN, "") if token_file is None else token_file.read_text(encoding="utf-8").strip()
         token = Secret(text) if text or token_file is not None else None
         check_binding(address_of(address)[0], token)
-        return cls(address, token, any_sink)
+        return cls(address, token, any_sink, retain)
 
     def check_traffic(self, settings: Settings, *, is_here: bool) -> None:
         """Raise :class:`~ticdc_emit.errors.ConfigError` for traffic that the control API cannot start and stop."""
@@ -268,7 +269,7 @@ def _start_control(
     def sinks(config: ChangefeedConfig) -> Sink:
         return _sink(config, server) if served.issuperset(config.kafka.brokers) else sink_for(config)
 
-    emulator = Emulator(feed, text, sinks=sinks, traffic=settings)
+    emulator = Emulator(feed, text, sinks=sinks, traffic=settings, retain_bytes=control.retain << 20)
     api = ControlServer(emulator, control.address, token=control.token, served=served, any_sink=control.any_sink)
     stack.enter_context(api)
     stack.enter_context(emulator)

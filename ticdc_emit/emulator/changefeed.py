@@ -14,6 +14,7 @@ The emulator holds its lock for whatever changes a changefeed. Reading its state
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 from ticdc_emit.config import ChangefeedConfig
@@ -23,8 +24,9 @@ from ticdc_emit.emulator.recording import RecordingSink
 from ticdc_emit.emulator.source import Commits, Source
 from ticdc_emit.errors import ChangefeedStateError, RowError, TicdcEmitError
 from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.report import ReportCallback
 from ticdc_emit.pipeline.run import Changefeed
-from ticdc_emit.protocols.events import WatermarkEvent
+from ticdc_emit.protocols.events import DecodeError, RowEvent, WatermarkEvent
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.filter_rules import FilterRules
 from ticdc_emit.schema.catalog import Catalog
@@ -46,8 +48,9 @@ class EmulatedChangefeed:
     """``start_ts``: the TSO after which it sends; ``target_ts``: that after which it is finished.
 
     ``config``, ``sink``: ``None`` for a changefeed into the void (``blackhole://``). ``registry``: instead of the
-    configured one. Raises the :class:`~ticdc_emit.errors.ConfigError` and :class:`~ticdc_emit.errors.SchemaError`
-    families for a configuration that does not fit the tables; nothing outside is touched.
+    configured one. ``on_report``: called with each batch's report. Raises the :class:`~ticdc_emit.errors.ConfigError`
+    and :class:`~ticdc_emit.errors.SchemaError` families for a configuration that does not fit the tables; nothing
+    outside is touched.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class EmulatedChangefeed:
         target_ts: int | None = None,
         registry: SchemaRegistry | None = None,
         options: RunOptions | None = None,
+        on_report: Iterable[ReportCallback] = (),
     ) -> None:
         self.name = name
         self.config = config
@@ -73,6 +77,7 @@ class EmulatedChangefeed:
         self._source = source
         self._registry = registry
         self._options = options or RunOptions(clock="wall")
+        self._on_report = tuple(on_report)
         self._held_since: dict[Target, int] = {}
         self._position = start_ts
         self._tables: list[TableInfo] = []
@@ -147,6 +152,7 @@ class EmulatedChangefeed:
                 self._source.catalog_at(checkpoint),
                 options=self._options,
                 registry=self._registry,
+                on_report=self._on_report,
             )
         self._look_at_tables()
         return feed
@@ -199,6 +205,18 @@ class EmulatedChangefeed:
             self.config, self.sink = before
             raise
 
+    def rows_in(self, messages: Iterable[Message]) -> int:
+        """Return how many row changes messages have."""
+        if self.config is None:
+            return 0
+        count, reader = 0, reader_for(self.config, schemas={})
+        for key, value in (part for each in messages for part in reader.parts(each.key, each.value)):
+            try:
+                count += isinstance(reader.read(key, value), RowEvent)
+            except DecodeError:  # only rows need the schemas and tables that a consumer has
+                count += 1
+        return count
+
     # -- what a test asks for -----------------------------------------------------------------------------------------
 
     def hold(self, topic: str, partition: int) -> None:
@@ -224,14 +242,14 @@ class EmulatedChangefeed:
         if not self.config.codec.has_watermarks:
             raise ChangefeedStateError(
                 f"the protocol {self.config.codec.form} has no watermarks with these options",
-                remedy="Use enable-tidb-extension=true, or another protocol",
+                remedy="Use enable-tidb-extension=true, for Avro avro-enable-watermark=true, or another protocol",
             )
         reader = reader_for(self.config)
 
         def is_watermark(message: Message) -> bool:
             return isinstance(reader.read(message.key, message.value), WatermarkEvent)
 
-        if not sink.repeat(is_watermark, topic, partition):
+        if not sink.redeliver(1, topic, partition, is_watermark):
             raise ChangefeedStateError("no watermark was sent yet", remedy="Send a change first, or wait a second")
 
     def _sink(self) -> RecordingSink:

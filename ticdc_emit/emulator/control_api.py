@@ -13,11 +13,13 @@ import base64
 import json
 import logging
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
@@ -32,6 +34,7 @@ from ticdc_emit.emulator.control_bodies import (
     Chosen,
     Ddl,
     Error,
+    Health,
     Held,
     HeldPartitions,
     HoldRequest,
@@ -40,6 +43,7 @@ from ticdc_emit.emulator.control_bodies import (
     PartitionEnd,
     PartitionState,
     RateRequest,
+    Ready,
     RedeliverRequest,
     Reset,
     RestartRequest,
@@ -50,7 +54,6 @@ from ticdc_emit.emulator.control_bodies import (
     SentMessage,
     SqlSent,
     StatementResult,
-    Status,
     Tables,
     TrafficRequest,
     TrafficState,
@@ -71,6 +74,7 @@ from ticdc_emit.errors import (
     shortened,
 )
 from ticdc_emit.json_depth import parsed
+from ticdc_emit.observe import ChangefeedMetrics
 from ticdc_emit.traffic.scenarios import scenarios
 
 logger = logging.getLogger(__name__)
@@ -157,6 +161,9 @@ def control_api(emulator: Emulator, *, served: frozenset[str] = frozenset(), any
     application = _application()
     application.state.emulator = emulator
     application.state.settings = {}
+    application.state.metrics = CollectorRegistry()
+    shown = ChangefeedMetrics(DEFAULT, registry=application.state.metrics)
+    emulator.on_report = lambda name, report: shown.labelled(name)(report)
     application.state.ticdc = TicdcService(emulator, served=served, any_sink=any_sink)
     application.add_exception_handler(TicdcRefusal, ticdc_api.refuse)
     application.add_exception_handler(TicdcEmitError, _refuse_error)
@@ -170,16 +177,25 @@ def control_api(emulator: Emulator, *, served: frozenset[str] = frozenset(), any
 
 
 @router.get("/health", tags=["server"])
-def health() -> Status:
+def health(running: Running) -> Health:
     """Answer as soon as the server runs. Needs no token."""
-    return Status(status="ok")
+    return Health(retained_bytes=running.retained_bytes, retain_bytes=running.retain_bytes)
 
 
-@router.get("/ready", tags=["server"], response_model=Status, responses={503: {"model": Status}})
-def ready(running: Running) -> JSONResponse:
-    """Answer with 200 when Kafka, the registry and the changefeed are there, before with 503. Needs no token."""
-    is_ready = running.is_ready
-    return JSONResponse({"status": "ready" if is_ready else "starting"}, 200 if is_ready else 503)
+@router.get("/ready", tags=["server"], response_model=Ready, responses={503: {"model": Ready}})
+def ready(request: Request, running: Running) -> JSONResponse:
+    """Answer with 503 until Kafka, registry and changefeeds are there, and while one has failed. Needs no token."""
+    failed = next((feed for feed in list(running.changefeeds.values()) if feed.state == "failed"), None)
+    if failed is None or failed.error is None or not running.is_ready:
+        return JSONResponse({"status": "ready"}) if running.is_ready else JSONResponse({"status": "starting"}, 503)
+    error = {**error_body(failed.error), "changefeed": failed.name}
+    return JSONResponse({"status": "failed"} | ({"error": error} if request.scope["is_trusted"] else {}), 503)
+
+
+@router.get("/metrics", tags=["server"], response_class=PlainTextResponse)
+def metrics(request: Request) -> PlainTextResponse:
+    """Return what was sent, as Prometheus reads it: TiCDC's metrics."""
+    return PlainTextResponse(generate_latest(request.app.state.metrics), media_type=CONTENT_TYPE_LATEST)
 
 
 @router.get("/settings", tags=["server"])
@@ -412,7 +428,7 @@ def offsets(running: Running, changefeed: ChangefeedId = DEFAULT) -> Offsets:
 def redeliver(running: Running, wanted: RedeliverRequest | None = None, changefeed: ChangefeedId = DEFAULT) -> Sent:
     """Send the last messages of each topic-partition again, the same bytes in the same order."""
     asked = wanted or RedeliverRequest()
-    return running.redeliver(asked.last, asked.topic, asked.partition, changefeed=changefeed)
+    return running.redeliver(asked.last, asked.topic, asked.partition, rows_only=asked.rows_only, changefeed=changefeed)
 
 
 @router.post("/hold", tags=["delivery"])
@@ -471,7 +487,8 @@ async def _refuse_error(request: Request, error: Exception) -> JSONResponse:
         return answer
     if request.url.path.startswith(TICDC_PATH):
         return ticdc_error(code_of(error), text_of(error))
-    return _answer(request, error_status(error), error_body(error))
+    answer = {"error": error_body(error)} | ({} if error.sent is None else asdict(error.sent))
+    return JSONResponse(answer, error_status(error))
 
 
 async def _refuse_content(request: Request, error: Exception) -> JSONResponse:

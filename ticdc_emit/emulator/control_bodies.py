@@ -63,9 +63,10 @@ class Chosen(_Request):
 
 
 class RedeliverRequest(Chosen):
-    """How many of the last messages of each topic-partition come again."""
+    """How many of the last messages of each topic-partition come again; ``rows_only``: of those with rows."""
 
     last: int = Field(default=1, ge=1, le=MOST_LAST)
+    rows_only: bool = False
 
 
 class HoldRequest(_Request):
@@ -195,8 +196,19 @@ class Reset(BaseModel):
     partitions: list[PartitionEnd]
 
 
-class Status(BaseModel):
-    status: Literal["ok", "ready", "starting"]
+class Health(BaseModel):
+    """``retained_bytes``: of commits and sent messages that are kept, at most ``retain_bytes``."""
+
+    status: Literal["ok"] = "ok"
+    retained_bytes: int
+    retain_bytes: int
+
+
+class Ready(BaseModel):
+    """``error``: of the changefeed that has failed; only with a token, where one is needed."""
+
+    status: Literal["ready", "starting", "failed"]
+    error: dict[str, Any] | None = None
 
 
 class ErrorBody(BaseModel):

@@ -14,14 +14,17 @@ changefeeds and traffic, messages sent so far, offsets. Errors are those of the 
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Annotated, Any, Literal, TypeAlias
+
+import pyarrow as pa
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.database.session import StatementResult
@@ -31,11 +34,12 @@ from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.emulator.call_lock import WAIT_S, CallLock
 from ticdc_emit.emulator.changefeed import EmulatedChangefeed
 from ticdc_emit.emulator.recording import RecordingSink, TopicEnds
-from ticdc_emit.emulator.source import Source
+from ticdc_emit.emulator.source import MOST_BYTES, Source
 from ticdc_emit.errors import ChangefeedStateError, ConfigError, ServerBusyError, TicdcEmitError, UnknownChangefeedError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.registry.base import SchemaRegistry, registry_for
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.model import TableInfo
@@ -55,6 +59,9 @@ HEARTBEAT_S = 1.0
 DEFAULT_RATE = 10.0
 """Rows a second of generated traffic."""
 
+MOST_COUNTED = 1_000
+"""Messages of a topic-partition in which a call's rows are counted: they are read for it."""
+
 _TICK_S = 0.1  # between looks at generated traffic
 
 
@@ -72,12 +79,15 @@ Offset: TypeAlias = Annotated[int, _Int64()]
 
 @dataclass(frozen=True)
 class PartitionSent:
-    """``messages``: that a topic-partition got. ``end_offset``: the offset after its last message."""
+    """``messages``: that a topic-partition got; ``rows``: the row changes in them, ``None`` above :data:`MOST_COUNTED`
+    messages. ``end_offset``: the offset after its last message.
+    """
 
     topic: str
     partition: int
     messages: int
     end_offset: Offset
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -131,7 +141,8 @@ class Emulator:
     how generated traffic is made once it is started. ``now``: the clock's milliseconds, by default those of the wall
     clock. ``heartbeat_s``: seconds between watermarks while nothing is committed, ``None`` for none. ``wait_s``: how
     long a call waits while one of another thread runs, ``None`` for no limit; then it raises
-    :class:`~ticdc_emit.errors.ServerBusyError`.
+    :class:`~ticdc_emit.errors.ServerBusyError`. ``retain_bytes``: memory for commits that a restart may need, and for
+    messages that each changefeed has sent: half of it each.
 
     Use it as a context manager, or call :meth:`start` and :meth:`stop`. Raises the
     :class:`~ticdc_emit.errors.ConfigError` and :class:`~ticdc_emit.errors.SchemaError` families before anything outside
@@ -150,14 +161,20 @@ class Emulator:
         options: RunOptions | None = None,
         heartbeat_s: float | None = HEARTBEAT_S,
         wait_s: float | None = WAIT_S,
+        retain_bytes: int = 2 * MOST_BYTES,
     ) -> None:
+        self.retain_bytes = retain_bytes
         self._lock = CallLock(wait_s)
         self._sinks = sinks
         self._registry = registry
         self._options = options or RunOptions(clock="wall")
+        self.on_report: Callable[[str, RunReport], None] = lambda name, report: None
+        """Called with a changefeed's id and the report of each batch."""
         self._ends: dict[tuple[object, ...], TopicEnds] = {}
         catalog = catalog_for(config, schema)
-        self.source = Source(schema, catalog, time_zone=config.time_zone, sql_mode=config.sql_mode, now=now)
+        self.source = Source(
+            schema, catalog, time_zone=config.time_zone, sql_mode=config.sql_mode, now=now, most_bytes=retain_bytes // 2
+        )
         self.changefeeds: dict[str, EmulatedChangefeed] = {}
         self.add(DEFAULT, config)
         self._schema = schema
@@ -259,6 +276,7 @@ class Emulator:
                 target_ts=target_ts,
                 registry=self._registry,
                 options=self._options,
+                on_report=[lambda report: self.on_report(name, report)],
             )
             self.changefeeds[name] = made
             return made
@@ -276,7 +294,14 @@ class Emulator:
                 code="CDC:ErrSinkURIInvalid",
             )
         place = (config.sink_uri.scheme, config.sink_uri.hosts, "" if config.sink_uri.hosts else config.sink_uri.path)
-        return RecordingSink(self._sinks(config), self._ends.setdefault(place, TopicEnds()))
+        ends = self._ends.setdefault(place, TopicEnds())
+        return RecordingSink(self._sinks(config), ends, most_bytes=self.retain_bytes // 2)
+
+    @property
+    def retained_bytes(self) -> int:
+        """The bytes of commits and messages that are kept now."""
+        sinks = [feed.sink for feed in list(self.changefeeds.values()) if feed.sink is not None]
+        return self.source.retained_bytes + sum(sink.retained_bytes for sink in sinks)
 
     @contextmanager
     def locked(self, call: str) -> Iterator[None]:
@@ -302,9 +327,11 @@ class Emulator:
             results, commits, failure = self.source.run(script, database)
             if not self._ended.is_set():  # then only the answer is waited for
                 self._send_new(commits.end)
-            if failure is not None:
-                raise failure
-        return call.sent(commits.end, commits.row_count), results
+        sent = call.sent(commits.end, commits.row_count)
+        if failure is not None:
+            failure.sent = sent
+            raise failure
+        return sent, results
 
     def send_rows(self, rows: Sequence[Mapping[str, Any]]) -> Sent:
         """Commit row changes as one transaction and send them; see :class:`~ticdc_emit.History` for their form.
@@ -373,7 +400,7 @@ class Emulator:
             made = self._scenario(config, name, seed, own)
             sink = self.recording_sink(config)
             made.send(sink)
-            call.partitions = _partitions(sink, sink.sent())
+            call.partitions = _partitions(sink, sink.sent(), call.feed)
         return call.sent(rows=len(made.history.rows)), made
 
     def _scenario(self, config: ChangefeedConfig, name: str, seed: int, topic: str) -> Scenario:
@@ -529,11 +556,22 @@ class Emulator:
         return self.sink(changefeed).current_ends()
 
     def redeliver(
-        self, last: int, topic: str | None = None, partition: int | None = None, *, changefeed: str = DEFAULT
+        self,
+        last: int,
+        topic: str | None = None,
+        partition: int | None = None,
+        *,
+        rows_only: bool = False,
+        changefeed: str = DEFAULT,
     ) -> Sent:
-        """Send the last messages of each topic-partition again, the same bytes in the same order."""
+        """Send the last messages of each topic-partition again, the same bytes in the same order.
+
+        ``rows_only``: the last ones with rows; without, watermarks and DDL count too.
+        """
         with self._call("redeliver", changefeed) as call:
-            self.sink(changefeed).redeliver(last, topic, partition)
+            rows_in = call.feed.rows_in
+            wanted = (lambda message: bool(rows_in([message]))) if rows_only else (lambda _: True)
+            self.sink(changefeed).redeliver(last, topic, partition, wanted)
         return call.sent()
 
     def hold(self, topic: str, partition: int, *, changefeed: str = DEFAULT) -> dict[Target, int]:
@@ -594,7 +632,8 @@ class Emulator:
                 if feed.sink is not None:
                     feed.sink.clear()
             sink = self.sink()
-            call.partitions = _partitions(sink, dict.fromkeys(sink.targets, 0))
+            call.partitions = _partitions(sink, dict.fromkeys(sink.targets, 0), call.feed)
+            _free_memory()
         return call.sent(commits.end)
 
     # -- inside -------------------------------------------------------------------------------------------------------
@@ -620,7 +659,7 @@ class Emulator:
             with feed.sink.counted() as counts:
                 yield call
             if not call.partitions:
-                call.partitions = _partitions(feed.sink, counts)
+                call.partitions = _partitions(feed.sink, counts, feed)
 
     def _send_new(self, until: int, *, watermark: bool = True, failure: TicdcEmitError | None = None) -> None:
         """Let every changefeed send what is new. Raises the error of the default one; the others keep theirs.
@@ -649,5 +688,22 @@ class Emulator:
             )
 
 
-def _partitions(sink: RecordingSink, counts: Mapping[Target, int]) -> tuple[PartitionSent, ...]:
-    return tuple(PartitionSent(*target, number, sink.end(target)) for target, number in sorted(counts.items()))
+def _free_memory() -> None:
+    """Give memory that is not used back to the system, which otherwise gets it when the process ends."""
+    pa.default_memory_pool().release_unused()
+    with suppress(OSError, AttributeError):  # a libc that has no such function
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _partitions(
+    sink: RecordingSink, counts: Mapping[Target, int], feed: EmulatedChangefeed
+) -> tuple[PartitionSent, ...]:
+    return tuple(
+        PartitionSent(
+            *target,
+            number,
+            sink.end(target),
+            feed.rows_in(sink.messages(*target, number)) if number <= MOST_COUNTED else None,
+        )
+        for target, number in sorted(counts.items())
+    )

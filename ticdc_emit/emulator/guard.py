@@ -155,6 +155,7 @@ class Guard:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             headers = _headers(scope)
+            scope = {**scope, "is_trusted": self._has_token(headers)}
             self._check(scope, headers)
             body = await asyncio.wait_for(self._read(headers, receive), self._body_timeout_s)
             if body and scope["path"] not in LINES_PATHS:
@@ -201,13 +202,16 @@ class Guard:
             "same-origin",
         ):
             raise Refusal(403, "the request comes from a page of another site", "Use a client that is not a browser")
-        if self._digest is not None and scope["path"] not in OPEN_PATHS:
-            scheme, _, given = headers.get("authorization", "").partition(" ")
-            digest = hashlib.sha256(given.strip().encode()).digest()
-            if not hmac.compare_digest(digest, self._digest) or scheme.lower() != "bearer":
-                raise Refusal(
-                    401, "the request has no token, or another one", "Send the header Authorization: Bearer TOKEN"
-                )
+        if not scope["is_trusted"] and scope["path"] not in OPEN_PATHS:
+            raise Refusal(
+                401, "the request has no token, or another one", "Send the header Authorization: Bearer TOKEN"
+            )
+
+    def _has_token(self, headers: dict[str, str]) -> bool:
+        """Whether a request has the token, or needs none."""
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        digest = hashlib.sha256(given.strip().encode()).digest()
+        return self._digest is None or (hmac.compare_digest(digest, self._digest) and scheme.lower() == "bearer")
 
     async def _read(self, headers: dict[str, str], receive: Receive) -> bytes:
         too_large = Refusal(413, f"the body has more than {self._most_body_bytes} bytes", "Send it in several requests")

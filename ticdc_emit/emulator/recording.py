@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -171,6 +172,11 @@ class RecordingSink:
         with self._lock:
             return dict(sorted(self._partitions.items()))
 
+    @property
+    def retained_bytes(self) -> int:
+        """The bytes of messages that are kept or wait."""
+        return self._kept_bytes + self._held_bytes
+
     def sent(self) -> dict[Target, int]:
         """Return how many messages each topic-partition got from this changefeed, also again ones."""
         with self._lock:
@@ -204,41 +210,38 @@ class RecordingSink:
     def chosen(self, topic: str | None, partition: int | None) -> list[Target]:
         """Return the topic-partitions with this topic and number, ``None`` for any."""
         with self._lock:
-            if topic is not None and topic not in self._partitions:
-                raise unknown_topic(topic)
             targets = [
                 target for target in self.targets if topic in (None, target[0]) and partition in (None, target[1])
             ]
-            if not targets and partition is not None:
-                raise unknown_partition(topic or "", partition)
+            if not targets and (topic, partition) != (None, None):
+                is_known = topic in self._partitions and partition is not None
+                fault = unknown_partition(topic or "", partition or 0) if is_known else unknown_topic(topic or "")
+                fault.remedy = "Use one of these topics and partitions: " + ", ".join(
+                    f"{name} 0 to {count - 1}" for name, count in sorted(self._partitions.items())
+                )
+                raise fault
             return targets
 
     # -- what a test asks for -----------------------------------------------------------------------------------------
 
-    def redeliver(self, last: int, topic: str | None = None, partition: int | None = None) -> None:
-        """Send the last messages of each topic-partition again, the same bytes in the same order.
+    def redeliver(
+        self,
+        last: int,
+        topic: str | None = None,
+        partition: int | None = None,
+        is_wanted: Callable[[Message], bool] = lambda _: True,
+    ) -> int:
+        """Send the last messages that are wanted of each topic-partition again, the same bytes in the same order.
 
-        Where a partition is held, they wait behind the others. Raises the errors of the sink.
+        Where a partition is held, they wait behind the others. Return their number. Raises the errors of the sink.
         """
-        with self._sending:
-            self._send(
-                {
-                    target: [(record.key, record.value) for record in _last(self._kept.get(target, ()), last)]
-                    for target in self.chosen(topic, partition)
-                }
-            )
-
-    def repeat(self, is_wanted: Callable[[Message], bool], topic: str | None, partition: int | None) -> int:
-        """Send of each topic-partition the last message that is wanted once more; return how many there were."""
         with self._sending:
             again: dict[Target, list[_Pair]] = {}
             for target in self.chosen(topic, partition):
-                for record in reversed(self._kept.get(target, ())):
-                    if is_wanted(_message(target, record)):
-                        again[target] = [(record.key, record.value)]
-                        break
+                newest = (each for each in reversed(self._kept.get(target, ())) if is_wanted(_message(target, each)))
+                again[target] = [(each.key, each.value) for each in islice(newest, last)][::-1]
             self._send(again)
-            return len(again)
+            return sum(map(len, again.values()))
 
     def hold(self, topic: str, partition: int) -> None:
         """From now on, keep the messages of a topic-partition back."""

@@ -44,11 +44,11 @@ from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.history import canonical_rows, rows_to_arrow
 from ticdc_emit.tso import compose
 
-MOST_BYTES = 256 * 1024 * 1024
+MOST_BYTES = 64 * 1024 * 1024
 """Of commits."""
 
 _MEMBERS = frozenset({"schema", "table", "op", "before", "after"})
-_OVERHEAD = 4096  # bytes of a commit beside its values
+_OVERHEAD = 14 * 1024  # bytes of memory of a commit beside its values, measured
 _MOST_ROWS = 10_000  # of one batch, where a changefeed catches up
 
 
@@ -173,6 +173,11 @@ class Source:
     def catalog(self) -> Catalog:
         """The tables' current versions; not to be changed."""
         return self._database.catalog
+
+    @property
+    def retained_bytes(self) -> int:
+        """The bytes of commits that are kept."""
+        return self._bytes
 
     @property
     def begins(self) -> int:

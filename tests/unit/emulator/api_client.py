@@ -76,11 +76,13 @@ def running_api(
     *,
     started: bool = True,
     settings: dict[str, Any] | None = None,
+    retain_bytes: int = 128 << 20,
     **options: Any,
 ) -> Iterator[ApiClient]:
     """Yield a client of an emulator in memory; ``options``: those of :func:`control_api`."""
     store = f"api-{uuid4()}"
-    emulator = Emulator(load_changefeed(f"memory://{store}/?{parameters}", BY_TABLE), schema, heartbeat_s=None)
+    config = load_changefeed(f"memory://{store}/?{parameters}", BY_TABLE)
+    emulator = Emulator(config, schema, heartbeat_s=None, retain_bytes=retain_bytes)
     if started:
         emulator.start()
     try:

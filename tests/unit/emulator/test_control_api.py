@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from api_client import ApiClient, running_api
+from api_client import SCHEMA, ApiClient, running_api
 
+from ticdc_emit.config import Secret
 from ticdc_emit.delivery.memory import messages
-from ticdc_emit.emulator.control_api import openapi_description
+from ticdc_emit.emulator.control_api import control_api, openapi_description
 from ticdc_emit.emulator.emulator import Emulator
+from ticdc_emit.emulator.guard import Guard
 from ticdc_emit.errors import DeliveryError
 
 ROOT = Path(__file__).parents[3]
@@ -38,11 +41,84 @@ def _types(api: ApiClient, sent: dict[str, Any]) -> list[str]:
 
 def test_health_comes_before_readiness() -> None:
     with running_api(started=False) as api:
-        assert api.get("/health") == {"status": "ok"}
+        assert api.get("/health") == {"status": "ok", "retained_bytes": 0, "retain_bytes": 128 << 20}
         answer = api.request("GET", "/ready")
         assert (answer.status_code, answer.json()) == (503, {"status": "starting"})
         api.emulator.start()
         assert api.get("/ready") == {"status": "ready"}
+
+
+def test_a_failed_changefeed_is_not_ready_and_says_why_to_those_who_may_know(api: ApiClient) -> None:
+    with running_api("protocol=canal-json&max-message-bytes=500", SCHEMA.replace("(20)", "(2000)")) as api:
+        status, body = api.refused("POST", "/sql", json={"sql": f"INSERT INTO clerks VALUES (1, '{'x' * 500}')"})
+        assert (status, body["error"]["type"]) == (400, "MessageTooLargeError")
+        status, shown = api.refused("GET", "/ready")
+        assert (status, shown["status"], shown["error"]["type"]) == (503, "failed", "MessageTooLargeError")
+        assert shown["error"]["changefeed"] == "default"
+        guarded = Guard(control_api(api.emulator), token=Secret("0123456789abcdef"))
+        other = ApiClient(guarded, api.emulator, api.store)
+        assert other.refused("GET", "/ready") == (503, {"status": "failed"})
+        token = {"Authorization": "Bearer 0123456789abcdef"}
+        assert "error" in other.refused("GET", "/ready", headers=token)[1]
+        api.post("/reset")
+        assert api.get("/ready") == {"status": "ready"}
+
+
+def test_a_script_that_fails_says_what_it_has_sent_before(api: ApiClient) -> None:
+    script = "INSERT INTO clerks VALUES (1, 'Ada'); INSERT INTO clerks VALUES (1, 'Eve')"
+    _, body = api.refused("POST", "/sql", json={"sql": script})
+    assert (body["error"]["code"], body["rows"], _types(api, body)) == (1062, 1, ["INSERT"])
+
+
+def test_answers_count_rows_by_partition_and_rows_come_again_alone(api: ApiClient) -> None:
+    for number in (1, 2, 3):
+        sent = api.post("/sql", {"sql": f"INSERT INTO clerks VALUES ({number}, 'Ada')"})
+    assert sorted((p["messages"], p["rows"]) for p in sent["partitions"])[-1] == (2, 1)
+    assert sum(p["rows"] for p in sent["partitions"]) == 1
+    for _ in range(5):
+        api.post("/sql", {"sql": "UPDATE clerks SET name = 'Eve' WHERE id = 99"})  # watermarks
+    again = api.post("/redeliver", {"last": 2, "rows_only": True, "topic": "shop_clerks"})
+    assert _types(api, again) == ["INSERT"] * again["messages"]
+    assert sum(p["rows"] for p in again["partitions"]) == again["messages"] >= 2
+    watermarks = api.post("/redeliver", {"last": 2, "topic": "shop_orders"})
+    assert [(p["messages"], p["rows"]) for p in watermarks["partitions"]] == [(2, 0), (2, 0)]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    ["protocol=simple", "protocol=open-protocol", "protocol=debezium", "protocol=simple&encoding-format=avro"],
+)
+def test_rows_are_counted_in_messages_of_every_protocol(parameters: str) -> None:
+    with running_api(parameters) as api:
+        sent = api.post(
+            "/sql", {"sql": "INSERT INTO clerks VALUES (1, 'Ada'), (2, 'Eve'); CREATE TABLE shop.t (a INT PRIMARY KEY)"}
+        )
+        assert sum(p["rows"] for p in sent["partitions"]) == sent["rows"] == 2
+
+
+def test_metrics_are_those_of_a_changefeed(api: ApiClient) -> None:
+    api.post("/sql", {"sql": "INSERT INTO clerks VALUES (1, 'Ada'), (2, 'Eve')"})
+    answer = api.request("GET", "/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=")
+    text = answer.text
+    names = set(re.findall(r"`(ticdc_\w+)`", (ROOT / "docs/observability.md").read_text("utf-8")))
+    assert len(names) == 14
+    assert {name for name in names if f"# TYPE {name} " not in text} == set()
+    assert 'ticdc_sink_table_sink_total_rows_count{changefeed="default",namespace="default"} 2.0' in text
+
+
+def test_what_is_kept_is_bounded_reported_and_given_up(api: ApiClient) -> None:
+    with running_api(retain_bytes=1 << 20) as api:
+        for number in range(50):
+            api.post("/sql", {"sql": f"INSERT INTO orders VALUES ({number}, 'a', 'new')"})
+        first = api.get("/health")
+        assert (first["retain_bytes"], first["retained_bytes"] > 500_000) == (1 << 20, True)
+        for number in range(50, 120):
+            api.post("/sql", {"sql": f"INSERT INTO orders VALUES ({number}, 'a', 'new')"})
+        assert first["retained_bytes"] < api.get("/health")["retained_bytes"] <= 1 << 20
+        assert api.refused("POST", "/restart", json={"checkpoint_ts": 1})[0] == 409
+        api.post("/reset")
+        assert api.get("/health")["retained_bytes"] == 0
 
 
 def test_settings_are_those_that_were_given() -> None:
@@ -89,6 +165,7 @@ def test_rows_are_json_lines_and_one_transaction(api: ApiClient) -> None:
         (b"", "the request has no row"),
         (b"\n\n", "the request has no row"),
         (b'{"schema": "shop"}\nnope', "line 2 is not JSON"),
+        (b'{"schema": "shop", "table": "orders", "op": "insert", "after": {"id": "1", "note": "\\ud83e"}}', "not JSON"),
         (b"[" * 1000, "line 1 is not JSON"),
         (b"7", ""),
         (b'{"schema": "shop", "table": "nope", "op": "insert", "after": {"id": "1"}}', "nope"),
@@ -222,6 +299,8 @@ def test_another_changefeed_is_named_in_the_query(api: ApiClient) -> None:
         ("POST", "/hold", {"topic": "shop_orders", "partition": -1}, 422, "partition"),
         ("POST", "/hold", {"topic": "shop_orders", "partition": 9}, 404, "no partition 9"),
         ("POST", "/hold", {"topic": "../../etc", "partition": 0}, 404, "does not exist"),
+        ("POST", "/hold", {"topic": "shop_itm", "partition": 0}, 404, "shop_clerks 0 to 1, shop_orders 0 to 1"),
+        ("POST", "/redeliver", {"rows_only": 1}, 422, "rows_only"),
         ("POST", "/redeliver", {"last": 0}, 422, "last"),
         ("POST", "/redeliver", {"last": True}, 422, "last"),
         ("POST", "/restart", {"checkpoint_ts": 1}, 409, "are kept from"),
@@ -245,7 +324,7 @@ def test_wrong_requests_are_refused_and_change_nothing(
     answer = api.request(method, path, json=body) if body is not None else api.request(method, path)
     assert answer.status_code == status, answer.text
     error = answer.json()["error"]
-    assert words in error["message"]
+    assert words in error["message"] + error["remedy"]
     assert error["remedy"]
     assert len(messages(api.store)) == before
 

@@ -136,15 +136,15 @@ def api() -> Iterator[ApiClient]:
 def test_every_request_is_answered(api: ApiClient, request: tuple[str, str, dict[str, Any], str | None]) -> None:
     method, path, query, body = request
     answer = api.request(method, path, params=query, content=None if body is None else body.encode("utf-8", "replace"))
-    content = answer.json()
+    content = {} if path == "/metrics" else answer.json()
     if path.startswith("/api/v2") and answer.status_code >= 400:
         assert content["error_msg"]
         assert content["error_code"] != "CDC:ErrInternalServerError"
     elif answer.status_code >= 400:
-        assert answer.status_code < 500, content
+        assert answer.status_code < 500 or path == "/ready", content
         assert content["error"]["message"]
         assert content["error"]["type"] != "InternalError"
-    assert api.get("/health") == {"status": "ok"}
+    assert api.get("/health")["status"] == "ok"
 
 
 def test_the_server_works_afterwards(api: ApiClient) -> None:

@@ -26,7 +26,7 @@ public final class TicdcControl {
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
         .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();
 
-    private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private final HttpClient http = HttpClient.newHttpClient();
     private final URI url;
     private final String token;
 

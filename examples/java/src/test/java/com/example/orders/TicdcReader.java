@@ -16,7 +16,7 @@ public final class TicdcReader {
 
     /** Reads the topic from the offsets of a reset. */
     public static KafkaConsumer<byte[], String> open(String bootstrap, String topic, TicdcControl.Sent reset) {
-        Map<String, Object> settings = Map.of("bootstrap.servers", bootstrap, "enable.auto.commit", false, "fetch.max.wait.ms", 20);
+        Map<String, Object> settings = Map.of("bootstrap.servers", bootstrap, "enable.auto.commit", false);
         var kafka = new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new StringDeserializer());
         var begin = reset.partitions().stream().filter(each -> each.topic().equals(topic)).toList();
         kafka.assign(begin.stream().map(TicdcReader::partition).toList());
