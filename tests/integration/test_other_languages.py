@@ -161,6 +161,70 @@ def test_a_project_passes(language: str, tmp_path: Path) -> None:
     print(f"{language}: {sum(repeated) / _TESTS:.2f} s per test, {result.seconds[story]:.2f} s the first one")
 
 
+_UNREAD = """package com.example.orders;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+class UnreadStderrTest {
+    @RegisterExtension
+    static final TicdcEmit ticdc = new TicdcEmit("--schema", "src/test/resources/orders.sql");
+
+    @Test
+    void answersHundredsOfCalls() {
+        for (int id = 1; id <= 600; id++) {
+            ticdc.control().sql("INSERT INTO shop.orders VALUES (" + id + ", 'new', 1)");
+        }
+        assertEquals(600, ticdc.control().tables().rows("shop.orders").size());
+    }
+}
+"""
+_WAITS = """package orders
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+func TestRowsComeWhileAFetchWaits(t *testing.T) {
+	reader := open(t, server.Kafka, &server.Control)
+	begin := time.Now()
+	for id := 1; id <= 10; id++ {
+		time.Sleep(200 * time.Millisecond)
+		reader.read(server.SQL(fmt.Sprintf("INSERT INTO shop.orders VALUES (%d, 'new', 1)", id)))
+	}
+	if time.Since(begin) > 20*time.Second { // a client of franz-go waits 5 s for each fetch
+		t.Errorf("10 rows took %v", time.Since(begin))
+	}
+}
+"""
+
+
+@pytest.mark.timeout(600)
+def test_javas_default_client_and_a_child_process_whose_stderr_nobody_reads(tmp_path: Path) -> None:
+    project = Project("java", tmp_path)
+    tests = "src/test/java/com/example/orders"
+    project.change(f"{tests}/TicdcEmit.java", ".redirectError(ProcessBuilder.Redirect.INHERIT)", "")
+    (project.folder / tests / "UnreadStderrTest.java").write_text(_UNREAD, encoding="utf-8")
+    assert "HttpClient.newHttpClient()" in (project.folder / tests / "TicdcControl.java").read_text(encoding="utf-8")
+    result = project.test("UnreadStderrTest")
+    assert result.failed == (), result.output[-4000:]
+    assert list(result.seconds) == ["answersHundredsOfCalls"]
+
+
+@pytest.mark.timeout(600)
+def test_franz_go_with_its_default_wait_has_rows_at_once(tmp_path: Path) -> None:
+    project = Project("go", tmp_path)
+    (project.folder / "waits_test.go").write_text(_WAITS, encoding="utf-8")
+    assert "FetchMaxWait" not in (project.folder / "orders_test.go").read_text(encoding="utf-8")
+    result = project.test("TestRowsComeWhileAFetchWaits")
+    assert result.failed == (), result.output[-4000:]
+    assert list(result.seconds) == ["TestRowsComeWhileAFetchWaits"]
+
+
 @dataclass(frozen=True)
 class Mutation:
     """``old``: a text of the consumer's ``file``, ``new``: what replaces it; ``message``: what the test fails with."""
