@@ -221,15 +221,15 @@ class Emulator:
     def _follow_clock(self) -> None:
         while not self._ended.wait(_TICK_S):
             try:
-                self.tick()
+                self.tick(waits=False)
             except ServerBusyError:  # a call runs, which sends what is due itself
                 continue
             except Exception:  # the thread must live on, and nobody waits for it
                 logger.exception("the emulator failed while it followed the clock")
 
-    def tick(self) -> None:
+    def tick(self, *, waits: bool = True) -> None:
         """Send what is due: generated traffic, and the watermark if none was sent for a while."""
-        with self._lock.held("what is due", waits=False):
+        with self._lock.held("what is due", waits=waits):
             is_due = self._heartbeat_s is not None and time.monotonic() - self._last_watermark >= self._heartbeat_s
             until = self.source.clock()
             try:
@@ -325,7 +325,7 @@ class Emulator:
         """
         with self._call("SQL") as call:
             results, commits, failure = self.source.run(script, database)
-            if not self._ended.is_set():  # then only the answer is waited for
+            if failure is None or not self._ended.is_set():  # at the end only the answer is waited for
                 self._send_new(commits.end)
         sent = call.sent(commits.end, commits.row_count)
         if failure is not None:
@@ -570,8 +570,7 @@ class Emulator:
         """
         with self._call("redeliver", changefeed) as call:
             rows_in = call.feed.rows_in
-            wanted = (lambda message: bool(rows_in([message]))) if rows_only else (lambda _: True)
-            self.sink(changefeed).redeliver(last, topic, partition, wanted)
+            self.sink(changefeed).redeliver(last, topic, partition, lambda each: not rows_only or rows_in([each]) > 0)
         return call.sent()
 
     def hold(self, topic: str, partition: int, *, changefeed: str = DEFAULT) -> dict[Target, int]:

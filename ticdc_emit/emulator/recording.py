@@ -214,7 +214,7 @@ class RecordingSink:
                 target for target in self.targets if topic in (None, target[0]) and partition in (None, target[1])
             ]
             if not targets and (topic, partition) != (None, None):
-                is_known = topic in self._partitions and partition is not None
+                is_known = topic is None or topic in self._partitions
                 fault = unknown_partition(topic or "", partition or 0) if is_known else unknown_topic(topic or "")
                 fault.remedy = "Use one of these topics and partitions: " + ", ".join(
                     f"{name} 0 to {count - 1}" for name, count in sorted(self._partitions.items())

@@ -158,7 +158,7 @@ class Source:
         self._most_bytes = most_bytes
         self._start = _without_history(catalog)
         self._log: deque[Commits] = deque()
-        self._bytes = 0
+        self.retained_bytes = 0
         self._base = copy.deepcopy(self._start)
         self._begins = self.clock()
         """The TSO after which the log begins, at which the tables are those of the base."""
@@ -173,11 +173,6 @@ class Source:
     def catalog(self) -> Catalog:
         """The tables' current versions; not to be changed."""
         return self._database.catalog
-
-    @property
-    def retained_bytes(self) -> int:
-        """The bytes of commits that are kept."""
-        return self._bytes
 
     @property
     def begins(self) -> int:
@@ -249,18 +244,14 @@ class Source:
         stamped = [{**row, "commit_ts": commit_ts} if isinstance(row, Mapping) else row for row in rows]
         transaction, now = OpenTransaction(commit_ts - 1), dt.datetime.now(dt.timezone.utc)
         running = RunningStatement(self._database, transaction, SessionValues(now), writes_unchanged=True)
-        is_logged = False
         try:
             change_rows(canonical_rows(stamped, self._table_at), running)
             changes = transaction.commit(commit_ts).changes
-            commits = Commits(start, commit_ts, rows_to_arrow(changes) if changes else None)
-            self._logged(commits)
-            is_logged = True
-            yield commits
+            yield self._logged(Commits(start, commit_ts, rows_to_arrow(changes) if changes else None))
         except BaseException:
             transaction.rollback()
-            if is_logged:
-                self._bytes -= self._log.pop().nbytes
+            if self.end == commit_ts:
+                self.retained_bytes -= self._log.pop().nbytes
             raise
 
     def apply(self, query: str, database: str | None) -> Commits:
@@ -338,7 +329,7 @@ class Source:
     def begin_log(self) -> None:
         """Forget what was committed so far: a changefeed starts at the present from now on."""
         self._log.clear()
-        self._bytes = 0
+        self.retained_bytes = 0
         self._base, self._begins = copy.deepcopy(self.catalog), self.clock.last
 
     def _resetting(self) -> Iterator[str]:
@@ -416,10 +407,10 @@ class Source:
 
     def _logged(self, commits: Commits) -> Commits:
         self._log.append(commits)
-        self._bytes += commits.nbytes
-        while self._bytes > self._most_bytes and len(self._log) > 1:
+        self.retained_bytes += commits.nbytes
+        while self.retained_bytes > self._most_bytes and len(self._log) > 1:
             oldest = self._log.popleft()
-            self._bytes -= oldest.nbytes
+            self.retained_bytes -= oldest.nbytes
             for commit_ts, schema, query in oldest.ddl:
                 self._base.apply(query, schema=schema, commit_ts=commit_ts)
             self._begins = oldest.end
