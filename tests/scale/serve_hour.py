@@ -27,6 +27,9 @@ _UPGRADE = {
 }
 
 
+_SMALL = "CREATE TABLE IF NOT EXISTS shop.own (id INT PRIMARY KEY); REPLACE INTO shop.own VALUES (1)"
+
+
 class Server:
     """A child process whose stderr nobody reads, and the requests of Java's default client."""
 
@@ -59,8 +62,8 @@ class Server:
             slowest = max(slowest, time.perf_counter() - started)
         _, traffic = self.ask("/traffic")
         kept, most = (health[name] >> 20 for name in ("retained_bytes", "retain_bytes"))
-        rows = f"{traffic['rows']:>10,} rows, running: {traffic['running']}"
-        return f"{when:>12}  {self.megabytes:>5} MB  kept {kept:>4} of {most} MiB  {rows}  slowest answer {slowest * 1000:.0f} ms"
+        rows = f"{traffic['rows']:>10,} rows, running: {traffic['running']}, slowest answer {slowest * 1000:.0f} ms"
+        return f"{when:>12}  {self.megabytes:>5} MB  kept {kept:>4} of {most} MiB  {rows}"
 
 
 def main(minutes: float, rate: float, retain: int) -> None:
@@ -73,12 +76,7 @@ def main(minutes: float, rate: float, retain: int) -> None:
         for number in range(1, 11):
             while time.monotonic() < begin + minutes * 6 * number:
                 time.sleep(min(1.0, minutes))
-                server.ask(
-                    "/sql",
-                    {
-                        "sql": "CREATE TABLE IF NOT EXISTS shop.own (id INT PRIMARY KEY); REPLACE INTO shop.own VALUES (1)"
-                    },
-                )
+                server.ask("/sql", {"sql": _SMALL})
             print(server.line(f"{minutes * number / 10:g} min"), flush=True)
         server.ask("/reset", {})
         print(server.line("after reset"), flush=True)

@@ -81,8 +81,8 @@ def _canonical(
 ) -> dict[int, Row]:
     """Return images in canonical text, with their columns in the table's order."""
     info = table.info
-    needed = info.handle_key_names if which == "before" and info.whole_handle_key else ()
-    needed = needed or [column.name for column in info.row_columns if not column.generated]
+    key = info.handle_key_names if which == "before" else ()
+    needed = key or tuple(column.name for column in info.row_columns if not column.generated)
     known = {column.name for column in info.columns}
     for position, image in images.items():
         context = {"table": info.full_name, "row": {"position": position}}
@@ -97,9 +97,9 @@ def _canonical(
             raise InvalidValueError(f"the table has no column {name!r}", remedy=remedy, **context)
     rows: dict[int, Row] = {position: {} for position in images}
     for column in info.row_columns:
-        own = {position: image for position, image in images.items() if image and column.name in image}
+        own = {position: image for position, image in images.items() if image is not None and column.name in image}
         try:
-            values = accepted(column, list(own.values()), running.rendering)
+            values = accepted(column, [dict(image) for image in own.values()], running.rendering)
         except ValueRefused as fault:
             place: dict[str, object] = {"position": list(own)[fault.index]}
             raise refused_value(fault, column, info.full_name, place) from None

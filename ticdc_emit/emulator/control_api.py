@@ -487,8 +487,8 @@ async def _refuse_error(request: Request, error: Exception) -> JSONResponse:
         return answer
     if request.url.path.startswith(TICDC_PATH):
         return ticdc_error(code_of(error), text_of(error))
-    answer = {"error": error_body(error)} | ({} if error.sent is None else asdict(error.sent))
-    return JSONResponse(answer, error_status(error))
+    sent = {} if error.sent is None else asdict(error.sent)
+    return JSONResponse({"error": error_body(error), **sent}, error_status(error))
 
 
 async def _refuse_content(request: Request, error: Exception) -> JSONResponse:
