@@ -242,7 +242,7 @@ class EmulatedChangefeed:
         if not self.config.codec.has_watermarks:
             raise ChangefeedStateError(
                 f"the protocol {self.config.codec.form} has no watermarks with these options",
-                remedy="Use enable-tidb-extension=true, for Avro avro-enable-watermark=true, or another protocol",
+                remedy="Use enable-tidb-extension=true, for Avro also avro-enable-watermark=true, or another protocol",
             )
         reader = reader_for(self.config)
 

@@ -94,6 +94,12 @@ def test_connections_without_a_whole_request_end(emulator: Emulator, monkeypatch
         assert _ask(f"{server.url}/ready")[0] == 200
 
 
+def test_a_client_that_is_still_sending_sees_that_its_body_is_too_large(emulator: Emulator) -> None:
+    with ControlServer(emulator, "127.0.0.1:0") as server:
+        status, answer = _ask(f"{server.url}/sql", "x" * (12 << 20))
+        assert (status, answer["error"]["message"]) == (413, "the body has more than 8388608 bytes")
+
+
 def test_answers_do_not_wait_for_the_client_s_acknowledgement(emulator: Emulator) -> None:
     with ControlServer(emulator, "127.0.0.1:0")._listener() as listener:
         assert listener.proto == socket.IPPROTO_TCP  # asyncio's condition for TCP_NODELAY
