@@ -19,7 +19,14 @@ from ticdc_emit.database.statement import RunningStatement
 from ticdc_emit.database.tables import row_place
 from ticdc_emit.database.transaction import StoredTable
 from ticdc_emit.database.update import check_partition, differs
-from ticdc_emit.errors import HistoryError, InvalidValueError, MissingColumnError, MissingImageError, TicdcEmitError
+from ticdc_emit.errors import (
+    HistoryError,
+    InvalidValueError,
+    MissingColumnError,
+    MissingImageError,
+    TicdcEmitError,
+    shown,
+)
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.sql.nodes import TableName
 
@@ -43,7 +50,7 @@ def change_rows(changes: Sequence[Mapping[str, Any]], running: RunningStatement)
             for column in (each for each in table.info.row_columns if each.generated and each.name in afters[at]):
                 if differs(column, row[column.name], afters[at][column.name]):
                     context = {"table": table.info.full_name, "column": column.name, "row": {"position": at}}
-                    fault = f"the generated column has the value {row[column.name]!r}"
+                    fault = f"the generated column has the value {shown(row[column.name])}"
                     raise InvalidValueError(fault, remedy="Leave it out", **context)
             afters[at] = row
     for position in range(len(changes)):
@@ -60,7 +67,7 @@ def _change(table: StoredTable, before: Row | None, new: Row | None, running: Ru
         old = table.rows.get(row_place(table.rows, table.info, before, added=True))
         if old is None or any(differs(table.info.column(name), old[name], text) for name, text in before.items()):
             raise HistoryError(
-                "the row that is updated or deleted " + ("does not exist" if old is None else f"is {old}"),
+                "the row that is updated or deleted " + ("does not exist" if old is None else f"is {shown(old)}"),
                 remedy="Give the row as GET /tables has it, or its key alone",
                 table=table.info.full_name,
             )
