@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -669,7 +671,9 @@ def serve(
             as_json=as_json,
         )
     if code == signals.exit_code(SIGTERM):
-        signals.say_ended(SIGTERM)
+        with suppress(OSError):
+            sys.stdout.flush()
+        signals.leave(SIGTERM)  # all is closed, and to free what a call has in memory takes a second
     return code
 
 

@@ -103,12 +103,12 @@ def handled(*, own_process: bool) -> Iterator[None]:
     _state.streams = sys.stderr, sys.unraisablehook
     before = {number: signal.getsignal(number) for number in _LINES}
     _state.stderr = os.dup(2)  # a command may redirect it to a log
-    _install(_leave)
+    _install(leave)
     try:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, _leave if own_process else handler)
+            signal.signal(number, leave if own_process else handler)
         if not own_process:
             os.close(_state.stderr)
             if _state.received is not None:
@@ -171,14 +171,15 @@ def _install(handler: Any) -> None:
 
 def _raise(number: int, frame: FrameType | None) -> None:
     if _state.received is not None:
-        _leave(number, frame)
+        leave(number, frame)
     if _state.holds:
         _state.waiting = number
         return
     raise_interrupted(number)
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
+def leave(number: int, frame: FrameType | None = None) -> None:
+    """End the process at once, as a signal does."""
     _kill_children()
     say_ended(number)
     os._exit(128 + number)

@@ -67,6 +67,15 @@ def test_it_answers_until_a_signal(number: int, code: int) -> None:
     require_free_port(registry, "--registry-port")
 
 
+def test_the_last_record_comes_at_sigterm_too() -> None:
+    with serving_json("--schema", "bank") as (process, _):
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["event"] == "traffic"
+        process.send_signal(signal.SIGTERM)
+        shown, _ = process.communicate(timeout=60)
+    assert (process.returncode, json.loads(shown)["event"]) == (143, "ended")
+
+
 def test_it_ends_with_the_process_that_started_it() -> None:
     options = ("--port", "0", "--registry-port", "0", "--json", "--until-stdin-ends")
     command = [sys.executable, "-m", "ticdc_emit", "serve", *options]
