@@ -24,6 +24,7 @@ from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import shown
 from ticdc_emit.schema.defaults import (
     Moment,
+    SkippedTimeError,
     enum_label,
     float_text,
     moment_of_number,
@@ -199,7 +200,7 @@ def plain(column: Column, value: Value, rules: SqlRules, how: Rendering) -> Call
     if to in FLOAT_TYPES:
         return _or_null(partial(_float, column, value, rules))
     if to in CALENDAR_TYPES:
-        return _or_null(partial(_date, column, value, rules, time_zone_of(how.zone)))
+        return _or_null(partial(_date, column, value, rules, how))
     if to is MySQLType.DURATION:
         return _or_null(partial(_duration, column, value))
     if to is MySQLType.YEAR:
@@ -476,10 +477,13 @@ def _json(column: Column, value: Value, how: Rendering, item: Any) -> str:
 
 # -- dates and times ---------------------------------------------------------------------------------------------------
 
+IN_GAP = 8179
+"""Number of TiDB's error for an UPDATE with a time that the clocks of the session's zone skip."""
 _FIRST_TIMESTAMP, _LAST_TIMESTAMP = (1970, 1, 1, 0, 0, 1), (2038, 1, 19, 3, 14, 7)
 
 
-def _date(column: Column, value: Value, rules: SqlRules, zone: dt.tzinfo, item: Any) -> str:
+def _date(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str:
+    zone = time_zone_of(how.session_zone)
     fsp = column.fraction_digits if column.type is not MySQLType.DATE else 6
     what = "date" if column.type is MySQLType.DATE else "datetime"
     try:
@@ -491,10 +495,14 @@ def _date(column: Column, value: Value, rules: SqlRules, zone: dt.tzinfo, item: 
             raise _unknown(column, value)
         _check_zeros(moment, rules)
         if column.type is MySQLType.TIMESTAMP and not moment.is_zero:
-            utc = moment.to_utc(zone)
+            utc = moment.in_zone(zone)
             fields = utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second
             if not _FIRST_TIMESTAMP <= fields <= _LAST_TIMESTAMP:
                 raise ValueError("outside TIMESTAMP's range")
+            if how.session_zone != how.zone:
+                moment = utc.in_zone(dt.timezone.utc, time_zone_of(how.zone))
+    except SkippedTimeError:
+        raise _wrong("timestamp", item, column, IN_GAP if rules.casts else TRUNCATED) from None
     except (EvaluationError, NotExactError):
         raise
     except (ValueError, OverflowError):

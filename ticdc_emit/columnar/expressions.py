@@ -8,11 +8,13 @@ pingcap/tidb ``pkg/table/column.go`` (``FillVirtualColumnValue``).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pyarrow as pa
 
 from ticdc_emit.columnar.assignment import assign
 from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.schema.defaults import parse_moment, time_zone_of
 from ticdc_emit.schema.expression_types import operand_of
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.call_tree import Reference, parse_call_tree
@@ -20,10 +22,18 @@ from ticdc_emit.sql.evaluation.values import (
     NotExactError,
     Value,
     column_value,
+    map_values,
 )
 from ticdc_emit.sql.expressions import evaluate
 from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.sql.words import to_lower
+
+
+def _in_session(column: Column, how: Rendering, text: str) -> str:
+    moment, fsp = parse_moment(text, column.fraction_digits), column.fraction_digits
+    if moment.is_zero:
+        return text
+    return moment.in_zone(time_zone_of(how.zone), time_zone_of(how.session_zone)).text(fsp)
 
 
 class ColumnValues:
@@ -58,7 +68,10 @@ class ColumnValues:
         if column.type is MySQLType.VECTOR_FLOAT32:
             raise NotExactError(f"{column.name} is a vector")
         if column.name not in self._values:
-            self._values[column.name] = column_value(operand_of(column), self.accepted(column))
+            data, how = self.accepted(column), self._how
+            if column.type is MySQLType.TIMESTAMP and how.session_zone != how.zone:
+                data = map_values(partial(_in_session, column, how), pa.string(), data)
+            self._values[column.name] = column_value(operand_of(column), data)
         return self._values[column.name]
 
     def _compute(self, column: Column) -> pa.Array:

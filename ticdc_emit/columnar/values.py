@@ -52,15 +52,22 @@ from ticdc_emit.sql.types import (
 class Rendering:
     """How values are read: the changefeed's time zone, and whether JSON text is normalised or taken verbatim.
 
-    ``switches``: how values are compared, how JSON shows doubles, and the column order of checksums.
+    ``session_zone``: that of expressions, if a session has set another one. ``switches``: how values are compared, how
+    JSON shows doubles, and the column order of checksums.
     """
 
-    __slots__ = ("switches", "verbatim_json", "zone")
+    __slots__ = ("session_zone", "switches", "verbatim_json", "zone")
 
     def __init__(
-        self, zone: str = "UTC", *, verbatim_json: bool = False, switches: ValueSwitches = ValueSwitches()
+        self,
+        zone: str = "UTC",
+        *,
+        verbatim_json: bool = False,
+        switches: ValueSwitches = ValueSwitches(),
+        session_zone: str = "",
     ) -> None:
         self.zone = zone
+        self.session_zone = session_zone or zone
         self.switches = switches
         self.verbatim_json = verbatim_json
 

@@ -9,8 +9,10 @@ what TiDB refuses an :class:`~ticdc_emit.errors.StatementError` with TiDB's numb
 
 from __future__ import annotations
 
+import calendar
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -21,6 +23,7 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.expressions import ColumnValues
 from ticdc_emit.database.refusals import REMEDY, expression_errors, unsupported
 from ticdc_emit.errors import DdlError, StatementError, UnsupportedStatementError
+from ticdc_emit.schema.defaults import parse_moment
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.call_tree import Call, CallTree, Cast, Collated, Reference, call_tree
@@ -35,6 +38,8 @@ UNKNOWN_COLUMN, DIVISION_BY_ZERO = 1054, 1365
 _MOMENTS = frozenset({"NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE"})
 _TODAY, _CLOCK = frozenset({"CURDATE", "CURRENT_DATE"}), frozenset({"CURTIME", "CURRENT_TIME"})
 _DATABASE = frozenset({"DATABASE", "SCHEMA"})
+_OF_ZONE = {"UNIX_TIMESTAMP": "string", "FROM_UNIXTIME": "integer"}
+_FIRST_UNIX_YEAR, _LAST_UNIX_TIME = 1970, 32_536_771_199
 _CHOICES = frozenset({"if", "ifnull", "nullif", "coalesce", "case", "case_of", "and", "or", "xor", "interval"})
 _DIVISIONS = frozenset({"/", "div", "mod"})
 
@@ -43,7 +48,8 @@ _DIVISIONS = frozenset({"/", "div", "mod"})
 class SessionValues:
     """What the session knows: the time of the statement, the current database, the last AUTO_INCREMENT, variables.
 
-    ``now``: in the session's time zone, with its microseconds. ``variables``: constants by name in lower case.
+    ``now``: in the session's time zone, with its microseconds. ``variables``: constants by name in lower case, or a
+    system variable whose value is not known here.
     """
 
     now: dt.datetime
@@ -51,12 +57,13 @@ class SessionValues:
     last_insert_id: int = 0
     uuids: int = 0
     divisions_fail: bool = True
-    variables: dict[str, nodes.Constant] = field(default_factory=dict)
+    variables: dict[str, nodes.Constant | nodes.SystemVariable] = field(default_factory=dict)
 
-    def moment(self, fsp: int) -> str:
-        """Return NOW(fsp), which cuts further digits off."""
-        text = self.now.strftime("%Y-%m-%d %H:%M:%S")
-        return text + f".{self.now.microsecond:06}"[: fsp + 1] if fsp else text
+    def moment(self, fsp: int, zone: dt.tzinfo | None = None) -> str:
+        """Return NOW(fsp), which cuts further digits off. ``zone``: by default the session's."""
+        now = self.now if zone is None else self.now.astimezone(zone)
+        text = now.strftime("%Y-%m-%d %H:%M:%S")
+        return text + f".{now.microsecond:06}"[: fsp + 1] if fsp else text
 
 
 class Scope:
@@ -96,7 +103,7 @@ class Scope:
         """Return the call tree of an expression. Raises the errors of the module."""
         try:
             if isinstance(node, nodes.UserVariable):
-                return call_tree(self._variable(node.name))
+                return call_tree(self._bound(self._variable(node.name)))
             return call_tree(self._bound(node))
         except DdlError as fault:
             raise UnsupportedStatementError(
@@ -111,9 +118,13 @@ class Scope:
                 raise unsupported("a subquery")
             case nodes.UserVariable(name):
                 value = self._variable(name)
-                if value.kind == "string":  # its collation is not that of a literal
+                if (
+                    isinstance(value, nodes.Constant) and value.kind == "string"
+                ):  # its collation is not that of a literal
                     raise unsupported(f"the variable @{name}, which holds text, in an expression", "Write the text")
                 return value
+            case nodes.SystemVariable(name):
+                raise unsupported(f"the value of @@{name}", "Write the value itself")
             case nodes.Call():
                 return self._call(node)
             case nodes.Binary(nodes.Row() as row, rest):
@@ -128,7 +139,7 @@ class Scope:
                 raise unsupported("an assignment to a variable in an expression")
         return with_children(node, self._bound)
 
-    def _variable(self, name: str) -> nodes.Constant:
+    def _variable(self, name: str) -> nodes.Constant | nodes.SystemVariable:
         return self._values.variables.get(name.lower(), nodes.Constant("null"))
 
     def _call(self, node: nodes.Call) -> Any:
@@ -143,9 +154,29 @@ class Scope:
             return nodes.TemporalLiteral("TIME", nodes.Constant("string", self._values.moment(fsp)[11:]))
         if name in _DATABASE and not arguments:
             return nodes.Constant("string", self._values.database)
+        if name == "UNIX_TIMESTAMP" and not arguments:
+            return nodes.Constant("integer", str(int(self._values.now.timestamp())))
+        if name in _OF_ZONE and len(arguments) == 1:
+            return self._zoned(name, self._bound(arguments[0]))
         if name == "LAST_INSERT_ID" and not arguments:
             return nodes.Constant("integer", str(self._values.last_insert_id))
         return with_children(node, self._bound)
+
+    def _zoned(self, name: str, argument: Any) -> Any:
+        """Return UNIX_TIMESTAMP or FROM_UNIXTIME of a constant, which depend on the session's time zone."""
+        zone = self._values.now.tzinfo or dt.timezone.utc
+        literal = argument.value if isinstance(argument, nodes.TemporalLiteral) else argument
+        if isinstance(literal, nodes.Constant) and literal.kind == _OF_ZONE[name]:
+            text = str(literal.value)
+            if name == "FROM_UNIXTIME" and int(text) <= _LAST_UNIX_TIME:
+                moment = dt.datetime.fromtimestamp(int(text), zone)
+                return nodes.TemporalLiteral("TIMESTAMP", nodes.Constant("string", f"{moment:%Y-%m-%d %H:%M:%S}"))
+            with suppress(ValueError):
+                utc = parse_moment(text, 6).in_zone(zone)
+                if utc.year >= _FIRST_UNIX_YEAR and not utc.micro and "." not in text:
+                    seconds = calendar.timegm((utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second))
+                    return nodes.Constant("integer", str(seconds))
+        raise unsupported(f"{name}() of this value", "Write the value itself")
 
 
 def _compared_rows(first: nodes.Row, rest: Iterable[tuple[str, Node]]) -> Node:

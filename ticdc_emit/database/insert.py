@@ -186,7 +186,7 @@ def _default(column: Column, running: RunningStatement) -> str | None:
             f"Field '{column.name}' doesn't have a default value", remedy="Give it a value", number=NO_DEFAULT
         )
     if default == NOW and column.type in MOMENT_TYPES:
-        return running.values.moment(column.fraction_digits)
+        return running.moment(column)
     if default == "CURRENT_DATE" and column.type not in (MySQLType.VARCHAR, MySQLType.STRING):
         if column.type is not MySQLType.DATE:
             raise unsupported("DEFAULT CURRENT_DATE of a column that is not a DATE", "Give the column a value")

@@ -25,6 +25,7 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 
 from ticdc_emit.columnar.assignment import STRICT, SqlRules
+from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.database.expressions import Scope, SessionValues, value_of
 from ticdc_emit.database.insert import insert
 from ticdc_emit.database.refusals import unsupported
@@ -46,11 +47,12 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.evaluation.values import Kind, Value
 from ticdc_emit.sql.lexer import sql_mode_of
-from ticdc_emit.sql.nodes.base import every_node
+from ticdc_emit.sql.nodes.base import every_node, with_children
 from ticdc_emit.sql.script import ScriptStatement, parse_change, parse_ddl, place_in, script_statements
+from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.tso import LOGICAL_BITS, MAX_LONG_TSO, physical_ms
 
-UNKNOWN_DATABASE, NO_SAVEPOINT, NOT_SUPPORTED = 1049, 1305, 1235
+UNKNOWN_DATABASE, NO_SAVEPOINT, NOT_SUPPORTED, UNKNOWN_ZONE = 1049, 1305, 1235, 1298
 
 StatementKind: TypeAlias = Literal[
     "insert", "replace", "update", "delete", "begin", "commit", "rollback", "savepoint", "ddl", "use", "set", "skipped"
@@ -70,23 +72,34 @@ _CHANGES = frozenset(
         *("RELEASE", "SET", "SELECT", "TABLE", "VALUES", ""),
     }
 )
-_SKIPPED = frozenset({"SHOW", "DESCRIBE", "DESC", "EXPLAIN", "ANALYZE", "FLUSH"})
-_DDL = frozenset({"CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE", "RECOVER", "FLASHBACK", "ADMIN", "OPTIMIZE"})
+_DDL = frozenset({"CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE", "RECOVER", "FLASHBACK", "ADMIN"})
+_COMMITS = re.compile(r"LOCK|UNLOCK|GRANT|REVOKE|(?:CREATE|ALTER|DROP|RENAME) (?:USER|ROLE)")
+"""Kinds of statements without effect that commit the open transaction."""
 _SIDE_EFFECTS = frozenset({"NEXTVAL", "SETVAL", "LASTVAL"})
-_HARMLESS = frozenset(
-    """
-    names transaction transaction_isolation tx_isolation wait_timeout interactive_timeout net_read_timeout
-    net_write_timeout lock_wait_timeout innodb_lock_wait_timeout max_execution_time unique_checks sql_notes
-    sql_quote_show_create character_set_client character_set_results character_set_connection sql_safe_updates
-    sql_select_limit
-    """.split()  # noqa: SIM905 (a table of words)
-)
+_NEEDED = {
+    **dict.fromkeys(("auto_increment_increment", "auto_increment_offset"), "1"),
+    **dict.fromkeys(("character_set_database", "character_set_server"), "utf8mb4"),
+    **dict.fromkeys(("collation_database", "collation_server", "default_collation_for_utf8mb4"), "utf8mb4_bin"),
+    **dict.fromkeys(("insert_id", "last_insert_id", "identity", "tidb_snapshot"), ""),
+    **dict.fromkeys(("tidb_check_mb4_value_in_utf8", "tidb_enable_foreign_key", "tidb_enable_clustered_index"), "1"),
+    **dict.fromkeys(("tidb_enable_check_constraint", "default_week_format", "timestamp"), "0"),
+    "div_precision_increment": "4",
+    "explicit_defaults_for_timestamp": "1",
+    "lc_time_names": "en_us",
+}
+"""Variables on which rows depend, and the only value with which statements run here."""
+_NEEDED_GLOBALLY = frozenset({"tidb_enable_check_constraint", "tidb_enable_foreign_key"})
+_KEPT = frozenset({"sql_mode", "foreign_key_checks", "time_zone", "names", "collation_connection"})
 _CHARSETS = frozenset({"character_set_client", "character_set_results", "character_set_connection"})
-_COLLATION, _CONNECTION_COLLATION = "collation_connection", "utf8mb4_bin"
+_COLLATION = "utf8mb4_bin"
+_NAMES = frozenset({"utf8mb4", "utf8", "utf8mb3", "latin1", "binary", "default"})
+"""Character sets of SET NAMES with which TiDB reads a file's UTF-8 as it is."""
+_OFFSETS = dt.timedelta(hours=-12, minutes=-59), dt.timedelta(hours=14)
 _TRUE, _FALSE = frozenset({"1", "ON", "TRUE"}), frozenset({"0", "OFF", "FALSE"})
 _DIRECTIVE = re.compile(r"/\*\s*ticdc-emit:(.*?)\*/", re.DOTALL)
 _FACT = re.compile(r"(\w+)=(-?\d+)")
 _FACTS = frozenset({"commit_ts", "start_ts", "seq", "unchanged"})
+_MOMENT = re.compile(r"(?!0000-00)\d.*\d")
 _ALIASES = {"TRADITIONAL": ("STRICT_TRANS_TABLES", "NO_ZERO_DATE", "NO_ZERO_IN_DATE", "ERROR_FOR_DIVISION_BY_ZERO")}
 
 
@@ -129,7 +142,7 @@ class Session:
     ``clock``: returns the TSO of the next statement, above all before it. That is NOW() and the commit_ts of what the
     statement commits; by default a :class:`StatementClock` from ``start`` on. ``schema``: the current database, by
     default that of all tables, else ``test``. ``sql_mode``: the session's, by default TiDB's. The session's time zone
-    is the database's.
+    is the database's until the session sets another one.
     """
 
     def __init__(
@@ -143,12 +156,13 @@ class Session:
     ) -> None:
         self.database = database
         self._clock = clock or StatementClock(start)
-        self._zone = time_zone_of(database.rendering.zone)
+        self._set_time_zone("SYSTEM")
         self._values = SessionValues(dt.datetime.now(dt.timezone.utc))
         self._values.database = schema or current_database(None, database.catalog)
         self._transaction: OpenTransaction | None = None
         self._savepoints: dict[str, int] = {}
         self._autocommit = True
+        self._collation = _COLLATION
         self._checks_foreign_keys = True
         self._is_implicit = True
         self._last_commit = 0
@@ -205,16 +219,14 @@ class Session:
         text, word = statement.text, statement.word
         now = facts.get("commit_ts") or self._clock()
         self._values.now = self._time_of(now)
+        kind = word if word in ("LOCK", "UNLOCK") else statement.without_effect()
+        if kind:
+            committed = self._commit(now, facts) if _COMMITS.match(kind) else ()
+            return StatementResult(text, "skipped", committed=committed)
         if word in _CHANGES:
             return self._change(_parsed(text, self._sql_mode), text, now, facts)
         if word == "USE":
             return self._use(text)
-        if word in ("LOCK", "UNLOCK"):
-            return StatementResult(text, "skipped", committed=self._commit(now, facts))
-        if word in _SKIPPED:
-            if word == "EXPLAIN" and re.search(r"\bANALYZE\b", text, re.IGNORECASE):
-                raise unsupported("EXPLAIN ANALYZE")
-            return StatementResult(text, "skipped")
         if word in _DDL:
             return self._ddl(text, now, facts)
         raise unsupported(
@@ -222,6 +234,8 @@ class Session:
         )
 
     def _change(self, node: nodes.ChangeStatement, text: str, now: int, facts: Mapping[str, int]) -> StatementResult:
+        if self._collation != _COLLATION and isinstance(node, nodes.Update | nodes.Delete):
+            raise unsupported(f"a condition under collation_connection {self._collation}", f"Set it to {_COLLATION}")
         match node:
             case nodes.Insert():
                 word: StatementKind = "replace" if node.word == "REPLACE" else "insert"
@@ -272,6 +286,7 @@ class Session:
                 self.database,
                 transaction,
                 self._values,
+                rendering=self._rendering,
                 rules=self._rules,
                 keeps_zero=self._keeps_zero,
                 checks_foreign_keys=self._checks_foreign_keys,
@@ -381,6 +396,8 @@ class Session:
         if committed:
             now = facts.get("commit_ts", 0) + 1 if "commit_ts" in facts else self._clock()
         schema = self._values.database
+        if self._rendering.session_zone != self._rendering.zone:
+            _refuse_timestamp_defaults(parse_ddl(text, self._sql_mode), self._rendering)
         events = self.database.apply_statement(text, now, schema=schema, sql_mode=self._sql_mode)
         self._stamp(now)
         return StatementResult(text, "ddl", committed=(*committed, AppliedDdl(now, text, schema, events)))
@@ -400,15 +417,28 @@ class Session:
                 self._set_system(variable)
         return StatementResult(text, "set", committed=committed)
 
-    def _constant(self, variable: nodes.Variable) -> nodes.Constant:
-        assert variable.value is not None
-        if isinstance(variable.value, nodes.SystemVariable):
-            return self._system_value(variable.value.name.lower())
-        value = value_of(Scope(self._values).bind(variable.value), None, self._values)
-        return _constant_of(value, variable.name)
+    def _constant(self, variable: nodes.Variable) -> nodes.Constant | nodes.SystemVariable:
+        value = self._known(variable.value)
+        if isinstance(value, nodes.Constant | nodes.SystemVariable):
+            return value
+        return _constant_of(value_of(Scope(self._values).bind(value), None, self._values), variable.name)
 
-    def _system_value(self, name: str) -> nodes.Constant:
-        """Return a variable of the session, which dumps keep in a user variable and set again."""
+    def _known(self, node: Any) -> Any:
+        """Return an expression of SET with the values of variables in it."""
+        match node:
+            case nodes.SystemVariable():
+                return self._system_value(node)
+            case nodes.UserVariable(name):
+                return self._values.variables.get(name.lower(), nodes.Constant("null"))
+            case nodes.Subquery(nodes.Select(fields=(field,), tables=None, where=None)):
+                return self._known(field.value)
+        return with_children(node, self._known)
+
+    def _system_value(self, variable: nodes.SystemVariable) -> nodes.Constant | nodes.SystemVariable:
+        """Return a variable of the session, which dumps keep in a user variable and set again; the variable itself if
+        its value is not known, and no row may depend on it.
+        """
+        name, is_global = variable.name, variable.scope == "GLOBAL"
         switches = {
             "autocommit": self._autocommit,
             "foreign_key_checks": self._checks_foreign_keys,
@@ -416,38 +446,53 @@ class Session:
             "sql_notes": True,
         }
         if name in switches:
-            return nodes.Constant("integer", str(int(switches[name])))
-        texts = {"sql_mode": self._sql_mode, "time_zone": self.database.rendering.zone}
-        if name in texts or name in _CHARSETS:
-            return nodes.Constant("string", texts.get(name, "utf8mb4"))
-        if name == _COLLATION:
-            return nodes.Constant("string", _CONNECTION_COLLATION)
-        raise unsupported(f"@@{name}", "Leave it out")
+            return nodes.Constant("integer", str(int(is_global or switches[name])))
+        texts = {
+            **dict.fromkeys(_CHARSETS, "utf8mb4"),
+            "sql_mode": DEFAULT_SQL_MODE if is_global else self._sql_mode,
+            "time_zone": "SYSTEM" if is_global else self._zone_name,
+            "collation_connection": self._collation,
+        }
+        return nodes.Constant("string", texts[name]) if name in texts else replace(variable, scope="")
 
     def _set_system(self, variable: nodes.Variable) -> None:
+        """Set a variable on which rows depend; skip any other one."""
         name, value = variable.name.lower(), variable.value
-        if isinstance(value, nodes.UserVariable):
-            value = self._values.variables.get(value.name.lower(), nodes.Constant("null"))
+        if name not in (_NEEDED_GLOBALLY if variable.scope == "GLOBAL" else _KEPT | _NEEDED.keys()):
+            return
+        if value is not None and not isinstance(value, nodes.ColumnName | nodes.Constant):
+            value = self._constant(variable)
             variable = replace(variable, value=value)
-        if variable.scope == "GLOBAL":
-            raise unsupported(f"SET GLOBAL {name}", "Leave it out")
         if name == "sql_mode":
             self._set_sql_mode(DEFAULT_SQL_MODE if value is None else _text(variable))
         elif name == "foreign_key_checks":
             self._checks_foreign_keys = _switch(variable)
         elif name == "time_zone":
-            wanted = "UTC" if value is None else _text(variable)
-            if wanted.upper() != "SYSTEM" and not _same_zone(wanted, self.database.rendering.zone):
-                raise unsupported(
-                    f"SET time_zone to {wanted!r}", f"Give the changefeed's time zone, {self.database.rendering.zone}"
-                )
-        elif name == _COLLATION:
-            if _text(variable).lower() != _CONNECTION_COLLATION:
-                raise unsupported(f"SET {name} to {_text(variable)!r}", f"Use {_CONNECTION_COLLATION}")
-        elif name == "names" and value is not None and _text(variable).lower() not in ("utf8mb4", "utf8", "default"):
-            raise unsupported(f"SET NAMES {_text(variable)}", "Use utf8mb4")
-        elif name not in _HARMLESS:
-            raise unsupported(f"SET {name}", "Leave it out")
+            self._set_time_zone("SYSTEM" if value is None else _text(variable))
+        elif name == "collation_connection":
+            self._collation = _COLLATION if value is None else _text(variable).lower()
+        elif name == "names":
+            if value is not None and _text(variable).lower() not in _NAMES:
+                raise unsupported(f"SET NAMES {_text(variable)}", "Use utf8mb4")
+        elif value is not None and value != nodes.SystemVariable(name):
+            text = _text(variable).lower()
+            if {"on": "1", "off": "0"}.get(text, text) != _NEEDED[name]:
+                raise unsupported(f"SET {name} to {text!r}", "Leave it out, and write the values themselves")
+
+    def _set_time_zone(self, name: str) -> None:
+        shared = self.database.rendering
+        try:
+            zone = time_zone_of(shared.zone if name.upper() == "SYSTEM" else name)
+            if isinstance(zone, dt.timezone) and not _OFFSETS[0] <= zone.utcoffset(None) <= _OFFSETS[1]:
+                raise ValueError
+        except ValueError:
+            remedy = "Use an IANA name such as Asia/Shanghai, or +08:00"
+            raise StatementError(
+                f"Unknown or incorrect time zone: {name!r}", remedy=remedy, number=UNKNOWN_ZONE
+            ) from None
+        self._zone_name, self._zone = name, zone
+        own = "" if name.upper() == "SYSTEM" else name
+        self._rendering = Rendering(shared.zone, switches=shared.switches, session_zone=own)
 
     def _set_sql_mode(self, text: str) -> None:
         sql_mode_of(text)  # refuses unknown names
@@ -536,15 +581,17 @@ def _switch(variable: nodes.Variable) -> bool:
     return text in _TRUE
 
 
-def _same_zone(one: str, other: str) -> bool:
-    try:
-        zones = [time_zone_of(name) for name in (one, other)]
-    except ValueError:
-        return False
-    moments = [dt.datetime(2024, month, 1, tzinfo=dt.timezone.utc) for month in (1, 7)]
-    offsets = [[moment.astimezone(zone).utcoffset() for moment in moments] for zone in zones]
-    is_fixed = [isinstance(zone, dt.timezone) for zone in zones]
-    return one == other or (offsets[0] == offsets[1] and all(is_fixed))
+def _refuse_timestamp_defaults(statement: object, rendering: Rendering) -> None:
+    """Refuse a default in the session's time zone: the statement's text is sent, and read in the changefeed's."""
+    for node in every_node(statement):
+        is_column = isinstance(node, nodes.ColumnDef) and node.type.type is MySQLType.TIMESTAMP
+        if (is_column or isinstance(node, nodes.SetColumnDefault)) and any(
+            isinstance(each, nodes.Literal) and _MOMENT.match(str(each.value)) for each in every_node(node)
+        ):
+            raise unsupported(
+                f"a DEFAULT of TIMESTAMP in the time zone {rendering.session_zone}",
+                f"Write it in the changefeed's, {rendering.zone}, after SET time_zone = 'SYSTEM'",
+            )
 
 
 def _constant_of(value: Value, name: str) -> nodes.Constant:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ticdc_emit.columnar.assignment import STRICT, SqlRules
 from ticdc_emit.columnar.expressions import ColumnValues
+from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.database.expressions import SessionValues, check_divisions, has_choices
 from ticdc_emit.database.foreign_keys import RESTRICTS, ForeignKeys, has_children, referred_values
 from ticdc_emit.database.refusals import expression_errors, unsupported
@@ -20,12 +21,13 @@ from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.tables import DUPLICATE, Database
 from ticdc_emit.database.transaction import Identities, OpenTransaction, StoredTable
 from ticdc_emit.errors import StatementError, UnknownTableError
+from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.store import TableState
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.call_tree import parse_call_tree
 from ticdc_emit.sql.evaluation.values import NotExactError
-from ticdc_emit.sql.types import integer_range
+from ticdc_emit.sql.types import MySQLType, integer_range
 
 UNKNOWN_TABLE, OF_GENERATED, OUT_OF_NUMBERS = 1146, 3105, 1467
 
@@ -33,9 +35,9 @@ UNKNOWN_TABLE, OF_GENERATED, OUT_OF_NUMBERS = 1146, 3105, 1467
 class RunningStatement:
     """What a statement that changes rows works on.
 
-    ``values``: what the session knows. ``rules``: what its SQL mode allows. ``keeps_zero``: AUTO_INCREMENT takes 0 as
-    it is. ``seq``: the ``seq`` of the row changes. ``writes_unchanged``: an UPDATE also writes rows that it does not
-    change.
+    ``values``: what the session knows. ``rendering``: the database's in the session's time zone. ``rules``: what its
+    SQL mode allows. ``keeps_zero``: AUTO_INCREMENT takes 0 as it is. ``seq``: the ``seq`` of the row changes.
+    ``writes_unchanged``: an UPDATE also writes rows that it does not change.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class RunningStatement:
         transaction: OpenTransaction,
         values: SessionValues,
         *,
+        rendering: Rendering | None = None,
         rules: SqlRules = STRICT,
         keeps_zero: bool = False,
         checks_foreign_keys: bool = True,
@@ -56,7 +59,7 @@ class RunningStatement:
         self.rules = rules
         self.keeps_zero = keeps_zero
         self.writes_unchanged = writes_unchanged
-        self.rendering = database.rendering
+        self.rendering = rendering or database.rendering
         self._foreign_keys = ForeignKeys(database, is_on=checks_foreign_keys)
         self._seq = seq
 
@@ -75,6 +78,11 @@ class RunningStatement:
         with expression_errors():
             keys = self.database.key_index(state.info)
         return StoredTable(state, self.database.rows(state.info), keys)
+
+    def moment(self, column: Column) -> str:
+        """Return CURRENT_TIMESTAMP as a column holds it: TIMESTAMP in the changefeed's time zone."""
+        zone = time_zone_of(self.rendering.zone) if column.type is MySQLType.TIMESTAMP else None
+        return self.values.moment(column.fraction_digits, zone)
 
     def completed(self, table: StoredTable, rows: list[Row]) -> list[Row]:
         """Return rows with the values of their stored generated columns; virtual ones are computed for their errors."""

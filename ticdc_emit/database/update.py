@@ -262,7 +262,7 @@ def _moments_of_update(
 ) -> Row:
     """Return the columns with ON UPDATE CURRENT_TIMESTAMP that the statement does not assign."""
     return {
-        column.name: running.values.moment(column.fraction_digits)
+        column.name: running.moment(column)
         for column in table.info.row_columns
         if column.flags & ColumnFlag.ON_UPDATE_NOW and column not in assignments
     }

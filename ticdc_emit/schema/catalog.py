@@ -7,6 +7,7 @@ gives the same ids and versions. A statement applies completely or, with an erro
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable, Sequence
 from typing import Literal, NoReturn, TypeAlias
@@ -21,10 +22,13 @@ from ticdc_emit.schema.store import AssignedIds, IdSource, SchemaStore, TableSta
 from ticdc_emit.sql.charsets import resolve
 from ticdc_emit.sql.lexer import sql_mode_of
 from ticdc_emit.sql.nodes.statements import CreateTable, CreateTables
-from ticdc_emit.sql.script import parse_ddl, place_in, schema_statements
+from ticdc_emit.sql.script import parse_ddl, place_in, script_statements
 from ticdc_emit.sql.words import quoted
 
 _MOST_NAMED = 8
+_SET_ZONE = re.compile(
+    r"""(?<![^@]@)(?<!global[ .])\bTIME_ZONE`?\s*:?=\s*(?:(['"])(?P<zone>(?!SYSTEM\b).*?)\1)?""", re.IGNORECASE
+)
 RenamedSchema: TypeAlias = Literal["lower-case", "as-created"]
 
 
@@ -47,12 +51,7 @@ class Catalog:
         ``renamed_schema``: the case of a table's database name after a RENAME of one table, until its next DDL. TiCDC
         classic writes it in lower case, the new architecture as it was created.
         """
-        try:
-            zone = time_zone_of(time_zone)
-        except ValueError as error:
-            raise SchemaError(
-                str(error), remedy="Use an IANA name such as UTC or Asia/Shanghai, or +08:00", time_zone=time_zone
-            ) from None
+        zone = _zone_of(time_zone)
         self._store = SchemaStore(resolve(default_charset, default_collate))
         sql_mode_of(sql_mode)
         self._sql_mode = sql_mode
@@ -101,6 +100,12 @@ class Catalog:
             raise DdlError(
                 "DDL is nested too deeply", remedy="Use fewer parentheses", statement=query, position=0
             ) from None
+
+    def set_time_zone(self, name: str) -> None:
+        """Read TIMESTAMP defaults of further statements in another session's time zone; :class:`SchemaError` if it is
+        not known.
+        """
+        self._executor.zone = _zone_of(name)
 
     def ensure_database(self, name: str, *, commit_ts: int = 0) -> None:
         """Create the database called ``name`` unless it exists. An empty name does nothing."""
@@ -157,6 +162,14 @@ class Catalog:
         return self._store.histories()
 
 
+def _zone_of(name: str) -> dt.tzinfo:
+    try:
+        return time_zone_of(name)
+    except ValueError as error:
+        remedy = "Use an IANA name such as UTC or Asia/Shanghai, or +08:00"
+        raise SchemaError(str(error), remedy=remedy, time_zone=name) from None
+
+
 def _with_statement(error: SchemaError, query: str) -> NoReturn:
     kind = type(error) if isinstance(error, UnknownTableError | UnprintableDdlError) else DdlError
     context = dict(error.context)
@@ -185,8 +198,9 @@ def catalog_from_sql(
 ) -> Catalog:
     """Build a catalog from a script of DDL statements (comments, ``USE``, ``CREATE DATABASE`` ...).
 
-    The script may be a file of mysqldump or Dumpling: SET, LOCK TABLES, rows, transactions, triggers and routines are
-    skipped. Raises ``DdlError`` and ``UnknownTableError``; their ``place`` is a line and column of the script.
+    The script may be a file of mysqldump or Dumpling: SET, LOCK TABLES, rows, transactions, triggers, routines and
+    users are skipped; ``SET time_zone`` holds for TIMESTAMP defaults. Raises ``DdlError`` and ``UnknownTableError``;
+    their ``place`` is a line and column of the script.
 
     ``schema`` is the current database at the start. It, and the database of any ``CREATE TABLE db.table``, is created
     if it does not exist. ``renamed_schema``, ``sql_mode``: see :class:`Catalog`.
@@ -194,13 +208,17 @@ def catalog_from_sql(
     catalog = Catalog(time_zone=time_zone, renamed_schema=renamed_schema, sql_mode=sql_mode)
     catalog.ensure_database(schema, commit_ts=commit_ts)
     catalog.apply(f"USE {quoted(schema)}")
-    for statement in schema_statements(text, sql_mode):
+    for statement in script_statements(text, sql_mode):
         try:
-            _apply_anywhere(catalog, statement.text, commit_ts, sql_mode)
+            if statement.word == "SET" and (given := _SET_ZONE.search(statement.text)):
+                catalog.set_time_zone(given["zone"] or time_zone)
+            if statement.is_schema:
+                _apply_anywhere(catalog, statement.text, commit_ts, sql_mode)
         except SchemaError as error:
             offset = statement.start + error.context.get("position", 0)
             context = {**error.context, "place": place_in(text, offset)}
             raise type(error)(error.message, remedy=error.remedy, **context) from None
+    catalog.set_time_zone(time_zone)
     return catalog
 
 

@@ -198,6 +198,10 @@ _MAX_HOURS = 838
 _OFFSET = re.compile(r"([+-])(\d{1,2}):?(\d{2})")
 
 
+class SkippedTimeError(ValueError):
+    """A time that the clocks of a zone skip."""
+
+
 @dataclass(frozen=True)
 class Moment:
     """Date and time fields, with zero parts allowed; ``micro`` is rounded to the fsp."""
@@ -221,13 +225,16 @@ class Moment:
         clock = f"{self.hour:02}:{self.minute:02}:{self.second:02}"
         return f"{self.date_text()} {clock}{_fraction(self.micro, fsp)}"
 
-    def to_utc(self, zone: dt.tzinfo) -> Moment:
-        """Return this local time of ``zone`` in UTC; ``ValueError`` if the zone has no such time."""
+    def in_zone(self, zone: dt.tzinfo, target: dt.tzinfo = dt.timezone.utc) -> Moment:
+        """Return this local time of ``zone`` in another zone; :class:`SkippedTimeError` if ``zone`` has no such time.
+
+        Of two moments with the same local time it is the first one, as in TiDB.
+        """
         local = dt.datetime(*self._fields(), tzinfo=zone)
         utc = local.astimezone(dt.timezone.utc)
         if utc.astimezone(zone).replace(tzinfo=None) != local.replace(tzinfo=None):
-            raise ValueError("the time falls into a daylight-saving gap")
-        return _moment_of(utc)
+            raise SkippedTimeError("the time falls into a daylight-saving gap")
+        return _moment_of(utc.astimezone(target))
 
     def _fields(self) -> tuple[int, int, int, int, int, int, int]:
         return self.year, self.month, self.day, self.hour, self.minute, self.second, self.micro
@@ -503,7 +510,7 @@ def _date_time_default(literal: Literal, column: Column, zone: dt.tzinfo) -> str
     if column.type is MySQLType.DATE:
         return moment.date_text()
     if column.type is MySQLType.TIMESTAMP and not moment.is_zero:
-        moment = moment.to_utc(zone)
+        moment = moment.in_zone(zone)
         exact = dt.datetime(moment.year, moment.month, moment.day, moment.hour, moment.minute, moment.second)
         if not _FIRST_TIMESTAMP <= exact.replace(microsecond=moment.micro) <= _LAST_TIMESTAMP:
             raise ValueError("outside TIMESTAMP's range")

@@ -200,7 +200,7 @@ class TableJobs(JobRecorder):
 
     def __init__(self, store: SchemaStore, zone: dt.tzinfo, ids: IdSource, *, renamed_schema: str) -> None:
         super().__init__(store, ids)
-        self._zone = zone
+        self.zone = zone
         self._renamed_schema = renamed_schema
         self._temporary: set[tuple[str, str]] = set()  # local statements, for which TiDB makes no job
 
@@ -213,14 +213,14 @@ class TableJobs(JobRecorder):
                 position=statement.offset,
             )
         if statement.temporary == _LOCAL:
-            build_table(statement, database.name, database.default, self._zone)
+            build_table(statement, database.name, database.default, self.zone)
             self._temporary.add((database.name.lower(), name.lower()))
         elif self._is_free(database, name, if_not_exists=statement.if_not_exists):
             if has_interval(statement):
                 whole = replace(statement, partitioning=None)
-                bare = build_table(whole, database.name, database.default, self._zone)
+                bare = build_table(whole, database.name, database.default, self.zone)
                 statement = self._runs(*create_spelled_out(statement, self._query, bare, self._quote))
-            self._finish("create table", None, build_table(statement, database.name, database.default, self._zone))
+            self._finish("create table", None, build_table(statement, database.name, database.default, self.zone))
 
     def create_tables(self, statement: statements.CreateTables) -> None:
         version = self._ids.version(self._commit_ts)
@@ -238,7 +238,7 @@ class TableJobs(JobRecorder):
             given = GivenText(
                 canonical_text(table), True, self._current, batch=statement.texts, part=part, sql_mode=self._sql_mode
             )
-            state = build_table(table, database.name, database.default, self._zone)
+            state = build_table(table, database.name, database.default, self.zone)
             self._finish("create tables", None, state, query=text, given=given, version=version)
         self._ids.next_id()  # the job's
 
@@ -363,7 +363,7 @@ class TableJobs(JobRecorder):
         elif len(specs) == 1 and isinstance(specs[0], nodes.ExchangePartition):
             self._exchange(state, specs[0])
         else:
-            alterer = TableAlterer(self._store.database(state.info.schema).default, self._zone)
+            alterer = TableAlterer(self._store.database(state.info.schema).default, self.zone)
             before = state.info
             for step in alterer.alter(state, specs):
                 before = self._finish(step.action, before, step.state).info

@@ -21,25 +21,35 @@ from ticdc_emit.sql.nodes.statements import CreateTable, CreateTables, OtherStat
 from ticdc_emit.sql.parser.changes import ChangeParser
 from ticdc_emit.sql.parser.statements import Parser
 
-_NO_SCHEMA = frozenset(
-    {
-        *("SET", "LOCK", "UNLOCK", "INSERT", "REPLACE", "BEGIN", "START", "COMMIT", "ROLLBACK", "ANALYZE", "SPLIT"),
-        *("FLUSH", "GRANT", "CHANGE", "SELECT"),
-    }
+_OF_ROWS_AND_SESSIONS = frozenset(
+    """
+    SET LOCK UNLOCK INSERT REPLACE UPDATE DELETE WITH TABLE VALUES SELECT BEGIN START COMMIT ROLLBACK SAVEPOINT RELEASE
+    """.split()  # noqa: SIM905 (a table of words)
 )
 _SANDBOX = re.compile(r"\ufeff?(?:/\*M?!999999\\-[^\n]*\n)?")  # a byte-order mark, and MariaDB's first line
 _BLANK = re.compile(r"(?:\s|--(?=\s|\Z)[^\n]*|\#[^\n]*|\*/)+")
 _DELIMITER = re.compile(r"DELIMITER[ \t]+(\S+)[^\n]*", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z]+")
+_NAME = r"(?:`(?:[^`]|``)*`|\w+)"
 _USER = r"""(?:`(?:[^`]|``)*`|'[^']*'|"[^"]*"|\w+(?:\(\))?)"""
-_STORED = re.compile(
+_WITHOUT_EFFECT = re.compile(
     rf"""
-    (?:CREATE|ALTER|DROP)\b
-    (?:\s | /\*!\d* | \*/ | OR\s+REPLACE\b | AGGREGATE\b | DEFINER\s*=\s*{_USER}(?:\s*@\s*{_USER})?)*
-    (?:TRIGGER|PROCEDURE|FUNCTION|EVENT|USER|ROLE)\b
+    (?: ANALYZE | BACKUP | CACHE\s+INDEX | CALL | CHANGE | CHECK | CHECKSUM | FLUSH | GRANT | HELP | INSTALL | KILL
+      | LOAD\s+(?:INDEX|STATS) | OPTIMIZE | PLAN\s+REPLAYER | PURGE | REFRESH | REPAIR | RESET | RESTART | REVOKE | SHOW
+      | SHUTDOWN | SPLIT | STOP | UNINSTALL | RENAME\s+USER | ADMIN(?!\s+REPAIR\b) | START(?!\s+TRANSACTION\b)
+      | (?:DESC|DESCRIBE|EXPLAIN)(?!\s+ANALYZE\b) | DO(?!\b.*(?::=|VAL\s*\())
+      | SET\s+(?:ROLE|DEFAULT\s+ROLE|PASSWORD|RESOURCE\s+GROUP|CONFIG)
+      | ALTER\s+TABLE\s+(?:{_NAME}\.)?{_NAME}\s+(?:ANALYZE\s+PARTITION|COMPACT)
+    )\b
+    | (?:CREATE|ALTER|DROP)\b
+      (?:\s | /\*!\d* | \*/ | OR\s+REPLACE\b | AGGREGATE\b | DEFINER\s*=\s*{_USER}(?:\s*@\s*{_USER})?)*
+      (?P<object>TRIGGER|PROCEDURE|FUNCTION|EVENT|USER|ROLE|(?:GLOBAL\s+|SESSION\s+)?BINDING|SERVER|STATISTICS|STATS
+      |(?:UNDO\s+)?TABLESPACE|LOGFILE|INSTANCE|SPATIAL)\b
     """,
-    re.IGNORECASE | re.VERBOSE,
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
+"""The statements that change neither rows nor tables that a changefeed sends. TiDB has no triggers and routines."""
+_SOURCE = re.compile(r"(?:SOURCE\s|\\\.)\s*([^\s;]+)", re.IGNORECASE)
 _BODY = re.compile(r"\bBEGIN\b", re.IGNORECASE)
 _ENDED = re.compile(r"\bEND\W*\Z", re.IGNORECASE)
 _SHOWN = 60
@@ -54,6 +64,32 @@ class ScriptStatement(NamedTuple):
     start: int
     word: str
     first: int
+
+    @property
+    def is_schema(self) -> bool:
+        """Whether it may concern schemas. Raises what :meth:`without_effect` does."""
+        return self.word not in _OF_ROWS_AND_SESSIONS and not self.without_effect()
+
+    def without_effect(self) -> str:
+        """Return what kind of statement it is, such as CREATE TRIGGER, if it changes neither rows nor tables, else "".
+
+        Raises ``DdlError`` for a trigger or routine with a body and no DELIMITER around it, and for SOURCE.
+        """
+        first = self.first - self.start
+        found = _WITHOUT_EFFECT.match(self.text, first)
+        remedy = message = ""
+        if found is not None and found["object"] and _BODY.search(self.text):
+            if ";" not in self.text and not _ENDED.search(self.text):
+                message = "a trigger or routine with BEGIN ... END has no DELIMITER around it"
+                remedy = "Write DELIMITER ;; before it and DELIMITER ; after it, as mysqldump does, or leave it out"
+        elif found is None and (source := _SOURCE.match(self.text, first)):
+            message = f"the file {source[1]}, which SOURCE names, is not read"
+            remedy = "Put its statements in place of SOURCE, or give the files together"
+        if message:
+            raise DdlError(message, remedy=remedy, statement=self.text, position=0)
+        if found is None:
+            return ""
+        return " ".join((f"{self.word} {found['object']}" if found["object"] else found[0]).upper().split())
 
 
 @cache
@@ -122,21 +158,9 @@ def _end(script: str, position: int, pieces: re.Pattern[str]) -> tuple[int, int]
 def schema_statements(script: str, sql_mode: str = "") -> Iterator[ScriptStatement]:
     """Yield the statements that may concern schemas, without SET, rows, triggers, routines, events and users.
 
-    A trigger or routine with a body needs DELIMITER lines around it; else it is a ``DdlError``.
+    Raises what :meth:`ScriptStatement.without_effect` does.
     """
-    for statement in script_statements(script, sql_mode):
-        if statement.word in _NO_SCHEMA:
-            continue
-        if statement.word not in ("CREATE", "ALTER", "DROP") or not _STORED.match(script, statement.first):
-            yield statement
-        elif _BODY.search(statement.text) and ";" not in statement.text and not _ENDED.search(statement.text):
-            raise DdlError(
-                "a trigger or routine with BEGIN ... END has no DELIMITER around it",
-                remedy="Write DELIMITER ;; before it and DELIMITER ; after it, as mysqldump does, or leave it out",
-                statement=statement.text,
-                position=0,
-                place=place_in(script, statement.start),
-            )
+    return (statement for statement in script_statements(script, sql_mode) if statement.is_schema)
 
 
 def check_text(sql: object) -> None:

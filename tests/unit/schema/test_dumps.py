@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_emit import catalog_from_sql
-from ticdc_emit.errors import DdlError, UnknownTableError
+from ticdc_emit import History, catalog_from_sql
+from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.sql.script import script_statements
 
@@ -77,11 +77,54 @@ def test_show_create_table_is_a_schema_too() -> None:
         f"BEGIN; {TABLE}; INSERT INTO t VALUES ('a;', \"it's\"), (`b`, 'x\\';'), ('y''z;'); COMMIT",
         f"{TABLE}; /*!40000 ALTER TABLE `t` DISABLE KEYS */; REPLACE INTO t VALUES (';'); UNLOCK TABLES;",
         f"{TABLE} /*!40101 comment 'a;b' */; /*T![nothing] it's; */ SET a = 1",
+        f"{TABLE}; UPDATE t SET a = 1; DELETE FROM t; WITH c AS (SELECT 1) DELETE FROM t; SAVEPOINT s; VALUES ROW(1)",
     ],
 )
 def test_what_is_no_schema_is_passed_over(text: str) -> None:
     catalog = catalog_from_sql(text)
     assert [(table.name, len(table.columns)) for table in catalog.tables()] == [("t", 2)]
+
+
+WITHOUT_EFFECT = """
+analyze table t; optimize table t; check table t; checksum table t; repair table t; kill 5;
+purge binary logs to 'x'; grant all on *.* to 'a'@'%'; revoke all on *.* from a; create role r;
+drop user if exists 'a'@'%'; rename user a to b; set password for a = 'x'; set default role all to a;
+alter user a identified by 'x'; alter instance reload tls; flush logs;
+create trigger b before insert on t for each row set new.a = 1; drop procedure if exists p;
+create global binding for select 1 using select 2; split table t between (0) and (9) regions 2;
+admin check table t; admin show ddl jobs; call p(1, 'a'); do sleep(1); show warnings; explain select 1; desc t;
+change master to a = 1; start replica; stop slave; reset master; install plugin x soname 'y'; load stats 'x';
+alter table t analyze partition p; alter table `d`.`t` compact;
+create server s foreign data wrapper mysql options (host 'x');
+create definer=`a`@`%` event e on schedule every 1 day do set @a = 1
+"""
+
+
+@pytest.mark.parametrize("statement", [each.strip().replace("\n", " ") for each in WITHOUT_EFFECT.split(";")])
+def test_one_list_has_the_statements_without_effect_in_schemas_and_change_scripts(statement: str) -> None:
+    (read,) = script_statements(statement)
+    assert statement.upper().startswith(read.without_effect().split()[0])
+    assert [table.name for table in catalog_from_sql(f"{TABLE}; {statement}").tables()] == ["t"]
+    history = History.from_sql(f"{TABLE}; {statement}; INSERT INTO t VALUES (1, 2)")
+    assert (len(history.rows), len(history.ddl)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("zone", "default"),
+    [
+        ("'+00:00'", "2024-03-01 10:00:00"),
+        ("'Europe/Berlin'", "2024-03-01 09:00:00"),
+        ("@OLD_TIME_ZONE", "2024-03-01 02:00:00"),
+        ("SYSTEM", "2024-03-01 02:00:00"),
+        ("'system'", "2024-03-01 02:00:00"),
+    ],
+)
+def test_the_time_zone_of_a_dump_is_that_of_its_timestamp_defaults(zone: str, default: str) -> None:
+    table = "CREATE TABLE {} (a int primary key, b timestamp not null default '2024-03-01 10:00:00')"
+    text = f"SET @OLD_TIME_ZONE=@@TIME_ZONE; /*!40103 SET TIME_ZONE={zone} */; {table.format('t')}"
+    catalog = catalog_from_sql(text, time_zone="Asia/Shanghai")
+    catalog.apply(table.format("u"))
+    assert [table.column("b").default for table in catalog.tables()] == [default, "2024-03-01 02:00:00"]
 
 
 def test_backslashes_are_no_escapes_where_the_mode_says_so() -> None:
@@ -92,7 +135,10 @@ def test_backslashes_are_no_escapes_where_the_mode_says_so() -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "reason", "place"),
     [
-        ("SET a = 1;\n  DELETE FROM t", DdlError, "expected a DDL statement", "line 2, column 3"),
+        ("SET a = 1;\n  LOAD DATA INFILE 'x' INTO TABLE t", DdlError, "expected a DDL statement", "line 2, column 3"),
+        (f"{TABLE};\n source load_boats.dump ;", DdlError, "load_boats.dump, which SOURCE names", "line 2, column 2"),
+        ("SELECT 1;\n\\. a.sql\n", DdlError, "the file a.sql", "line 2, column 1"),
+        ("SET time_zone = 'Mars/North'", SchemaError, "unknown time zone 'Mars/North'", "line 1, column 1"),
         (f"{TABLE};\nCREATE TABLE u (\n  a int,\n  b foo\n);", DdlError, "not understood", "line 4, column 5"),
         (f"{TABLE};\n\nALTER TABLE t DROP COLUMN c", DdlError, "no column 'c'", "line 3, column 27"),
         ("-- x\nDROP TABLE nothing", UnknownTableError, "does not exist", "line 2, column 12"),

@@ -21,7 +21,7 @@ _OPTIONS = {
     "UPDATE": ("LOW_PRIORITY", "IGNORE"),
     "DELETE": ("LOW_PRIORITY", "QUICK", "IGNORE"),
 }
-_SCOPES = {"GLOBAL": "GLOBAL", "SESSION": "SESSION", "LOCAL": "SESSION"}
+_SCOPES = {"GLOBAL": "GLOBAL", "SESSION": "SESSION", "LOCAL": "SESSION", "PERSIST": "GLOBAL", "PERSIST_ONLY": "GLOBAL"}
 _FIRST_WORDS = "INSERT, REPLACE, UPDATE, DELETE, BEGIN, COMMIT, ROLLBACK, SET or a DDL statement"
 
 
@@ -193,7 +193,7 @@ class ChangeParser(QueryGrammar):
 
     def _variable_assigned(self) -> nodes.Variable:
         if self._accept("NAMES") or self._charset_keyword():
-            charset = nodes.Constant("string", self._charset_name())
+            charset = nodes.Constant("string", "default" if self._accept("DEFAULT") else self._charset_name())
             if self._accept("COLLATE"):
                 self._collation_name()
             return nodes.Variable("names", charset)
@@ -214,7 +214,7 @@ class ChangeParser(QueryGrammar):
             self._fail("expected =")
         if self._accept("DEFAULT"):
             return nodes.Variable(name, None, scope)
-        if self._word_at() in ("ON", "BINARY"):
+        if self._word_at() in ("ON", "BINARY", "ALL", "ROW"):
             return nodes.Variable(name, nodes.Constant("string", self._any_word("ON")), scope)
         return nodes.Variable(name, self._expression(), scope)
 
