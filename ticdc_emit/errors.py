@@ -72,11 +72,13 @@ class TicdcEmitError(Exception):
 
     ``message`` is the cause, ``remedy`` the way to fix it; ``context`` names the place. ``messages``: of an error of
     :meth:`~ticdc_emit.Encoder.execute`, the record batch of what was made before it. ``sent``: of one of
-    :meth:`~ticdc_emit.emulator.Emulator.run_sql`, what was sent before it.
+    :meth:`~ticdc_emit.emulator.Emulator.run_sql`, what was sent before it. ``others``: further errors of the same
+    script that do not depend on this one.
     """
 
     messages: Any = None
     sent: Any = None
+    others: Sequence[TicdcEmitError] = ()
 
     def __init__(self, message: str, *, remedy: str = "", **context: Any) -> None:
         super().__init__(message)
@@ -91,7 +93,8 @@ class TicdcEmitError(Exception):
         raise AttributeError(name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {name: value for name in ("messages", "bad_rows") if (value := getattr(self, name, None)) is not None}
+        names = ("messages", "bad_rows", "others")
+        state = {name: value for name in names if (value := getattr(self, name, None)) is not None}
         return _rebuild, (type(self), self.message, self.remedy, self.context), state
 
     def __str__(self) -> str:
@@ -101,7 +104,7 @@ class TicdcEmitError(Exception):
         place = ", ".join(f"{name}={value!r}" for name, value in shown)
         message = shortened(self.message, 0, _LONGEST_MESSAGE)
         text = message if not place else f"{message} [{place}]"
-        return text if not self.remedy else f"{text}. {self.remedy}"
+        return "\n".join([f"{text}. {self.remedy}" if self.remedy else text, *map(str, self.others)])
 
     def _shown(self, value: Any) -> Any:
         """Return a value of the context as it is printed: of a long text, such as a statement, the part around

@@ -75,7 +75,7 @@ def run(
     document = None if config is None else read_document(config).to_dict()
     options = ExampleOptions(
         feed_of_examples(protocol, sink_uri=sink_uri, changefeed=document, release=release),
-        None if schema is None else in_tidb_sql(schema_text(schema), schema_dialect),
+        None if schema is None else in_tidb_sql(schema_text(schema), schema_dialect, schema),
         time_zone,
         ddl=not no_ddl,
         restarts=restarts,

@@ -122,7 +122,7 @@ def run(
     Spark. ``on_begin``: called when the first messages of live traffic are acknowledged; default: say so.
     """
     pictures, reports = Pictures(html, "ticdc-emit generate"), list[RunReport]()
-    text, rows = in_tidb_sql(schema_text(wanted.schema), wanted.dialect), wanted.settings.rows
+    text, rows = in_tidb_sql(schema_text(wanted.schema), wanted.dialect, wanted.schema), wanted.settings.rows
     if rows is None:
         if not wanted.is_stream:
             raise ConfigError("--endless needs a stream", remedy="Add --live or --stream", option="endless")

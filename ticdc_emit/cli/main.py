@@ -55,13 +55,20 @@ def _run(arguments: Sequence[str] | None) -> None:
 def _run_app(app: Any, arguments: Sequence[str] | None) -> None:
     from ticdc_emit.errors import TicdcEmitError, TicdcEmitWarning
 
+    context = copy_context()  # a copy, so that what one command sets for itself ends with it
     try:
-        # a copy, so that what one command sets for itself ends with it
-        copy_context().run(app, args=arguments, prog_name="ticdc-emit")
+        context.run(app, args=arguments, prog_name="ticdc-emit")
     except TicdcEmitError as error:
+        if module := sys.modules.get("ticdc_emit.cli.schema_sql"):
+            module.named_file(error, context.get(module.READ, {}))
         _fail(_with_options_as_typed(str(error), str(error.context.get("option", ""))))
     except TicdcEmitWarning as warning:  # raised only with --strict
         _fail(f"{warning} (a warning without --strict)")
+    except SystemExit:
+        module = sys.modules.get("ticdc_emit.cli.schema_sql")  # which few commands load
+        if module and (note := module.without_effect(context.get(module.READ, {}))):
+            print(f"ticdc-emit: note: {note}", file=sys.stderr)
+        raise
     except BrokenPipeError:
         # the reader of the pipe has gone; the interpreter must not report that again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

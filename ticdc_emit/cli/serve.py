@@ -222,7 +222,7 @@ class _Feed:
 def _schema_text(schema: str, dialect: str | None) -> str:
     from ticdc_emit.traffic.sample_schemas import schema_text
 
-    return in_tidb_sql(schema_text(schema), dialect)
+    return in_tidb_sql(schema_text(schema), dialect, schema)
 
 
 def _tables(feed: ChangefeedConfig, text: str, chosen: tuple[str, ...]) -> tuple[TableInfo, ...]:

@@ -8,7 +8,9 @@ statement that fails sends nothing.
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -17,7 +19,7 @@ from ticdc_emit.cli.console import print_json, print_summary, result_console, st
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.input_files import STDIN
 from ticdc_emit.cli.messages import changefeed_at, message_dict, print_messages
-from ticdc_emit.cli.schema_sql import text_of_file
+from ticdc_emit.cli.schema_sql import in_tidb_sql, note_read, text_of_file
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Protocol, mask_uri
 from ticdc_emit.config.document import read_document
 from ticdc_emit.config.protocols import protocol_document
@@ -54,10 +56,11 @@ def run(
     ``script``: a file, ``-`` for standard input. ``schema``: a file with the DDL of tables that exist before.
     ``start``: ``now``, ISO time or TSO of the first statement; ``None``: the beginning of 2024.
     """
+    began = time.monotonic()
     pictures = Pictures(html, "ticdc-emit sql")
     history = History.from_sql(
-        _text(script),
-        schema="" if schema is None else text_of_file(schema),
+        note_read(script, _text(script)),
+        schema="" if schema is None else in_tidb_sql(text_of_file(schema), None, schema),
         start=_moment(start),
         time_zone=time_zone,
     )
@@ -70,6 +73,7 @@ def run(
         else:
             with step(f"sending {_amount(history)} to {mask_uri(sink_uri)}", quiet=as_json):
                 report, shown = _sent(history, feed, options), []
+        report = replace(report, seconds=time.monotonic() - began)  # reading and executing the script is most of it
         warn_of_nothing(report)
         pictures.add_run([report], feed)
         pictures.write()

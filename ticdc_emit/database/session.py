@@ -39,6 +39,7 @@ from ticdc_emit.errors import (
     SchemaError,
     StateError,
     StatementError,
+    TicdcEmitError,
     UnsupportedStatementError,
 )
 from ticdc_emit.schema.catalog import current_database
@@ -92,6 +93,13 @@ _NEEDED_GLOBALLY = frozenset({"tidb_enable_check_constraint", "tidb_enable_forei
 _KEPT = frozenset({"sql_mode", "foreign_key_checks", "time_zone", "names", "collation_connection"})
 _CHARSETS = frozenset({"character_set_client", "character_set_results", "character_set_connection"})
 _COLLATION = "utf8mb4_bin"
+MOST_FAILURES = 10
+_NAMES_IN = re.compile(r"\w+")
+_TABLES_IN = re.compile(
+    r"\b(?:into|update|from|table|exists|view|ignore|insert|replace)\s+"
+    r"(?!(?:into|table|if|not|exists|ignore|from)\b)(?:`?\w+`?\.)?`?(\w+)"
+)
+_FOLLOWING = frozenset({1146, 1451, 1452})  # an unknown table, a foreign key: perhaps by the error before
 _NAMES = frozenset({"utf8mb4", "utf8", "utf8mb3", "latin1", "binary", "default"})
 """Character sets of SET NAMES with which TiDB reads a file's UTF-8 as it is."""
 _OFFSETS = dt.timedelta(hours=-12, minutes=-59), dt.timedelta(hours=14)
@@ -178,18 +186,38 @@ class Session:
         """Execute the statements of a script. Raises what :meth:`run` does; what comes before the error is done."""
         return list(self.run(script))
 
-    def run(self, script: str, before: Callable[[], object] = lambda: None) -> Iterator[StatementResult]:
+    def run(
+        self,
+        script: str,
+        failures: list[TicdcEmitError] | None = None,
+        before: Callable[[], object] = lambda: None,
+    ) -> Iterator[StatementResult]:
         """Execute the statements of a script one by one, and yield what each did; ``before`` is called before each.
 
+        ``failures``: gets the errors instead, and the statements after them are executed too, of whose errors it gets
+        only those that do not depend on one before.
         Raises :class:`~ticdc_emit.errors.StatementError` for a statement that fails in TiDB,
         :class:`~ticdc_emit.errors.UnsupportedStatementError` for one that is not executed here, and
         :class:`~ticdc_emit.errors.DdlError` for DDL that cannot be applied; their ``place`` is a line and column.
         """
+        named = set[str]()
         for statement in script_statements(script, self._sql_mode):
-            with _placed(script, statement):
-                before()
-                result = self._run(statement, _facts(script[statement.start : statement.first]))
-            yield result
+            try:
+                with _placed(script, statement):
+                    before()
+                    result = self._run(statement, _facts(script[statement.start : statement.first]))
+            except TicdcEmitError as error:
+                if failures is None:
+                    raise
+                number = error.context.get("number")
+                follows = number in _FOLLOWING or not named.isdisjoint(_NAMES_IN.findall(statement.text.lower()))
+                if not failures or not follows or isinstance(error, UnsupportedStatementError):
+                    failures.append(error)
+                named.update(_TABLES_IN.findall(statement.text.lower()))
+                if len(failures) == MOST_FAILURES or number == UNKNOWN_DATABASE:
+                    return
+            else:
+                yield result
 
     def apply(self, query: str, commit_ts: int, *, schema: str | None = None) -> tuple[DdlEvent, ...]:
         """Apply DDL that comes from elsewhere; ``commit_ts`` is a TSO, ``schema`` by default the current database.

@@ -20,7 +20,7 @@ from ticdc_emit.database.session import DEFAULT_START, Session
 from ticdc_emit.database.tables import Database
 from ticdc_emit.database.transaction import AppliedDdl, Transaction
 from ticdc_emit.database.update import differs
-from ticdc_emit.errors import HistoryError
+from ticdc_emit.errors import HistoryError, TicdcEmitError
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.types import (
@@ -51,19 +51,24 @@ def run_script(
     statement.
 
     A transaction that is open at the end is not committed. Raises what
-    :meth:`~ticdc_emit.database.session.Session.run` does.
+    :meth:`~ticdc_emit.database.session.Session.run` does, with up to nine ``others`` that do not depend on it.
     """
     database = current_database(None, catalog)
     session = Session(Database(catalog, time_zone), start=start)
     rows: list[Mapping[str, Any]] = []
     ddl: list[Ddl] = []
-    for result in session.run(sql):
+    failures: list[TicdcEmitError] = []
+    for result in session.run(sql, failures):
         for each in result.committed:
             if isinstance(each, Transaction):
                 rows += each.changes
             elif isinstance(each, AppliedDdl):
                 own = each.schema == database
                 ddl.append((each.commit_ts, each.query) if own else (each.commit_ts, each.query, each.schema))
+    if failures:
+        first, *others = failures
+        first.others = others
+        raise first
     return rows, ddl
 
 

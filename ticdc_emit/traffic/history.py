@@ -166,7 +166,8 @@ class History:
         statement, by default the beginning of 2024; each further one is a second later. Raises
         :class:`~ticdc_emit.errors.StatementError` for a statement that fails in TiDB,
         :class:`~ticdc_emit.errors.UnsupportedStatementError` for one that is not executed here, and
-        :class:`~ticdc_emit.errors.DdlError` for DDL that cannot be read or applied.
+        :class:`~ticdc_emit.errors.DdlError` for DDL that cannot be read or applied; their ``others`` are further errors
+        of the script, if they do not depend on the first one.
         """
         catalog = catalog_from_sql(schema, time_zone=time_zone)
         rows, ddl = run_script(sql, catalog, time_zone, DEFAULT_START if start is None else tso_of(start, "start"))

@@ -404,12 +404,13 @@ def test_generated_traffic_comes_into_the_same_rows() -> None:
     [
         "set global max_connections = 1; set persist x = 2; set @@global.gtid_purged = /*!80000 '+'*/ 'a:1-7'",
         "set @a = @@session.sql_log_bin; set @@session.sql_log_bin = 0; set @@session.sql_log_bin = @a",
-        "set default_storage_engine = InnoDB, sql_auto_is_null = 0, sql_require_primary_key = off, binlog_format = row",
-        "set tidb_txn_mode = 'pessimistic', tidb_enable_clustered_index = on, timestamp = default",
+        "set default_storage_engine = InnoDB, sql_auto_is_null = 0, sql_require_primary_key = off",
+        "set binlog_format = row; set session tidb_isolation_read_engines = 'tikv', timestamp = default",
+        "set tidb_txn_mode = 'pessimistic', tidb_enable_clustered_index = on",
         "set names binary; set names utf8mb4 collate utf8mb4_general_ci; set names default",
         "set @c = @@collation_connection; set collation_connection = utf8mb4_0900_ai_ci; set collation_connection = @c",
-        "set @m = @@sql_mode, @z = @@time_zone, @k = @@foreign_key_checks, @u = @@unique_checks, foreign_key_checks = 0;"
-        " set sql_mode = @m, time_zone = @z, foreign_key_checks = @k, unique_checks = @u",
+        "set @m = @@sql_mode, @z = @@time_zone, @k = @@foreign_key_checks, @u = @@unique_checks;"
+        " set foreign_key_checks = 0; set sql_mode = @m, time_zone = @z, foreign_key_checks = @k, unique_checks = @u",
         "set global sql_mode = 'NO_SUCH_MODE'; set global time_zone = 'nowhere'",
         "set session sql_mode = @@global.sql_mode, time_zone = @@global.time_zone",
         "set session transaction isolation level read committed; set role none; set password = 'x'",
