@@ -60,13 +60,13 @@ def _run_app(app: Any, arguments: Sequence[str] | None) -> None:
         context.run(app, args=arguments, prog_name="ticdc-emit")
     except TicdcEmitError as error:
         if module := sys.modules.get("ticdc_emit.cli.schema_sql"):
-            module.named_file(error, context.get(module.READ, {}))
+            module.name_file(error, context)
         _fail(_with_options_as_typed(str(error), str(error.context.get("option", ""))))
     except TicdcEmitWarning as warning:  # raised only with --strict
         _fail(f"{warning} (a warning without --strict)")
     except SystemExit:
-        module = sys.modules.get("ticdc_emit.cli.schema_sql")  # which few commands load
-        if module and (note := module.without_effect(context.get(module.READ, {}))):
+        module = sys.modules.get("ticdc_emit.cli.schema_sql")  # few commands load it
+        if module and (note := module.without_effect(context)):
             print(f"ticdc-emit: note: {note}", file=sys.stderr)
         raise
     except BrokenPipeError:

@@ -7,15 +7,14 @@ stdout, else with one warning that says what was assumed and has the text.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from pathlib import Path
 
 from ticdc_emit.cli.console import print_json
 from ticdc_emit.errors import ConfigError, SchemaError, TicdcEmitError, warn_caller
 from ticdc_emit.hints import counted
 from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
-from ticdc_emit.sql.script import script_statements
+from ticdc_emit.sql.script import SKIPPED, script_statements
 
 
 def run(*, script: Path, dialect: str, schema: str, as_json: bool) -> int:
@@ -47,28 +46,21 @@ def schema_of_file(path: Path | None, dialect: str | None) -> str | None:
 
 
 READ: ContextVar[dict[str, str]] = ContextVar("read", default={})  # noqa: B039 (never changed in place)
-"""The texts in TiDB's SQL that a command has read, by their paths."""
+"""The schema files in TiDB's SQL that a command has read, by their paths."""
 
 
-def note_read(path: object, text: str) -> str:
-    """Return a text, and remember it for :func:`named_file` and :func:`without_effect`."""
-    READ.set({**READ.get(), str(path): text})
-    return text
-
-
-def named_file(error: TicdcEmitError, read: Mapping[str, str]) -> None:
+def name_file(error: TicdcEmitError, command: Context) -> None:
     """Give an error of a statement the path of the file that has it."""
     for each in (error, *error.others):
-        for path, text in read.items():
+        for path, text in command.get(READ, {}).items():
             if "place" in each.context and str(each.context.get("statement")) in text:
                 each.context["path"] = path
 
 
-def without_effect(read: Mapping[str, str]) -> str:
-    """Return how many statements of the files were skipped because they change no row, "" if none was."""
-    kinds = Counter(
-        kind for text in read.values() for each in script_statements(text) if (kind := each.without_effect())
-    )
+def without_effect(command: Context) -> str:
+    """Return how many statements of its files a command skipped because they change no row, "" for none."""
+    each = (one.without_effect() for text in command.get(READ, {}).values() for one in script_statements(text))
+    kinds = Counter(kind for kind in each if kind) + (command.get(SKIPPED) or Counter())
     shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
     return f"skipped {counted(kinds.total(), 'statement')} that changed no row: {shown}" if kinds else ""
 
@@ -76,7 +68,7 @@ def without_effect(read: Mapping[str, str]) -> str:
 def in_tidb_sql(text: str, dialect: str | None, path: object = "") -> str:
     """Return DDL in TiDB's SQL. Warns once, with the text, if that needed assumptions."""
     if dialect is None:
-        note_read(path, text)
+        READ.set({**READ.get(), str(path): text})
         return text
     from ticdc_emit.source_schemas import source_schema
 

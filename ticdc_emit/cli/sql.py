@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from ticdc_emit.cli.console import print_json, print_summary, result_console, st
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.input_files import STDIN
 from ticdc_emit.cli.messages import changefeed_at, message_dict, print_messages
-from ticdc_emit.cli.schema_sql import in_tidb_sql, note_read, text_of_file
+from ticdc_emit.cli.schema_sql import in_tidb_sql, text_of_file
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Protocol, mask_uri
 from ticdc_emit.config.document import read_document
 from ticdc_emit.config.protocols import protocol_document
@@ -33,6 +34,7 @@ from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.run import Changefeed
+from ticdc_emit.sql.script import SKIPPED
 from ticdc_emit.traffic.history import History
 
 
@@ -57,9 +59,10 @@ def run(
     ``start``: ``now``, ISO time or TSO of the first statement; ``None``: the beginning of 2024.
     """
     began = time.monotonic()
+    SKIPPED.set(Counter())
     pictures = Pictures(html, "ticdc-emit sql")
     history = History.from_sql(
-        note_read(script, _text(script)),
+        _text(script),
         schema="" if schema is None else in_tidb_sql(text_of_file(schema), None, schema),
         start=_moment(start),
         time_zone=time_zone,

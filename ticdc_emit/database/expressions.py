@@ -118,9 +118,7 @@ class Scope:
                 raise unsupported("a subquery")
             case nodes.UserVariable(name):
                 value = self._variable(name)
-                if (
-                    isinstance(value, nodes.Constant) and value.kind == "string"
-                ):  # its collation is not that of a literal
+                if getattr(value, "kind", "") == "string":  # its collation is not that of a literal
                     raise unsupported(f"the variable @{name}, which holds text, in an expression", "Write the text")
                 return value
             case nodes.SystemVariable(name):

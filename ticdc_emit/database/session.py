@@ -49,7 +49,7 @@ from ticdc_emit.sql import nodes
 from ticdc_emit.sql.evaluation.values import Kind, Value
 from ticdc_emit.sql.lexer import sql_mode_of
 from ticdc_emit.sql.nodes.base import every_node, with_children
-from ticdc_emit.sql.script import ScriptStatement, parse_change, parse_ddl, place_in, script_statements
+from ticdc_emit.sql.script import SKIPPED, ScriptStatement, parse_change, parse_ddl, place_in, script_statements
 from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.tso import LOGICAL_BITS, MAX_LONG_TSO, physical_ms
 
@@ -249,6 +249,8 @@ class Session:
         self._values.now = self._time_of(now)
         kind = word if word in ("LOCK", "UNLOCK") else statement.without_effect()
         if kind:
+            if word not in ("LOCK", "UNLOCK") and (skipped := SKIPPED.get()) is not None:
+                skipped[kind] += 1
             committed = self._commit(now, facts) if _COMMITS.match(kind) else ()
             return StatementResult(text, "skipped", committed=committed)
         if word in _CHANGES:

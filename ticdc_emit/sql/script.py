@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
+from contextvars import ContextVar
 from functools import cache
 from typing import NamedTuple, NoReturn
 
@@ -49,6 +51,8 @@ _WITHOUT_EFFECT = re.compile(
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 """The statements that change neither rows nor tables that a changefeed sends. TiDB has no triggers and routines."""
+SKIPPED: ContextVar[Counter[str] | None] = ContextVar("skipped", default=None)
+"""Counts what a session skips of them, by their kind."""
 _SOURCE = re.compile(r"(?:SOURCE\s|\\\.)\s*([^\s;]+)", re.IGNORECASE)
 _BODY = re.compile(r"\bBEGIN\b", re.IGNORECASE)
 _ENDED = re.compile(r"\bEND\W*\Z", re.IGNORECASE)
