@@ -249,7 +249,7 @@ class Session:
         self._values.now = self._time_of(now)
         kind = word if word in ("LOCK", "UNLOCK") else statement.without_effect()
         if kind:
-            if word not in ("LOCK", "UNLOCK") and (skipped := SKIPPED.get()) is not None:
+            if word not in ("LOCK", "UNLOCK") and (skipped := SKIPPED.get(None)) is not None:
                 skipped[kind] += 1
             committed = self._commit(now, facts) if _COMMITS.match(kind) else ()
             return StatementResult(text, "skipped", committed=committed)

@@ -51,7 +51,7 @@ _WITHOUT_EFFECT = re.compile(
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 """The statements that change neither rows nor tables that a changefeed sends. TiDB has no triggers and routines."""
-SKIPPED: ContextVar[Counter[str] | None] = ContextVar("skipped", default=None)
+SKIPPED: ContextVar[Counter[str]] = ContextVar("skipped")
 """Counts what a session skips of them, by their kind."""
 _SOURCE = re.compile(r"(?:SOURCE\s|\\\.)\s*([^\s;]+)", re.IGNORECASE)
 _BODY = re.compile(r"\bBEGIN\b", re.IGNORECASE)
