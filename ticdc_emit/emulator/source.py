@@ -197,7 +197,7 @@ class Source:
         results: list[StatementResult] = []
         failure: TicdcEmitError | None = None
         try:
-            for result in session.run(script, check_caller):
+            for result in session.run(script, before=check_caller):
                 results.append(result)
             if session.in_transaction:
                 failure = StatementError(
