@@ -9,6 +9,7 @@ error, a conversion that is not known here a :class:`NotExactError`. Rule source
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from ticdc_emit.schema.defaults import (
     Moment,
     SkippedTimeError,
     enum_label,
+    fixed_float,
     float_text,
     moment_of_number,
     normalise_duration,
@@ -168,7 +170,7 @@ _TAKEN: Mapping[MySQLType, frozenset[Kind]] = {
     **dict.fromkeys(STRING_TYPES, _NUMBERS - {Kind.BIT} | {Kind.LABEL, Kind.DATETIME, Kind.DURATION, Kind.JSON}),
     **dict.fromkeys(CALENDAR_TYPES, frozenset({Kind.INT, Kind.DATETIME, Kind.TEXT})),
     MySQLType.DURATION: frozenset({Kind.DURATION, Kind.INT, Kind.TEXT}),
-    MySQLType.YEAR: frozenset({Kind.INT, Kind.TEXT}),
+    MySQLType.YEAR: _NUMBERS | {Kind.DATETIME},
     MySQLType.BIT: frozenset({Kind.INT, Kind.BIT, Kind.TEXT}),
     MySQLType.ENUM: frozenset({Kind.INT, Kind.BIT, Kind.TEXT, Kind.LABEL}),
     MySQLType.SET: frozenset({Kind.INT, Kind.BIT, Kind.TEXT, Kind.LABEL}),
@@ -176,6 +178,7 @@ _TAKEN: Mapping[MySQLType, frozenset[Kind]] = {
     MySQLType.VECTOR_FLOAT32: frozenset({Kind.TEXT}),
 }
 """The kinds of values that columns take, by type; those of DECIMAL and floats are numbers."""
+_OF_JSON = CALENDAR_TYPES | INTEGER_TYPES | FLOAT_TYPES | {MySQLType.NEWDECIMAL, MySQLType.DURATION, MySQLType.YEAR}
 
 
 def plain(column: Column, value: Value, rules: SqlRules, how: Rendering) -> Callable[[Any], str | bytes | None]:
@@ -187,7 +190,9 @@ def plain(column: Column, value: Value, rules: SqlRules, how: Rendering) -> Call
     kind, to = value.kind, column.type
     if kind is Kind.NULL:
         return lambda item: None
-    if kind not in _TAKEN.get(to, _NUMBERS) or (to in FLOAT_TYPES and column.decimal >= 0):
+    if kind is Kind.JSON and to in _OF_JSON:
+        return _or_null(partial(_of_json, column, value, rules, how))
+    if kind not in _TAKEN.get(to, _NUMBERS):
         raise _unknown(column, value)
     if to in STRING_TYPES:
         if kind is Kind.INT:
@@ -204,7 +209,7 @@ def plain(column: Column, value: Value, rules: SqlRules, how: Rendering) -> Call
     if to is MySQLType.DURATION:
         return _or_null(partial(_duration, column, value))
     if to is MySQLType.YEAR:
-        return _or_null(partial(_year, column, value))
+        return _or_null(partial(_year, column, value, rules))
     if to is MySQLType.BIT:
         return _or_null(partial(_bits, column, value))
     if to in (MySQLType.ENUM, MySQLType.SET):
@@ -331,22 +336,19 @@ def _float(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
         raise _unknown(column, value)
     if column.unsigned and number < 0:
         raise _out_of_range(column, item)
-    return repr(number)
+    try:
+        return repr(fixed_float(number, column.flen, column.decimal))
+    except ValueError:
+        raise _out_of_range(column, item) from None
 
 
-def _year(column: Column, value: Value, item: Any) -> str:
-    if value.kind is Kind.INT:
-        number = int(item)
-        if 0 < number < 100:
-            number = full_year(number)
-    elif value.kind is Kind.TEXT and re.fullmatch(r"\d{1,4}", text := _string(value, item), re.ASCII):
-        number = int(text)
-        if len(text) < 3:
-            number = full_year(number)
-        elif len(text) == 3:
-            raise NotExactError(f"the year {shown(item)}")
-    else:
-        raise NotExactError(f"{value.kind.value} {shown(item)} in a YEAR column")
+def _year(column: Column, value: Value, rules: SqlRules, item: Any) -> str:
+    if value.kind is Kind.DATETIME:
+        return _year(column, replace(value, kind=Kind.INT), rules, item[:4])
+    text = _string(value, item) if value.kind is Kind.TEXT and not value.is_literal else ""
+    number = _whole(column, value, rules, item)
+    if 0 < number < 100 or (number == 0 and text.strip().startswith("0") and len(text) != 4):  # '0000' is zero
+        number = full_year(number)
     if number and not 1901 <= number <= 2155:
         raise EvaluationError(f"{number} is neither 0 nor in 1901..2155", BEYOND_RANGE)
     return str(number)
@@ -462,6 +464,15 @@ def _label(column: Column, value: Value, item: Any) -> str:
         return find(literal, column)
     except ValueError:
         raise EvaluationError(f"Data truncated for column '{column.name}': {shown(item)}", WRONG_DATA) from None
+
+
+def _of_json(column: Column, value: Value, rules: SqlRules, how: Rendering, item: Any) -> str | bytes | None:
+    """Convert a document: a number, TRUE or FALSE, or a text is like one that is not in JSON."""
+    document = json.loads(item)
+    for kind, python_type in ((Kind.INT, int), (Kind.REAL, float), (Kind.TEXT, str)):
+        if isinstance(document, python_type):
+            return plain(column, replace(value, kind=kind), rules, how)(document)
+    raise _wrong("JSON", item, column, TRUNCATED if rules.casts else WRONG_VALUE)
 
 
 def _json(column: Column, value: Value, how: Rendering, item: Any) -> str:

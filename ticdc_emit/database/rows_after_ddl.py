@@ -13,11 +13,10 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TypeAlias
-from zoneinfo import ZoneInfo
 
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.schema.defaults import float_text
-from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.defaults import float_text, time_zone_of
+from ticdc_emit.schema.model import NOW, Column, TableInfo
 from ticdc_emit.sql.types import (
     FLOAT_TYPES,
     FSP_TYPES,
@@ -29,6 +28,7 @@ from ticdc_emit.sql.types import (
     MySQLType,
     full_year,
 )
+from ticdc_emit.tso import physical_ms
 
 Row: TypeAlias = "dict[str, str | None]"
 """The values of a row's columns in canonical text, ``None`` for NULL."""
@@ -40,26 +40,32 @@ _REPLACEMENT = "\ufffd"  # TiDB's replacement in a default that is not UTF-8
 _ZERO_DAY = "0000-00-00"
 
 
-def rows_after_ddl(rows: Iterable[Row], before: TableInfo, after: TableInfo, time_zone: str) -> Iterator[Row]:
-    """Yield each row with the columns of ``after``, in their order.
+def rows_after_ddl(
+    rows: Iterable[Row], before: TableInfo, after: TableInfo, time_zone: str, commit_ts: int
+) -> Iterator[Row]:
+    """Yield each row with the columns of ``after``, in their order. ``commit_ts``: of the statement, which is its NOW().
 
     Raises :class:`SchemaError` if a column's values cannot be known and there are rows.
     """
     makers: list[tuple[str, Callable[[Row], str | None]]] | None = None
     for row in rows:
         if makers is None:
-            makers = [(column.name, _maker(column, before, after, time_zone)) for column in after.row_columns]
+            makers = [
+                (column.name, _maker(column, before, after, time_zone, commit_ts)) for column in after.row_columns
+            ]
         yield {name: make(row) for name, make in makers}
 
 
-def _maker(column: Column, before: TableInfo, after: TableInfo, zone: str) -> Callable[[Row], str | None]:
+def _maker(
+    column: Column, before: TableInfo, after: TableInfo, zone: str, commit_ts: int
+) -> Callable[[Row], str | None]:
     old = next((other for other in before.row_columns if other.id == column.id), None)
     if old is None:
         ids_after = {other.id for other in after.columns}
         gone = (other for other in before.row_columns if other.id not in ids_after)
         old = next((other for other in gone if other.name.lower() == column.name.lower()), None)
     if old is None:
-        value = value_of_old_rows(column, zone)
+        value = value_of_old_rows(column, zone, commit_ts)
         return lambda row: value
     source, cast = old.name, _cast(old, column)
 
@@ -76,11 +82,12 @@ def _maker(column: Column, before: TableInfo, after: TableInfo, zone: str) -> Ca
 def _cast(old: Column, new: Column) -> _Cast:
     """Return the conversion of a value of ``old`` to ``new``, if its text stays or only gains zeros."""
     kinds = {old.type, new.type}
-    if kinds <= INTEGER_TYPES or (old.type is new.type and new.type in _SAME_TEXT):
+    rounds = new.type in FLOAT_TYPES and new.decimal >= 0 and new.id != old.id
+    if kinds <= INTEGER_TYPES or (old.type is new.type and new.type in _SAME_TEXT and not rounds):
         return _same
     if kinds <= STRING_TYPES and old.is_binary == new.is_binary:
         return _characters(new)
-    if old.type is MySQLType.FLOAT and new.type in FLOAT_TYPES:
+    if old.type is MySQLType.FLOAT and new.type in FLOAT_TYPES and not rounds:
         return _same if new.type is old.type else lambda text: float_text(_single(float(text)))
     if old.type is new.type:
         if new.type is MySQLType.NEWDECIMAL and new.decimal >= old.decimal:
@@ -127,10 +134,10 @@ def _base64(raw: bytes) -> str:
 # -- ADD COLUMN ------------------------------------------------------------------------------------------------------
 
 
-def value_of_old_rows(column: Column, time_zone: str) -> str | None:
+def value_of_old_rows(column: Column, time_zone: str, commit_ts: int | None = None) -> str | None:
     """Return the value of a new column in existing rows: its DEFAULT, else NULL or the zero of its type.
 
-    TIMESTAMP is in ``time_zone``. Raises :class:`SchemaError` for a default that only TiDB knows.
+    Times are in ``time_zone``; NOW() is the time of ``commit_ts``, a TSO, unknown without it. Raises :class:`SchemaError` for a default that only TiDB knows.
     """
     if column.default is None:
         return None if column.nullable else _zero(column)
@@ -147,7 +154,11 @@ def value_of_old_rows(column: Column, time_zone: str) -> str | None:
     if kind is MySQLType.YEAR:
         return str(_year(text))
     if kind in TEMPORAL_TYPES and not text.lstrip("-")[:1].isdigit():
-        raise _unknown(column)  # an expression: the clock of TiDB
+        if commit_ts is None or not (text == NOW or kind is MySQLType.DATE):
+            raise _unknown(column)  # an expression: the clock of TiDB
+        now = dt.datetime.fromtimestamp(physical_ms(commit_ts) / 1000, time_zone_of(time_zone))
+        shown, fsp = now.strftime("%Y-%m-%d %H:%M:%S.%f"), column.fraction_digits
+        return shown[:10] if kind is MySQLType.DATE else shown[: 19 + (fsp and fsp + 1)]
     if kind is MySQLType.TIMESTAMP and not text.startswith(_ZERO_DAY):
         return _in_zone(text, column.fraction_digits, time_zone)
     if kind in STRING_TYPES and column.is_binary:
@@ -192,5 +203,5 @@ def _year(text: str) -> int:
 
 def _in_zone(text: str, fsp: int, time_zone: str) -> str:
     clock = dt.datetime.fromisoformat(text.partition(".")[0]).replace(tzinfo=dt.timezone.utc)
-    shown = clock.astimezone(ZoneInfo(time_zone)).strftime("%Y-%m-%d %H:%M:%S")
+    shown = clock.astimezone(time_zone_of(time_zone)).strftime("%Y-%m-%d %H:%M:%S")
     return _with_fraction(f"{shown}.{text.partition('.')[2]}", fsp)

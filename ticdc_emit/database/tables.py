@@ -317,7 +317,7 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
             return
         self.tables[name] = {}
         if event.action not in _EMPTIES and before is not None:
-            for row in rows_after_ddl(rows.values(), before, info, self._zone):
+            for row in rows_after_ddl(rows.values(), before, info, self._zone, event.commit_ts):
                 add_row(self.tables[name], info, row)
 
 

@@ -152,6 +152,13 @@ class SnapshotDdlFilter:
                 renamed.append(info)
         if not renamed:
             return verdicts
+        if len({info.id for info in renamed}) < len(renamed):
+            raise failure(
+                first,
+                "classic TiCDC cannot follow a RENAME that moves one table twice: its changefeed fails here",
+                "ErrHandleDDLFailed",
+                "Write two RENAME statements, or use the new architecture (release='next')",
+            )
         try:
             self._snapshot.rename_all(renamed)
         except _UnknownObjectError as fault:

@@ -147,6 +147,16 @@ def integer_text(literal: Literal, kind: MySQLType, *, unsigned: bool) -> str:
     return str(integer_of(literal, kind, unsigned=unsigned))
 
 
+def fixed_float(value: float, flen: int, decimal: int) -> float:
+    """Return a number as FLOAT(flen, decimal) and DOUBLE hold it; ``ValueError`` if it has too many digits."""
+    if decimal < 0:
+        return value
+    rounded = float(np.rint(value * 10**decimal) / 10**decimal)
+    if abs(rounded) > 10.0 ** (flen - decimal) - 10.0**-decimal:
+        raise ValueError(f"{rounded} is out of range")
+    return rounded
+
+
 def rounded_float(literal: Literal, kind: MySQLType, flen: int, decimal: int, *, unsigned: bool) -> str:
     """Return the text of a FLOAT or DOUBLE default, rounded to ``decimal`` digits if the type has them."""
     value = float(_number(literal))
@@ -154,10 +164,7 @@ def rounded_float(literal: Literal, kind: MySQLType, flen: int, decimal: int, *,
         value = 0.0  # a decimal has no negative zero
     if unsigned and value < 0:
         raise ValueError("negative for an unsigned column")
-    if decimal >= 0:
-        value = float(np.rint(value * 10**decimal) / 10**decimal)
-        if abs(value) > 10.0 ** (flen - decimal) - 10.0**-decimal:
-            raise ValueError(f"{value} is out of range")
+    value = fixed_float(value, flen, decimal)
     single = kind is MySQLType.FLOAT
     if value in (float("inf"), float("-inf")) or (single and abs(value) > _FLOAT32_MAX):
         raise ValueError(f"{value} is out of range")

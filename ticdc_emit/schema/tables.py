@@ -205,8 +205,12 @@ def with_partitioning(state: TableState, by: Partitioning) -> TableState:
 def _check_partitioning(by: Partitioning) -> None:
     if by.method == "system_time":
         raise DdlError("TiDB has no SYSTEM_TIME partitions", remedy="Use RANGE, LIST, HASH or KEY", position=by.offset)
-    if by.sub is not None:
-        raise DdlError("TiDB has no subpartitions", remedy="Leave SUBPARTITION out", position=by.offset)
+    if by.sub is not None and by.method not in ("range", "list"):
+        raise DdlError(
+            "TiDB has subpartitions only below RANGE and LIST, and ignores them",
+            remedy="Leave SUBPARTITION out",
+            position=by.offset,
+        )
     if max(by.key.count, len(by.definitions)) > MAX_PARTITIONS:
         raise DdlError(f"more than {MAX_PARTITIONS} partitions", remedy="Use fewer partitions", position=by.offset)
 
