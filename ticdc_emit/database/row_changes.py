@@ -18,7 +18,7 @@ from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.statement import RunningStatement
 from ticdc_emit.database.tables import row_place
 from ticdc_emit.database.transaction import StoredTable
-from ticdc_emit.database.update import check_partition, differs
+from ticdc_emit.database.update import differs, refuse_moves
 from ticdc_emit.errors import (
     HistoryError,
     InvalidValueError,
@@ -79,7 +79,7 @@ def _change(table: StoredTable, before: Row | None, new: Row | None, running: Ru
     elif old is None:
         running.add(table, new, running.identities(table, [new])[0])
     else:
-        check_partition(table, old, new)
+        refuse_moves(table, [(old, new)], running)
         running.replace(table, old, identities, new)
 
 

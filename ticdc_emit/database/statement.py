@@ -15,6 +15,7 @@ from ticdc_emit.columnar.expressions import ColumnValues
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.database.expressions import SessionValues, check_divisions, has_choices
 from ticdc_emit.database.foreign_keys import RESTRICTS, ForeignKeys, has_children, referred_values
+from ticdc_emit.database.partitions import check_partitions
 from ticdc_emit.database.refusals import expression_errors, unsupported
 from ticdc_emit.database.row_values import canonical_texts, column_values
 from ticdc_emit.database.rows_after_ddl import Row
@@ -23,7 +24,6 @@ from ticdc_emit.database.transaction import Identities, OpenTransaction, StoredT
 from ticdc_emit.errors import StatementError, UnknownTableError
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.store import TableState
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.call_tree import parse_call_tree
 from ticdc_emit.sql.evaluation.values import NotExactError
@@ -74,7 +74,6 @@ class RunningStatement:
             ) from None
         if state.info.is_view:
             raise unsupported(f"a change of the view {state.info.full_name}")
-        _check_partitions(state)
         with expression_errors():
             keys = self.database.key_index(state.info)
         return StoredTable(state, self.database.rows(state.info), keys)
@@ -85,7 +84,15 @@ class RunningStatement:
         return self.values.moment(column.fraction_digits, zone)
 
     def completed(self, table: StoredTable, rows: list[Row]) -> list[Row]:
-        """Return rows with the values of their stored generated columns; virtual ones are computed for their errors."""
+        """Return rows with the values of their stored generated columns, each of which has a partition.
+
+        Virtual columns are computed for their errors.
+        """
+        rows = self._computed(table, rows)
+        check_partitions(table.state, rows, self.rendering)
+        return rows
+
+    def _computed(self, table: StoredTable, rows: list[Row]) -> list[Row]:
         generated = [column for column in table.info.columns if column.generated and not column.hidden]
         if not generated or not rows:
             return rows
@@ -185,12 +192,3 @@ def duplicate(table: StoredTable, columns: Sequence[Any], key: str, row: Row, ot
         number=DUPLICATE,
         table=table.info.full_name,
     )
-
-
-def _check_partitions(state: TableState) -> None:
-    """Refuse a table where a value may have no partition."""
-    if state.partition_method in ("", "hash", "key"):
-        return
-    if state.partition_method == "range" and state.ranges is not None and "MAXVALUE" in state.ranges.bounds.values():
-        return
-    raise unsupported(f"a change of {state.info.full_name}, whose partitions may not hold every value,")

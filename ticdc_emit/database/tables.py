@@ -18,6 +18,7 @@ import pyarrow as pa
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.database.partitions import check_partitions, partitions_of
 from ticdc_emit.database.refusals import expression_errors
 from ticdc_emit.database.row_values import KeyIndex, accepted, typed_changes
 from ticdc_emit.database.rows_after_ddl import Row, rows_after_ddl
@@ -49,8 +50,10 @@ _Change: TypeAlias = Mapping[str, Any]
 _LOSES_ROWS = frozenset({"drop partition", "truncate partition", "exchange partition"})
 _FIRST_INSERT = "Insert the row first, or give begins_empty=False if it was there before the history"
 _OTHER_KEY = "Use another key, or delete the row first"
-DUPLICATE, IS_REFERRED = 1062, 1701
-"""Numbers of TiDB's errors: a unique key that another row has, a table to which a foreign key refers."""
+DUPLICATE, IS_REFERRED, OF_OTHER_PARTITION = 1062, 1701, 1737
+"""Numbers of TiDB's errors: a unique key that another row has, a table to which a foreign key refers, an exchanged
+table with rows of another partition.
+"""
 _EMPTIES = frozenset({"create table", "truncate table"})
 
 
@@ -190,10 +193,15 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
         ``schema``: the current database, by default that of all tables. Raises the family of :class:`SchemaError` if
         the statement cannot be applied.
         """
+        before = self._partitioned()
         events = self.catalog.apply(query, schema=schema or self._database, commit_ts=commit_ts)
         for event in events:
-            self._follow(event)
+            self._follow(event, before)
         return events
+
+    def _partitioned(self) -> dict[int, TableState]:
+        """Return the partitioned tables by their ids."""
+        return {state.info.id: state for state in self.catalog.states() if state.info.partitions}
 
     def apply_statement(
         self, query: str, commit_ts: int, *, schema: str | None, sql_mode: str = ""
@@ -207,9 +215,10 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
         has_rows = any(self.tables.values())
         saved = (copy.deepcopy(self.catalog), dict(self.tables)) if has_rows else None
         try:
+            before = self._partitioned()
             events = self.catalog.apply(query, schema=schema, commit_ts=commit_ts, sql_mode=sql_mode)
             for event in events:
-                self._follow(event)
+                self._follow(event, before)
                 self._check_rows(event)
         except (SchemaError, StatementError, UnsupportedStatementError):
             if saved is not None:
@@ -255,6 +264,8 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
                     ) from None
         if rows and info.indexes != before.indexes:
             self._check_new_keys(info, rows)
+        if info.partitions != before.partitions:
+            check_partitions(self.catalog.state(info.schema, info.name), rows, self.rendering)
 
     def _check_new_keys(self, info: TableInfo, rows: Sequence[Row]) -> None:
         with expression_errors():
@@ -295,7 +306,34 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
             if column.flags & ColumnFlag.AUTO_INCREMENT:
                 counter.reach(int(row[column.name] or 0))
 
-    def _follow(self, event: DdlEvent) -> None:
+    def _change_partitions(
+        self, event: DdlEvent, name: tuple[str, str], other: tuple[str, str], before: TableState
+    ) -> None:
+        """Remove the rows of partitions that are dropped or emptied, or exchange those of one with another table's."""
+        after, left, joining = event.table_info, self.tables[name], {} if name == other else self.tables[other]
+        assert after is not None
+        gone = {partition.name for partition in before.info.partitions if partition not in after.partitions}
+        try:
+            places, joined = (partitions_of(before, list(rows.values()), self.rendering) for rows in (left, joining))
+        except (NotExactError, EvaluationError) as fault:
+            raise SchemaError(
+                f"it is not known here which rows are in a partition: {fault}",
+                remedy="Give the rows that the statement removes as deletes, or leave the statement out",
+                table=after.full_name,
+                statement=event.query,
+            ) from None
+        if not gone.issuperset(joined):
+            raise StatementError(
+                "Found a row that does not match the partition",
+                remedy="Change or delete it first; EXCHANGE WITHOUT VALIDATION of such rows is not executed here",
+                number=OF_OTHER_PARTITION,
+            )
+        leaving = {key: left[key] for key, place in zip(left, places, strict=True) if place in gone}
+        self.tables[name] = {key: row for key, row in left.items() if key not in leaving} | joining
+        if name != other:
+            self.tables[other] = leaving
+
+    def _follow(self, event: DdlEvent, before_all: Mapping[int, TableState]) -> None:
         info, before = event.table_info, event.pre_table_info
         if event.action == "drop schema":
             self.tables = {name: rows for name, rows in self.tables.items() if name[0] != event.schema}
@@ -304,13 +342,7 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
         name = info.schema, info.name
         source = name if before is None else (before.schema, before.name)
         if event.action in _LOSES_ROWS:
-            if self.tables[name] or self.tables[source]:
-                raise SchemaError(
-                    "a history does not record which rows are in a partition",
-                    remedy="Give the rows that the statement removes as deletes, or leave the statement out",
-                    table=info.full_name,
-                    statement=event.query,
-                )
+            self._change_partitions(event, name, source, before_all[info.id])
             return
         rows = self.tables.pop(source, {})
         if event.action == "drop table":

@@ -17,6 +17,7 @@ from ticdc_emit.columnar.assignment import BEYOND_RANGE, NOT_NULL, assign, assig
 from ticdc_emit.columnar.expressions import ColumnValues
 from ticdc_emit.database.expressions import Scope, matching, value_of
 from ticdc_emit.database.insert import default_text
+from ticdc_emit.database.partitions import partitions_of
 from ticdc_emit.database.refusals import expression_errors, unsupported
 from ticdc_emit.database.row_values import canonical_texts, column_values
 from ticdc_emit.database.rows_after_ddl import Row
@@ -270,8 +271,7 @@ def _moments_of_update(
 
 def _write(table: StoredTable, changed: Sequence[tuple[Row, Row]], running: RunningStatement) -> None:
     """Change the rows, none if one of them gets a key that another row has."""
-    for old, new in changed:
-        check_partition(table, old, new)
+    refuse_moves(table, changed, running)
     olds = running.identities(table, [old for old, _ in changed])
     news = running.identities(table, [new for _, new in changed])
     _check_keys(table, changed, olds, news)
@@ -280,11 +280,14 @@ def _write(table: StoredTable, changed: Sequence[tuple[Row, Row]], running: Runn
         running.change(table, (old, old_keys), (new, new_keys))
 
 
-def check_partition(table: StoredTable, old: Row, new: Row) -> None:
-    """Refuse a change that may move a row to another partition."""
-    for name in table.state.partition_columns if table.state.partition_method else ():
-        if old.get(name) != new.get(name):
-            raise unsupported(f"an UPDATE of the partition column {name}", "Delete the row, and insert it again")
+def refuse_moves(table: StoredTable, changed: Sequence[tuple[Row, Row]], running: RunningStatement) -> None:
+    """Refuse changes that move a row to another partition: TiCDC reads two partitions as two tables, side by side."""
+    state = table.state
+    moved = [pair for pair in changed if any(pair[0].get(name) != pair[1].get(name) for name in state.partition_columns)]
+    with expression_errors():
+        places = [partitions_of(state, rows, running.rendering) for rows in zip(*moved, strict=True)]
+    if moved and places[0] != places[1]:
+        raise unsupported("an UPDATE that moves a row to another partition", "Delete the row, and insert it again")
 
 
 def _check_keys(

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.model import Partition
-from ticdc_emit.schema.ranges import with_ranges
 from ticdc_emit.schema.store import TableState
 from ticdc_emit.schema.tables import unique_names, with_partitioning
 from ticdc_emit.sql.nodes.alter import AddPartitions, ChangePartitions
@@ -44,7 +43,7 @@ def alter_partitions(state: TableState, spec: AddPartitions | ChangePartitions) 
         return _add(state, spec)
     if spec.kind == "remove":
         bare = replace(state.info, partitions=(), id=0)
-        state = replace(state, info=bare, partition_method="", partition_columns=(), ranges=None)
+        state = replace(state, info=bare, partitioning=None, partition_columns=())
         return state, "alter table remove partitioning"
     if spec.kind == "coalesce":
         return _coalesce(state, spec.count)
@@ -62,7 +61,7 @@ def alter_partitions(state: TableState, spec: AddPartitions | ChangePartitions) 
         if len(chosen) == len(state.info.partitions):
             raise DdlError("cannot drop all partitions, use DROP TABLE instead", remedy="Use DROP TABLE")
         return _with_partitions(state, tuple(p for p in state.info.partitions if p.name not in names)), "drop partition"
-    return with_ranges(_reorganize(state, chosen, spec.into), spec.definitions), _REORGANIZE
+    return _reorganize(state, chosen, spec.into).with_partition_values(spec.definitions), _REORGANIZE
 
 
 def _with_partitions(state: TableState, partitions: tuple[Partition, ...]) -> TableState:
@@ -98,7 +97,7 @@ def _add(state: TableState, spec: AddPartitions) -> tuple[TableState, str]:
     known_names = {partition.name.lower() for partition in present}
     if spec.if_not_exists and any(name.lower() in known_names for name in spec.names):
         return state, ""
-    state = with_ranges(state, spec.definitions)
+    state = state.with_partition_values(spec.definitions)
     return _with_partitions(state, present + tuple(Partition(0, name) for name in spec.names)), "add partition"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -17,7 +17,7 @@ from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.defaults import parse_moment
 from ticdc_emit.schema.expression_types import type_in
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.store import Ranges, TableState
+from ticdc_emit.schema.store import TableState
 from ticdc_emit.sql.call_tree import call_tree
 from ticdc_emit.sql.nodes.alter import AddPartitions, AlterSpec, ChangePartitions, IntervalChange
 from ticdc_emit.sql.nodes.base import Node
@@ -141,44 +141,10 @@ def _of_column(column: Column) -> RangeKind | None:
     return RangeKind(False, _FIRST_DATE, column.fraction_digits) if column.type is MySQLType.DATETIME else None
 
 
-def range_kind_of(state: TableState) -> RangeKind | None:
-    """Return the kind of a table's partitioning, like :func:`range_kind`."""
-    ranges = state.ranges
-    return None if ranges is None else RangeKind(ranges.is_integer, ranges.floor, ranges.fsp)
-
-
-def ranges_of(key: PartitionKey, definitions: Iterable[PartitionDefinition], state: TableState) -> Ranges | None:
-    """Return the bounds of a newly partitioned table; ``None`` unless they are of one known value."""
-    kind = range_kind(key, state)
-    if kind is None:
-        return None
-    return _with_bounds(Ranges(kind.is_integer, kind.floor, kind.fsp), kind, definitions)
-
-
-def with_ranges(state: TableState, definitions: Iterable[PartitionDefinition]) -> TableState:
-    """Return the state with the bounds of more partitions."""
-    kind = range_kind_of(state)
-    if state.ranges is None or kind is None:
-        return state
-    return replace(state, ranges=_with_bounds(state.ranges, kind, definitions))
-
-
-def _with_bounds(ranges: Ranges, kind: RangeKind, definitions: Iterable[PartitionDefinition]) -> Ranges:
-    bounds = dict(ranges.bounds)
-    for definition in definitions:
-        values = definition.values
-        bound = values.rows[0][0] if values is not None and values.rows else None
-        if bound is None:
-            bounds[definition.name] = ""
-        elif isinstance(bound, MaxValue):
-            bounds[definition.name] = MAXVALUE
-        else:
-            bounds[definition.name] = _shown(kind, bound)
-    return replace(ranges, bounds=bounds)
-
-
 def _shown(kind: RangeKind, bound: Node) -> str:
     """Return a bound's text; "" if it is not a constant."""
+    if isinstance(bound, MaxValue):
+        return MAXVALUE
     try:
         if not kind.is_integer and isinstance(bound, Constant) and str(bound.value).startswith(_FIRST_DATE):
             return str(bound.value)  # of the year 0, which is for NULL
@@ -334,15 +300,14 @@ def _convert_change(clause: IntervalChange, state: TableState) -> AddPartitions 
 
 
 def _first_or_last(clause: IntervalChange, state: TableState) -> AddPartitions | ChangePartitions:
-    if not state.info.partitions:
+    if not state.info.partitions or state.partitioning is None:
         raise DdlError("the table is not partitioned")
-    ranges = state.ranges
-    kind = range_kind_of(state)
+    kind = range_kind(state.partitioning, state)
     names = [partition.name for partition in state.info.partitions]
-    texts = [] if ranges is None else [ranges.bounds.get(name, "") for name in names]
-    if ranges is None or kind is None or "" in texts:
+    texts = [] if kind is None else [_shown(kind, state.partition_values[name].rows[0][0]) for name in names]
+    if kind is None or "" in texts:
         raise DdlError("the bounds of its partitions are not known")
-    has_null, has_maximum = texts[0] == ranges.floor, texts[-1] == MAXVALUE
+    has_null, has_maximum = texts[0] == kind.floor, texts[-1] == MAXVALUE
     bounds = [kind.parsed(text) for text in texts[has_null : len(texts) - has_maximum]]
     amount, unit = _guess_interval(kind, bounds)
     assert clause.bound is not None

@@ -8,13 +8,13 @@ table's definition last changed) come from the DDL's commit_ts.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ticdc_emit.errors import DdlError, UnknownTableError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.model import Column, Index, TableInfo
-from ticdc_emit.sql.nodes.tables import PartitionMethod
+from ticdc_emit.sql.nodes.tables import PartitionDefinition, PartitionKey, PartitionMethod, PartitionValues
 
 FIRST_USER_ID = 116
 """The first free id in a fresh TiDB after its system tables (as in the golden vectors)."""
@@ -86,19 +86,6 @@ class ForeignKey:
 
 
 @dataclass(frozen=True)
-class Ranges:
-    """The bounds of RANGE partitions by name, as TiDB shows them; "" for one that is not a constant.
-
-    ``floor`` is the least value, ``fsp`` the digits of a DATETIME, -1 for a DATE.
-    """
-
-    is_integer: bool
-    floor: str
-    fsp: int = -1
-    bounds: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class TableState:
     """``max_…_id``: the greatest id given so far. ``ttl_column``: "" without TTL. ``auto_increment``: the least number
     that AUTO_INCREMENT may give next. ``auto_random``: the AUTO_RANDOM column, "" for none.
@@ -109,13 +96,22 @@ class TableState:
     max_index_id: int = 0
     max_foreign_key_id: int = 0
     foreign_keys: tuple[ForeignKey, ...] = ()
-    partition_method: PartitionMethod = ""
+    partitioning: PartitionKey | None = None
+    partition_values: Mapping[str, PartitionValues] = field(default_factory=dict)
+    """What each partition of RANGE and LIST holds, by its name; also of partitions that were dropped."""
     partition_columns: tuple[str, ...] = ()
     ttl_column: str = ""
     auto_increment: int = 1
     auto_random: str = ""
-    ranges: Ranges | None = None
-    """``None`` if the table is not partitioned by RANGE of one integer, DATE or DATETIME."""
+
+    @property
+    def partition_method(self) -> PartitionMethod:
+        return "" if self.partitioning is None else self.partitioning.method
+
+    def with_partition_values(self, definitions: Iterable[PartitionDefinition]) -> TableState:
+        """Return the state with what more partitions hold."""
+        values = {each.name: each.values for each in definitions if each.values is not None}
+        return replace(self, partition_values={**self.partition_values, **values})
 
     def find_column(self, name: str) -> Column | None:
         """Return the column called ``name`` in any case, hidden ones included."""

@@ -21,7 +21,6 @@ from ticdc_emit.schema.indexes import (
     names_for_create,
 )
 from ticdc_emit.schema.model import Partition, TableInfo
-from ticdc_emit.schema.ranges import ranges_of
 from ticdc_emit.schema.store import TableState
 from ticdc_emit.sql.charsets import charset_of_collation, resolve
 from ticdc_emit.sql.nodes.expressions import Expression
@@ -198,8 +197,8 @@ def with_partitioning(state: TableState, by: Partitioning) -> TableState:
     columns = tuple(state.column(name).name for name in named)
     partitions = tuple(Partition(0, name) for name in by.names)
     info = replace(state.info, partitions=partitions)
-    ranges = ranges_of(by.key, by.definitions, state)
-    return replace(state, info=info, partition_method=by.method, partition_columns=columns, ranges=ranges)
+    state = replace(state, info=info, partitioning=by.key, partition_columns=columns, partition_values={})
+    return state.with_partition_values(by.definitions)
 
 
 def _check_partitioning(by: Partitioning) -> None:

@@ -201,7 +201,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "second": Function(_CLOCK("u", 2), partial(dates.date_part, "second")),
     "microsecond": Function(_CLOCK("u", 6)),
     "time_to_sec": Function(_CLOCK("u", 10), dates.time_to_sec),
-    "to_days": Function(_CLOCK("t")),
+    "to_days": Function(_CLOCK("t"), partial(dates.date_part, "to_days")),
     "to_seconds": Function(_CLOCK("t")),
     "datediff": Function(_CLOCK("tt"), dates.datediff),
     "timestampdiff": Function(_CLOCK(".tt"), dates.timestampdiff),

@@ -136,6 +136,7 @@ _COMPUTED_PARTS: Mapping[str, Callable[[str], int]] = {
     "dayofweek": lambda text: _day(text).isoweekday() % 7 + 1,
     "weekday": lambda text: _day(text).weekday(),
     "dayofyear": lambda text: _day(text).timetuple().tm_yday,
+    "to_days": lambda text: _day(text).toordinal() + 365,
 }
 
 
