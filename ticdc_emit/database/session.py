@@ -422,10 +422,11 @@ class Session:
         return StatementResult(text, "use")
 
     def _ddl(self, text: str, now: int, facts: Mapping[str, int]) -> StatementResult:
-        committed: tuple[Transaction | AppliedDdl, ...] = self._commit(now, {})
+        schema = self._values.database
+        is_of_session = self.database.catalog.is_of_session(text, schema, self._sql_mode)
+        committed: tuple[Transaction | AppliedDdl, ...] = () if is_of_session else self._commit(now, {})
         if committed:
             now = facts.get("commit_ts", 0) + 1 if "commit_ts" in facts else self._clock()
-        schema = self._values.database
         if self._rendering.session_zone != self._rendering.zone:
             _refuse_timestamp_defaults(parse_ddl(text, self._sql_mode), self._rendering)
         events = self.database.apply_statement(text, now, schema=schema, sql_mode=self._sql_mode)

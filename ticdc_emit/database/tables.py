@@ -46,6 +46,9 @@ Rows: TypeAlias = "dict[tuple[Any, ...], Row]"
 Tables: TypeAlias = "dict[tuple[str, str], Rows]"
 """Rows by (schema, table), including tables without rows."""
 
+TemporaryRows: TypeAlias = "dict[int, tuple[Rows, KeyIndex]]"
+"""Rows of temporary tables by the table's id."""
+
 _Change: TypeAlias = Mapping[str, Any]
 _LOSES_ROWS = frozenset({"drop partition", "truncate partition", "exchange partition"})
 _FIRST_INSERT = "Insert the row first, or give begins_empty=False if it was there before the history"
@@ -90,6 +93,7 @@ class Database:
         self._database = current_database(None, catalog)
         self._counters: dict[int, AutoIncrement] = {}
         self._key_indexes: dict[tuple[str, str], KeyIndex] = {}
+        self._temporary: TemporaryRows = {}
 
     def take(self, changes: Iterable[_Change]) -> None:
         """Take the changes of any number of transactions and tables, in commit order.
@@ -146,11 +150,22 @@ class Database:
         if counter is None:
             counter = self._counters[info.id] = AutoIncrement()
             column = next((each.name for each in info.row_columns if each.flags & ColumnFlag.AUTO_INCREMENT), None)
-            rows = self.tables[info.schema, info.name].values() if column is not None else ()
+            has_rows = column is not None and not state.temporary
+            rows = self.tables[info.schema, info.name].values() if has_rows else ()
             for row in rows:
                 counter.reach(int(row[column or ""] or 0))
         counter.reach(state.auto_increment - 1)
         return counter
+
+    def temporary(self, state: TableState, of_transaction: TemporaryRows) -> tuple[Rows, KeyIndex]:
+        """Return the rows of a temporary table, and them by their unique keys; a global one begins empty in each
+        transaction, its AUTO_INCREMENT too.
+        """
+        held = of_transaction if state.temporary.startswith("GLOBAL") else self._temporary
+        if state.info.id not in held:
+            held[state.info.id] = {}, KeyIndex(state.info, self.rendering)
+            self._counters.pop(state.info.id, None)
+        return held[state.info.id]
 
     def key_index(self, info: TableInfo) -> KeyIndex:
         """Return the rows of a table by their unique keys. Raises :class:`~ticdc_emit.sql.evaluation.values.\
@@ -235,6 +250,8 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
         if not isinstance(node, TruncateTable):
             return
         own = (node.table.schema or schema or self._database).lower(), node.table.name.lower()
+        if self.catalog.temporary(*own) is not None:
+            return
         for state in self.catalog.states():
             named = {(each.lower(), name.lower()) for each, name in (key.parent for key in state.foreign_keys)}
             if own in named and (state.info.schema.lower(), state.info.name.lower()) != own:

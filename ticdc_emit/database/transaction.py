@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from ticdc_emit.changes.model import Op
 from ticdc_emit.database.row_values import KeyIndex, key_part
 from ticdc_emit.database.rows_after_ddl import Row
-from ticdc_emit.database.tables import Rows, handle_of, row_place
+from ticdc_emit.database.tables import Rows, TemporaryRows, handle_of, row_place
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.store import TableState
@@ -81,6 +81,8 @@ class OpenTransaction:
 
     def __init__(self, start_ts: int) -> None:
         self.start_ts = start_ts
+        self.temporary: TemporaryRows = {}
+        """Those of global temporary tables, which are empty at the end."""
         self._steps: list[_Step] = []
 
     def __len__(self) -> int:
@@ -114,6 +116,8 @@ class OpenTransaction:
         """Return what the transaction changes; ``commit_ts`` is a TSO."""
         by_table: dict[tuple[str, str], list[_Step]] = {}
         for step in self._steps:
+            if step.table.state.temporary:
+                continue  # not in TiKV
             by_table.setdefault((step.table.info.schema, step.table.info.name), []).append(step)
         changes = [change for steps in by_table.values() for change in self._changes(steps, commit_ts)]
         return Transaction(self.start_ts, commit_ts, tuple(changes))

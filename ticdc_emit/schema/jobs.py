@@ -202,7 +202,7 @@ class TableJobs(JobRecorder):
         super().__init__(store, ids)
         self.zone = zone
         self._renamed_schema = renamed_schema
-        self._temporary: set[tuple[str, str]] = set()  # local statements, for which TiDB makes no job
+        self._temporary: dict[tuple[str, str], TableState] = {}  # local ones, for which TiDB makes no job
 
     def create_table(self, statement: statements.CreateTable) -> None:
         database, name = self._resolve(statement.table)
@@ -213,8 +213,9 @@ class TableJobs(JobRecorder):
                 position=statement.offset,
             )
         if statement.temporary == _LOCAL:
-            build_table(statement, database.name, database.default, self.zone)
-            self._temporary.add((database.name.lower(), name.lower()))
+            self._add_temporary(
+                build_table(statement, database.name, database.default, self.zone), statement.if_not_exists
+            )
         elif self._is_free(database, name, if_not_exists=statement.if_not_exists):
             if has_interval(statement):
                 whole = replace(statement, partitioning=None)
@@ -246,9 +247,9 @@ class TableJobs(JobRecorder):
         database, name = self._resolve(statement.table)
         source = self._base_table(statement.like)
         if statement.temporary == _LOCAL:
-            self._temporary.add((database.name.lower(), name.lower()))
+            self._add_temporary(clone_table(source, database.name, name, _LOCAL), statement.if_not_exists)
         elif self._is_free(database, name, if_not_exists=statement.if_not_exists):
-            self._finish("create table", None, clone_table(source, database.name, name))
+            self._finish("create table", None, clone_table(source, database.name, name, statement.temporary))
 
     def create_view(self, statement: statements.CreateView) -> None:
         database, name = self._resolve(statement.table)
@@ -271,7 +272,8 @@ class TableJobs(JobRecorder):
     def drop_tables(self, statement: statements.DropTables) -> None:
         states: list[TableState] = []
         for name in statement.tables:
-            if not statement.view and self._is_temporary(name, drop=True):
+            if not statement.view and self.temporary(name.schema or self._schema, name.name) is not None:
+                del self._temporary[(name.schema or self._schema).lower(), name.name.lower()]
                 continue
             state = self._store.find(name.schema or self._schema, name.name)
             if state is not None and state.info.is_view == statement.view and state not in states:
@@ -294,16 +296,32 @@ class TableJobs(JobRecorder):
             if not statement.view:
                 self._store.keep_dropped(self._ids.last_id, state)
 
-    def _is_temporary(self, name: nodes.TableName, *, drop: bool = False) -> bool:
-        """Return whether a name is that of a temporary table of the session; ``drop``: forget it."""
-        key = ((name.schema or self._schema).lower(), name.name.lower())
-        is_temporary = key in self._temporary
-        if drop:
-            self._temporary.discard(key)
-        return is_temporary
+    def temporary(self, schema: str, name: str) -> TableState | None:
+        """Return the local temporary table with this name, which hides any other table."""
+        return self._temporary.get((schema.lower(), name.lower()))
+
+    def _add_temporary(self, state: TableState, if_not_exists: bool = False) -> None:
+        """Add a local temporary table, with an id of TiDB's counter."""
+        key = state.info.schema.lower(), state.info.name.lower()
+        if key not in self._temporary:
+            self._temporary[key] = replace(state, info=replace(state.info, id=self._ids.next_id()))
+        elif not if_not_exists:
+            raise DdlError(f"table {state.info.full_name} exists", remedy="Drop it first, or write IF NOT EXISTS")
+
+    def _table(self, name: TableName) -> TableState:
+        if self.temporary(name.schema or self._schema, name.name) is not None:
+            raise DdlError(
+                f"{name.name!r} is a local temporary table, which TiDB does not change",
+                remedy="Drop it first, or create it again as it should be",
+                table=name.name,
+            )
+        return super()._table(name)
 
     def truncate(self, statement: statements.TruncateTable) -> None:
-        if self._is_temporary(statement.table):
+        temporary = self.temporary(statement.table.schema or self._schema, statement.table.name)
+        if temporary is not None:
+            del self._temporary[temporary.info.schema.lower(), temporary.info.name.lower()]
+            self._add_temporary(temporary)
             return
         state = self._base_table(statement.table)
         info = replace(state.info, id=0, partitions=tuple(Partition(0, p.name) for p in state.info.partitions))

@@ -100,6 +100,8 @@ class TableState:
     partition_values: Mapping[str, PartitionValues] = field(default_factory=dict)
     """What each partition of RANGE and LIST holds, by its name; also of partitions that were dropped."""
     partition_columns: tuple[str, ...] = ()
+    temporary: str = ""
+    """GLOBAL TEMPORARY or TEMPORARY of a table whose rows never reach TiKV, "" for others."""
     ttl_column: str = ""
     auto_increment: int = 1
     auto_random: str = ""

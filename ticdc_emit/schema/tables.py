@@ -94,7 +94,13 @@ def build_table(statement: CreateTable, schema: str, database: tuple[str, str], 
     info = replace(info, columns=tuple(each.column for each in built))
     first = next((int(o.value) for o in reversed(statement.options) if o.name == "auto_increment" and o.value), 1)
     random = next((each.name for each in statement.columns if _is_auto_random(each)), "")
-    state = TableState(info, max_column_id=len(built), auto_increment=first, auto_random=random)
+    state = TableState(
+        info,
+        max_column_id=len(built),
+        temporary=statement.temporary,
+        auto_increment=first,
+        auto_random=random,
+    )
     constraints = [*statement.constraints, *(constraint for each in built for constraint in each.constraints)]
     for definition in statement.columns:
         check_generated(definition, state)
@@ -229,7 +235,7 @@ def with_ttl(state: TableState, options: tuple[TableOption, ...]) -> TableState:
     return replace(state, ttl_column=column.name)
 
 
-def clone_table(source: TableState, schema: str, name: str) -> TableState:
+def clone_table(source: TableState, schema: str, name: str, temporary: str) -> TableState:
     """CREATE TABLE ... LIKE: everything but the foreign keys, with new ids of table and partitions."""
     check_identifier(name, "table")
     if source.info.is_view:
@@ -238,4 +244,4 @@ def clone_table(source: TableState, schema: str, name: str) -> TableState:
         )
     partitions = tuple(Partition(0, partition.name) for partition in source.info.partitions)
     info = replace(source.info, schema=schema, name=name, id=0, partitions=partitions)
-    return replace(source, info=info, foreign_keys=(), auto_increment=1)
+    return replace(source, info=info, foreign_keys=(), auto_increment=1, temporary=temporary)
