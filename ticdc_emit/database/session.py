@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
@@ -43,7 +44,7 @@ from ticdc_emit.errors import (
     UnsupportedStatementError,
 )
 from ticdc_emit.schema.catalog import current_database
-from ticdc_emit.schema.defaults import time_zone_of
+from ticdc_emit.schema.defaults import check_default_in_mode, time_zone_of
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.evaluation.values import Kind, Value
@@ -429,7 +430,14 @@ class Session:
             now = facts.get("commit_ts", 0) + 1 if "commit_ts" in facts else self._clock()
         if self._rendering.session_zone != self._rendering.zone:
             _refuse_timestamp_defaults(parse_ddl(text, self._sql_mode), self._rendering)
-        events = self.database.apply_statement(text, now, schema=schema, sql_mode=self._sql_mode)
+        zeros = self._rules.zero_dates, self._rules.zero_in_dates
+        check = partial(check_default_in_mode, zeros=zeros) if self._is_strict else None
+        try:
+            events = self.database.apply_statement(text, now, schema=schema, sql_mode=self._sql_mode, check=check)
+        except DdlError as fault:
+            if "number" in fault.context:
+                raise StatementError(fault.message, remedy=fault.remedy, **fault.context) from None
+            raise
         self._stamp(now)
         return StatementResult(text, "ddl", committed=(*committed, AppliedDdl(now, text, schema, events)))
 

@@ -17,7 +17,7 @@ from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.jobs import DdlExecutor
-from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.store import AssignedIds, IdSource, SchemaStore, TableState
 from ticdc_emit.sql.charsets import resolve
 from ticdc_emit.sql.lexer import sql_mode_of
@@ -78,14 +78,15 @@ class Catalog:
         sql_mode: str | None = None,
         charset: str = "utf8mb4",
         batch: bool = False,
+        check: Callable[[Column], None] | None = None,
     ) -> tuple[DdlEvent, ...]:
         """Apply one DDL statement and return its events (none if TiDB does nothing, as for USE or IF NOT EXISTS).
 
         Several CREATE TABLE in one text are one job, like those of BR, Lightning and TiDB's fast table creation;
         ``batch``: also treat a single one as such a job. ``schema`` is the current database of this statement,
         ``commit_ts`` a TSO, ``ids`` the known ids of the events. ``sql_mode``: the session's, if it differs from the
-        catalog's; ``charset``: the session's, which TiDB keeps only for CREATE INDEX and ADD INDEX. Raises ``DdlError``
-        (the statement cannot be read or applied) and ``UnknownTableError``.
+        catalog's; ``charset``: the session's, which TiDB keeps only for CREATE INDEX and ADD INDEX. ``check``: raises
+        ``DdlError`` for a new column that the session does not allow. Raises ``DdlError`` (the statement cannot be read or applied) and ``UnknownTableError``.
         """
         assigned = (ids,) if isinstance(ids, AssignedIds) else tuple(ids or ())
         try:
@@ -93,7 +94,7 @@ class Catalog:
             statement = parse_ddl(query, mode, charset)
             if batch and isinstance(statement, CreateTable):
                 statement = CreateTables((statement,), (query,))
-            return self._executor.execute(statement, query, schema, commit_ts, assigned, mode)
+            return self._executor.execute(statement, query, schema, commit_ts, assigned, mode, check)
         except SchemaError as error:
             _with_statement(error, query)
         except RecursionError:

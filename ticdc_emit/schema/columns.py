@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from ticdc_emit.errors import DdlError, SchemaError
-from ticdc_emit.schema.defaults import go_utf8, named_columns, stored_default, stored_text
+from ticdc_emit.schema.defaults import INVALID, go_utf8, named_columns, stored_default, stored_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.charsets import collation_key, default_collation, max_bytes_per_char, python_codec, resolve
 from ticdc_emit.sql.nodes.expressions import DefaultExpression, Expression, Literal
@@ -229,6 +229,7 @@ def _check_default(column: Column, is_null: bool) -> None:
             f"invalid default value for {column.name!r}: NULL in a NOT NULL column",
             remedy="Give a value, or make the column NULL",
             column=column.name,
+            number=INVALID,
         )
     if column.flags & ColumnFlag.AUTO_INCREMENT and not is_null:
         raise DdlError(

@@ -360,24 +360,14 @@ def _duration_fields(parsed: re.Match[str]) -> tuple[int, int, int, str]:
 # -- defaults ----------------------------------------------------------------------------------------------------------
 
 _WITHOUT_LITERAL = frozenset({MySQLType.JSON, *BLOB_TYPES, MySQLType.VECTOR_FLOAT32})
-_ALLOWED_CALLS = frozenset(
-    {
-        "rand",
-        "uuid",
-        "uuid_to_bin",
-        "date_format",
-        "replace",
-        "upper",
-        "str_to_date",
-        "json_object",
-        "json_array",
-        "json_quote",
-        "vec_from_text",
-        "nextval",
-        "lastval",
-        "setval",
-    }
+_ALLOWED_CALL = re.compile(
+    r"rand\(.*|uuid\(\)|uuid_to_bin\(.*|json_(object|array|quote)\(.*|vec_from_text\(.*|nextval\(.*"
+    r"|date_format\(now\(\d?\), (_\w+)?'%Y-%m(-%d( %H[.:]%i[.:]%s)?)?'\)"
+    r"|replace\((convert\()?(upper\()?uuid\(\).*|upper\(substring_index\(user\(\), (_\w+)?'@'.*|str_to_date\([^()]*\)",
+    re.DOTALL,
 )
+INVALID, NO_LITERAL, NOT_ALLOWED = 1067, 1101, 3770
+"""Numbers of TiDB's errors: a default that the column cannot hold, a literal for a BLOB, an expression."""
 _FIRST_TIMESTAMP = dt.datetime(1970, 1, 1, 0, 0, 1)
 _LAST_TIMESTAMP = dt.datetime(2038, 1, 19, 3, 14, 7, 999999)
 _MAX_YEAR, _MIN_YEAR = 2155, 1901
@@ -442,8 +432,20 @@ def _with_original(column: Column, table: TableInfo) -> Column:
     return replace(column, default=column.original_default)
 
 
-def _refuse(column: Column, why: str, remedy: str = "Give a value that the column can hold") -> NoReturn:
-    raise DdlError(f"invalid default value for {column.name!r}: {why}", remedy=remedy, column=column.name)
+def check_default_in_mode(column: Column, zeros: tuple[bool, bool]) -> None:
+    """Refuse a stored default that strict SQL mode does not allow; ``zeros``: whether dates may be zero, or in part."""
+    if column.default in ("", "null") and column.type in _WITHOUT_LITERAL:
+        _refuse(column, "BLOB, TEXT and JSON columns cannot have a literal default", "Leave it out", NO_LITERAL)
+    day = column.default[:10] if isinstance(column.default, str) and column.type in CALENDAR_TYPES else ""
+    if "-00" in day and not zeros[day != "0000-00-00"]:
+        _refuse(column, f"{day} is not a date in this SQL mode", "Give a date, or set sql_mode without NO_ZERO_DATE")
+
+
+def _refuse(
+    column: Column, why: str, remedy: str = "Give a value that the column can hold", number: int = INVALID
+) -> NoReturn:
+    message = f"invalid default value for {column.name!r}: {why}"
+    raise DdlError(message, remedy=remedy, column=column.name, number=number)
 
 
 def _expression_default(default: DefaultExpression, column: Column) -> str:
@@ -463,12 +465,11 @@ def _expression_default(default: DefaultExpression, column: Column) -> str:
         if column.type not in CALENDAR_TYPES:
             _refuse(column, "CURRENT_DATE is allowed in DATE columns only", "Use DATE")
         return "CURRENT_DATE"
-    name = function_name(default.text)
-    if name not in _ALLOWED_CALLS and not name.startswith("next value"):
-        _refuse(
-            column, f"TiDB does not allow the function {name!r} there", "Give a constant, or set the value in the rows"
-        )
-    return stored_text(default.text)
+    text = stored_text(default.text)
+    if not _ALLOWED_CALL.fullmatch(text):
+        why = f"TiDB does not allow {shown(text)} there"
+        _refuse(column, why, "Give a constant, or set the value in the rows", NOT_ALLOWED)
+    return text
 
 
 def _literal_default(literal: Literal, column: Column, zone: dt.tzinfo) -> str | bytes:
@@ -507,7 +508,8 @@ def _empty_default(literal: Literal, column: Column) -> str:
     # sql_mode='' lets an empty string pass, and TiDB keeps it (JSON: null).
     if literal.value == "" and column.type is not MySQLType.VECTOR_FLOAT32:
         return "null" if column.type is MySQLType.JSON else ""
-    _refuse(column, "BLOB, TEXT, JSON and VECTOR columns cannot have a literal default", "Leave the default out")
+    why = "BLOB, TEXT, JSON and VECTOR columns cannot have a literal default"
+    _refuse(column, why, "Leave the default out", NO_LITERAL)
 
 
 def _date_time_default(literal: Literal, column: Column, zone: dt.tzinfo) -> str:

@@ -580,11 +580,12 @@ class DdlExecutor(TableJobs, DatabaseJobs):
         commit_ts: int,
         assigned: tuple[AssignedIds, ...],
         sql_mode: str = "",
+        check: Callable[[Column], None] | None = None,
     ) -> tuple[DdlEvent, ...]:
         """Apply ``statement``, whose text is ``query``, completely or not at all.
 
         ``schema``: the current database, ``None`` for that of the last USE. ``assigned``: ids that TiDB gave, for each
-        job. Raises the family of :class:`SchemaError`.
+        job. ``check``: refuses a new or changed column that the session does not allow. Raises the family of :class:`SchemaError`.
         """
         self._query, self._commit_ts, self._assigned, self._sql_mode = query, commit_ts, assigned, sql_mode
         self._canonical = canonical_text(statement)
@@ -596,12 +597,21 @@ class DdlExecutor(TableJobs, DatabaseJobs):
             if run is None:
                 raise DdlError(f"{type(statement).__name__} is not understood", remedy="Leave the statement out")
             run(self, statement)
+            if check is not None and isinstance(statement, statements.CreateTable | statements.AlterTable):
+                self._check_columns(check)
         except (SchemaError, RecursionError):
             self._store.rollback()
             self._ids.restore(ids_before)
             raise
         self._store.commit(commit_ts)
         return tuple(self._events)
+
+    def _check_columns(self, check: Callable[[Column], None]) -> None:
+        for event in self._events:
+            before = () if event.pre_table_info is None else event.pre_table_info.columns
+            for column in () if event.table_info is None else event.table_info.columns:
+                if column not in before:
+                    check(column)
 
     def other_objects(self, statement: OtherStatement) -> None:
         """Record the jobs of a statement about objects that are not tables."""
