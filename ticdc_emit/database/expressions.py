@@ -218,7 +218,7 @@ def has_choices(tree: CallTree) -> bool:
 
 def value_of(tree: CallTree, columns: ColumnValues | None, values: SessionValues) -> Value:
     """Return the value of an expression that is assigned, over rows or without any. Raises the module's errors."""
-    resolve = _no_column if columns is None else columns.resolve
+    resolve = no_column if columns is None else columns.resolve
     chooses = has_choices(tree)
     with expression_errors():
         try:
@@ -259,7 +259,7 @@ def check_divisions(tree: CallTree, resolve: Callable[[Reference], Value], *, ch
             raise EvaluationError("Division by 0", DIVISION_BY_ZERO)
 
 
-def _no_column(reference: Reference) -> Value:
+def no_column(reference: Reference) -> Value:
     raise NotExactError(f"the column {reference.name} in a value")
 
 

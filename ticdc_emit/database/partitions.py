@@ -17,13 +17,14 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.assignment import SqlRules, assign_each
 from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.database.expressions import no_column
 from ticdc_emit.database.refusals import expression_errors
 from ticdc_emit.database.row_values import canonical_texts, column_values
 from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.errors import StatementError
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.store import TableState
-from ticdc_emit.sql.call_tree import Reference, call_tree
+from ticdc_emit.sql.call_tree import call_tree
 from ticdc_emit.sql.evaluation.comparisons import collation_keys
 from ticdc_emit.sql.evaluation.values import Kind, NotExactError, Value
 from ticdc_emit.sql.expressions import evaluate
@@ -33,10 +34,10 @@ from ticdc_emit.sql.nodes.tables import PartitionValues
 from ticdc_emit.sql.types import CALENDAR_TYPES, INTEGER_TYPES, STRING_TYPES
 
 NO_PARTITION = 1526
-
+_NULL, _MAXVALUE, _DEFAULT = (0,), (2,), (3,)
+"""Parts of keys, by which a row has its partition, in their order; a value is (1, value)."""
+_ZERO_DATES = SqlRules(zero_dates=True, zero_in_dates=True)
 _Key: TypeAlias = "tuple[tuple[Any, ...], ...]"
-"""The values of a row by which it has its partition, in an order: NULL is (0,), a value (1, value), MAXVALUE (2,)."""
-_NULL, _MAXVALUE, _ZERO_DATES = (0,), (2,), SqlRules(zero_dates=True, zero_in_dates=True)
 
 
 def partitions_of(state: TableState, rows: Sequence[Row], how: Rendering) -> list[str | None]:
@@ -44,38 +45,36 @@ def partitions_of(state: TableState, rows: Sequence[Row], how: Rendering) -> lis
 
     Raises :class:`NotExactError` and :class:`EvaluationError` where that is not known here.
     """
+    key, names = state.partitioning, [partition.name for partition in state.info.partitions]
     if not rows:
         return []
-    key, names = state.partitioning, [partition.name for partition in state.info.partitions]
     if key is None or key.method not in ("range", "list", "hash"):
         raise NotExactError(f"the table {state.info.full_name} is not partitioned by RANGE, LIST or HASH")
-    columns = column_values(state.info, rows, how)
-    own = tuple(map(state.column, state.partition_columns))
+    columns, own = column_values(state.info, rows, how), tuple(map(state.column, state.partition_columns))
     if key.expression is None:
-        texts = [canonical_texts(column, columns.accepted(column)) for column in own]
-        keys: list[_Key] = list(zip(*map(_in_order, own, texts), strict=True))
+        parts = [_in_order(column, canonical_texts(column, columns.accepted(column))) for column in own]
     else:
-        keys = [((1, each),) if each is not None else (_NULL,) for each in _numbers(key.expression.node, columns)]
+        parts, own = [_numbers(evaluate(call_tree(key.expression.node), columns.resolve))], ()
+    keys: list[_Key] = list(zip(*parts, strict=True))
     if key.method == "hash":
         return [names[_hashed(*each[0][1:]) % len(names)] for each in keys]
-    values = tuple(state.partition_values[name] for name in names)
-    compared = own if key.expression is None else ()
+    held = _held(tuple(state.partition_values[name] for name in names), own, how)
     if key.method == "range":
-        bounds = _bounds(values, compared, how)
+        bounds = [bound for (bound,) in held]
         return [[*names, None][bisect_right(bounds, each)] for each in keys]
-    listed, default = _listed(values, compared, how)
-    return [[*names, None][listed.get(each, default)] for each in keys]
+    by_key = {each: name for name, listed in zip(names, held, strict=True) for each in listed}
+    return [by_key.get(each, by_key.get((_DEFAULT,))) for each in keys]
 
 
 def check_partitions(state: TableState, rows: Sequence[Row], how: Rendering) -> None:
     """Refuse rows whose values no partition holds."""
-    values = [each for p in state.info.partitions[-1:] if (each := state.partition_values.get(p.name)) is not None]
-    if not rows or not values or any(isinstance(each.rows[0][0], MaxValue) for each in values):
+    last = state.partition_values.get(state.info.partitions[-1].name) if state.info.partitions else None
+    if last is None or isinstance(last.rows[0][0], MaxValue):
         return
     with expression_errors():
-        found = partitions_of(state, rows, how)
-    if None in found:
-        row = rows[found.index(None)]
+        names = partitions_of(state, rows, how)
+    if None in names:
+        row = rows[names.index(None)]
         raise StatementError(
             f"Table has no partition for value {', '.join(str(row.get(name)) for name in state.partition_columns)}",
             remedy="Add a partition that holds it",
@@ -89,7 +88,7 @@ def _in_order(column: Column, texts: Sequence[str | None]) -> list[tuple[Any, ..
     items: Sequence[Any] = texts
     if column.type in INTEGER_TYPES:
         items = [None if text is None else int(text) for text in texts]
-    elif column.type in STRING_TYPES and column.is_binary:
+    elif column.is_binary:
         items = [None if text is None else base64.b64decode(text) for text in texts]
     elif column.type in STRING_TYPES:
         items = collation_keys(pa.array(texts, pa.string()), column.collate, ordered=True).to_pylist()
@@ -98,56 +97,27 @@ def _in_order(column: Column, texts: Sequence[str | None]) -> list[tuple[Any, ..
     return [_NULL if item is None else (1, item) for item in items]
 
 
-def _numbers(node: Node, columns: Any) -> list[int | None]:
-    value = evaluate(call_tree(node), columns.resolve)
-    if value.kind is not Kind.INT or value.is_constant:
+def _numbers(value: Value) -> list[tuple[Any, ...]]:
+    if value.kind not in (Kind.INT, Kind.NULL):
         raise NotExactError(f"partitions by {value.kind.value}")
-    return [None if each is None else int(each) for each in value.data.to_pylist()]
+    items = [value.data.as_py()] if value.is_constant else value.data.to_pylist()
+    return [_NULL if item is None else (1, int(item)) for item in items]
 
 
 def _hashed(number: int = 0) -> int:
     return abs((number + (1 << 63)) % (1 << 64) - (1 << 63))
 
 
-# -- what partitions hold ----------------------------------------------------------------------------------------------
-
-
 @lru_cache(maxsize=64)
-def _bounds(values: tuple[PartitionValues, ...], columns: tuple[Column, ...], how: Rendering) -> list[_Key]:
-    return [_constants([row[0] for row in each.rows], columns, how) for each in values]
+def _held(values: tuple[PartitionValues, ...], columns: tuple[Column, ...], how: Rendering) -> list[list[_Key]]:
+    """Return the keys of each partition: its bound, or what it lists."""
+    rows = [[[row[0] for row in each.rows]] if each.kind == "LESS THAN" else each.rows for each in values]
+    return [[tuple(_constant(n, columns[at : at + 1], how) for at, n in enumerate(row)) for row in own] for own in rows]
 
 
-@lru_cache(maxsize=64)
-def _listed(
-    values: tuple[PartitionValues, ...], columns: tuple[Column, ...], how: Rendering
-) -> tuple[dict[_Key, int], int]:
-    """Return the number of the partition by what it lists, and that of the DEFAULT one, -1 without one."""
-    listed, default = {}, -1
-    for number, each in enumerate(values):
-        for row in each.rows:
-            if isinstance(row[0], Default):
-                default = number
-            else:
-                listed[_constants(row, columns, how)] = number
-    return listed, default
-
-
-def _constants(row: Sequence[Node], columns: Sequence[Column], how: Rendering) -> _Key:
-    return tuple(_constant(node, columns[place] if columns else None, how) for place, node in enumerate(row))
-
-
-def _constant(node: Node, column: Column | None, how: Rendering) -> tuple[Any, ...]:
-    if isinstance(node, MaxValue):
-        return _MAXVALUE
-    value = evaluate(call_tree(node), _no_column)
-    if value.kind is Kind.NULL:
-        return _NULL
-    if column is None:
-        if value.kind is not Kind.INT:
-            raise NotExactError(f"partitions by {value.kind.value}")
-        return (1, int(value.data.as_py()))
-    return _in_order(column, canonical_texts(column, assign_each(column, [value], how, _ZERO_DATES)))[0]
-
-
-def _no_column(reference: Reference) -> Value:
-    raise NotExactError(f"the column {reference.name} in a partition's values")
+def _constant(node: Node, column: Sequence[Column], how: Rendering) -> tuple[Any, ...]:
+    if isinstance(node, MaxValue | Default):
+        return _MAXVALUE if isinstance(node, MaxValue) else _DEFAULT
+    value = evaluate(call_tree(node), no_column)
+    parts = [_in_order(own, canonical_texts(own, assign_each(own, [value], how, _ZERO_DATES))) for own in column]
+    return (parts or [_numbers(value)])[0][0]

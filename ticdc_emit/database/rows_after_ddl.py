@@ -43,29 +43,25 @@ _ZERO_DAY = "0000-00-00"
 def rows_after_ddl(
     rows: Iterable[Row], before: TableInfo, after: TableInfo, time_zone: str, commit_ts: int
 ) -> Iterator[Row]:
-    """Yield each row with the columns of ``after``, in their order. ``commit_ts``: of the statement, which is its NOW().
+    """Yield each row with the columns of ``after``, in their order. ``commit_ts``: the TSO of the statement.
 
     Raises :class:`SchemaError` if a column's values cannot be known and there are rows.
     """
     makers: list[tuple[str, Callable[[Row], str | None]]] | None = None
     for row in rows:
         if makers is None:
-            makers = [
-                (column.name, _maker(column, before, after, time_zone, commit_ts)) for column in after.row_columns
-            ]
+            makers = [(each.name, _maker(each, before, after, time_zone, commit_ts)) for each in after.row_columns]
         yield {name: make(row) for name, make in makers}
 
 
-def _maker(
-    column: Column, before: TableInfo, after: TableInfo, zone: str, commit_ts: int
-) -> Callable[[Row], str | None]:
+def _maker(column: Column, before: TableInfo, after: TableInfo, zone: str, now: int) -> Callable[[Row], str | None]:
     old = next((other for other in before.row_columns if other.id == column.id), None)
     if old is None:
         ids_after = {other.id for other in after.columns}
         gone = (other for other in before.row_columns if other.id not in ids_after)
         old = next((other for other in gone if other.name.lower() == column.name.lower()), None)
     if old is None:
-        value = value_of_old_rows(column, zone, commit_ts)
+        value = value_of_old_rows(column, zone, now)
         return lambda row: value
     source, cast = old.name, _cast(old, column)
 
@@ -137,7 +133,8 @@ def _base64(raw: bytes) -> str:
 def value_of_old_rows(column: Column, time_zone: str, commit_ts: int | None = None) -> str | None:
     """Return the value of a new column in existing rows: its DEFAULT, else NULL or the zero of its type.
 
-    Times are in ``time_zone``; NOW() is the time of ``commit_ts``, a TSO, unknown without it. Raises :class:`SchemaError` for a default that only TiDB knows.
+    Times are in ``time_zone``; NOW() is the time of ``commit_ts``, a TSO, unknown without it. Raises
+    :class:`SchemaError` for a default that only TiDB knows.
     """
     if column.default is None:
         return None if column.nullable else _zero(column)

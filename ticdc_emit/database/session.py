@@ -20,7 +20,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
@@ -44,11 +43,11 @@ from ticdc_emit.errors import (
     UnsupportedStatementError,
 )
 from ticdc_emit.schema.catalog import current_database
-from ticdc_emit.schema.defaults import check_default_in_mode, time_zone_of
+from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.evaluation.values import Kind, Value
-from ticdc_emit.sql.lexer import sql_mode_of
+from ticdc_emit.sql.lexer import reading_mode, sql_mode_of
 from ticdc_emit.sql.nodes.base import every_node, with_children
 from ticdc_emit.sql.script import SKIPPED, ScriptStatement, parse_change, parse_ddl, place_in, script_statements
 from ticdc_emit.sql.types import MySQLType
@@ -228,7 +227,7 @@ class Session:
         if self._transaction is not None:
             raise StateError("a transaction is open", remedy="Commit it, or roll it back, first")
         database = self._values.database if schema is None else schema
-        return self.database.apply_statement(query, commit_ts, schema=database, sql_mode=self._sql_mode)
+        return self.database.apply_statement(query, commit_ts, schema=database, sql_mode=reading_mode(self._sql_mode))
 
     def continue_at(self, start: int) -> None:
         """Let the default clock go on at a TSO above all before it."""
@@ -430,10 +429,8 @@ class Session:
             now = facts.get("commit_ts", 0) + 1 if "commit_ts" in facts else self._clock()
         if self._rendering.session_zone != self._rendering.zone:
             _refuse_timestamp_defaults(parse_ddl(text, self._sql_mode), self._rendering)
-        zeros = self._rules.zero_dates, self._rules.zero_in_dates
-        check = partial(check_default_in_mode, zeros=zeros) if self._is_strict else None
         try:
-            events = self.database.apply_statement(text, now, schema=schema, sql_mode=self._sql_mode, check=check)
+            events = self.database.apply_statement(text, now, schema=schema, sql_mode=self._sql_mode)
         except DdlError as fault:
             if "number" in fault.context:
                 raise StatementError(fault.message, remedy=fault.remedy, **fault.context) from None

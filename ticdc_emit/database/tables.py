@@ -8,7 +8,7 @@ statement makes of the rows that exist is in ``rows_after_ddl.py``.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -32,7 +32,7 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.store import TableState
 from ticdc_emit.sql.evaluation.values import EvaluationError, NotExactError
 from ticdc_emit.sql.nodes.statements import TruncateTable
@@ -219,18 +219,11 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
         return {state.info.id: state for state in self.catalog.states() if state.info.partitions}
 
     def apply_statement(
-        self,
-        query: str,
-        commit_ts: int,
-        *,
-        schema: str | None,
-        sql_mode: str = "",
-        check: Callable[[Column], None] | None = None,
+        self, query: str, commit_ts: int, *, schema: str | None, sql_mode: str = ""
     ) -> tuple[DdlEvent, ...]:
         """Apply a statement wholly or not at all, and check that the rows that exist fit the tables after it.
 
-        ``schema``: the current database, ``None`` for that of the last USE. ``check``: see
-        :meth:`~ticdc_emit.schema.catalog.Catalog.apply`. Raises what :meth:`apply` does, and
+        ``schema``: the current database, ``None`` for that of the last USE. Raises what :meth:`apply` does, and
         :class:`~ticdc_emit.errors.StatementError` for rows that have the same value in a new unique key.
         """
         self._check_referred(query, schema, sql_mode)
@@ -238,7 +231,7 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
         saved = (copy.deepcopy(self.catalog), dict(self.tables)) if has_rows else None
         try:
             before = self._partitioned()
-            events = self.catalog.apply(query, schema=schema, commit_ts=commit_ts, sql_mode=sql_mode, check=check)
+            events = self.catalog.apply(query, schema=schema, commit_ts=commit_ts, sql_mode=sql_mode)
             for event in events:
                 self._follow(event, before)
                 self._check_rows(event)

@@ -153,12 +153,8 @@ class SnapshotDdlFilter:
         if not renamed:
             return verdicts
         if len({info.id for info in renamed}) < len(renamed):
-            raise failure(
-                first,
-                "classic TiCDC cannot follow a RENAME that moves one table twice: its changefeed fails here",
-                "ErrHandleDDLFailed",
-                "Write two RENAME statements, or use the new architecture (release='next')",
-            )
+            message = "classic TiCDC cannot follow a RENAME that moves one table twice: its changefeed fails here"
+            raise failure(first, message, "ErrHandleDDLFailed", "Write two RENAME statements, or use release next")
         try:
             self._snapshot.rename_all(renamed)
         except _UnknownObjectError as fault:

@@ -17,10 +17,10 @@ from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.jobs import DdlExecutor
-from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.store import AssignedIds, IdSource, SchemaStore, TableState
 from ticdc_emit.sql.charsets import resolve
-from ticdc_emit.sql.lexer import sql_mode_of
+from ticdc_emit.sql.lexer import reading_mode, sql_mode_of
 from ticdc_emit.sql.nodes.statements import CreateTable, CreateTableLike, CreateTables, DropTables
 from ticdc_emit.sql.script import parse_ddl, place_in, script_statements
 from ticdc_emit.sql.words import quoted
@@ -54,7 +54,7 @@ class Catalog:
         zone = _zone_of(time_zone)
         self._store = SchemaStore(resolve(default_charset, default_collate))
         sql_mode_of(sql_mode)
-        self._sql_mode = sql_mode
+        self._sql_mode = reading_mode(sql_mode)
         self._executor = DdlExecutor(self._store, zone, ids or IdSource(), renamed_schema=renamed_schema)
 
     def __repr__(self) -> str:
@@ -78,15 +78,14 @@ class Catalog:
         sql_mode: str | None = None,
         charset: str = "utf8mb4",
         batch: bool = False,
-        check: Callable[[Column], None] | None = None,
     ) -> tuple[DdlEvent, ...]:
         """Apply one DDL statement and return its events (none if TiDB does nothing, as for USE or IF NOT EXISTS).
 
         Several CREATE TABLE in one text are one job, like those of BR, Lightning and TiDB's fast table creation;
         ``batch``: also treat a single one as such a job. ``schema`` is the current database of this statement,
         ``commit_ts`` a TSO, ``ids`` the known ids of the events. ``sql_mode``: the session's, if it differs from the
-        catalog's; ``charset``: the session's, which TiDB keeps only for CREATE INDEX and ADD INDEX. ``check``: raises
-        ``DdlError`` for a new column that the session does not allow. Raises ``DdlError`` (the statement cannot be read or applied) and ``UnknownTableError``.
+        catalog's; a strict one refuses defaults. ``charset``: the session's, which TiDB keeps only for CREATE INDEX and
+        ADD INDEX. Raises ``DdlError`` (the statement cannot be read or applied) and ``UnknownTableError``.
         """
         assigned = (ids,) if isinstance(ids, AssignedIds) else tuple(ids or ())
         try:
@@ -94,7 +93,7 @@ class Catalog:
             statement = parse_ddl(query, mode, charset)
             if batch and isinstance(statement, CreateTable):
                 statement = CreateTables((statement,), (query,))
-            return self._executor.execute(statement, query, schema, commit_ts, assigned, mode, check)
+            return self._executor.execute(statement, query, schema, commit_ts, assigned, mode)
         except SchemaError as error:
             _with_statement(error, query)
         except RecursionError:
@@ -148,7 +147,10 @@ class Catalog:
 
     def is_of_session(self, query: str, schema: str, sql_mode: str) -> bool:
         """Return whether a statement makes or drops only local temporary tables: it commits no transaction."""
-        node = parse_ddl(query, sql_mode)
+        try:
+            node = parse_ddl(query, sql_mode)
+        except (SchemaError, RecursionError):
+            return False  # apply() refuses it
         if isinstance(node, DropTables) and not node.view:
             return all(self.temporary(each.schema or schema, each.name) is not None for each in node.tables)
         return isinstance(node, CreateTable | CreateTableLike) and node.temporary == "TEMPORARY"

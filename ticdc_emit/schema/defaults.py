@@ -432,13 +432,17 @@ def _with_original(column: Column, table: TableInfo) -> Column:
     return replace(column, default=column.original_default)
 
 
-def check_default_in_mode(column: Column, zeros: tuple[bool, bool]) -> None:
-    """Refuse a stored default that strict SQL mode does not allow; ``zeros``: whether dates may be zero, or in part."""
+def check_default_in_mode(column: Column, sql_mode: str) -> None:
+    """Refuse a stored default that a strict SQL mode does not allow."""
+    modes = sql_mode.upper()
+    if "STRICT_" not in modes and "TRADITIONAL" not in modes:
+        return
     if column.default in ("", "null") and column.type in _WITHOUT_LITERAL:
         _refuse(column, "BLOB, TEXT and JSON columns cannot have a literal default", "Leave it out", NO_LITERAL)
     day = column.default[:10] if isinstance(column.default, str) and column.type in CALENDAR_TYPES else ""
-    if "-00" in day and not zeros[day != "0000-00-00"]:
-        _refuse(column, f"{day} is not a date in this SQL mode", "Give a date, or set sql_mode without NO_ZERO_DATE")
+    refuses = "NO_ZERO_DATE" if day == "0000-00-00" else "NO_ZERO_IN_DATE"
+    if "-00" in day and (refuses in modes or "TRADITIONAL" in modes):
+        _refuse(column, f"{day} is not a date in this SQL mode", f"Give a date, or set sql_mode without {refuses}")
 
 
 def _refuse(

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from ticdc_emit.errors import DdlError, SchemaError, UnprintableDdlError
 from ticdc_emit.schema.alter import TableAlterer
+from ticdc_emit.schema.defaults import check_default_in_mode
 from ticdc_emit.schema.events import DdlEvent, GivenText, renamed_together
 from ticdc_emit.schema.model import Column, Partition, TableInfo
 from ticdc_emit.schema.partitions import find_partition
@@ -213,9 +214,8 @@ class TableJobs(JobRecorder):
                 position=statement.offset,
             )
         if statement.temporary == _LOCAL:
-            self._add_temporary(
-                build_table(statement, database.name, database.default, self.zone), statement.if_not_exists
-            )
+            state = build_table(statement, database.name, database.default, self.zone)
+            self._add_temporary(state, if_not_exists=statement.if_not_exists)
         elif self._is_free(database, name, if_not_exists=statement.if_not_exists):
             if has_interval(statement):
                 whole = replace(statement, partitioning=None)
@@ -247,7 +247,7 @@ class TableJobs(JobRecorder):
         database, name = self._resolve(statement.table)
         source = self._base_table(statement.like)
         if statement.temporary == _LOCAL:
-            self._add_temporary(clone_table(source, database.name, name, _LOCAL), statement.if_not_exists)
+            self._add_temporary(clone_table(source, database.name, name, _LOCAL), if_not_exists=statement.if_not_exists)
         elif self._is_free(database, name, if_not_exists=statement.if_not_exists):
             self._finish("create table", None, clone_table(source, database.name, name, statement.temporary))
 
@@ -300,7 +300,7 @@ class TableJobs(JobRecorder):
         """Return the local temporary table with this name, which hides any other table."""
         return self._temporary.get((schema.lower(), name.lower()))
 
-    def _add_temporary(self, state: TableState, if_not_exists: bool = False) -> None:
+    def _add_temporary(self, state: TableState, *, if_not_exists: bool = False) -> None:
         """Add a local temporary table, with an id of TiDB's counter."""
         key = state.info.schema.lower(), state.info.name.lower()
         if key not in self._temporary:
@@ -310,11 +310,8 @@ class TableJobs(JobRecorder):
 
     def _table(self, name: TableName) -> TableState:
         if self.temporary(name.schema or self._schema, name.name) is not None:
-            raise DdlError(
-                f"{name.name!r} is a local temporary table, which TiDB does not change",
-                remedy="Drop it first, or create it again as it should be",
-                table=name.name,
-            )
+            message = f"{name.name!r} is a local temporary table, which TiDB does not change"
+            raise DdlError(message, remedy="Drop it, and create it again as it should be", table=name.name)
         return super()._table(name)
 
     def truncate(self, statement: statements.TruncateTable) -> None:
@@ -580,12 +577,11 @@ class DdlExecutor(TableJobs, DatabaseJobs):
         commit_ts: int,
         assigned: tuple[AssignedIds, ...],
         sql_mode: str = "",
-        check: Callable[[Column], None] | None = None,
     ) -> tuple[DdlEvent, ...]:
         """Apply ``statement``, whose text is ``query``, completely or not at all.
 
         ``schema``: the current database, ``None`` for that of the last USE. ``assigned``: ids that TiDB gave, for each
-        job. ``check``: refuses a new or changed column that the session does not allow. Raises the family of :class:`SchemaError`.
+        job. Raises the family of :class:`SchemaError`.
         """
         self._query, self._commit_ts, self._assigned, self._sql_mode = query, commit_ts, assigned, sql_mode
         self._canonical = canonical_text(statement)
@@ -597,8 +593,8 @@ class DdlExecutor(TableJobs, DatabaseJobs):
             if run is None:
                 raise DdlError(f"{type(statement).__name__} is not understood", remedy="Leave the statement out")
             run(self, statement)
-            if check is not None and isinstance(statement, statements.CreateTable | statements.AlterTable):
-                self._check_columns(check)
+            if isinstance(statement, statements.CreateTable | statements.AlterTable):
+                self._check_defaults()
         except (SchemaError, RecursionError):
             self._store.rollback()
             self._ids.restore(ids_before)
@@ -606,12 +602,12 @@ class DdlExecutor(TableJobs, DatabaseJobs):
         self._store.commit(commit_ts)
         return tuple(self._events)
 
-    def _check_columns(self, check: Callable[[Column], None]) -> None:
+    def _check_defaults(self) -> None:
         for event in self._events:
             before = () if event.pre_table_info is None else event.pre_table_info.columns
             for column in () if event.table_info is None else event.table_info.columns:
                 if column not in before:
-                    check(column)
+                    check_default_in_mode(column, self._sql_mode)
 
     def other_objects(self, statement: OtherStatement) -> None:
         """Record the jobs of a statement about objects that are not tables."""

@@ -94,13 +94,7 @@ def build_table(statement: CreateTable, schema: str, database: tuple[str, str], 
     info = replace(info, columns=tuple(each.column for each in built))
     first = next((int(o.value) for o in reversed(statement.options) if o.name == "auto_increment" and o.value), 1)
     random = next((each.name for each in statement.columns if _is_auto_random(each)), "")
-    state = TableState(
-        info,
-        max_column_id=len(built),
-        temporary=statement.temporary,
-        auto_increment=first,
-        auto_random=random,
-    )
+    state = TableState(info, len(built), temporary=statement.temporary, auto_increment=first, auto_random=random)
     constraints = [*statement.constraints, *(constraint for each in built for constraint in each.constraints)]
     for definition in statement.columns:
         check_generated(definition, state)
@@ -211,11 +205,8 @@ def _check_partitioning(by: Partitioning) -> None:
     if by.method == "system_time":
         raise DdlError("TiDB has no SYSTEM_TIME partitions", remedy="Use RANGE, LIST, HASH or KEY", position=by.offset)
     if by.sub is not None and by.method not in ("range", "list"):
-        raise DdlError(
-            "TiDB has subpartitions only below RANGE and LIST, and ignores them",
-            remedy="Leave SUBPARTITION out",
-            position=by.offset,
-        )
+        message = "TiDB allows subpartitions only in RANGE and LIST partitions, and ignores them there"
+        raise DdlError(message, remedy="Leave SUBPARTITION out", position=by.offset)
     if max(by.key.count, len(by.definitions)) > MAX_PARTITIONS:
         raise DdlError(f"more than {MAX_PARTITIONS} partitions", remedy="Use fewer partitions", position=by.offset)
 

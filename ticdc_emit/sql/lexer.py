@@ -92,6 +92,11 @@ def sql_mode_of(names: str) -> SqlMode:
     return SqlMode(**dict.fromkeys(flags, True))
 
 
+def reading_mode(names: str) -> str:
+    """Return only the modes that decide how statements are read, for those that a session has executed."""
+    return ",".join(name for name in names.split(",") if keyword(name.strip()) not in _WITHOUT_EFFECT)
+
+
 FEATURES = frozenset(
     {
         "affinity",
