@@ -178,7 +178,7 @@ _TAKEN: Mapping[MySQLType, frozenset[Kind]] = {
     MySQLType.VECTOR_FLOAT32: frozenset({Kind.TEXT}),
 }
 """The kinds of values that columns take, by type; those of DECIMAL and floats are numbers."""
-_OF_JSON = CALENDAR_TYPES | INTEGER_TYPES | FLOAT_TYPES | {MySQLType.NEWDECIMAL, MySQLType.DURATION, MySQLType.YEAR}
+_OF_JSON = CALENDAR_TYPES | INTEGER_TYPES | FLOAT_TYPES | {MySQLType.NEWDECIMAL, MySQLType.YEAR}
 
 
 def plain(column: Column, value: Value, rules: SqlRules, how: Rendering) -> Callable[[Any], str | bytes | None]:

@@ -214,6 +214,98 @@ def test_a_statement_fails_as_in_tidb_and_leaves_no_row(statement: str, number: 
 
 
 @pytest.mark.parametrize(
+    ("definition", "values"),
+    [
+        ("float(8,3)", {"1.5": "1.5", "123.4567": "123.457", "'2.25'": "2.25", "7": "7", "99999.9996": 1264}),
+        ("double(5,2)", {"-999.99": "-999.99", "999.994": "999.99", "-999.995": 1264, "1e3": 1264, "null": None}),
+        ("double(5,2) unsigned", {"0.125": "0.12", "-0.01": 1264}),
+        ("year", {"'0018'": "2018", "2018.0": "2018", "'018'": "2018", "'2017.6'": "2018", "'0'": "2000", "0": "0"}),
+        ("year", {"'0000'": "0", "'00'": "2000", "'0099'": "1999", "1900": 1264, "'0100'": 1264, "'x'": 1366}),
+    ],
+)
+def test_numbers_of_fixed_digits_and_years(definition: str, values: dict[str, Any]) -> None:
+    on = session(f"create table shop.items (id int primary key auto_increment, v {definition})")
+    for given, expected in values.items():
+        if isinstance(expected, int):
+            with pytest.raises(StatementError) as caught:
+                on.execute(f"insert into items (v) values ({given})")
+            assert caught.value.number == expected
+        else:
+            on.execute(f"insert into items (v) values ({given})")
+            assert rows(on)[-1][1] == expected
+    on.execute("update items set v = 12.5")
+    assert {row[1] for row in rows(on)} == {"2013" if definition == "year" else "12.5"}
+
+
+def test_generated_columns_over_a_path_of_json() -> None:
+    on = session(
+        """create table shop.items (id int primary key, d json, n int as (d->'$.n') stored, v int as (d->'$.n'),
+        c decimal(8,2) as (d->'$.c') stored, f double(8,1) as (d->'$.f') stored, b bool as (d->'$.b') stored,
+        t datetime as (d->'$.t') stored, s varchar(9) as (d->'$.s') stored, u varchar(9) as (d->>'$.s') stored,
+        unique key (v))"""
+    )
+    on.execute("""insert into items (id, d) values (1, '{"n": 5, "c": 1.255, "f": 2, "b": true, "t": "2024-01-02"}')""")
+    on.execute("""insert into items (id, d) values (2, '{"n": "7", "c": "3.1", "f": 0.25, "b": false, "s": "x"}')""")
+    on.execute("insert into items (id, d) values (3, '{}')")
+    assert [row[2:] for row in rows(on)] == [
+        ("5", "1.26", "2", "1", "2024-01-02 00:00:00", None, None),
+        ("7", "3.10", "0.2", "0", None, '"x"', "x"),
+        (None,) * 7,
+    ]
+    for document, number in (
+        ('{"n": 5}', 1062),
+        ('{"n": {}}', 1366),
+        ('{"n": 3000000000}', 1264),
+        ('{"n": "a"}', 1366),
+    ):
+        with pytest.raises(StatementError) as caught:
+            on.execute(f"insert into items (id, d) values (9, '{document}')")
+        assert caught.value.number == number
+    on.execute("update items set d = json_set(d, '$.n', 8) where id = 3")
+    assert rows(on)[-1][2] == "8"
+
+
+@pytest.mark.parametrize(
+    ("definition", "number"),
+    [
+        ("datetime not null default '0000-00-00 00:00:00'", 1067),
+        ("timestamp default 0", 1067),
+        ("date default '2024-00-01'", 1067),
+        ("date default '2024-02-30'", -1067),
+        ("int default 'x'", -1067),
+        ("int not null default null", -1067),
+        ("text default ''", 1101),
+        ("json default ''", 1101),
+        ("blob default 'x'", -1101),
+        ("varchar(36) default (upper('a'))", -3770),
+        ("varchar(36) default (replace('a', 'b', 'c'))", -3770),
+        ("varchar(36) default (date_format(now(), '%Y'))", -3770),
+        ("varchar(36) default (upper(substring_index(user(), '@', 1)))", 0),
+        ("varchar(36) default (replace(upper(uuid()), '-', ''))", 0),
+        ("varchar(36) default (date_format(now(), '%Y-%m'))", 0),
+        ("json default (json_object('a', 1))", 0),
+        ("date default '2024-01-01'", 0),
+    ],
+)
+def test_defaults_that_tidb_refuses(definition: str, number: int) -> None:
+    """``number`` is below 0 for those that every SQL mode refuses."""
+    for statement in ("create table shop.n (id int primary key, v {})", "alter table items modify stock {}"):
+        for mode in (DEFAULT_SQL_MODE, "TRADITIONAL", ""):
+            on = session(sql_mode=mode)
+            if number < 0 or (number and mode):
+                with pytest.raises(StatementError) as caught:
+                    on.execute(statement.format(definition))
+                assert caught.value.number == abs(number)
+            else:
+                on.execute(statement.format(definition))
+                assert on.apply("create table shop.m (id int primary key, v datetime default 0)", 1 << 60)
+    lenient = session(sql_mode="STRICT_TRANS_TABLES")
+    lenient.execute(
+        "create table shop.n (id int primary key, v date default '0000-00-00', w date default '2024-00-01')"
+    )
+
+
+@pytest.mark.parametrize(
     ("statement", "part"),
     [
         ("insert into items select * from items", "INSERT ... SELECT"),
@@ -236,15 +328,17 @@ def test_a_statement_fails_as_in_tidb_and_leaves_no_row(statement: str, number: 
         ("update items set", "not understood"),
         ("select @a := 1", "assigns to a variable"),
         ("set @a = 'a'; update items set stock = 1 where name = @a", "the variable @a, which holds text"),
-        ("update parts set a = 2", "the partition column a"),
-        ("insert into lists values (3)", "whose partitions may not hold every value"),
+        ("update parts set a = 2", "moves a row to another partition"),
+        ("update `keys` set a = 2", "keys is not partitioned by RANGE, LIST or HASH"),
     ],
 )
 def test_what_is_not_executed_is_refused_by_name(statement: str, part: str) -> None:
     on = session()
     on.execute("create table parts (a int primary key) partition by hash (a) partitions 2")
     on.execute("insert into parts values (1)")
-    on.execute("create table lists (a int primary key) partition by list (a) (partition p values in (1))")
+    on.execute(
+        "create table `keys` (a int primary key) partition by key (a) partitions 2; insert into `keys` values (1)"
+    )
     on.execute("insert into items values (1, 'a', 1), (2, 'b', 2)")
     before = rows(on)
     with pytest.raises(UnsupportedStatementError) as caught:
@@ -356,6 +450,63 @@ def test_a_file_of_mysqldump_runs() -> None:
     assert rows(on) == [("0", "a", "1"), ("2", "it's \\", "2")]
     on.execute("insert into items values (0, 'b', 1)")
     assert rows(on)[-1] == ("3", "b", "1")
+
+
+# -- temporary tables --------------------------------------------------------------------------------------------------
+
+
+def test_a_local_temporary_table_hides_a_real_one_and_sends_nothing() -> None:
+    on = session()
+    on.execute("insert into items (name) values ('a')")
+    on.execute("begin; insert into items (name) values ('b')")
+    on.execute("create temporary table items (id int primary key auto_increment, size int)")
+    assert on.in_transaction, "it commits nothing"
+    assert sent(on, "insert into items (size) values (1), (2); update items set size = 9; commit") == [
+        ("insert", None, "2")
+    ]
+    (result,) = on.execute("insert into items (size) values (3)")
+    assert (result.last_insert_id, result.committed) == (3, ())
+    with pytest.raises(StatementError) as caught:
+        on.execute("insert into items values (3, 1)")
+    assert caught.value.number == 1062
+    on.execute("begin; delete from items; rollback; truncate table items; insert into items values (3, 1)")
+    for refused in ("alter table items add n int", "create index i on items (size)", "rename table items to n"):
+        with pytest.raises(DdlError, match="local temporary table"):
+            on.execute(refused)
+    with pytest.raises(DdlError, match="exists"):
+        on.execute("create temporary table items (id int)")
+    on.execute("create temporary table if not exists items (id int); drop table items")
+    assert sent(on, "update items set stock = 8") == [("update", "1", "1"), ("update", "2", "2")]
+    assert sent(on, "drop table items; create temporary table items (id int); insert into items values (1)") == []
+    with pytest.raises(StatementError):
+        on.execute("drop table items; insert into items values (1)")
+
+
+def test_rows_of_a_global_temporary_table_live_in_one_transaction() -> None:
+    on = session()
+    create = "create global temporary table g (id int primary key auto_increment, v int) on commit delete rows"
+    (result,) = on.execute(create)
+    assert [type(each).__name__ for each in result.committed] == ["AppliedDdl"]
+    assert sent(on, "insert into g (v) values (1); insert into g (v) values (1)") == []
+    assert sent(on, "insert into items (id, name) values (last_insert_id(), 'a')") == [("insert", None, "1")]
+    on.execute("begin; insert into g (v) values (1), (2)")
+    with pytest.raises(StatementError):
+        on.execute("insert into g values (2, 1)")
+    assert sent(on, "delete from items; commit") == [("delete", "1", None)]
+    on.execute("insert into g values (2, 1); alter table g add w int; insert into g values (2, 1, 1); truncate table g")
+    assert rows(on, "g") == []
+
+
+def test_a_temporary_table_has_no_foreign_keys_and_takes_an_id() -> None:
+    on = session(
+        "create table shop.p (id int primary key); create table shop.c (id int primary key, foreign key (id) "
+        "references shop.p (id)); create table shop.n (id int)"
+    )
+    on.execute("insert into p values (1); insert into c values (1); create temporary table p (id int primary key)")
+    on.execute("insert into p values (1); delete from p; truncate table p; create table m (id int)")
+    ids = [on.database.catalog.table("shop", name).id for name in ("n", "m")]
+    # the jobs of n and m, and the ids of two temporary tables
+    assert ids[1] - ids[0] == 4
 
 
 # -- changes that are not SQL ------------------------------------------------------------------------------------------

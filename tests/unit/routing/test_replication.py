@@ -84,8 +84,9 @@ def test_classic_fails_at_a_table_that_is_renamed_twice_in_one_statement() -> No
     assert feed.run(swap) == ["sent", "sent", "sent"]
     feed = Feed("classic", {})
     feed.run(CREATE.format("a"), CREATE.format("b"))
-    with pytest.raises(DdlError, match="does not know"):
+    with pytest.raises(DdlError, match="moves one table twice") as caught:
         feed.run(swap)
+    assert caught.value.code == "CDC:ErrHandleDDLFailed"
 
 
 def test_ddl_of_an_ignored_transaction_is_discarded_or_ignored() -> None:
