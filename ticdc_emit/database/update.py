@@ -283,7 +283,9 @@ def _write(table: StoredTable, changed: Sequence[tuple[Row, Row]], running: Runn
 def refuse_moves(table: StoredTable, changed: Sequence[tuple[Row, Row]], running: RunningStatement) -> None:
     """Refuse changes that move a row to another partition: TiCDC reads two partitions as two tables, side by side."""
     state = table.state
-    moved = [pair for pair in changed if any(pair[0].get(name) != pair[1].get(name) for name in state.partition_columns)]
+    moved = [
+        pair for pair in changed if any(pair[0].get(name) != pair[1].get(name) for name in state.partition_columns)
+    ]
     with expression_errors():
         places = [partitions_of(state, rows, running.rendering) for rows in zip(*moved, strict=True)]
     if moved and places[0] != places[1]:
