@@ -117,6 +117,7 @@ class Encoder:
         cluster_id: str | None = None,
         integrity: bool | None = None,
         force_replicate: bool | None = None,
+        strict: bool | None = None,
         schema_registry: str | None = None,
         bad_rows: Literal["refuse", "skip"] = "refuse",
     ) -> None:

@@ -25,6 +25,7 @@ from ticdc_emit.cli.options import (
     Html,
     OnSpark,
     Program,
+    ProtocolName,
     Registry,
     RegistryOrVariable,
     ReleaseName,
@@ -85,9 +86,7 @@ def _options(
     ),
 )
 def demo(
-    protocol: Annotated[
-        str, typer.Option(help=PROTOCOL_HELP + " A protocol in the sink URI wins.", autocompletion=complete_protocol)
-    ] = "canal-json",
+    protocol: ProtocolName = None,
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
     sink_uri: SinkUriOrEmbedded = None,
     release: ReleaseOrClassic = None,
@@ -96,7 +95,7 @@ def demo(
     on_spark: OnSpark = False,
     html: Html = None,
     as_json: AsJson = False,
-    strict: Strict = False,
+    strict: Strict = None,
 ) -> None:
     """Replay a table's history into Kafka and show the messages.
 
@@ -190,7 +189,7 @@ def emit(
     spark: SparkSettings = None,
     html: Html = None,
     as_json: AsJson = False,
-    strict: Strict = False,
+    strict: Strict = None,
 ) -> None:
     """Emit your own data: row changes (with a column op), or plain rows as inserts."""
     _run("emit", {**locals(), "spark": spark_settings(spark)})
@@ -237,9 +236,7 @@ def generate(
         str | None,
         typer.Option(metavar="now|TIME|TSO", help="First commit; TIME in ISO form. Default: 2024, with --live now."),
     ] = None,
-    protocol: Annotated[
-        str, typer.Option(help=PROTOCOL_HELP + " A protocol in the sink URI wins.", autocompletion=complete_protocol)
-    ] = "canal-json",
+    protocol: ProtocolName = None,
     sink_uri: SinkUriOrEmbedded = None,
     schema_registry: Registry = None,
     stream: Annotated[bool, typer.Option("--stream", help="Run as a Structured Streaming query.")] = False,
@@ -248,7 +245,7 @@ def generate(
     spark: SparkSettings = None,
     html: Html = None,
     as_json: AsJson = False,
-    strict: Strict = False,
+    strict: Strict = None,
 ) -> int:
     """Generate traffic from table schemas alone: inserts, updates, deletes and schema changes."""
     from ticdc_emit.cli.generate import Wanted, run
@@ -293,9 +290,7 @@ def sql(
             help="Time of the first statement; each further one is a second later. Default: 2024.",
         ),
     ] = None,
-    protocol: Annotated[
-        str, typer.Option(help=PROTOCOL_HELP + " A protocol in the sink URI wins.", autocompletion=complete_protocol)
-    ] = "canal-json",
+    protocol: ProtocolName = None,
     sink_uri: Annotated[
         str | None, uri_option("--sink-uri", "URI", "TiCDC's sink URI: where to send. Default: show the messages.")
     ] = None,
@@ -306,7 +301,7 @@ def sql(
     watermark_interval: WatermarkInterval = RunOptions.watermark_interval,
     html: Html = None,
     as_json: AsJson = False,
-    strict: Strict = False,
+    strict: Strict = None,
 ) -> None:
     """Execute SQL over tables in memory, and send or show the messages of what it commits."""
     _run("sql", locals())
@@ -339,7 +334,7 @@ def table_sql(
     input_format: SourceFormat = None,
     spark: SparkSettings = None,
     as_json: AsJson = False,
-    strict: Strict = False,
+    strict: Strict = None,
 ) -> None:
     """Print the CREATE TABLE for files or a table of Spark, with what it assumes as comments."""
     _run("table_sql", {**locals(), "type_": type_ or [], "spark": spark_settings(spark)})
@@ -495,7 +490,7 @@ def replay(
     spark: SparkSettings = None,
     html: Html = None,
     as_json: AsJson = False,
-    strict: Strict = False,
+    strict: Strict = None,
 ) -> None:
     """Replay history: snapshots, slowly changing tables and change tables as CDC, at their own pace or faster.
 
@@ -636,7 +631,7 @@ def serve(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per line: settings, begin of traffic, end.")
     ] = False,
-    strict: Strict = False,
+    strict: Strict = None,
 ) -> int:
     """Run a Kafka and a schema registry until Ctrl-C, with live traffic if you name a schema.
 

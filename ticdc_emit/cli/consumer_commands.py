@@ -88,7 +88,7 @@ def scenario(
     ] = None,
     html: Html = None,
     as_json: AsJson = False,
-    strict: Strict = False,
+    strict: Strict = None,
 ) -> None:
     """Send messages or write files that break naive consumers, and show the tables a correct consumer ends up with."""
     from ticdc_emit.cli.scenario import list_scenarios, require_name, run
@@ -183,7 +183,7 @@ def fuzz(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per example, each on one line.")
     ] = False,
-    strict: Strict = False,
+    strict: Strict = None,
 ) -> None:
     """Draw random histories for a consumer in any language: messages as they arrive, and the expected tables.
 
@@ -233,7 +233,7 @@ def tail(
     ] = None,
     claims: Annotated[bool, typer.Option("--claims", help="Read large messages from the claim-check storage.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line, for programs.")] = False,
-    strict: Strict = False,
+    strict: Strict = None,
 ) -> int:
     """Show the messages of topics, decoded, one line per message."""
     from ticdc_emit.cli import topics
@@ -261,7 +261,7 @@ def verify(
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Exit 0 even if there are no messages.")] = False,
     html: Html = None,
     as_json: AsJson = False,
-    strict: Strict = False,
+    strict: Strict = None,
 ) -> int:
     """Check the messages of topics against every invariant. Exit 1 if a check fails or there are no messages."""
     from ticdc_emit.cli import topics

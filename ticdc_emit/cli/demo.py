@@ -39,7 +39,7 @@ _TOPIC = "ticdc-demo"
 
 def run(
     *,
-    protocol: str,
+    protocol: str | None,
     rows: int,
     sink_uri: str | None,
     schema_registry: str | None,

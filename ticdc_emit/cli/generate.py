@@ -105,7 +105,7 @@ class Wanted:
 def run(
     wanted: Wanted,
     *,
-    protocol: str,
+    protocol: str | None,
     sink_uri: str | None,
     config: Path | dict[str, Any] | None,
     release: str | None,

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from ticdc_emit.config.load import LENIENT
 from ticdc_emit.config.protocols import PROTOCOL_NAMES
 from ticdc_emit.config.releases import RELEASES
 from ticdc_emit.errors import ConfigError, TicdcEmitWarning
@@ -46,6 +47,14 @@ complete_release = one_of(*RELEASES)
 
 PROTOCOLS = f"{', '.join(PROTOCOL_NAMES[:-1])} or {PROTOCOL_NAMES[-1]}"
 PROTOCOL_HELP = f"Protocol: {PROTOCOLS}."
+ProtocolName = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol",
+        help=f"{PROTOCOL_HELP} A protocol in the sink URI wins. Default: canal-json.",
+        autocompletion=complete_protocol,
+    ),
+]
 RELEASE_HELP = "Release of TiCDC: classic, next, or a version such as 8.5.3 or next-8.5.7."
 """Without the default, which differs between commands."""
 ReleaseName = Annotated[
@@ -93,17 +102,18 @@ Html = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on one line, for programs.")]
 
 
-def _raise_warnings(wanted: bool) -> None:
-    if wanted:
+def _choose_strictness(strict: bool | None) -> None:
+    if strict:
         warnings.simplefilter("error", TicdcEmitWarning)  # until the command ends (cli/main.py)
+    LENIENT.set(strict is False)
 
 
 Strict = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--strict",
-        help="Treat warnings as errors: an ignored option, a table without a key …",
-        callback=_raise_warnings,
+        "--strict/--lenient",
+        help="Treat warnings as errors, or only warn of unknown options in the changefeed file.",
+        callback=_choose_strictness,
         is_eager=True,
     ),
 ]

@@ -43,7 +43,7 @@ def run(
     script: str,
     schema: Path | None,
     start: str | None,
-    protocol: str,
+    protocol: str | None,
     sink_uri: str | None,
     config: Path | None,
     time_zone: str,

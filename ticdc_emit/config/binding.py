@@ -21,8 +21,10 @@ T = TypeVar("T")
 
 KAFKA_TABLE = "sink.kafka-config"
 CODEC_TABLE = "sink.kafka-config.codec-config"
-PARAMETERS: set[str] = set()
-"""The names of all options that a sink URI may have; :func:`declare` adds them."""
+PARAMETERS: dict[str, bool] = {}
+"""All options that a sink URI may have, and whether each is a secret; :func:`declare` adds them."""
+FILE_OPTIONS: set[str] = set()
+"""The options of the changefeed file with their tables; :func:`declare` adds them."""
 _AFTER_A_SECRET = "a parameter after a secret (percent-encode & in a password)"
 
 
@@ -126,7 +128,9 @@ def declare(
     empty text counts as not given.
     """
     if in_uri:
-        PARAMETERS.add(key)
+        PARAMETERS[key] = kind is Secret
+    if table:
+        FILE_OPTIONS.add(f"{table}.{key}")
     declared = _Option(key, table, in_uri, kind or type(default), bits, reader, parse)
     return field(default=default, metadata={"option": declared})
 

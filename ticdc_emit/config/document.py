@@ -15,7 +15,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -207,11 +207,16 @@ def _parse(text: str, place: str) -> dict[str, Any]:
         ) from None
 
 
-def hinted(name: str, known: Collection[str], shown: str | None = None) -> str:
-    """Return the name of an ignored option (displayed as ``shown``), and the known option that may have been meant."""
+def without_indices(place: str) -> str:
+    """Return a dotted name in lower case, without the indices in arrays of tables: as the lists of options have it."""
+    return re.sub(r"\[[0-9]+\]", "", place).lower()
+
+
+def hinted(name: str, known: Collection[str]) -> str:
+    """Return the name of an ignored option, and the known option that may have been meant."""
     # some options that are rightly ignored resemble others, so only a close match counts
-    meant = closest(str(name), known, likeness=0.8)
-    return (shown or name) + ("" if meant is None else f" (did you mean {meant}?)")
+    meant = closest(name, known, likeness=0.8)
+    return name + ("" if meant is None else f" (did you mean {meant}?)")
 
 
 class Section:
@@ -303,16 +308,23 @@ class Section:
 
     def unread(self) -> list[str]:
         """Dotted names of the keys, here and below, that nothing has read."""
-        unread = [key for key in self._table if key not in self._read and not self._forgotten(key)]
-        names = [hinted(key, self._read, self._place(key)) for key in unread]
+        names = [self._place(key) for key in self._table if key not in self._read]
         return names + [name for child in self._children.values() for name in child.unread()]
 
-    def forgotten(self) -> list[tuple[str, str]]:
-        """The keys, here and below, that are treated as unknown: by their dotted names, and as :meth:`forget` got
-        them.
+    def unknown(self, known: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Yield the keys, here and below, that are not among the ``known`` ones (with their tables, in lower case), or
+        are treated as unknown: dotted names, and as :meth:`forget` got them, or an empty text.
         """
-        names = [(self._place(key), name) for key in self._table if (name := self._forgotten(key))]
-        return names + [name for child in self._children.values() for name in child.forgotten()]
+        for key, value in self._table.items():
+            place, forgotten = self._place(key), self._forgotten(key)
+            plain = without_indices(place)
+            if forgotten or plain not in known:
+                yield place, forgotten or ""
+            elif any(name.startswith(f"{plain}.") for name in known):
+                for index, table in enumerate(value) if isinstance(value, (list, tuple)) else [(None, value)]:
+                    if isinstance(table, Mapping):
+                        below = place if index is None else f"{place}[{index}]"
+                        yield from Section(table, below, self._unknown).unknown(known)
 
     def _forgotten(self, key: str) -> str | None:
         """Return the name under which a key is treated as unknown."""

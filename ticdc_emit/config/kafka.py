@@ -27,6 +27,7 @@ DEFAULT_PARTITION_NUM = 3
 """Partitions of a topic that TiCDC creates if no count is given."""
 _MOST_PARTITIONS = 1_000_000
 """TiCDC leaves the refusal to Kafka. An embedded sink would make them, and every watermark goes to each."""
+_VERSION = re.compile(r"0(?:\.[0-9]+){3}|[1-9][0-9]*(?:\.[0-9]+){2}")
 _CLIENT_ID = re.compile(r"[A-Za-z0-9._-]+\Z")
 _COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER")
@@ -65,6 +66,14 @@ def _check_replication_factor(number: int, switches: OptionSwitches) -> int:
     if number <= 0 and switches.zero_delivery == "refused":
         raise _kafka_refused(f"invalid replication-factor {number}", "replication-factor", "Give 1 or more")
     return number
+
+
+def _check_version(text: str, switches: OptionSwitches) -> str:
+    if not _VERSION.fullmatch(text):
+        what = "invalid kafka version" if switches.bad_delivery == "own-codes" else "kafka config invalid"
+        cause, remedy = f"{what}: invalid version `{text}`", "Give a version such as 2.4.0"
+        raise _own_refused("ErrKafkaInvalidVersion", cause, "kafka-version", remedy, switches)
+    return text
 
 
 def _check_client_id(text: str, switches: OptionSwitches) -> str:
@@ -204,7 +213,6 @@ class KafkaConfig:
     replication_factor: int = declare(
         1, "replication-factor", KAFKA_TABLE, bits=16, reader="kafka", parse=_check_replication_factor
     )
-    kafka_version: str | None = declare(None, "kafka-version", KAFKA_TABLE, kind=str)
     max_message_bytes: int = declare(DEFAULT_MAX_MESSAGE_BYTES, "max-message-bytes", KAFKA_TABLE)
     """An option of the encoders too, and refused as such."""
     max_retry: int = declare(5, "max-retry", reader="kafka", parse=lambda retries, _: 5 if retries < 0 else retries)
@@ -216,6 +224,7 @@ class KafkaConfig:
     read_timeout_ms: int = _declare_timeout("read-timeout")
     required_acks: int = declare(-1, "required-acks", KAFKA_TABLE, reader="kafka", parse=_check_acks)
     """-1 all in-sync replicas, 1 the leader, 0 none."""
+    kafka_version: str | None = declare(None, "kafka-version", KAFKA_TABLE, kind=str, parse=_check_version)
     tls: TlsConfig = field(default_factory=TlsConfig)
     sasl: SaslConfig = field(default_factory=SaslConfig)
 

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
-from functools import partial
+from itertools import accumulate
 from typing import Any, TypedDict, TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
-from ticdc_emit.config.binding import UriParameters, read_options
+from ticdc_emit.config.binding import FILE_OPTIONS, UriParameters, read_options
 from ticdc_emit.config.changefeed import DISPATCHER_NAMES, ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
 from ticdc_emit.config.codec import build_codec, read_glue, read_large_message_handle
-from ticdc_emit.config.document import Section, quote, read_document, refused, warn_of_option
+from ticdc_emit.config.document import Section, quote, read_document, refused, warn_of_option, without_indices
 from ticdc_emit.config.filters import read_filter
 from ticdc_emit.config.kafka import build_embedded, build_kafka, build_stored
 from ticdc_emit.config.protocols import Protocol, remedy_for_files
@@ -29,13 +30,57 @@ from ticdc_emit.config.storage import read_storage, refuse_unstored
 from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.config.uri import SinkUri
 from ticdc_emit.errors import ConfigError, SchemaError
-from ticdc_emit.hints import did_you_mean
+from ticdc_emit.hints import closest, did_you_mean
 from ticdc_emit.sql.json_document import Doubles
 from ticdc_emit.sql.lexer import sql_mode_of
 from ticdc_emit.sql.words import to_lower
 
 _Choice = TypeVar("_Choice", bound=str)
 _TARGET = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
+LENIENT: ContextVar[bool] = ContextVar("lenient", default=False)
+"""What ``strict`` is by default the opposite of; ``--lenient`` sets it for a command."""
+_OTHER_OPTIONS = """
+active-active-progress-interval active-active-sync-stats-interval bdr-mode case-sensitive
+changefeed-error-stuck-duration check-gc-safe-point enable-active-active enable-old-value enable-sync-point
+enable-table-monitor event-collector-batch-bytes event-collector-batch-count force-replicate ignore-ineligible-table
+memory-quota performance-mode sql-mode sync-point-interval sync-point-retention consistent: compression
+encoding-worker-num event-collector-batch-count flush-concurrency flush-interval flush-worker-num level max-log-size
+meta-flush-interval storage use-file-backend consistent.memory-usage: event-cache-percentage memory-quota-percentage
+filter: do-dbs do-tables ignore-dbs ignore-tables ignore-txn-start-ts rules filter.event-filters:
+ignore-delete-value-expr ignore-event ignore-insert-value-expr ignore-sql ignore-update-new-value-expr
+ignore-update-old-value-expr ignore-update-only-columns matcher integrity: corruption-handle-level
+integrity-check-level mounter: worker-num scheduler: balance-score-threshold enable-splittable-check force-split
+max-traffic-percentage min-traffic-percentage region-count-per-span region-count-refresh-interval region-per-span
+region-threshold scheduling-task-count-per-node write-key-threshold sink: advance-timeout-in-sec case-sensitive
+date-separator enable-kafka-sink-v2 encoder-concurrency force-replicate integrity mysql-config protocol pulsar-config
+safe-mode terminator transaction-atomicity sink.column-selectors: columns matcher sink.csv: binary-encoding-method
+delimiter include-commit-ts null output-field-header output-handle-key output-old-value quote sink.debezium:
+bigint-unsigned-handling-mode binary-handling-mode decimal-handling-mode include-start-ts output-old-value
+sink.dispatchers: columns dispatcher index matcher partition target-schema target-table topic sink.kafka-config:
+sasl-oauth-audience sasl-oauth-client-id sasl-oauth-client-secret sasl-oauth-grant-type sasl-oauth-scopes
+sasl-oauth-token-url sink.kafka-config.codec-config: output-row-key sink.kafka-config.glue-schema-registry-config:
+access-key region registry-name secret-access-key token sink.open: output-old-value sink.simple: include-start-ts
+synced-status: checkpoint-interval synced-check-interval ticdc-emit: bdr_role ddl_text file_dates json_doubles release
+sql_mode
+"""
+"""Options of the changefeed file that no record declares, after their tables: of TiCDC, which also has those of its
+MySQL and Pulsar sinks, and of this library.
+"""
+
+
+def _known_options() -> Iterator[str]:
+    """Yield all options of the changefeed file with their tables, and these tables."""
+    table, listed = "", []
+    for word in _OTHER_OPTIONS.split():
+        if word.endswith(":"):
+            table = word.replace(":", ".")
+        else:
+            listed.append(table + word)
+    for option in (*FILE_OPTIONS, *listed):
+        yield from accumulate(option.split("."), "{}.{}".format)
+
+
+_KNOWN = frozenset(_known_options())
 
 
 @hides_arguments
@@ -48,6 +93,7 @@ def load_changefeed(
     cluster_id: str = "default",
     integrity: bool | None = None,
     force_replicate: bool | None = None,
+    strict: bool | None = None,
     schema_registry: str | None = None,
     own_registry: bool = False,
 ) -> ChangefeedConfig:
@@ -57,8 +103,9 @@ def load_changefeed(
     ``release``: such as ``8.5.3``, ``next-8.5.7`` or ``next`` (docs/releases.md). It overrides the file's
     ``[ticdc-emit] release``; the default is ``classic``. ``time_zone``: IANA name of the changefeed's zone.
     ``cluster_id``: TiCDC's server cluster id. ``integrity`` and ``force_replicate`` override the changefeed's;
-    ``integrity=True`` is ``correctness``. ``schema_registry``: URL to use if neither input names a registry.
-    ``own_registry``: Avro needs no URL, because the caller has a registry (``registry=``) or the schemas.
+    ``integrity=True`` is ``correctness``. ``strict=False``: warn of unknown options in the file instead of refusing it.
+    ``schema_registry``: URL to use if neither input names a registry. ``own_registry``: Avro needs no URL, because the
+    caller has a registry (``registry=``) or the schemas.
 
     Raises :class:`~ticdc_emit.errors.ConfigError`; warns once (:class:`ConfigWarning`, also logged) with the names of
     all ignored options, and of each option that TiCDC reads otherwise than its text says.
@@ -76,7 +123,14 @@ def load_changefeed(
     switches = held.options
     parameters = UriParameters(uri, switches)
     root.forget(switches.unknown)
-
+    unknown = dict(root.unknown(_KNOWN))
+    if unknown and (not LENIENT.get() if strict is None else strict):
+        names = [_answered(*each) for each in unknown.items()]
+        raise ConfigError(
+            f"the changefeed file contained unknown configuration options: {', '.join(names)}",
+            remedy="Correct or remove them, as cdc cli refuses the file. strict=False (--lenient) only warns",
+            option=next(iter(unknown)),
+        )
     protocol_in_file = sink.text("protocol") or ""
     protocol_text = parameters.text("protocol") or protocol_in_file
     _check_atomicity(parameters, sink, uri)
@@ -159,7 +213,7 @@ def load_changefeed(
     if config.output_raw_change_event and not (codec.output_old_value and protocol.spec.old_values):
         warn_of_option("output-raw-change-event without old values: consumers cannot see which row an update replaced")
     # last, after every option has been read
-    _warn_unread(parameters, root, held)
+    _warn_unread(parameters, root, held, unknown)
     _warn_unknown_dispatchers(dispatchers, switches)
     return config
 
@@ -290,21 +344,31 @@ def _read_integrity(root: Section, override: bool | None) -> Integrity:
     return Integrity(level, handling)
 
 
-def _warn_unread(parameters: UriParameters, root: Section, release: Release) -> None:
-    places = [("sink URI", parameters.unread()), ("changefeed", root.unread())]
+def _warn_unread(parameters: UriParameters, root: Section, release: Release, unknown: Mapping[str, str]) -> None:
+    unread = [name for name in root.unread() if name not in unknown]
+    ignored = [_answered(place, name) for place, name in unknown.items() if not name]
+    places = [("sink URI", parameters.unread()), ("changefeed", unread + ignored)]
     listed = "; ".join(f"{place}: {printable(', '.join(names))}" for place, names in places if names)
     if listed:
         warn_of_option(f"Ignored options (unknown, or not used by this sink): {listed}")
-    forgotten = [
-        f"{shown} (known: {releases_with(partial(_knows, name))})"
-        for shown, name in dict.fromkeys([*parameters.forgotten(), *root.forgotten()])
-    ]
+    forgotten = dict.fromkeys([*parameters.forgotten(), *((place, name) for place, name in unknown.items() if name)])
     if forgotten:
-        warn_of_option(f"Ignored options that {release.name} does not know: {'; '.join(forgotten)}")
+        warn_of_option(
+            f"Ignored options that {release.name} does not know: {'; '.join(_answered(*each) for each in forgotten)}"
+        )
 
 
-def _knows(option: str, release: Release) -> bool:
-    return option not in release.options.unknown
+def _answered(place: str, forgotten: str) -> str:
+    """Return an unknown option with the releases that know it, else with the one that was meant, perhaps in another
+    table.
+    """
+    if forgotten:
+        return f"{place} (known: {releases_with(lambda release: forgotten not in release.options.unknown)})"
+    table, _, key = without_indices(place).rpartition(".")
+    names = [name.rpartition(".") for name in sorted(_KNOWN)]
+    meant = closest(key, [name for own, _, name in names if own == table])
+    meant = meant or next((".".join(filter(None, (own, name))) for own, _, name in names if name == key), None)
+    return printable(place) + (f" (did you mean {meant}?)" if meant else "")
 
 
 def _warn_unknown_dispatchers(rules: tuple[DispatchRule, ...], switches: OptionSwitches) -> None:
@@ -326,6 +390,7 @@ class LoadOptions(TypedDict, total=False):
     cluster_id: str | None
     integrity: bool | None
     force_replicate: bool | None
+    strict: bool | None
     schema_registry: str | None
 
 

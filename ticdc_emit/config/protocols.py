@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 from urllib.parse import parse_qsl
 
-from ticdc_emit.config.document import refused
+from ticdc_emit.config.document import refused, warn_of_option
 from ticdc_emit.config.releases import RELEASES, Release, releases_with
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
@@ -330,15 +330,22 @@ def protocol_parameters(text: str) -> dict[str, str]:
     return {"protocol": protocol.value} | ({} if encoding in (None, *default) else {"encoding-format": str(encoding)})
 
 
-def protocol_document(text: str, sink_uri: str | None = None) -> dict[str, Any]:
+def protocol_document(text: str | None, sink_uri: str | None = None) -> dict[str, Any]:
     """Return a changefeed file, as a mapping, with the protocol that an option names; raises as above.
 
-    ``sink_uri``: where a protocol counts more, so that the file then has none.
+    ``text``: ``None`` for Canal-JSON, with a warning if there is a URI. ``sink_uri``: where a protocol counts more, so
+    that the file then has none.
     """
-    protocol, encoding = parse_protocol_name(text)
+    protocol, encoding = parse_protocol_name(text or Protocol.CANAL_JSON.value)
     codec = {} if encoding is None else {"kafka-config": {"codec-config": {"encoding-format": encoding}}}
-    in_uri = dict(parse_qsl((sink_uri or "").partition("?")[2]))
-    return {"sink": codec if "protocol" in in_uri else {"protocol": protocol.value, **codec}}
+    if "protocol" in dict(parse_qsl((sink_uri or "").partition("?")[2])):
+        return {"sink": codec}
+    if text is None and sink_uri is not None:
+        warn_of_option(
+            "The sink URI has no protocol, so canal-json is used. Add protocol= to it: TiCDC refuses a URI without one "
+            "(its default protocol is open-protocol)"
+        )
+    return {"sink": {"protocol": protocol.value, **codec}}
 
 
 def protocol_not_written(protocol: Protocol) -> ConfigError:

@@ -298,8 +298,9 @@ def shown_names(names: Iterable[str]) -> list[str]:
     """
     shown, after_secret = [], False
     for name in names:
-        if not after_secret or name.lower().replace("_", "-") in _known_parameters():
-            after_secret = is_sensitive_name(name) and not name.lower().startswith(_CLIENT)
+        plain = name.lower().replace("_", "-")
+        if not after_secret or plain in _known_parameters():
+            after_secret = is_sensitive_name(name) and _known_parameters().get(plain, not plain.startswith(_CLIENT))
             shown.append(name)
         else:
             shown.append(MASK)
@@ -307,14 +308,15 @@ def shown_names(names: Iterable[str]) -> list[str]:
 
 
 @cache
-def _known_parameters() -> set[str]:
-    """Return the names of parameters in sink URIs and storage URIs. Any other name may be the rest of a secret.
+def _known_parameters() -> dict[str, bool]:
+    """Return the names of parameters in sink URIs and storage URIs, and whether each is a secret if its name is
+    sensitive. Any other name may be the rest of a secret.
 
     What masks a URI does not need the options otherwise, so the modules that declare them are imported here.
     """
     import_module("ticdc_emit.config.load")
-    declared: set[str] = import_module("ticdc_emit.config.binding").PARAMETERS
-    return declared.union(_PARAMETER_NAMES.split())
+    declared: dict[str, bool] = import_module("ticdc_emit.config.binding").PARAMETERS
+    return dict.fromkeys(_PARAMETER_NAMES.split(), True) | declared
 
 
 def is_host_list(authority: str) -> bool:

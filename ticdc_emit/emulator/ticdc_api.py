@@ -183,6 +183,7 @@ class TicdcService:
                 release=own.release,
                 time_zone=own.time_zone,
                 cluster_id=own.cluster_id,
+                strict=False,
                 schema_registry=None if registry is None else registry.reveal(),
             )
         if not self.any_sink:

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 _LIBRDKAFKA = "librdkafka."
 _OF_SPARK = frozenset({"checkpointlocation", "queryname"})
-_FLAGS = ("integrity", "force_replicate")
+_FLAGS = ("integrity", "force_replicate", "strict")
 
 
 def _ddl(text: str) -> list[tuple[Any, ...]]:

@@ -129,6 +129,7 @@ class TicdcSink:
         cluster_id: str | None = None,
         integrity: bool | None = None,
         force_replicate: bool | None = None,
+        strict: bool | None = None,
         schema_registry: str | None = None,
         bad_rows: Literal["refuse", "skip"] = "refuse",
         bad_rows_path: str | None = None,

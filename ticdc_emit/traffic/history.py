@@ -262,6 +262,7 @@ class History:
         cluster_id: str | None = None,
         integrity: bool | None = None,
         force_replicate: bool | None = None,
+        strict: bool | None = None,
         schema_registry: str | None = None,
     ) -> list[Message]:
         """Return the history as a changefeed sends it: rows, DDL, BOOTSTRAP and watermarks, by topic-partition.
@@ -301,6 +302,7 @@ class History:
         time_zone: str | None = None,
         integrity: bool | None = None,
         force_replicate: bool | None = None,
+        strict: bool | None = None,
     ) -> MemoryFolder:
         """Return the history as the files of a changefeed with a storage sink: ``contents`` by path, and ``writes`` in
         their order.
