@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from ticdc_emit.config.document import warn_of_option
 from ticdc_emit.config.switches import (
     AvroSwitches,
     CanalJsonSwitches,
@@ -69,19 +68,21 @@ class Release:
         """Return the release of that name; a :class:`Release` is returned as it is.
 
         A name is one of :data:`RELEASES`, a version (``8.5.3``, ``v8.5.3``), or a lineage and a version
-        (``next-8.5.7``). Two numbers mean the newest release of the line. A version that is not in the table is the
-        nearest older one of its line, or the oldest, with a :class:`~ticdc_emit.config.ConfigWarning`. Raises
-        :class:`~ticdc_emit.errors.ConfigError` for an unknown line, and for a version that both lineages have.
+        (``next-8.5.7``). Two numbers mean the newest release of the line. Raises
+        :class:`~ticdc_emit.errors.ConfigError` for a version that is not in the table, and for one that both lineages
+        have.
         """
         if isinstance(release, Release):
             return release
         if release in RELEASES:
             return RELEASES[release]
-        meant = _meant(str(release))
+        meant, nearest = _meant(str(release))
         if not meant:
+            known = " and ".join(each.name for each in nearest)
+            hint = f"The nearest to it: {known}. " if known else did_you_mean(str(release), RELEASES)
             raise ConfigError(
                 f"unknown release {release!r}",
-                remedy=f"{did_you_mean(str(release), RELEASES)}Use one of: {', '.join(RELEASES)}",
+                remedy=f"{hint}Use one of: {', '.join(RELEASES)}",
                 option="release",
             )
         if len(meant) > 1:
@@ -348,24 +349,29 @@ _NEWEST_OPTIONS = NEXT.options.unknown | {
     "ignore-update-only-columns",
 }
 
-NEXT_8_5_7 = NEXT.but(
-    "next-8.5.7",
+NEXT_8_5_8 = NEXT.but(
+    "next-8.5.8",
     options=dict(
-        unknown=_NEWEST_OPTIONS,  # C#5903, C#5154, C#5194
+        unknown=_NEWEST_OPTIONS,  # C#5903, C#5154, C#6008
         unknown_protocols=NEXT.options.unknown_protocols | {"debezium-avro"},  # C#5475
-        other_large_message_options="accepted",
-        bad_parameter="as-mysql",  # C#5420
-        bad_delivery="own-codes",
-        zero_delivery="accepted",
-        bad_size="named",
         forced_protocols="avro",
         debezium_registry="ignored",  # C#5475
     ),
     debezium=dict(source_schema="plain"),  # C#5475
-    routing=dict(bad_topic="named"),  # C#5786
-    delivery=dict(message_limit="lowered"),  # C#5420
+    delivery=dict(message_limit="lowered"),  # C#6010
     storage=dict(column_selectors=False),  # C#5595
     ddl=dict(surviving_partitions="old"),  # C#5964
+)
+NEXT_8_5_7 = NEXT_8_5_8.but(
+    "next-8.5.7",
+    options=dict(  # C#5772, C#5811
+        other_large_message_options="accepted",
+        bad_parameter="as-mysql",
+        bad_delivery="own-codes",
+        zero_delivery="accepted",
+        bad_size="named",
+    ),
+    routing=dict(bad_topic="named"),  # C#5811
 )
 _SPOOL = frozenset({"spool-base-dir", "spool-disk-quota"})
 _DELETES = Defect(
@@ -470,6 +476,7 @@ LINEAGES = {
         NEXT_8_5_5,
         NEXT_8_5_6,
         NEXT_8_5_7,
+        NEXT_8_5_8,
         NEXT_26_3_1,
         NEXT_26_3_2,
         NEXT_26_3_3,
@@ -507,7 +514,7 @@ class _Version(NamedTuple):
     """
 
     lineage: str
-    line: str
+    line: tuple[int, ...]
     patch: tuple[int, int] | None
 
     @classmethod
@@ -519,30 +526,20 @@ class _Version(NamedTuple):
         named = "next" if candidate and not lineage else (lineage or "").lower()
         if candidate and named == "classic":
             return None
-        return cls(named, line, (int(patch), int(candidate or _FINAL)) if patch else None)
+        numbers = tuple(map(int, line.split(".")))
+        return cls(named, numbers, (int(patch), int(candidate or _FINAL)) if patch else None)
 
 
-def _meant(text: str) -> list[Release]:
-    """Return the release of each lineage that a version means; none for a line that is not in the table.
-
-    Warns of a version that is not in the table itself.
-    """
+def _meant(text: str) -> tuple[list[Release], list[Release]]:
+    """Return the release of each lineage that a version means, and the one nearest to it: older, or else the oldest."""
     wanted = _Version.read(text)
-    if wanted is None:
-        return []
-    lines = []
-    for lineage in [wanted.lineage] if wanted.lineage else LINEAGES:
-        versions = ((_Version.read(each.name), each) for each in LINEAGES[lineage])
-        line = {version.patch: each for version, each in versions if version and version.line == wanted.line}
-        if line:
-            lines.append(line)
-    if wanted.patch is None:
-        return [list(line.values())[-1] for line in lines]
-    exact = [line[wanted.patch] for line in lines if wanted.patch in line]
-    if exact:
-        return exact
-    older = [[each for patch, each in line.items() if patch and patch < wanted.patch] for line in lines]
-    nearest = [releases[-1] for releases in older if releases] or [next(iter(line.values())) for line in lines]
-    if len(nearest) == 1:
-        warn_of_option(f"The release {text} is not in the table: {nearest[0].name} is used")
-    return nearest
+    meant: list[Release] = []
+    nearest: list[Release] = []
+    for lineage in () if wanted is None else [wanted.lineage] if wanted.lineage else LINEAGES:
+        named = [(version, each) for each in LINEAGES[lineage] if (version := _Version.read(each.name))]
+        meant += [each for have, each in named if have[1:] in (wanted[1:], (wanted.line, wanted.patch or have.patch))][
+            -1:
+        ]
+        older = [each for have, each in named if have[1:] < (wanted.line, wanted.patch or (0, 0))]
+        nearest += older[-1:] or [named[0][1]]
+    return meant, nearest

@@ -43,7 +43,8 @@ def test_the_lineages_have_all_releases() -> None:
         ("v8.1", "classic-8.1.2"),
         ("26.3", "next-26.3.4"),
         ("classic-8.5", "classic-8.5.7"),
-        ("next-8.5", "next-8.5.7"),
+        ("next-8.5", "next-8.5.8"),
+        ("8.5.8", "next-8.5.8"),
     ],
 )
 def test_versions_in_the_table(written: str, name: str) -> None:
@@ -53,26 +54,27 @@ def test_versions_in_the_table(written: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "name"),
+    ("written", "names"),
     [
-        ("7.5.9", "classic-7.5.7"),
-        ("7.5.2", "classic-7.5.7"),  # the line has nothing older
-        ("7.1.0", "classic-7.1.6"),
-        ("v8.1.99", "classic-8.1.2"),
-        ("26.3.0", "next-26.3.1"),
-        ("26.3.12", "next-26.3.4"),
-        ("classic-8.5.12", "classic-8.5.7"),
-        ("next-8.5.8", "next-8.5.7"),
+        ("7.5.9", "classic-7.5.7 and next-8.5.4-release.1"),
+        ("7.1.0", "classic-7.1.6 and next-8.5.4-release.1"),
+        ("8.5.33", "classic-8.5.7 and next-8.5.8"),
+        ("v8.5.33", "classic-8.5.7 and next-8.5.8"),
+        ("9.9", "classic-8.5.7 and next-8.5.8"),
+        ("9.0.0", "classic-8.5.7 and next-8.5.8"),
+        ("26.3.12", "classic-8.5.7 and next-26.3.4"),
+        ("classic-8.5.33", "classic-8.5.7"),
+        ("classic-26.3.1", "classic-8.5.7"),
         ("next-8.5.3", "next-8.5.4-release.1"),
+        ("next-7.5.7", "next-8.5.4-release.1"),
         ("8.5.4-release.5", "next-8.5.4-release.1"),
-        ("next-8.5.5-release.3", "next-8.5.4"),
     ],
 )
-def test_versions_that_are_not_in_the_table_mean_the_nearest_older_one(written: str, name: str) -> None:
-    with pytest.warns(ConfigWarning, match="not in the table") as warned:
-        assert Release.parse(written).name == name
-    assert str(warned[0].message) == f"The release {written} is not in the table: {name} is used"
-    assert len(warned) == 1
+def test_the_refusal_of_a_version_names_the_nearest_ones(written: str, names: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        Release.parse(written)
+    assert refused.value.message == f"unknown release {written!r}"
+    assert refused.value.remedy == f"The nearest to it: {names}. Use one of: {', '.join(RELEASES)}"
 
 
 @pytest.mark.parametrize(
@@ -80,8 +82,7 @@ def test_versions_that_are_not_in_the_table_mean_the_nearest_older_one(written: 
     [
         ("8.5.4", "classic-8.5.4 or next-8.5.4"),
         ("v8.5.7", "classic-8.5.7 or next-8.5.7"),
-        ("8.5", "classic-8.5.7 or next-8.5.7"),
-        ("8.5.8", "classic-8.5.7 or next-8.5.7"),
+        ("8.5", "classic-8.5.7 or next-8.5.8"),
     ],
 )
 def test_versions_of_both_lineages_are_refused(written: str, names: str) -> None:

@@ -36,7 +36,10 @@ def test_large_message_options() -> None:
     other = {"sink": {"kafka-config": {"large-message-handle": {"large-message-handle-option": "split"}}}}
     uri = "canal-json&enable-tidb-extension=true"
     assert load(uri, other, "classic").codec.large_message_handle.option == "split"
-    assert refusal(uri, other) == "[CDC:ErrInvalidReplicaConfig]unknown large-message-handle-option split"
+    load(uri, other, "next-8.5.7")
+    for release in ("next-8.5.8", "next"):
+        text = refusal(uri, other, release)
+        assert text == "[CDC:ErrInvalidReplicaConfig]unknown large-message-handle-option split"
 
 
 def test_force_replicate_names_its_protocols() -> None:
@@ -117,7 +120,7 @@ def test_what_classic_does_not_know_is_read_by_master() -> None:
     (text,) = warned_of(uri, changefeed, "classic")
     names, known = ignored(text)
     assert {name.rpartition(".")[2] for name in names} == {name.rpartition(".")[2] for name in CLASSIC.options.unknown}
-    assert known["sink.dispatchers[0].target-schema"] == "next-8.5.7, next to master"
+    assert known["sink.dispatchers[0].target-schema"] == "next-8.5.7 to next-8.5.8, next to master"
     assert known["output-row-key"] == "next-8.5.4-release.1 to master"
     assert known["enable-old-value"] == "classic-7.1.6"
     assert known["filter.do-dbs"] == "classic-7.1.6 to classic-7.5.7"
@@ -182,7 +185,7 @@ def test_what_7_1_does_not_know() -> None:
         "sink.kafka-config.large-message-handle.claim-check-storage-uri",
         "sink.kafka-config.large-message-handle.claim-check-raw-value",
     }
-    assert known["max-retry"] == "classic-8.5.7 to classic, next-8.5.7, next to master"
+    assert known["max-retry"] == "classic-8.5.7 to classic, next-8.5.7 to next-8.5.8, next to master"
     assert "The partition dispatcher 'columns' is unknown" in texts[1]
     old = load("open-protocol", OLD_SINK, "classic-7.1.6", strict=False)
     assert old.column_selectors[0].columns == ("a",)
@@ -286,7 +289,8 @@ def test_a_registry_for_debezium_in_json_is_refused_where_debezium_avro_exists(r
     ],
 )  # fmt: skip
 def test_refusals_of_parameters_by_release(parameter: str, older: str | None, newest: str | None) -> None:
-    for release, text in (("classic", older), ("next-8.5.7", older), ("next-26.3.4", older), ("next", newest)):
+    by_release = {"classic": older, "next-8.5.7": older, "next-26.3.4": older, "next-8.5.8": newest, "next": newest}
+    for release, text in by_release.items():
         if text is None:
             load(f"simple&{parameter}", release=release)
         else:

@@ -76,6 +76,13 @@ def test_a_long_expression_costs_no_time(text: str) -> None:
             TopicExpression.parse(text, protocol)
 
 
+@pytest.mark.parametrize("release", ["next-8.5.8", "next"])
+def test_releases_whose_refusal_is_of_the_options_of_kafka(release: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        TopicExpression.parse("{x}", Protocol.SIMPLE, RELEASES[release].routing)
+    assert refused.value.message == "[CDC:ErrKafkaInvalidConfig]invalid topic expression: {x}"
+
+
 @pytest.mark.parametrize("release", ["classic-7.1.6", "classic-8.1.2"])
 def test_releases_whose_refusal_lacks_the_expression(release: str) -> None:
     refusals = {}

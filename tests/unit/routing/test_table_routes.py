@@ -13,7 +13,7 @@ from ticdc_emit.errors import ConfigError, TableRouteError
 from ticdc_emit.routing.table_routes import TableRoutes
 
 TS = 450000000262144000
-ROUTING = ("next-8.5.7", "next", "master")
+ROUTING = ("next-8.5.7", "next-8.5.8", "next", "master")
 
 
 def rule(matcher: str, schema: str = "", table: str = "", **others: Any) -> dict[str, Any]:
@@ -137,7 +137,9 @@ def test_targets_are_literals_and_two_placeholders(text: str) -> None:
 @pytest.mark.filterwarnings("ignore::ticdc_emit.config.ConfigWarning")
 @pytest.mark.parametrize("release", ["classic", "next-8.5.6", "next-26.3.4"])
 def test_other_releases_ignore_targets(release: str) -> None:
-    assert not routes(rule("*.*", "{x}", "y"), release=release).rules
+    sink = {"dispatchers": [rule("*.*", "{x}", "y")]}
+    loaded = load_changefeed("memory://d/?protocol=canal-json", {"sink": sink}, release=release, strict=False)
+    assert not TableRoutes.of(loaded).rules
 
 
 def test_a_rule_that_has_only_targets_shadows_topics_and_partitions_before_master() -> None:
