@@ -6,7 +6,7 @@ one name or value, or several. Out: a tuple of them, so that ``"id"`` is never r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
@@ -46,6 +46,10 @@ def values(value: Any) -> tuple[Any, ...]:
 def names(value: str | Iterable[str], option: str | None = None) -> tuple[str, ...]:
     """Return the names of an argument that takes several, or one name; ``ConfigError`` unless each is text."""
     found = values(value)
+    if isinstance(value, Mapping):
+        raise ConfigError(
+            f"{option or 'it'} takes names alone", remedy="Give a list instead of a mapping", option=option
+        )
     for each in found:
         if not isinstance(each, str):
             raise ConfigError(

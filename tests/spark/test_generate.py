@@ -24,7 +24,7 @@ from ticdc_emit.traffic.generate import Traffic, generate, generate_stream
 from ticdc_emit.traffic.generate.arrays import canonical_text
 from ticdc_emit.traffic.generate.changes import plan_traffic
 from ticdc_emit.traffic.generate.settings import Settings
-from ticdc_emit.traffic.generate.tables import source_tables
+from ticdc_emit.traffic.generate.tables import Refusals, source_tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.sample_schemas import sample_names, sample_schema
 from ticdc_emit.tso import physical_ms
@@ -63,7 +63,7 @@ def test_partitions_and_the_number_of_rows_change_nothing(spark: Any) -> None:
 def test_changes_obey_keys_and_foreign_keys(spark: Any, name: str) -> None:
     changes = rows_of(generate(spark, name, rows=6000, transaction_size=4, deletes=0.8, seed=3))
     sql = sample_schema(name)
-    assert violations(source_tables(catalog_from_sql(sql), sql), changes) == []
+    assert violations(source_tables(catalog_from_sql(sql), sql, None, Refusals()), changes) == []
     assert {change["op"] for change in changes} == {"c", "u", "d"}
     assert len({change["commit_ts"] for change in changes}) < 4000
 

@@ -16,7 +16,7 @@ from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate.changes import TrafficPlan, plan_traffic
 from ticdc_emit.traffic.generate.column_options import ColumnOptions, options_by_column, pattern_parts
 from ticdc_emit.traffic.generate.settings import Settings
-from ticdc_emit.traffic.generate.tables import source_tables
+from ticdc_emit.traffic.generate.tables import Refusals, source_tables
 
 SQL = """
 create table shop.orders (
@@ -29,8 +29,11 @@ create table shop.users (id int primary key, status varchar(10));
 
 
 def options_of(columns: Any) -> dict[str, ColumnOptions]:
-    tables = source_tables(catalog_from_sql(SQL), SQL)
-    return {f"{table[1]}.{column}": each for (table, column), each in options_by_column(columns, tables).items()}
+    refusals = Refusals()
+    tables = source_tables(catalog_from_sql(SQL), SQL, None, refusals)
+    checked = options_by_column(columns, tables, refusals)
+    refusals.raise_all()
+    return {f"{table[1]}.{column}": each for (table, column), each in checked.items()}
 
 
 def rows_of(plan: TrafficPlan, count: int = 400) -> list[dict[str, Any]]:

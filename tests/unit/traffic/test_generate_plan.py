@@ -14,7 +14,7 @@ from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate.changes import TrafficPlan, plan_traffic
 from ticdc_emit.traffic.generate.keys import Digit, Fixed, Follows, Serial, plan_keys
 from ticdc_emit.traffic.generate.settings import Settings
-from ticdc_emit.traffic.generate.tables import source_tables
+from ticdc_emit.traffic.generate.tables import Refusals, source_tables
 from ticdc_emit.traffic.generate.texts import meaning, tokens
 from ticdc_emit.traffic.sample_schemas import sample_names, sample_schema, schema_text
 from ticdc_emit.tso import tso_from_datetime
@@ -47,7 +47,7 @@ def test_samples_are_found_by_name_path_and_text(tmp_path: Path) -> None:
 
 def test_roles_of_key_columns() -> None:
     sql = sample_schema("shop")
-    keys = plan_keys(source_tables(catalog_from_sql(sql), sql))
+    keys = plan_keys(source_tables(catalog_from_sql(sql), sql, None, Refusals()), {}, Refusals())
     roles = {name[1]: each.roles for name, each in keys.items()}
     assert roles["customers"] == {"id": Serial(), "username": Serial(), "email": Serial()}
     assert roles["tags"] == {"label": Serial(), "region": Fixed()}
@@ -66,7 +66,14 @@ def test_roles_of_key_columns() -> None:
         ("create table t (id int primary key, a int, foreign key (a) references u (id))", "not generated"),
         ("create table t (id int primary key, b double, a double as (sqrt(b)) stored)", "cannot be computed"),
         ("create table t (a varchar(9), b varchar(9) as (lower(a)) stored, unique (b))", "no column that can hold"),
-        ("create table t (id int primary key) partition by list (id) (partition p values in (1))", "LIST"),
+        (
+            "create table t (id int primary key) partition by list (id) (partition p values in (1))",
+            "no column that can hold",
+        ),
+        (
+            "create table t (id int, a int, primary key (id, a)) partition by list (a % 2) (partition p values in (1))",
+            "LIST",
+        ),
         (
             "create table a (id int primary key, b int not null); create table b (id int primary key, a int not null);"
             "alter table a add foreign key (b) references b (id); alter table b add foreign key (a) references a (id)",

@@ -12,7 +12,7 @@ from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import Column
 from ticdc_emit.traffic.generate.arrays import Bits, Hashes, between, hash_numbers, native_type, salt_of, units
 from ticdc_emit.traffic.generate.keys import plan_keys
-from ticdc_emit.traffic.generate.tables import source_tables
+from ticdc_emit.traffic.generate.tables import Refusals, source_tables
 from ticdc_emit.traffic.generate.texts import RANGES
 from ticdc_emit.traffic.generate.values import Versions, always_changing_column, realistic, varies
 
@@ -156,5 +156,5 @@ def test_what_has_one_value_does_not_vary() -> None:
 def test_rows_without_a_column_that_varies_are_not_updated() -> None:
     for kind, still in (("enum('a')", True), ("enum('a','b')", False)):
         sql = f"create table t.t (id int primary key, v {kind} not null)"
-        (keys,) = plan_keys(source_tables(catalog_from_sql(sql), sql)).values()
+        (keys,) = plan_keys(source_tables(catalog_from_sql(sql), sql, None, Refusals()), {}, Refusals()).values()
         assert keys.shape.still is still

@@ -7,7 +7,7 @@ from typing import Any
 from lawful_fold import violations
 
 from ticdc_emit.schema.catalog import catalog_from_sql
-from ticdc_emit.traffic.generate.tables import source_tables
+from ticdc_emit.traffic.generate.tables import Refusals, source_tables
 
 SQL = "create table t.p (id int primary key, mail varchar(20), unique key own (mail))"
 
@@ -29,7 +29,7 @@ def found(*changes: tuple[int, int, str | None, str | None]) -> list[str]:
         }
         for commit, key, before, after in changes
     ]
-    return violations(source_tables(catalog_from_sql(SQL), SQL), rows)
+    return violations(source_tables(catalog_from_sql(SQL), SQL, None, Refusals()), rows)
 
 
 def test_lawful_changes() -> None:

@@ -42,7 +42,7 @@ from ticdc_emit.traffic.generate.ddl import AddedColumn, one_round, plan_ddl
 from ticdc_emit.traffic.generate.generated_columns import GeneratedColumns
 from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys, plan_keys
 from ticdc_emit.traffic.generate.settings import Settings
-from ticdc_emit.traffic.generate.tables import Name, SourceTable, source_tables
+from ticdc_emit.traffic.generate.tables import Name, Refusals, SourceTable, source_tables
 from ticdc_emit.traffic.generate.texts import capacity, from_number
 from ticdc_emit.traffic.generate.values import Versions, always_changing_column, is_constant, realistic
 from ticdc_emit.tso import LOGICAL_BITS
@@ -448,16 +448,20 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     """
     refuse_path(schema)
     catalog = catalog_from_sql(schema, time_zone=settings.time_zone)
-    tables = source_tables(catalog, schema, _chosen_tables(catalog, settings.tables))
+    refusals = Refusals()
+    tables = source_tables(catalog, schema, _chosen_tables(catalog, settings.tables), refusals)
     if not tables:
         raise SchemaError("the schema has no tables", remedy="Give at least one CREATE TABLE")
     for table in tables:
-        _refuse_ungenerable(table)
-    options = options_by_column(settings.columns, tables)
-    keys = plan_keys(tables, options)
+        with refusals.collected():
+            _refuse_ungenerable(table)
+    options = options_by_column(settings.columns, tables, refusals)
+    keys = plan_keys(tables, options, refusals)
     cycle = lay_out([each.shape for each in keys.values()], settings.lives, settings.seed, settings.shared_commits)
     for each in keys.values():
-        _refuse_few_keys(each, cycle, settings.rows)
+        with refusals.collected():
+            _refuse_few_keys(each, cycle, settings.rows)
+    refusals.raise_all()
     clock = Clock.at_rates(settings.first_commit, settings.changes_per_second, settings.ddl_rate)
     stamps = clock.schema_changes(settings.rows)
     changes = plan_ddl(catalog, tables, islice(stamps, one_round(len(tables))) if settings.rows is None else stamps)
@@ -474,13 +478,16 @@ def check_columns(schema: str, columns: Columns | None, tables: str | Iterable[s
     """Raise the errors of :func:`plan_traffic` for options of columns, without planning changes."""
     if columns is not None:
         catalog = catalog_from_sql(schema)
-        sources = source_tables(catalog, schema, _chosen_tables(catalog, names(tables or (), "tables")))
-        plan_keys(sources, options_by_column(columns, sources))
+        refusals = Refusals()
+        sources = source_tables(catalog, schema, _chosen_tables(catalog, names(tables or (), "tables")), refusals)
+        plan_keys(sources, options_by_column(columns, sources, refusals), refusals)
+        refusals.raise_all()
 
 
 def _chosen_tables(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:
+    """Return the named tables; without names those with a key, which TiCDC sends, or all if none has one."""
     if not names:
-        return None
+        return {(info.schema, info.name) for info in catalog.tables() if info.whole_handle_key} or None
     known = [(info.schema, info.name) for info in catalog.tables()]
     chosen = (catalog.table(*schema_and_name(name, known)) for name in names)
     return {(info.schema, info.name) for info in chosen}
@@ -491,12 +498,6 @@ def _refuse_ungenerable(table: SourceTable) -> None:
         raise SchemaError(
             "the table has no columns that rows hold",
             remedy="Give it a column that is not virtual, or leave the table out",
-            table=table.info.full_name,
-        )
-    if table.partitioning is not None and table.partitioning.method == "list":
-        raise SchemaError(
-            "the values of LIST partitions are not known here",
-            remedy="Partition by HASH, KEY or RANGE, or leave the partitions out",
             table=table.info.full_name,
         )
 

@@ -34,7 +34,7 @@ from ticdc_emit.sql.types import (
     MySQLType,
     integer_range,
 )
-from ticdc_emit.traffic.generate.tables import Name, SourceTable
+from ticdc_emit.traffic.generate.tables import Name, Refusals, SourceTable
 
 _FRACTION_DIGITS = 6  # of a DECIMAL, that vary
 
@@ -117,22 +117,30 @@ _LABELLED |= {MySQLType.DATE, MySQLType.DATETIME, MySQLType.DURATION, MySQLType.
 _RANGED = "integers, DECIMAL, FLOAT, DOUBLE, YEAR, BIT, DATE, DATETIME and TIMESTAMP"
 
 
-def options_by_column(columns: Columns | None, tables: Sequence[SourceTable]) -> dict[tuple[Name, str], ColumnOptions]:
-    """Return the options of the tables' columns.
+def options_by_column(
+    columns: Columns | None, tables: Sequence[SourceTable], refusals: Refusals
+) -> dict[tuple[Name, str], ColumnOptions]:
+    """Return the options of the tables' columns; a column of LIST partitions has their values as labels.
 
-    Raises :class:`~ticdc_emit.errors.ConfigError` for a file that cannot be read, a column that does not exist or is
-    generated, and an option that is unknown, of the wrong type, or not possible for the column's type.
+    A column that does not exist or is generated, and an option that is unknown, of the wrong type, or not possible for
+    the column's type are among the ``refusals``. Raises :class:`~ticdc_emit.errors.ConfigError` for a file that cannot
+    be read.
     """
-    if columns is None:
-        return {}
-    document = columns if isinstance(columns, Mapping) else _document(Path(columns))
+    document = columns if isinstance(columns, Mapping) else {} if columns is None else _document(Path(columns))
     known = {
         f"{table.info.full_name}.{each.name}": (table, each) for table in tables for each in table.info.row_columns
     }
     checked: dict[tuple[Name, str], ColumnOptions] = {}
+    for table in tables:
+        with refusals.collected():
+            if table.listed is not None:
+                name, labels = table.listed
+                values = {"labels": labels[:_MOST_LABELS]}
+                checked[table.name, name] = _Reader(table, table.column(name), values).read()
     for path, options in _flat(document, ()):
-        table, column = _chosen(path, known)
-        checked[table.name, column.name] = _Reader(table, column, options).read()
+        with refusals.collected():
+            table, column = _chosen(path, known)
+            checked[table.name, column.name] = _Reader(table, column, options).read()
     return checked
 
 
@@ -157,6 +165,13 @@ def _document(path: Path) -> Mapping[str, Any]:
 
 def _flat(options: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield each column's path and options: the innermost mappings."""
+    for name, each in options.items():
+        if callable(each):
+            raise ConfigError(
+                f"{name}: a function cannot make values, because the same seed must give the same changes everywhere",
+                remedy="Give range, labels or pattern, or change the rows after they are generated",
+                option="columns",
+            )
     inner = {name: each for name, each in options.items() if isinstance(each, Mapping)}
     if path and (len(inner) < len(options) or not options):
         yield ".".join(path), options

@@ -19,7 +19,7 @@ from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import INTEGER_TYPES
 from ticdc_emit.traffic.generate.column_options import OptionsByColumn
 from ticdc_emit.traffic.generate.cycle import Shape
-from ticdc_emit.traffic.generate.tables import Name, Reference, SourceTable, UniqueKey
+from ticdc_emit.traffic.generate.tables import Name, Reference, Refusals, SourceTable, UniqueKey
 from ticdc_emit.traffic.generate.texts import capacity
 from ticdc_emit.traffic.generate.values import is_constant, varies
 
@@ -75,10 +75,11 @@ class TableKeys:
         return cycles * self.shape.slots
 
 
-def plan_keys(tables: Sequence[SourceTable], options: OptionsByColumn | None = None) -> dict[Name, TableKeys]:
+def plan_keys(tables: Sequence[SourceTable], options: OptionsByColumn, refusals: Refusals) -> dict[Name, TableKeys]:
     """Return the plan of every table, parents first. ``options``: the user's options for columns.
 
-    Raises :class:`SchemaError` for a unique key that cannot be filled, or a foreign key that cannot be satisfied.
+    A table with a unique key that cannot be filled, or a foreign key that cannot be satisfied, is among the
+    ``refusals``. So are those that refer to it, if they have refusals of their own.
     """
     referenced = {
         (each.parent, column) for table in tables for each in table.references for column in each.parent_columns
@@ -86,9 +87,11 @@ def plan_keys(tables: Sequence[SourceTable], options: OptionsByColumn | None = N
     parents = {name for name, _ in referenced}
     planned: dict[Name, TableKeys] = {}
     for table in tables:
-        planned[table.name] = _Planner(table, planned, table.name in parents, options or {}).plan(
-            {column for name, column in referenced if name == table.name}
-        )
+        if all(each.parent in planned or each.closes_loop or each.parent == table.name for each in table.references):
+            with refusals.collected():
+                planned[table.name] = _Planner(table, planned, table.name in parents, options).plan(
+                    {column for name, column in referenced if name == table.name}
+                )
     return planned
 
 
@@ -188,7 +191,8 @@ class _Planner:
 
     def _can_hold(self, name: str, key: UniqueKey) -> bool:
         column = self._table.column(name)
-        return column.generated is None and capacity(column, key.prefixes.get(name)) >= SLOTS
+        is_free = column.generated is None and (self._table.listed or ("",))[0] != name
+        return is_free and capacity(column, key.prefixes.get(name)) >= SLOTS
 
     def _preference(self, name: str, key: UniqueKey) -> tuple[int, bool]:
         column = self._table.column(name)

@@ -7,13 +7,16 @@ foreign keys, and no prefix lengths of keys, so both are read from the statement
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from ticdc_emit.errors import SchemaError
+from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.nodes.alter import AddConstraint, DropForeignKey
-from ticdc_emit.sql.nodes.base import TableName
+from ticdc_emit.sql.nodes.base import Node, TableName
+from ticdc_emit.sql.nodes.expressions import ColumnName, Constant, Default, TemporalLiteral, Unary
 from ticdc_emit.sql.nodes.statements import (
     AlterTable,
     CreateTable,
@@ -25,6 +28,25 @@ from ticdc_emit.sql.script import parse_ddl, schema_statements
 
 Name = tuple[str, str]
 """Schema and table."""
+
+
+class Refusals(list[Exception]):
+    """The errors of several parts of a schema; with :meth:`raise_all` as one."""
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Go on after an error of the block."""
+        try:
+            yield
+        except (ConfigError, SchemaError) as error:
+            self.append(error)
+
+    def raise_all(self) -> None:
+        texts = dict.fromkeys(map(str, self))
+        if len(texts) > 1:
+            raise SchemaError("\n".join([f"{len(texts)} parts of the schema cannot be generated:", *texts]))
+        for error in self:
+            raise error
 
 
 @dataclass(frozen=True)
@@ -64,8 +86,41 @@ class SourceTable:
     def name(self) -> Name:
         return self.info.schema, self.info.name
 
+    @cached_property
+    def listed(self) -> tuple[str, list[str]] | None:
+        """The column of LIST partitions and the values that have one; ``None`` without them, or if all values have."""
+        by = self.partitioning
+        if by is None or by.method != "list":
+            return None
+        kept = {partition.name for partition in self.info.partitions}
+        values = [each.values.rows for each in by.definitions if each.name in kept and each.values is not None]
+        nodes = [row[0] for rows in values for row in rows]
+        if any(isinstance(node, Default) for node in nodes):
+            return None
+        by_name = ColumnName(by.columns) if by.expression is None else by.expression.node
+        wanted = by_name.parts[-1].lower() if isinstance(by_name, ColumnName) and len(by.columns) < 2 else None
+        name = next((column.name for column in self.info.row_columns if column.name.lower() == wanted), None)
+        texts = [_literal(node) for node in nodes]
+        if name is None or None in texts:
+            raise SchemaError(
+                "only LIST partitions of one column with plain values are generated",
+                remedy="Partition by one column, by HASH, KEY or RANGE, or leave the partitions out",
+                table=self.info.full_name,
+            )
+        return name, [text for text in texts if text]
+
     def column(self, name: str) -> Column:
         return self.info.column(name)
+
+
+def _literal(node: Node) -> str | None:
+    """Return the text of a plain value, an empty one for NULL; ``None`` for anything else."""
+    if isinstance(node, Unary):
+        text = _literal(node.operand)
+        return text if text is None or node.operator == "+" else node.operator + text
+    node = node.value if isinstance(node, TemporalLiteral) else node
+    is_plain = isinstance(node, Constant) and not isinstance(node.value, bytes)
+    return str(node.value or "") if is_plain else None
 
 
 @dataclass
@@ -76,10 +131,10 @@ class _Definition:
     partitioning: Partitioning | None = None
 
 
-def source_tables(catalog: Catalog, sql: str, wanted: set[Name] | None = None) -> list[SourceTable]:
+def source_tables(catalog: Catalog, sql: str, wanted: set[Name] | None, refusals: Refusals) -> list[SourceTable]:
     """Return the tables of ``catalog``, which ``sql`` made (``wanted``: of these only), parents first.
 
-    Raises :class:`SchemaError` for a foreign key to a table or column that does not exist or is not ``wanted``.
+    A foreign key to a table or column that does not exist or is not ``wanted`` is left out and among the ``refusals``.
     """
     sources = _statements(sql)
     tables: dict[Name, SourceTable] = {}
@@ -90,10 +145,13 @@ def source_tables(catalog: Catalog, sql: str, wanted: set[Name] | None = None) -
     names = {_folded(name): name for name in tables}
     for name, table in list(tables.items()):
         constraints = sources.get(_folded(name), _Definition()).constraints
-        foreign = tuple(
-            _reference(table, each, tables, names) for each in constraints if each.kind == "foreign" and each.reference
-        )
-        tables[name] = replace(table, references=foreign, unique_keys=tuple(_unique_keys(table.info, constraints)))
+        foreign = []
+        for each in constraints:
+            if each.kind == "foreign" and each.reference:
+                with refusals.collected():
+                    foreign.append(_reference(table, each, tables, names))
+        unique = tuple(_unique_keys(table.info, constraints))
+        tables[name] = replace(table, references=tuple(foreign), unique_keys=unique)
     return _by_depth(tables)
 
 
