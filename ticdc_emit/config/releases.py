@@ -199,24 +199,18 @@ CLASSIC_7_5_7 = CLASSIC_8_1_2.but(
         bdr_ddl="none",
     ),
 )
+_SINCE_7_5 = frozenset(
+    {
+        *("claim-check-storage-uri", "delete-only-output-handle-key-columns", "dispatchers.columns"),
+        *("encoding-format", "glue-schema-registry-config", "index", "large-message-handle-compression"),
+        *("open.output-old-value", "send-all-bootstrap-at-start", "send-bootstrap-in-msg-count"),
+        *("send-bootstrap-interval-in-sec", "send-bootstrap-to-all-partition"),
+    }
+)
 CLASSIC_7_1_6 = CLASSIC_7_5_7.but(
     "classic-7.1.6",
     options=dict(
-        unknown=CLASSIC_7_5_7.options.unknown - _OLD_OPTIONS
-        | {
-            "claim-check-storage-uri",
-            "delete-only-output-handle-key-columns",
-            "dispatchers.columns",
-            "encoding-format",
-            "glue-schema-registry-config",
-            "index",
-            "large-message-handle-compression",
-            "open.output-old-value",
-            "send-all-bootstrap-at-start",
-            "send-bootstrap-in-msg-count",
-            "send-bootstrap-interval-in-sec",
-            "send-bootstrap-to-all-partition",
-        },
+        unknown=CLASSIC_7_5_7.options.unknown - _OLD_OPTIONS | _SINCE_7_5,
         unknown_protocols=CLASSIC_7_5_7.options.unknown_protocols | {"simple"},
         large_message_options=frozenset({"handle-key-only"}),
         forced_large_messages="refused-by-option",

@@ -17,6 +17,7 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, wraps
 from importlib import import_module
+from itertools import chain
 from typing import Generic, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import quote, unquote, unquote_plus
 
@@ -218,12 +219,6 @@ _SENSITIVE_WORDS = (
 )
 _SENSITIVE_NAMES = frozenset({"sig"})
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
-_PARAMETER_NAMES = """
-protocol topic transaction-atomicity
-access-key access-tier account-key account-name acl credentials-file encryption-key encryption-scope endpoint
-external-id force-path-style predefined-acl release provider region role-arn sas-token secret-access-key session-token
-sse sse-kms-key-id storage-class use-accelerate-endpoint
-"""
 _CLIENT = ("client", "kafka-client")
 """Sensitive to TiCDC, but not a secret that people paste."""
 _DEEPEST_URI = 4
@@ -316,7 +311,10 @@ def _known_parameters() -> dict[str, bool]:
     """
     import_module("ticdc_emit.config.load")
     declared: dict[str, bool] = import_module("ticdc_emit.config.binding").PARAMETERS
-    return dict.fromkeys(_PARAMETER_NAMES.split(), True) | declared
+    uri = import_module("ticdc_emit.config.uri")
+    of_storage = [*uri.STORAGE_PARAMETERS.values(), *uri.REFUSED_PARAMETERS.values()]
+    names = ["protocol", "topic", "transaction-atomicity", *chain.from_iterable(of_storage)]
+    return dict.fromkeys(names, True) | declared
 
 
 def is_host_list(authority: str) -> bool:

@@ -270,29 +270,13 @@ class OptionSwitches:
 
     unknown: frozenset[str] = frozenset(
         {
-            "avro-include-before-value",
-            "debezium-bigint-unsigned-handling-mode",
-            "debezium-binary-handling-mode",
-            "debezium-decimal-handling-mode",
-            "debezium-include-start-ts",
-            "debezium.bigint-unsigned-handling-mode",
-            "debezium.binary-handling-mode",
-            "debezium.decimal-handling-mode",
-            "debezium.include-start-ts",
-            "enable-old-value",
-            "filter.do-dbs",
-            "filter.do-tables",
-            "filter.ignore-dbs",
-            "filter.ignore-tables",
-            "ignore-update-only-columns",
-            "output-row-key",
-            "simple-include-start-ts",
-            "simple.include-start-ts",
-            "spool-base-dir",
-            "spool-disk-quota",
-            "target-schema",
-            "target-table",
-            "use-table-id-as-path",
+            *("avro-include-before-value", "debezium-bigint-unsigned-handling-mode", "debezium-binary-handling-mode"),
+            *("debezium-decimal-handling-mode", "debezium-include-start-ts"),
+            *("debezium.bigint-unsigned-handling-mode", "debezium.binary-handling-mode"),
+            *("debezium.decimal-handling-mode", "debezium.include-start-ts", "enable-old-value", "filter.do-dbs"),
+            *("filter.do-tables", "filter.ignore-dbs", "filter.ignore-tables", "ignore-update-only-columns"),
+            *("output-row-key", "simple-include-start-ts", "simple.include-start-ts", "spool-base-dir"),
+            *("spool-disk-quota", "target-schema", "target-table", "use-table-id-as-path"),
         }
     )
     """Options that are ignored as unknown ones. If several tables have an option of a name, its table is before it."""
