@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from ticdc_emit.errors import ConfigError
+from ticdc_emit import Encoder
+from ticdc_emit.errors import ConfigError, InvalidValueError
 from ticdc_emit.hints import closest, counted, did_you_mean, names, values, whole_number
 
 _DISPATCHERS = ("default", "table", "ts", "index-value", "rowid", "columns")
@@ -30,6 +33,14 @@ def test_the_question() -> None:
     assert did_you_mean("zebra", ["bank", "shop"]) == ""
     assert did_you_mean("enable-old-value", ["output-old-value"], likeness=0.8) == ""
     assert did_you_mean("a" * 10_000_000, ["a" * 200]) == f"Did you mean {'a' * 200}? "
+
+
+@pytest.mark.parametrize("form", [lambda rows: rows, pa.Table.from_pylist], ids=["rows", "arrow"])
+def test_a_column_of_an_image_is_answered_with_the_one_that_was_meant(form: Callable[[Any], Any]) -> None:
+    encoder = Encoder("memory://x?protocol=canal-json", "create table c.d (id int primary key, town varchar(9))")
+    with pytest.raises(InvalidValueError, match="that the table never had") as refused:
+        encoder.encode(form([{"op": "c", "commit_ts": 450_000_000_262_144_000, "after": {"id": 1, "twon": "Bern"}}]))
+    assert (refused.value.context["column"], refused.value.remedy[:19]) == ("twon", "Did you mean town? ")
 
 
 def test_one_name_is_not_its_letters() -> None:

@@ -26,6 +26,7 @@ from ticdc_emit.columnar.nested_json import document
 from ticdc_emit.columnar.strings import label_number, label_text
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError, shown
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.model import Column, TableInfo
@@ -185,9 +186,10 @@ class _MappingReader:
             missing = next((name for name in columns if name not in row), None)
             unknown = next((name for name in row if name not in known), None)
             if unknown is not None:
+                hint = did_you_mean(unknown, sorted(known))
                 raise InvalidValueError(
                     "a row's image has a column that the table never had",
-                    remedy="Names are case-sensitive; remove it, or complete the schema",
+                    remedy=f"{hint}Names are case-sensitive; remove it, or complete the schema",
                     table=self.table.full_name,
                     column=unknown,
                     row={"position": position},

@@ -9,7 +9,7 @@ every row would raise one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias
@@ -36,6 +36,7 @@ from ticdc_emit.errors import (
     UnsupportedTypeError,
     shown,
 )
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.row_batch import (
     BATCH_BYTES,
@@ -71,13 +72,14 @@ def check_fields(fields: Iterable[StructFields], table: TablePlan) -> None:
                     column=own,
                 )
             if own not in known and not table.left_out:  # whose other versions are not in the plan
-                raise _unknown_column(table.full_name, own, None)
+                raise _unknown_column(table.full_name, known, own, None)
 
 
-def _unknown_column(table: str, name: str, row: dict[str, object] | None) -> InvalidValueError:
+def _unknown_column(table: str, known: Collection[str], name: str, row: dict[str, object] | None) -> InvalidValueError:
+    hint = did_you_mean(name, sorted(known))
     return InvalidValueError(
         "an image has a column that the table never had",
-        remedy="Names are case-sensitive; remove it, or complete the schema",
+        remedy=f"{hint}Names are case-sensitive; remove it, or complete the schema",
         table=table,
         column=name,
         row=row,
@@ -216,7 +218,7 @@ class ImageReader:
             if len(entries) and isinstance(name, bytes):
                 raise self._first(rows, partial(self._unreadable, which, name))
             if len(entries) and name not in self.known:
-                raise self._first(rows, partial(_unknown_column, self.info.full_name, name))
+                raise self._first(rows, partial(_unknown_column, self.info.full_name, self.known, name))
             if len(rows) == len(image) and (rows == np.arange(len(image))).all():
                 columns[name] = items.take(pa.array(entries))
                 continue

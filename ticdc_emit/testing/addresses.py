@@ -7,6 +7,7 @@ this machine reaches, and the refusal of a port that is in use.
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 from typing import TypeAlias
 
@@ -49,6 +50,9 @@ def require_free_port(port: int, option: str, host: str = LOOPBACK) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                remedy = "Give one of its addresses, such as 127.0.0.1, or 0.0.0.0 for all"
+                raise ConfigError(f"{host} is not an address of this machine", remedy=remedy, option="host") from None
             raise unusable_port(port, option, error) from None
 
 

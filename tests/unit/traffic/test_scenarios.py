@@ -317,7 +317,7 @@ def test_who_reads_decimals_as_doubles_loses_digits(case: Scenario) -> None:
     ("name", "protocol", "option", "releases"),
     [
         ("float-decimal", "debezium", "debezium-decimal-handling-mode", ("master",)),
-        ("two-sources-one-target", "canal-json", "target-schema", ("next", "master", "next-8.5.7")),
+        ("two-sources-one-target", "canal-json", "target-schema", ("next", "master", "next-8.5.7", "next-8.5.8")),
     ],
 )
 def test_a_release_without_the_option_is_refused(
@@ -457,6 +457,14 @@ def test_a_failed_assertion_shows_what_differs() -> None:
     )
 
 
+def test_a_key_that_is_no_number_is_quoted() -> None:
+    expected: Tables = {("s", "t"): {("", "a\n"): {"k": "", "l": "a\n"}, ("-1", None): {"k": "-1", "l": None}}}
+    assert [str(each) for each in differences(expected, {("s", "t"): ("k", "l")}, {"s.t": []})] == [
+        r"s.t '', 'a\n': the row is missing",
+        "s.t -1, NULL: the row is missing",
+    ]
+
+
 def test_tables_without_a_key_are_compared_by_whole_rows() -> None:
     expected: Tables = {
         ("shop", "log"): {("a", "x", "0"): {"a": "x", "b": None}, ("a", "y", "0"): {"a": "y", "b": "1"}}
@@ -464,9 +472,9 @@ def test_tables_without_a_key_are_compared_by_whole_rows() -> None:
     right: list[dict[str, str | None]] = [{"b": "1", "a": "y"}, {"a": "x", "b": None}]
     assert differences(expected, {}, {"shop.log": right}) == []
     found = differences(expected, {}, {"shop.log": [{"a": "x"}, right[0]]})
-    assert sorted(map(str, found)) == ["shop.log x, NULL: the row is missing", "shop.log x: a row too many"]
+    assert sorted(map(str, found)) == ["shop.log 'x', NULL: the row is missing", "shop.log 'x': a row too many"]
     found = differences(expected, {}, {"shop.log": [{**right[0], "c": "2"}, right[1]]})
-    assert sorted(map(str, found)) == ["shop.log y, 1, 2: a row too many", "shop.log y, 1: the row is missing"]
+    assert sorted(map(str, found)) == ["shop.log 'y', 1, 2: a row too many", "shop.log 'y', 1: the row is missing"]
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ class Difference:
         return f"<{self}>"
 
     def __str__(self) -> str:
-        row = f"{self.table} {', '.join('NULL' if text is None else text for text in self.key)}"
+        row = f"{self.table} {', '.join(map(_shown_key, self.key))}"
         if self.kind == "missing":
             return f"{row}: the row is missing"
         if self.kind == "extra":
@@ -166,6 +166,10 @@ def _columns(table: str, key: tuple[str | None, ...], wanted: Row, row: GivenRow
         Difference(table, key, "no column", name, actual=text or "") for name, text in row.items() if name not in wanted
     ]
     return diffs
+
+
+def _shown_key(text: str | None) -> str:
+    return str(text) if text is not None and text.lstrip("-").isdecimal() else _shown(text)
 
 
 def _shown(text: str | None) -> str:
