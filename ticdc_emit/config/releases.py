@@ -529,11 +529,11 @@ def _meant(text: str) -> tuple[list[Release], list[Release]]:
     wanted = _Version.read(text)
     meant: list[Release] = []
     nearest: list[Release] = []
-    for lineage in () if wanted is None else [wanted.lineage] if wanted.lineage else LINEAGES:
-        named = [(version, each) for each in LINEAGES[lineage] if (version := _Version.read(each.name))]
-        meant += [each for have, each in named if have[1:] in (wanted[1:], (wanted.line, wanted.patch or have.patch))][
-            -1:
-        ]
-        older = [each for have, each in named if have[1:] < (wanted.line, wanted.patch or (0, 0))]
-        nearest += older[-1:] or [named[0][1]]
+    if wanted is None:
+        return meant, nearest
+    for lineage in [wanted.lineage] if wanted.lineage else LINEAGES:
+        known = [(have[1:], each) for each in LINEAGES[lineage] if (have := _Version.read(each.name))]
+        meant += [each for (line, patch), each in known if (line, wanted.patch or patch) == (wanted.line, patch)][-1:]
+        older = [each for have, each in known if have < (wanted.line, wanted.patch or (0, 0))]
+        nearest += older[-1:] or [known[0][1]]
     return meant, nearest

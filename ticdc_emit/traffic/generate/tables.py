@@ -44,7 +44,8 @@ class Refusals(list[Exception]):
     def raise_all(self) -> None:
         texts = dict.fromkeys(map(str, self))
         if len(texts) > 1:
-            raise SchemaError("\n".join([f"{len(texts)} parts of the schema cannot be generated:", *texts]))
+            listed = "\n".join([f"{len(texts)} parts of the schema cannot be generated:", *texts])
+            raise SchemaError(listed, remedy="Name the other tables in tables to generate them alone")
         for error in self:
             raise error
 
@@ -119,8 +120,9 @@ def _literal(node: Node) -> str | None:
         text = _literal(node.operand)
         return text if text is None or node.operator == "+" else node.operator + text
     node = node.value if isinstance(node, TemporalLiteral) else node
-    is_plain = isinstance(node, Constant) and not isinstance(node.value, bytes)
-    return str(node.value or "") if is_plain else None
+    if not isinstance(node, Constant) or isinstance(node.value, bytes):
+        return None
+    return str(node.value or "")
 
 
 @dataclass
