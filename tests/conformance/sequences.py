@@ -429,4 +429,5 @@ def _config(sequence: Sequence, variant: Variant | None) -> ChangefeedConfig:
             release=sequence.release,
             time_zone=sequence.time_zone,
             force_replicate=sequence.force_replicate or None,
+            strict=False,
         )

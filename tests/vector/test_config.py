@@ -34,6 +34,7 @@ def load(case: dict[str, Any], sink: dict[str, Any], release: str) -> Changefeed
             cluster_id=case.get("cluster_id", "default"),
             integrity=case.get("integrity"),
             force_replicate=case.get("force_replicate"),
+            strict=False,  # the recorder read the file itself, not by cdc cli
             schema_registry=registry,
         )
 
