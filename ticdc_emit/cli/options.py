@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ticdc_emit.config.load import LENIENT
+from ticdc_emit.config.document import LENIENT
 from ticdc_emit.config.protocols import PROTOCOL_NAMES
 from ticdc_emit.config.releases import RELEASES
 from ticdc_emit.errors import ConfigError, TicdcEmitWarning

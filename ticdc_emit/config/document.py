@@ -16,6 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +27,8 @@ from ticdc_emit.hints import closest
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+LENIENT: ContextVar[bool] = ContextVar("lenient", default=False)
+"""Whether unknown options of the file are only warned of, unless ``strict`` is given. ``--lenient`` sets it."""
 _NAMES = {bool: "boolean", int: "integer", float: "float", str: "string", list: "array", tuple: "array", dict: "table"}
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})

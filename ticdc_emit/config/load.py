@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextvars import ContextVar
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any, TypedDict, TypeVar
@@ -20,7 +19,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from ticdc_emit.config.binding import FILE_OPTIONS, UriParameters, read_options
 from ticdc_emit.config.changefeed import DISPATCHER_NAMES, ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
 from ticdc_emit.config.codec import build_codec, read_glue, read_large_message_handle
-from ticdc_emit.config.document import Section, quote, read_document, refused, warn_of_option, without_indices
+from ticdc_emit.config.document import LENIENT, Section, quote, read_document, refused, warn_of_option, without_indices
 from ticdc_emit.config.filters import read_filter
 from ticdc_emit.config.kafka import build_embedded, build_kafka, build_stored
 from ticdc_emit.config.protocols import Protocol, remedy_for_files
@@ -37,8 +36,6 @@ from ticdc_emit.sql.words import to_lower
 
 _Choice = TypeVar("_Choice", bound=str)
 _TARGET = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
-LENIENT: ContextVar[bool] = ContextVar("lenient", default=False)
-"""What ``strict`` is by default the opposite of; ``--lenient`` sets it for a command."""
 _OTHER_OPTIONS = """
 active-active-progress-interval active-active-sync-stats-interval bdr-mode case-sensitive
 changefeed-error-stuck-duration check-gc-safe-point enable-active-active enable-old-value enable-sync-point

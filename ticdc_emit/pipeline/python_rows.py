@@ -186,7 +186,7 @@ class _MappingReader:
             missing = next((name for name in columns if name not in row), None)
             unknown = next((name for name in row if name not in known), None)
             if unknown is not None:
-                hint = did_you_mean(unknown, sorted(known))
+                hint = did_you_mean(str(unknown), sorted(known))
                 raise InvalidValueError(
                     "a row's image has a column that the table never had",
                     remedy=f"{hint}Names are case-sensitive; remove it, or complete the schema",

@@ -303,7 +303,7 @@ def test_many_options_are_shown_in_groups(
     shown = capsys.readouterr().out
     assert re.findall(r"^╭─ (.+?) ─", shown, re.MULTILINE) == panels
     *_, output = shown.split("╭─ Output ─")
-    assert re.findall(r"--[a-z]+", output.partition("╰")[0]) == ["--html", "--json", "--strict", "--help"]
+    assert re.findall(r"--[a-z]+", output.partition("╰")[0]) == ["--html", "--json", "--strict", "--lenient", "--help"]
 
 
 def completed(words: str) -> list[str]:
@@ -354,6 +354,8 @@ def test_what_configuration_holds_does_not_act_on_the_terminal(
     rows = "--input", str(tmp_path / "rows.csv")
     arguments = "--schema", str(schema), *rows, "--sink-uri", uri, "--config", str(config)
     assert exit_code("emit", *arguments) == 2
+    assert capsys.readouterr().err.strip().isprintable()
+    assert exit_code("emit", *arguments, "--lenient") == 2
     warning, error, rest = capsys.readouterr().err.split("\n")[:3]
     assert all(line.isprintable() for line in (warning, error, rest))
     assert r"\u001b[2J\nticdc-emit: key\u2028" in warning

@@ -105,7 +105,7 @@ def test_ddl_that_is_kept_back_is_counted_in_the_batch_that_reaches_it() -> None
 def test_only_listed_columns_changed() -> None:
     filters = {"event-filters": [{"matcher": ["s.a"], "ignore-update-only-columns": ["N", "u"]}]}
     assert run(filters, ROWS, release="next")[0].count("UPDATE a 1") == 0
-    assert run(filters, ROWS)[0].count("UPDATE a 1") == 1
+    assert run(filters, ROWS, strict=False)[0].count("UPDATE a 1") == 1
 
 
 def test_an_expression_that_cannot_be_evaluated_is_refused_at_start() -> None:

@@ -283,7 +283,9 @@ def images(row: dict[str, Any], sql: str, release: str, parameters: str = "", **
     """Return the images of one change, with type, flags and value of each column."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConfigWarning)
-        batch = encoder(parameters, sql, release=release, **options).encode([{"op": "u", "commit_ts": TS} | row])
+        batch = encoder(parameters, sql, release=release, strict=False, **options).encode(
+            [{"op": "u", "commit_ts": TS} | row]
+        )
     found: dict[str, Any] = json.loads(records(batch)[0][1][8:])
     return found
 
