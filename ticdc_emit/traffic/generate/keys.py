@@ -79,7 +79,7 @@ def plan_keys(tables: Sequence[SourceTable], options: OptionsByColumn, refusals:
     """Return the plan of every table, parents first. ``options``: the user's options for columns.
 
     A table with a unique key that cannot be filled, or a foreign key that cannot be satisfied, is among the
-    ``refusals``. So are those that refer to it, if they have refusals of their own.
+    ``refusals``; tables that refer to it are left out.
     """
     referenced = {
         (each.parent, column) for table in tables for each in table.references for column in each.parent_columns
