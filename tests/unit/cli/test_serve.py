@@ -21,7 +21,7 @@ from documented import ROOT, blocks_of
 from rich.console import Console
 
 from ticdc_emit.cli import generate
-from ticdc_emit.cli.consumer_settings import EMBEDDED_LIMITS, Served, _blocks, print_settings, settings_record
+from ticdc_emit.cli.consumer_settings import EMBEDDED_LIMITS, Served, print_settings, settings_record
 from ticdc_emit.cli.generate import Wanted
 from ticdc_emit.cli.served_kafka import Server
 from ticdc_emit.config import load_changefeed
@@ -500,13 +500,3 @@ def test_an_address_of_another_machine_is_not_the_ports_fault() -> None:
     with pytest.raises(ConfigError, match=r"192\.0\.2\.9 is not an address of this machine") as refused:
         require_free_port(0, "--port", "192.0.2.9")
     assert refused.value.option == "host"
-
-
-@pytest.mark.parametrize(
-    ("protocol", "parameters"),
-    [("canal-json", "canal-json'"), ("avro", "avro&schema-registry=http://127.0.0.1:2'"), ("simple", "simple'")],
-)
-def test_without_tables_the_protocol_that_is_served_is_suggested(protocol: str, parameters: str) -> None:
-    feed = load_changefeed(f"kafka://h:1/t?protocol={protocol}", own_registry=True)
-    shown = dict(_blocks(Served("127.0.0.1:1", "http://127.0.0.1:2", feed, (), True)))
-    assert all(each.split("protocol=")[1].startswith(parameters) for each in shown.values())
