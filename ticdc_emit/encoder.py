@@ -37,7 +37,7 @@ from ticdc_emit.errors import (
     TicdcEmitError,
     UnsupportedTypeError,
 )
-from ticdc_emit.pictures.shown import facts_html
+from ticdc_emit.hints import facts_html
 from ticdc_emit.pipeline.bad_rows import (
     ArrowRows,
     BadRow,

@@ -1,4 +1,5 @@
-"""Parts of sentences, and names as people give them: one or several, ``Did you mean`` for a mistyped one, and counts.
+"""Parts of sentences, and names as people give them: one or several, ``Did you mean`` for a mistyped one,
+counts, cut bytes, and facts as a small table for notebooks.
 
 In: a name that is not known, and the known ones. Out: a question for the end of an error or warning, or nothing. In:
 one name or value, or several. Out: a tuple of them, so that ``"id"`` is never read as the columns ``i`` and ``d``.
@@ -8,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from html import escape
 from numbers import Integral
 from typing import Any
 
 from ticdc_emit.errors import ConfigError, shown
 
 _LONGEST = 200
+_MOST_BYTES = 48
 
 
 def closest(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
@@ -75,6 +78,24 @@ def hold_names(record: Any, *fields: str) -> None:
 def counted(count: int, thing: str, things: str = "") -> str:
     """Return ``1 row``, ``2 rows`` or ``1,000 rows`` for ``row``. ``things``: a plural that has more than an ``s``."""
     return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
+
+
+def short_bytes(data: bytes | None, most: int = _MOST_BYTES) -> str:
+    """Return the ``repr`` of bytes, cut after ``most`` of them with their number: ``b'{"id":0…' (229 bytes)``."""
+    if data is None or len(data) <= most:
+        return repr(data)
+    return f"{data[:most]!r}… ({len(data):,} bytes)"
+
+
+def facts_html(title: str, rows: Iterable[Iterable[object]], head: Iterable[str] = ()) -> str:
+    """Return a table for a notebook: a title, column names if there are any, and rows of plain texts."""
+    names = "".join(f"<th style='text-align:left'>{escape(name)}</th>" for name in head)
+    top = f"<tr>{names}</tr>" if names else ""
+    body = "".join(
+        "<tr>" + "".join(f"<td style='text-align:left'>{escape(str(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<b>{escape(title)}</b><table>{top}{body}</table>"
 
 
 def _plain(name: str) -> str:

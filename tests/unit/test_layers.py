@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2] / "ticdc_emit"
 FLOORS = (
     ("errors", "exports", "json_depth"),
     ("hints",),
-    ("java", "json_objects", "pictures", "regexp", "temporary", "tso"),
+    ("java", "json_objects", "regexp", "temporary", "tso"),
     ("sql",),
     ("schema",),
     ("source_schemas",),

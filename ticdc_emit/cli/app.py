@@ -22,7 +22,6 @@ from ticdc_emit.cli.options import (
     BadRowsPath,
     ChangefeedFile,
     Command,
-    Html,
     OnSpark,
     Program,
     ProtocolName,
@@ -93,7 +92,6 @@ def demo(
     schema_registry: Registry = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same history.")] = 1,
     on_spark: OnSpark = False,
-    html: Html = None,
     as_json: AsJson = False,
     strict: Strict = None,
 ) -> None:
@@ -187,7 +185,6 @@ def emit(
     bad_rows_path: BadRowsPath = None,
     on_spark: OnSpark = False,
     spark: SparkSettings = None,
-    html: Html = None,
     as_json: AsJson = False,
     strict: Strict = None,
 ) -> None:
@@ -243,7 +240,6 @@ def generate(
     live: Annotated[bool, typer.Option("--live", help="Send at --rate in wall time.")] = False,
     on_spark: OnSpark = False,
     spark: SparkSettings = None,
-    html: Html = None,
     as_json: AsJson = False,
     strict: Strict = None,
 ) -> int:
@@ -260,7 +256,6 @@ def generate(
         schema_registry=schema_registry,
         on_spark=on_spark,
         spark=spark_settings(spark),
-        html=html,
         as_json=as_json,
     )
 
@@ -299,7 +294,6 @@ def sql(
     release: ReleaseName = None,
     schema_registry: Registry = None,
     watermark_interval: WatermarkInterval = RunOptions.watermark_interval,
-    html: Html = None,
     as_json: AsJson = False,
     strict: Strict = None,
 ) -> None:
@@ -488,7 +482,6 @@ def replay(
     bad_rows: BadRows = RunOptions.bad_rows,
     bad_rows_path: BadRowsPath = None,
     spark: SparkSettings = None,
-    html: Html = None,
     as_json: AsJson = False,
     strict: Strict = None,
 ) -> None:

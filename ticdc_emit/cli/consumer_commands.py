@@ -17,7 +17,6 @@ from ticdc_emit.cli.options import (
     AsJson,
     ChangefeedFile,
     Command,
-    Html,
     Registry,
     ReleaseName,
     SchemaDialect,
@@ -86,14 +85,13 @@ def scenario(
         Path | None,
         typer.Option(metavar="FILE.json", help="Compare a consumer's tables; exit 1 if they differ.", dir_okay=False),
     ] = None,
-    html: Html = None,
     as_json: AsJson = False,
     strict: Strict = None,
 ) -> None:
     """Send messages or write files that break naive consumers, and show the tables a correct consumer ends up with."""
     from ticdc_emit.cli.scenario import list_scenarios, require_name, run
 
-    if list_all or (name is None and sink_uri is None and check is None and html is None):
+    if list_all or (name is None and sink_uri is None and check is None):
         raise typer.Exit(list_scenarios(as_json=as_json))
     name = require_name(name)
     code = run(
@@ -105,7 +103,6 @@ def scenario(
         schema_registry=schema_registry,
         stage=stage,
         check=check,
-        html=html,
         as_json=as_json,
     )
     raise typer.Exit(code)
@@ -259,11 +256,10 @@ def verify(
     ] = False,
     show: Annotated[int, typer.Option(help="How many findings of each invariant to print.", min=1)] = 20,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Exit 0 even if there are no messages.")] = False,
-    html: Html = None,
     as_json: AsJson = False,
     strict: Strict = None,
 ) -> int:
     """Check the messages of topics against every invariant. Exit 1 if a check fails or there are no messages."""
     from ticdc_emit.cli import topics
 
-    return topics.verify(source, claims=claims, show=show, allow_empty=allow_empty, html=html, as_json=as_json)
+    return topics.verify(source, claims=claims, show=show, allow_empty=allow_empty, as_json=as_json)

@@ -8,12 +8,10 @@ this process or on Spark (``cli/session.py``).
 from __future__ import annotations
 
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, step
 from ticdc_emit.cli.demo_history import CREATED_TS, DATABASE, ORDERS, TABLE, OrderHistory, order_history, span_s
-from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.messages import (
     changefeed_at,
     message_dict,
@@ -46,11 +44,9 @@ def run(
     release: str | None,
     seed: int,
     on_spark: bool,
-    html: Path | None,
     as_json: bool,
 ) -> int:
     """Run the demo and print; return the exit code. ``on_spark``: even with few rows."""
-    pictures = Pictures(html, "ticdc-emit demo")
     with ExitStack() as stack:
         changefeed = protocol_document(protocol, sink_uri)
         kafka, uri = target_at(stack, sink_uri, _TOPIC, changefeed)
@@ -66,9 +62,6 @@ def run(
             report = emitter.write({TABLE: here} if spark is None else order_history(spark, rows, seed))
         with step("reading messages back", quiet=as_json):
             messages = messages_at(config, kafka)
-        pictures.add_reports([report])
-        pictures.add_messages(messages, config)
-        pictures.write()
         read = Tail(config).lines
         story = pick_story(messages, read)
         if as_json:

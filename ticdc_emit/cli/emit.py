@@ -94,7 +94,6 @@ def run(
     ignore_unknown_columns: bool,
     on_spark: bool,
     spark: Mapping[str, str],
-    html: Path | None,
     as_json: bool,
 ) -> int:
     """Emit row changes, or plain rows as inserts; print a summary and return the exit code.
@@ -103,9 +102,7 @@ def run(
     columns, with ``keys``. ``registry_ca`` to ``registry_key``: PEM files.
     ``on_spark``: even for small files. ``spark``: further settings of Spark.
     """
-    from ticdc_emit.cli.html import Pictures
 
-    pictures = Pictures(html, "ticdc-emit emit")
     changefeed = load_changefeed(
         sink_uri, config, release=release, time_zone=time_zone, schema_registry=schema_registry
     )
@@ -163,8 +160,6 @@ def run(
             error.remedy += ". For a series of snapshots, use ticdc-emit replay --mode snapshots --time-column dt"
             raise
         warn_of_nothing(report)
-        pictures.add_run([report], changefeed)
-        pictures.write()
         if as_json:
             print_json({"table": info.full_name, **report.to_dict()})
         else:

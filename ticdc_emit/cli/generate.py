@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import print_json, print_summary, result_console, row_progress, say, step
-from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.messages import (
     changefeed_at,
     message_dict,
@@ -112,7 +111,6 @@ def run(
     schema_registry: str | None,
     on_spark: bool,
     spark: Mapping[str, str],
-    html: Path | None,
     as_json: bool,
     on_begin: Callable[[RunReport], object] | None = None,
 ) -> int:
@@ -121,7 +119,6 @@ def run(
     ``config``: the changefeed file, or what is in one. ``on_spark``: even with few rows. ``spark``: further settings of
     Spark. ``on_begin``: called when the first messages of live traffic are acknowledged; default: say so.
     """
-    pictures, reports = Pictures(html, "ticdc-emit generate"), list[RunReport]()
     text, rows = in_tidb_sql(schema_text(wanted.schema), wanted.dialect, wanted.schema), wanted.settings.rows
     if rows is None:
         if not wanted.is_stream:
@@ -159,17 +156,14 @@ def run(
         source = session or (lambda: sum(each.read for each in batches.values()))
         with step(doing, quiet=as_json) if stop else row_progress(doing, source, rows, quiet=as_json):
             if here is not None:
-                report: RunReport | RunTotal = _emitter(here, wanted, feed, sink, [reports.append]).write(batches)
+                report: RunReport | RunTotal = _emitter(here, wanted, feed, sink, ()).write(batches)
             elif session is None:
                 assert stop is not None
                 live = LiveTraffic(text, wanted.started())
-                kept = (reports.append,) if pictures.wanted else ()
-                report = send_live(live, live.changefeed(feed, sink=sink, on_report=kept), stop=stop, on_begin=on_begin)
+                report = send_live(live, live.changefeed(feed, sink=sink), stop=stop, on_begin=on_begin)
             else:
-                watching = [reports.append, *([_once(on_begin)] if wanted.live and on_begin else [])]
+                watching = [_once(on_begin)] if wanted.live and on_begin else []
                 report = _send(session, text, wanted, feed, sink, stop, watching)
-        pictures.add_run(reports, feed, kafka)
-        pictures.write()
         code = 0 if stop is None else _exit_code(stop, wanted, report)
         newest = [] if kafka is None else messages_at(feed, kafka)[-_SHOWN:]
         if as_json:

@@ -14,8 +14,7 @@ import json
 import math
 import os
 from base64 import b64encode
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -25,7 +24,7 @@ from rich.text import Text
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Protocol, load_changefeed
 from ticdc_emit.config.document import read_document
 from ticdc_emit.consume.tail import TailLine
-from ticdc_emit.delivery.base import Message, Target
+from ticdc_emit.delivery.base import Message
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import counted
 
@@ -75,24 +74,6 @@ def changefeed_at(
 
     url = stack.enter_context(EmbeddedRegistry()).url
     return load_changefeed(uri, changefeed, schema_registry=url, **options)
-
-
-def messages_of_run(
-    config: ChangefeedConfig, topics: Iterable[str], kafka: EmbeddedKafka | None = None
-) -> list[Message]:
-    """Return the newest messages of each partition of the topics that a run sent to."""
-    if config.sink_uri.embedded:
-        newest: dict[Target, deque[Message]] = {}
-        for message in messages_at(config, None):
-            newest.setdefault(message[:2], deque(maxlen=_READ_BACK)).append(message)
-        return [message for own in newest.values() for message in own if message.topic in set(topics)]
-    if kafka is not None:
-        return [message for topic in topics for message in kafka.read(topic, newest=_READ_BACK)]
-    from ticdc_emit.delivery.kafka import KafkaSink
-    from ticdc_emit.delivery.kafka_reader import read_topic
-
-    settings = KafkaSink.of(config.kafka).connection_settings()
-    return [message for topic in topics for message in read_topic(settings, topic, newest=_READ_BACK)]
 
 
 def messages_at(config: ChangefeedConfig, kafka: EmbeddedKafka | None) -> list[Message]:

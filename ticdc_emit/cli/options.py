@@ -90,15 +90,6 @@ SourceFormat = Annotated[
     ),
 ]
 OnSpark = Annotated[bool, typer.Option("--on-spark", help="Use a local Spark even if this process could do it alone.")]
-Html = Annotated[
-    Path | None,
-    typer.Option(
-        "--html",
-        metavar="FILE.html",
-        help="Also write pictures of the run to one HTML file (extra plot).",
-        dir_okay=False,
-    ),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on one line, for programs.")]
 
 

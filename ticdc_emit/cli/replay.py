@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, result_stream, say, step, warn_of_nothing
-from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.input_files import check_readable, columns_of, find_files
 from ticdc_emit.cli.schema_sql import schema_of_file, text_of_file
 from ticdc_emit.cli.session import local_spark
@@ -26,7 +25,6 @@ from ticdc_emit.errors import ConfigError, DdlError, DuplicateChangeError, Missi
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.source_schemas.frames import schema_of_changes
 from ticdc_emit.spark.change_feed import changes_of_table, feed_form
@@ -79,7 +77,6 @@ class CommandOptions:
     bad_rows: str = RunOptions.bad_rows
     bad_rows_path: str | None = None
     spark: Mapping[str, str] = field(default_factory=dict)
-    html: Path | None = None
     as_json: bool = False
 
 
@@ -87,7 +84,6 @@ def run(options: CommandOptions) -> int:
     """Replay, print the result of each slice and the total; return the exit code."""
     from ticdc_emit.traffic.replay import read_ddl, replay, versions_of
 
-    pictures, reports = Pictures(options.html, "ticdc-emit replay"), list[RunReport]()
     changefeed = load_changefeed(
         options.sink_uri,
         options.config,
@@ -179,7 +175,6 @@ def run(options: CommandOptions) -> int:
                 bad_rows=options.bad_rows,  # type: ignore[arg-type]  # checked there
                 bad_rows_path=options.bad_rows_path,
                 stop=stop,
-                on_report=reports.append,
                 on_slice=() if options.as_json else lambda done: say(str(done)),
             )
         except DuplicateChangeError as error:
@@ -188,8 +183,6 @@ def run(options: CommandOptions) -> int:
             raise
     if report.finished and not report.first_slice:
         warn_of_nothing(report.total)
-    pictures.add_run(reports, changefeed)
-    pictures.write()
     print_report(report, options)
     return 0 if report.finished else stop.exit_code()
 

@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, result_console, step
-from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.messages import message_dict
 from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.config.protocols import protocol_document
@@ -79,7 +78,6 @@ def run(
     schema_registry: str | None,
     stage: int | None,
     check: Path | None,
-    html: Path | None,
     as_json: bool,
 ) -> int:
     """Show a scenario, send it if there is a sink URI, or check a consumer's tables; return the exit code.
@@ -87,12 +85,11 @@ def run(
     ``check``: a JSON file of tables, by ``schema.table`` a list of rows in canonical text. ``stage``: of a scenario of
     files, the only one to show or write, from 1.
     """
-    pictures = Pictures(html, f"ticdc-emit scenario {name}")
     if name in {kind.name for kind in file_scenarios()}:
         files, folder = _made_files(name, protocol, seed, sink_uri, release)
         if check is not None:
             return _check(files, check, as_json=as_json)
-        return _run_files(files, folder, stage, pictures, as_json=as_json)
+        return _run_files(files, folder, stage, as_json=as_json)
     if stage is not None:
         raise ConfigError(
             f"the scenario {name} has no stages",
@@ -102,8 +99,6 @@ def run(
     story, sink = _made(name, protocol, seed, sink_uri, release, schema_registry)
     if check is not None:
         return _check(story, check, as_json=as_json)
-    pictures.add_messages(story.messages, story.config, story.schemas or None)
-    pictures.write()
     report = None
     if sink is not None:
         with step(f"sending {counted(len(story.messages), 'message')} to {mask_uri(sink_uri or '')}", quiet=as_json):
@@ -171,9 +166,7 @@ def _made_files(
     return story, StorageSink.of(config).folder()
 
 
-def _run_files(
-    story: FileScenario, folder: Folder | None, number: int | None, pictures: Pictures, *, as_json: bool
-) -> int:
+def _run_files(story: FileScenario, folder: Folder | None, number: int | None, *, as_json: bool) -> int:
     """Write the files of a scenario, all or those of one stage, or show them; return the exit code."""
     count = len(story.stages)
     if number is not None and not 1 <= number <= count:
@@ -185,8 +178,6 @@ def _run_files(
         for at in chosen:
             story.stages[at].write(folder)
     readings = list(story.readings())
-    pictures.add_messages([message for reading in readings for message in reading], story.config)
-    pictures.write()
     if as_json:
         shown = [{"stage": at + 1, "writes": [_write(each) for each in story.stages[at].writes]} for at in chosen]
         print_json({**_common(story), "stages": count, "written": folder is not None, "files": shown})

@@ -303,7 +303,6 @@ def _send_on_spark(
         config=feed_at.changefeed,
         release=feed_at.traffic.release,
         schema_registry=registry,
-        html=None,
         on_spark=True,
         spark={},
         as_json=as_json,

@@ -17,7 +17,6 @@ from typing import Any
 from uuid import uuid4
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, step, warn_of_nothing
-from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.input_files import STDIN
 from ticdc_emit.cli.messages import changefeed_at, message_dict, print_messages
 from ticdc_emit.cli.schema_sql import in_tidb_sql, text_of_file
@@ -50,7 +49,6 @@ def run(
     release: str | None,
     schema_registry: str | None,
     watermark_interval: float | None,
-    html: Path | None,
     as_json: bool,
 ) -> int:
     """Execute a script, send or print its messages, and return the exit code.
@@ -60,7 +58,6 @@ def run(
     """
     began = time.monotonic()
     SKIPPED.set(Counter())
-    pictures = Pictures(html, "ticdc-emit sql")
     history = History.from_sql(
         _text(script),
         schema="" if schema is None else in_tidb_sql(text_of_file(schema), None, schema),
@@ -78,8 +75,6 @@ def run(
                 report, shown = _sent(history, feed, options), []
         report = replace(report, seconds=time.monotonic() - began)  # reading and executing the script is most of it
         warn_of_nothing(report)
-        pictures.add_run([report], feed)
-        pictures.write()
         read = Tail(feed).lines
         if as_json:
             extra = {"messages": [message_dict(each, read) for each in shown]} if sink_uri is None else {}

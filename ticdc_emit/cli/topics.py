@@ -455,40 +455,30 @@ _KINDS = {
 }
 
 
-def verify(
-    options: SourceOptions, *, claims: bool, show: int, allow_empty: bool, html: Path | None, as_json: bool
-) -> int:
+def verify(options: SourceOptions, *, claims: bool, show: int, allow_empty: bool, as_json: bool) -> int:
     """Read all messages that exist now and print the problems; return 1 if there are any.
 
     ``claims``: also check that claim-check objects exist. ``show``: how many findings of each invariant to print.
-    ``allow_empty``: return 0, not 1, if there are no messages. ``html``: the file to draw the messages to.
+    ``allow_empty``: return 0, not 1, if there are no messages.
     """
-    from ticdc_emit.cli.html import Pictures
-    from ticdc_emit.consume.figures import Points
     from ticdc_emit.consume.verify import Verifier
 
-    pictures, points = Pictures(html, "ticdc-emit verify"), Points()
     source = open_source(options)
     store = source.claims() if claims else None
     checkpoint, newer = source.checkpoint(), 0
 
     def watch(message: Message, seen: Seen | None) -> None:
         nonlocal newer
-        if pictures.wanted:
-            points.see(message, seen)
         if checkpoint is not None and seen is not None and seen.row is not None:
             newer += (seen.row.commit_ts or 0) > checkpoint
 
-    watches = pictures.wanted or checkpoint is not None
     claimed = None if store is None else store.get
-    verifier = Verifier(source.config, claims=claimed, most=show, watch=watch if watches else None)
+    verifier = Verifier(source.config, claims=claimed, most=show, watch=None if checkpoint is None else watch)
     with step("reading", quiet=as_json):
         for message in source.messages():
             verifier.see(message)
         verifier.add(source.findings())
     findings = verifier.finish(source.used_partitions())
-    pictures.add_points(points.all, findings)
-    pictures.write()
     if as_json:
         print_json(
             {

@@ -5,7 +5,6 @@ Nothing here imports an encoder or what encoders stand on, so an error of one is
 
 from __future__ import annotations
 
-from ticdc_emit.consume.figures import plot_messages, plot_timeline
 from ticdc_emit.consume.invariants import Finding
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
@@ -111,8 +110,6 @@ __all__ = [
     "Verifier",
     "WatermarkEvent",
     "decompress",
-    "plot_messages",
-    "plot_timeline",
     "read_claim",
     "reader_for",
     "row_values",

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.config.document import refused
 from ticdc_emit.errors import DeliveryError, MessageTooLargeError, TicdcEmitError, UnknownTopicError
-from ticdc_emit.pictures.shown import facts_html, short_bytes
+from ticdc_emit.hints import facts_html, short_bytes
 
 
 class Message(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NoReturn, TypeAlias
 
 from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError, UnprintableDdlError
-from ticdc_emit.pictures.shown import facts_html
+from ticdc_emit.hints import facts_html
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.jobs import DdlExecutor

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.pictures.shown import facts_html
+from ticdc_emit.hints import facts_html
 from ticdc_emit.sql.types import (
     BINARY_CHARSET,
     FLOAT_TYPES,

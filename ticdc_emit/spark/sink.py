@@ -22,7 +22,7 @@ from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal, callbacks_of, report_figure
+from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal, callbacks_of
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
@@ -33,7 +33,6 @@ from ticdc_emit.spark.frames import RowLengths
 from ticdc_emit.spark.session import without_size_warnings
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
     from pyspark.sql import DataFrame
     from typing_extensions import Unpack
 
@@ -190,14 +189,6 @@ class TicdcSink:
     def total(self) -> RunTotal:
         """The sum over all batches that this object has sent."""
         return RunTotal.of([]) if self._changefeed is None else self._changefeed.total
-
-    def plot(self) -> Figure:
-        """Return a plotly figure of :attr:`reports`: messages by topic-partition, rate, lag and sizes, batch by batch.
-
-        Raises :class:`~ticdc_emit.errors.ConfigError` before the first batch, and
-        :class:`~ticdc_emit.errors.MissingDependencyError` without plotly (extra ``plot``).
-        """
-        return report_figure(self.reports)
 
     def __call__(self, df: DataFrame | Mapping[str, DataFrame], batch_id: int) -> None:
         """Send one micro-batch; a batch_id that was begun before is replayed with its own state.

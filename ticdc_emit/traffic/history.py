@@ -34,9 +34,8 @@ from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import ConfigError, HistoryError, InvalidValueError, MissingColumnError, shown
-from ticdc_emit.hints import counted, did_you_mean
+from ticdc_emit.hints import counted, did_you_mean, facts_html
 from ticdc_emit.json_objects import VERSION, Json, Members, encoded, json_line
-from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.python_rows import require_mapping

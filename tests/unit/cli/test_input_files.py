@@ -246,7 +246,6 @@ def test_emit_and_replay_ask_before_spark_starts(rows: Path) -> None:
             ignore_unknown_columns=False,
             on_spark=False,
             spark={},
-            html=None,
             as_json=True,
         )
     columns = ColumnOptions("snapshot", at="2024-01-01T00:00:00Z")

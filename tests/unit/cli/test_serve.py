@@ -452,7 +452,7 @@ def test_it_imports_neither_spark_nor_pandas(tmp_path: Path) -> None:
         name.partition(".")[0] for name in names if "." in name
     }  # of one that is looked for, nothing else comes
     assert {"pyarrow", "confluent_kafka"} <= packages
-    assert not packages & {"pyspark", "pandas", "hypothesis", "httpx", "plotly", "sqlglot", "fastavro"}
+    assert not packages & {"pyspark", "pandas", "hypothesis", "httpx", "sqlglot", "fastavro"}
 
 
 @pytest.mark.parametrize("option", [[], ["--enable-tidb-extension"], ["--config", "CONFIG"]])

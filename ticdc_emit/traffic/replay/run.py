@@ -16,9 +16,8 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.hints import counted
+from ticdc_emit.hints import counted, facts_html
 from ticdc_emit.observe import report_line
-from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.pipeline.report import RunReport, RunTotal, callbacks_of, report_facts, shown_watermark
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.source_schemas.spark_types import name_parts
@@ -37,7 +36,6 @@ from ticdc_emit.traffic.replay.table_versions import VersionedTable, is_path, ve
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
     from pyspark.sql import DataFrame, SparkSession
     from typing_extensions import Unpack
 
@@ -91,13 +89,6 @@ class ReplayReport:
     def nothing_to_do(self) -> bool:
         """Whether earlier runs with the same ``state_uri`` delivered everything, and this one nothing."""
         return self.first_slice >= self.slices
-
-    def plot(self) -> Figure:
-        """Return the figure of :attr:`total`; give ``on_report`` a list's ``append`` to draw slice by slice.
-
-        Raises :class:`~ticdc_emit.errors.MissingDependencyError` without plotly (extra ``plot``).
-        """
-        return self.total.plot()
 
     @property
     def outcome(self) -> str:

@@ -22,8 +22,7 @@ from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.tables import Tables
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, TicdcEmitError
-from ticdc_emit.hints import counted, did_you_mean
-from ticdc_emit.pictures.shown import facts_html
+from ticdc_emit.hints import counted, did_you_mean, facts_html
 from ticdc_emit.protocols.events import RowEvent
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
