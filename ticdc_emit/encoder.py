@@ -13,8 +13,10 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.arrow_input import changes_table, is_tabular, normal_form, refuse_plain_rows
@@ -25,6 +27,7 @@ from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.database.session import DEFAULT_START, Session
 from ticdc_emit.database.tables import Database
 from ticdc_emit.database.transaction import AppliedDdl, Transaction
+from ticdc_emit.delivery.base import MOST_PARTITIONS
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import (
     BatchTooLargeError,
@@ -53,7 +56,7 @@ from ticdc_emit.pipeline.ddl import SentDdl, catalog_for
 from ticdc_emit.pipeline.encode import control_batch, encode_rows
 from ticdc_emit.pipeline.message_packing import packed_messages
 from ticdc_emit.pipeline.options import check_choice
-from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, replicated_tables, topics_of, verify_tables
+from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of, verify_tables
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.registration import Registrar, needed_by
 from ticdc_emit.pipeline.row_reader import change_form
@@ -165,7 +168,7 @@ class Encoder:
         return make_plan(
             self.config,
             histories,
-            dict.fromkeys(topics_of(self.config, replicated_tables(histories), self._ddl), self._partitions),
+            dict.fromkeys(topics_of(self.config, histories, self._ddl), self._partitions),
             build_ts=self._build_ts,
             verbatim_json=self._verbatim_json,
             unreplicated=left_out,
@@ -229,8 +232,21 @@ class Encoder:
             assert self._claims is not None
             self._claims.put([claim for _, claim in rows.encoded.claims])
         self.filtered += filtered
-        partitions = pa.array(rows.codes, pa.int32())  # there is one topic
-        return packed_messages(rows.encoded, planned.topic, partitions, batch.column("commit_ts"), self.plan)
+        places, numbers = np.divmod(rows.codes, MOST_PARTITIONS)
+        cuts = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), len(places)]
+        stamps = batch.column("commit_ts")
+        runs = [
+            packed_messages(
+                rows.encoded.slice(start, end - start),
+                rows.topics[places[start]],
+                pa.array(numbers[start:end], pa.int32()),
+                stamps.slice(start, end - start),
+                self.plan,
+            )
+            for start, end in pairwise(cuts)
+            if end > start
+        ]
+        return pa.concat_batches([control_batch([]), *runs])
 
     def _without_bad_rows(self, changes: Any, planned: TablePlan, fault: RowError) -> Any:
         """Return the changes without the bad ones, if these are skipped; else raise the error of all of them."""

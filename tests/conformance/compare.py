@@ -2,8 +2,8 @@
 
 In: two :class:`Outcome`, or two JSON-like trees. Out: ``None``, or text that names the place; for bytes, the offset of
 the first difference with both sides around it. Compressed messages are compared after decompression, because two
-compressors need not write the same bytes; data that cannot be decompressed stays as it is, and so differs. What a run
-leaves out, and the report names, depends on what TiCDC encoded before.
+compressors need not write the same bytes, those of Open Protocol row by row; data that cannot be decompressed stays as
+it is, and so differs. What a run leaves out, and the report names, depends on what TiCDC encoded before.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ticdc_emit.config import Release
 from ticdc_emit.pipeline.large_messages import LargeMessages
 from ticdc_emit.protocols.decoder import decompress
 from ticdc_emit.protocols.events import DecodeError
+from ticdc_emit.protocols.open_protocol.schema import LENGTH_BYTES, frame
 from ticdc_emit.registry.base import SchemaPost
 from ticdc_emit.registry.confluent import registration_request
 
@@ -246,9 +247,9 @@ def _plain(record: Record, large: LargeMessages) -> Record:
     if "key" in large.compressed_parts:
         key = _decompressed(key, large)
     if "value" in large.compressed_parts:
-        value = _decompressed(value, large)
+        value = _plain_value(value, large)
     if claim is not None:
-        claim = _decompressed(claim, large) if large.raw_value else _plain_members(claim, large)
+        claim = _plain_value(claim, large) if large.raw_value else _plain_members(claim, large)
     return record._replace(key=key, value=value, claim=claim)
 
 
@@ -259,6 +260,20 @@ def _decompressed(data: bytes | None, large: LargeMessages) -> bytes | None:
         return data
 
 
+def _plain_value(data: bytes | None, large: LargeMessages) -> bytes | None:
+    """Return a value without compression; of a message of several rows, each in its frame (its length, and itself)."""
+    if data is None or large.packing is None:
+        return _decompressed(data, large)
+    rest, plain = data, b""
+    while rest:
+        length = int.from_bytes(rest[:LENGTH_BYTES], "big")
+        content, rest = rest[LENGTH_BYTES : LENGTH_BYTES + length], rest[LENGTH_BYTES + length :]
+        if len(content) < length:
+            return data  # no frame
+        plain += frame(_decompressed(content, large) or b"")
+    return plain
+
+
 def _plain_members(claim: bytes, large: LargeMessages) -> bytes | None:
     """Return an object's JSON with its compressed members replaced in place, so that the rest is compared too."""
     try:
@@ -266,7 +281,7 @@ def _plain_members(claim: bytes, large: LargeMessages) -> bytes | None:
         for name in large.compressed_parts:
             if members[name]:
                 given = members[name].encode()
-                plain = _decompressed(base64.b64decode(given), large) or b""
+                plain = (_plain_value if name == "value" else _decompressed)(base64.b64decode(given), large) or b""
                 claim = claim.replace(given, base64.b64encode(plain))
     except (ValueError, KeyError, TypeError, AttributeError):
         return claim

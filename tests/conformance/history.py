@@ -31,7 +31,7 @@ __all__ = [
 
 class CaseHistory:
     """``ddl``: by event index, the event or the exception. ``differences``: the differences from TiDB by event
-    index.
+    index. ``tables``: the versions of each table.
     """
 
     def __init__(self, case: Case) -> None:
@@ -40,13 +40,13 @@ class CaseHistory:
         try:
             catalog = Catalog(time_zone=case.time_zone, renamed_schema=case.release.ddl.renamed_schema)
         except SchemaError as fault:
-            self._histories: dict[tuple[str, str], TableHistory] = {}
+            self.tables: dict[tuple[str, str], TableHistory] = {}
             places = (index for index, event in enumerate(case.events) if event["kind"] == "ddl")
             self.ddl = dict.fromkeys(places, fault)
         else:
             self._apply(catalog, case)
-            found = catalog.histories().items()
-            self._histories = {(schema.lower(), name.lower()): history for (schema, name), history in found}
+            self.tables = dict(catalog.histories())
+        self._histories = {(schema.lower(), name.lower()): each for (schema, name), each in self.tables.items()}
         self.differences |= {
             index: f"{type(fault).__name__}: {fault}"
             for index, fault in self.ddl.items()

@@ -22,7 +22,7 @@ import pyarrow as pa
 from ticdc_emit.changes.attributes import ATTRIBUTES, ROW_KEY, START_TS
 from ticdc_emit.changes.codec import Encoded, RegisteredRows, one_row_messages
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Protocol, Release, load_changefeed
-from ticdc_emit.errors import RegistryError, SharedSubjectError, TicdcEmitError
+from ticdc_emit.errors import RegistryError, SharedSubjectError, TicdcEmitError, UnknownTableError
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.control_events import ControlEncoder, Event, Watermark
 from ticdc_emit.pipeline.encode import encode_rows
@@ -37,6 +37,7 @@ from ticdc_emit.pipeline.row_reader import change_form, read_changes
 from ticdc_emit.pipeline.row_sorter import sort_table
 from ticdc_emit.registry.base import MemoryRegistry, confluent_schema
 from ticdc_emit.routing.replication import TableHistory
+from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.events import DdlEvent
 
 from .compare import SHARED_SUBJECT
@@ -89,10 +90,8 @@ class PlannedChanges:
     def __init__(self, changes: CaseChanges, config: ChangefeedConfig, partitions: int) -> None:
         self._changes = changes
         self._config = config
-        events = changes.case.events
-        tables = {(event["schema"], event["table"]) for event in events if event["kind"] in DML_KINDS}
         ddl = [event for event in changes.history.ddl.values() if isinstance(event, DdlEvent)]
-        self._partitions = dict.fromkeys(topics_of(config, tables, ddl), partitions)
+        self._partitions = dict.fromkeys(topics_of(config, changes.history.tables, ddl), partitions)
         self._planned: dict[tuple[str, str], Plan] = {}
         self.plan = self._plan({})
 
@@ -218,6 +217,7 @@ class VariantEncoder:
         self._case = changes.case
         self._history = changes.history
         self._topic = config.kafka.topic
+        self._routes = TableRoutes.of(config)
         self._planned = PlannedChanges(changes, config, config.kafka.partition_num or DEFAULT_PARTITION_NUM)
         self.registry = MemoryRegistry(reject=changes.case.registry_reject)
         self._registrar = Registrar(config, self.registry)
@@ -305,13 +305,17 @@ class VariantEncoder:
         event = self._history.ddl[index]
         if isinstance(event, Exception):
             raise event
-        return self._control_records(event)
+        return self._control_records(self._routes.event(event))
 
     def _bootstrap(self, event: Mapping[str, Any]) -> Bootstrap:
         recorded = event["table_info"]
         history = self._history.table(event["schema"], event["table"])
-        info = next(info for _, info in history if info is not None and info.version == recorded["version"])
-        return Bootstrap(info.id, info, ((self._topic, 0),), self._case.now_ms, "start")
+        info = next((info for _, info in history if info is not None and info.version == recorded["version"]), None)
+        if info is None:
+            raise UnknownTableError(
+                "the DDL of the case made no such version", table=f"{event['schema']}.{event['table']}"
+            )
+        return Bootstrap(info.id, self._routes.table(info), ((self._topic, 0),), self._case.now_ms, "start")
 
     def _control_records(self, event: Event) -> tuple[Record, ...]:
         """Return the event's message, if the protocol has one; every target receives the same."""

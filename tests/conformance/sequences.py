@@ -34,7 +34,7 @@ from ticdc_emit.errors import ConfigError, DdlError, TicdcEmitError
 from ticdc_emit.pipeline.control_events import ControlEncoder
 from ticdc_emit.pipeline.ddl import SentDdl
 from ticdc_emit.pipeline.encode import encode_rows
-from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, replicated_tables, topics_of, verify_tables
+from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of, verify_tables
 from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.pipeline.row_reader import change_form
 from ticdc_emit.pipeline.row_sorter import sort_table
@@ -274,7 +274,7 @@ class Feed:
     def _plan(self) -> Plan:
         if self._known is None:
             histories, left_out = self._replication.histories(self._catalog.histories())
-            topics = topics_of(self._config, replicated_tables(histories), self._ddl)
+            topics = topics_of(self._config, histories, self._ddl)
             partitions = dict.fromkeys(topics, self._config.kafka.partition_num or DEFAULT_PARTITION_NUM)
             self._known = make_plan(self._config, histories, partitions, build_ts=self._now_ms, unreplicated=left_out)
         return self._known

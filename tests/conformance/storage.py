@@ -222,6 +222,8 @@ class _Sink:
                 self._files.checkpoint(event["ts"])
             case "control":
                 self._control(event)
+            case "skipped":
+                pass  # a row of a table that is not replicated
             case kind:
                 raise ValueError(f"{kind} is not an event of a storage case")
 

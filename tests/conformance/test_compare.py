@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from pathlib import Path
 
 import cramjam
@@ -10,6 +11,8 @@ import pytest
 
 from ticdc_emit.config import CLASSIC, NEXT
 from ticdc_emit.pipeline.large_messages import LargeMessages
+from ticdc_emit.protocols.open_protocol.encoder import OpenPacking
+from ticdc_emit.protocols.open_protocol.schema import frame
 
 from .compare import (
     byte_diff,
@@ -192,6 +195,19 @@ def test_a_stored_object(compression: str) -> None:
     assert record == Record(b"", b"v", b"v")
     (record,) = plain_outcome(Outcome((Record(b"", value, b"no JSON"),)), large(compression, "value")).records
     assert record.claim == b"no JSON"
+
+
+@pytest.mark.parametrize("compression", ["snappy", "lz4"])
+def test_rows_of_one_message_are_decompressed_one_by_one(compression: str) -> None:
+    several = replace(large(compression, "value"), packing=OpenPacking(4))
+    value = frame(packed(compression, b"v")) + frame(packed(compression, b"w")) + frame(b"")
+    shown = base64.b64encode(value)
+    sent = Outcome((Record(b"k", value, b'{"key":null, "value":"%s"}' % shown),))
+    (record,) = plain_outcome(sent, several).records
+    plain = frame(b"v") + frame(b"w") + frame(b"")
+    assert record == Record(b"k", plain, b'{"key":null, "value":"%s"}' % base64.b64encode(plain))
+    broken = Outcome((Record(b"k", value[:-9]), Record(b"k", None)))
+    assert plain_outcome(broken, several) == broken
 
 
 def test_slots_are_left_out_by_folder_case_and_type_of_column() -> None:

@@ -165,6 +165,17 @@ def test_renames_of_one_commit_ts_are_one_job(tmp_path: Path) -> None:
     assert report.total.total == 14
 
 
+def test_a_bootstrap_of_a_table_that_is_lost_is_refused(tmp_path: Path) -> None:
+    def lose(case: dict[str, Any]) -> None:
+        for event in case["events"]:
+            if event["kind"] == "bootstrap":
+                event["table_info"]["version"] += 1
+
+    report = run_conformance([changed_copy(tmp_path, "adv_charsets", lose)], protocol="simple")
+    details = {mismatch.detail for mismatch in report.mismatches}
+    assert details == {"the library refuses this: the DDL of the case made no such version"}
+
+
 def test_an_empty_list_may_be_null(tmp_path: Path) -> None:
     def empty(case: dict[str, Any]) -> None:
         place = next(place for place, event in enumerate(case["events"]) if event["kind"] == "txn")

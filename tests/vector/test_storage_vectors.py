@@ -32,6 +32,13 @@ def edited(tmp_path: Path, name: str, change: Any) -> Report:
     return run_conformance([path])
 
 
+def test_a_row_of_a_table_that_is_not_replicated_writes_nothing(tmp_path: Path) -> None:
+    def skip(document: Any) -> None:
+        document["events"].append({"kind": "skipped", "schema": "test", "table": "keyless"})
+
+    assert edited(tmp_path, "st_restart", skip).mismatches == []
+
+
 def _other_byte(document: Any) -> None:
     write = document["variants"][0]["writes"][2]
     write["text"] = write["text"].replace("1", "2", 1)

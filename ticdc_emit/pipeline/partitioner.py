@@ -39,8 +39,15 @@ def targets_of(
     if not isinstance(tables, TableGroup):
         if tables.partition is not None:
             return (tables.topic,), np.full(rows, tables.partition, np.int64)
-        return (tables.topic,), _partitions_of_groups(groups, tables, rows)
+        if not tables.routes:
+            return (tables.topic,), _partitions_of_groups(groups, tables, rows)
     topics: dict[str, int] = {}
+    if not isinstance(tables, TableGroup):
+        groups, codes = list(groups), np.zeros(rows, np.int64)
+        for changes in groups:
+            code = topics.setdefault(tables.routed(changes.encoder).topic, len(topics))
+            codes[slice(None) if changes.rows is None else changes.rows] = code * MOST_PARTITIONS
+        return tuple(topics), codes + _partitions_of_groups(groups, tables, rows)
     codes = np.array([topics.setdefault(table.topic, len(topics)) for table in tables.tables], np.int64)
     codes = codes[tables.codes] * MOST_PARTITIONS
     fixed = [table.partition for table in tables.tables if table.partition is not None]
@@ -90,7 +97,9 @@ def _hashed_names(table: TablePlan) -> list[str]:
     for encoder in table.encoders:
         if encoder is not None:
             try:
-                names |= {column.name: None for _, column in table.rule.hashed(encoder.table, table.routing)}
+                names |= {
+                    column.name: None for _, column in table.routed(encoder).rule.hashed(encoder.table, table.routing)
+                }
             except TicdcEmitError:
                 continue
     return list(names)
@@ -104,6 +113,7 @@ def _partitions(
     seeds: npt.NDArray[np.uint32] | None = None,
 ) -> int | pa.Array:
     """Tell by the image that counts: after, or before of a delete. ``seeds``: of rows of several tables, of each."""
+    table = table.routed(encoder)
     hashed = table.rule.hashed(encoder.table, table.routing)
     seed = _seed(encoder) if seeds is None else seeds
     return partitions_of(table.rule, hashed, seed, image, commit_ts, table.partitions, table.routing)

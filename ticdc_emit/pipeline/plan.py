@@ -59,12 +59,22 @@ _KEYLESS_TABLE = "the table has no primary key and no unique key over NOT NULL c
 _KEYLESS_REMEDY = "Add a key, or set force-replicate = true in the changefeed's TOML (force_replicate=True in Python)"
 
 
+class _Route(NamedTuple):
+    """What a :class:`TablePlan` says of where its messages go."""
+
+    topic: str
+    partition: int | None = 0
+    rule: PartitionRule = PartitionRule()
+    partitions: int = 1
+    routes: tuple[_Route, ...] = ()
+
+
 @dataclass(frozen=True)
 class TablePlan:
     """The row encoders of one table name over time, and where its messages go.
 
     ``rule`` and ``partitions`` give the partition of each row; ``partition`` is that of all rows, ``None`` if it
-    depends on the row.
+    depends on the row. ``routes``: of each version, if they differ (:meth:`routed`); ``topic``: of the newest.
     """
 
     schema: str
@@ -75,6 +85,7 @@ class TablePlan:
     partition: int | None = 0
     rule: PartitionRule = PartitionRule()  # noqa: RUF009 - frozen
     partitions: int = 1
+    routes: tuple[_Route, ...] = ()
     routing: RoutingSwitches = RoutingSwitches()
     left_out: tuple[LeftOut, ...] = ()
     """The spans of time in which the table has rows that TiCDC does not replicate, and why."""
@@ -176,8 +187,14 @@ class TablePlan:
 
     def filter_of(self, encoder: RowEncoder) -> RowFilter | None:
         """Return the event filters for rows of this encoder's version."""
-        places = (place for place, each in enumerate(self.encoders) if each is encoder)
-        return self.filters[next(places)] if self.filters else None
+        return self.filters[self._place_of(encoder)] if self.filters else None
+
+    def routed(self, encoder: RowEncoder) -> TablePlan:
+        """Return the plan with where the rows of this encoder's version go."""
+        return replace(self, **self.routes[self._place_of(encoder)]._asdict()) if self.routes else self
+
+    def _place_of(self, encoder: RowEncoder) -> int:
+        return next(place for place, each in enumerate(self.encoders) if each is encoder)
 
     def encoder_at(self, commit_ts: int, newest: int | None = None) -> RowEncoder:
         """Return the encoder for rows committed at ``commit_ts``: a DDL shapes the rows after its own TSO.
@@ -318,12 +335,14 @@ class Plan:
         """The TSOs at which each topic gets its first live table, loses its last one, gets one again, and so on."""
         steps: dict[str, dict[int, int]] = {}
         for table in self.tables.values():
-            lives = False
+            before: str | None = None
             for since, encoder in zip(table.since, table.encoders, strict=True):
-                if lives is not (encoder is not None):
-                    lives = not lives
-                    changes = steps.setdefault(table.topic, {})
-                    changes[since] = changes.get(since, 0) + (1 if lives else -1)
+                topic = None if encoder is None else table.routed(encoder).topic
+                for changed, step in ((before, -1), (topic, 1)):
+                    if changed is not None and topic != before:
+                        changes = steps.setdefault(changed, {})
+                        changes[since] = changes.get(since, 0) + step
+                before = topic
         return {topic: _turns(changes) for topic, changes in steps.items()}
 
     def clock(self, ts: int) -> int:
@@ -428,11 +447,6 @@ def _survivors(versions: Sequence[tuple[int, TableInfo | None]]) -> tuple[frozen
     return tuple(kept) if any(kept) else ()
 
 
-def replicated_tables(histories: Mapping[tuple[str, str], TableHistory]) -> list[tuple[str, str]]:
-    """Return the names under which a table or view was ever replicated."""
-    return [key for key, history in histories.items() if any(info is not None for _, info in history)]
-
-
 def _turns(changes: Mapping[int, int]) -> list[int]:
     """Return when a count that changes at these TSOs leaves zero and comes back to it."""
     turns, count = [], 0
@@ -460,23 +474,19 @@ def verify_tables(config: ChangefeedConfig, tables: Iterable[TableInfo]) -> None
 
 
 def topics_of(
-    config: ChangefeedConfig, tables: Iterable[tuple[str, str]], events: Iterable[DdlEvent] = ()
+    config: ChangefeedConfig, histories: Mapping[tuple[str, str], TableHistory], events: Iterable[DdlEvent] = ()
 ) -> tuple[str, ...]:
     """Return every topic that messages of these tables and DDL go to: the default one first, then in order of name."""
     router = Router.of(config, {})
-    topics = {router.topic(*table) for table in tables} | {
-        topic for event in events for topic in router.ddl_topics(event)
+    names = {
+        key if router.by_table else info.source_name
+        for key, history in histories.items()
+        for _, info in history
+        if info is not None
     }
+    topics = {router.topic(*name) for name in names}
+    topics |= {topic for event in events for topic in router.ddl_topics(event)}
     return (router.default_topic, *sorted(topics - {router.default_topic}))
-
-
-class _Route(NamedTuple):
-    """What a :class:`TablePlan` says of where its messages go."""
-
-    topic: str
-    partition: int | None = 0
-    rule: PartitionRule = PartitionRule()
-    partitions: int = 1
 
 
 def _route(
@@ -487,19 +497,25 @@ def _route(
     They are routed by the name that they show: that of a table may be in another case behind a RENAME, and behind a
     discarded statement another one.
     """
+    shown = [None if encoder is None else encoder.table.source_name for encoder in encoders]
+    names = {each for each in shown if each is not None}
+    if is_left_out and not names:  # its topic need not exist
+        return _Route(router.topic(schema, name))
+    if router.by_table and (len(names) > 1 or not {router.topic(*each) for each in names} <= router.partitions.keys()):
+        names = set()  # all its files are of one topic
+    routes = {each: _route_of(router, *each) for each in names or {(schema, name)}}
+    newest = routes[next((each for each in reversed(shown) if each in routes), (schema, name))]
+    if len(set(routes.values())) == 1:
+        return newest
+    return newest._replace(partition=None, routes=tuple(newest if each is None else routes[each] for each in shown))
+
+
+def _route_of(router: Router, schema: str, name: str) -> _Route:
     topic, rule = router.topic(schema, name), router.rule(schema, name)
-    versions = [encoder.table for encoder in encoders if encoder is not None]
-    shown = {info.source_name for info in versions} or {(schema, name)}
-    topics = {router.topic(*each) for each in shown} & router.partitions.keys()
-    if len(topics) == 1:
-        (topic,) = topics
-    if is_left_out and not versions:  # its topic need not exist
-        return _Route(topic)
     partitions = router.count(topic)
     # a rule by value is asked even for one partition: it may not fit the table
-    constant = not rule.by_value and (partitions == 1 or (rule.kind == "table" and len(shown) == 1))
-    fixed = partition_of(table_hash(*next(iter(shown))), partitions) if constant else None
-    return _Route(topic, fixed, rule, partitions)
+    constant = not rule.by_value and (partitions == 1 or rule.kind == "table")
+    return _Route(topic, partition_of(table_hash(schema, name), partitions) if constant else None, rule, partitions)
 
 
 def _row_filters(

@@ -24,7 +24,7 @@ from ticdc_emit.pipeline.batch import Batch
 from ticdc_emit.pipeline.bootstrap import BootstrapRules
 from ticdc_emit.pipeline.control_events import ControlSchedule
 from ticdc_emit.pipeline.ddl import DdlStatement, SentDdl
-from ticdc_emit.pipeline.plan import KnownEncoders, Plan, make_plan, replicated_tables, topics_of
+from ticdc_emit.pipeline.plan import KnownEncoders, Plan, make_plan, topics_of
 from ticdc_emit.pipeline.registration import Registrar, needed_by_all, with_made_up_headers
 from ticdc_emit.pipeline.row_counts import ControlRules
 from ticdc_emit.pipeline.state import BatchState
@@ -170,7 +170,7 @@ class Planner:
         if ddl not in self._outlined:
             applied = self._applied(tuple(sorted(ddl, key=lambda entry: entry[0])))
             histories, left_out = applied.replication.histories(applied.catalog.histories())
-            topics = topics_of(self.config, replicated_tables(histories), applied.sent)
+            topics = topics_of(self.config, histories, applied.sent)
             plan = make_plan(
                 self.config,
                 histories,

@@ -77,7 +77,8 @@ class Registrar:
         by_encoder: dict[int, RegisteredRows] = {}
         for encoder, op in needed:
             if isinstance(encoder, RegisteredRows):
-                by_encoder[id(encoder)] = self._with_headers(by_encoder.get(id(encoder), encoder), op, table.topic)
+                topic, known = table.routed(encoder).topic, by_encoder.get(id(encoder), encoder)
+                by_encoder[id(encoder)] = self._with_headers(known, op, topic)
         if all(by_encoder[id(encoder)] is encoder for encoder in table.encoders if id(encoder) in by_encoder):
             return plan
         encoders = tuple(by_encoder.get(id(encoder), encoder) for encoder in table.encoders)

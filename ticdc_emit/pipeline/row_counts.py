@@ -136,6 +136,7 @@ def counted_rows(counts: pa.RecordBatch, plan: Plan) -> list[CountedRows]:
         table = plan.in_order[place]
         encoder = table.encoders[version]
         assert encoder is not None
+        table = table.routed(encoder)
         key, partitions = encoder.table.id if physical is None else physical, plan.router.partitions[table.topic]
         counted.append(CountedRows(key, encoder.table, table.topic, partitions, first_ts, count))
     return counted
@@ -238,7 +239,7 @@ def _with_bootstraps(
         return schedule
     moment = plan.build_ts if plan.build_ts is not None else physical_ms(min(rows.first_ts for rows in counted))
     existing = [
-        (table.newest, table.topic, plan.router.partitions[table.topic])
+        (table.newest, table.topic, table.partitions)
         for table in plan.tables.values()
         if table.encoders and table.encoders[-1] is not None
     ]

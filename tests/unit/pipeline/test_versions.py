@@ -124,3 +124,64 @@ def test_partitions_that_a_ddl_left_alone_keep_the_version_in_older_releases_of_
         shown, made = schema_versions(release, names)
         newest = made["truncate partition p1"]
         assert shown == [newest, newest, newest, made["add partition"], newest]
+
+
+RENAME = "rename table Shop.t to Shop.u"
+
+
+@pytest.mark.parametrize("partition", ["table", "index-value", "ts"])
+def test_rows_have_the_topic_of_the_name_that_they_show(partition: str) -> None:
+    """Classic has a database in lower case from the RENAME of one table to the table's next statement."""
+    rules = {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "x_{schema}_{table}", "partition": partition}]}}
+    schema = "create database Shop; create table Shop.t (id int primary key, v int)"
+    encoder = Encoder(URI + "&partition-num=3", schema, changefeed=rules)
+    rows = [insert(TS + place, id=place, v=1) for place in (1, 11, 12, 21)]
+    first = encoder.encode(rows[:1])
+    assert first.column("topic").to_pylist() == ["x_Shop_t"]
+    encoder.ddl(RENAME, TS + 10)
+    assert encoder.watermark(TS + 11).column("topic").to_pylist() == []
+    before = encoder.encode(rows[1:3])
+    assert before.column("topic").to_pylist() == ["x_shop_u", "x_shop_u"]
+    encoder.ddl("alter table Shop.u add column w int", TS + 20)
+    rows[3]["after"]["w"] = None
+    together = encoder.encode(rows[1:], table="Shop.u")
+    assert together.column("topic").to_pylist() == ["x_shop_u", "x_shop_u", "x_Shop_u"]
+    assert together.slice(0, 2) == before
+    assert together.slice(2) == encoder.encode(rows[3:], table="Shop.u")
+    late = encoder.encode(rows[:1], table="Shop.t")
+    assert late == first
+
+
+def test_case_sensitive_rules_see_the_name_that_rows_show() -> None:
+    rules = {
+        "case-sensitive": True,
+        "sink": {
+            "dispatchers": [
+                {"matcher": ["shop.*"], "topic": "lower", "partition": "columns", "columns": ["v"]},
+                {"matcher": ["Shop.*"], "topic": "capital"},
+            ]
+        },
+    }
+    schema = "create database Shop; create table Shop.t (id int primary key, v int)"
+    encoder = Encoder(URI + "&partition-num=64", schema, changefeed=rules)
+    encoder.ddl(RENAME, TS + 10)
+    encoder.ddl("alter table Shop.u comment = 'x'", TS + 20)
+    rows = [insert(TS + place, id=1, v=value) for place, value in ((11, 1), (12, 2), (21, 1), (22, 2))]
+    sent = encoder.encode(rows, table="Shop.u")
+    assert sent.column("topic").to_pylist() == ["lower", "lower", "capital", "capital"]
+    one, other, third, fourth = sent.column("partition").to_pylist()
+    assert one != other
+    assert third == fourth
+
+
+def test_watermarks_reach_the_topic_of_the_name_that_rows_show() -> None:
+    rules = {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "x_{schema}_{table}"}]}}
+    encoder = Encoder(
+        "memory://m/t?protocol=canal-json&enable-tidb-extension=true&partition-num=1",
+        "create database Shop; create table Shop.t (id int primary key)",
+        changefeed=rules,
+    )
+    encoder.ddl(RENAME, TS + 10)
+    encoder.ddl("alter table Shop.u comment = 'x'", TS + 20)
+    for ts, topic in ((TS, "x_Shop_t"), (TS + 10, "x_shop_u"), (TS + 19, "x_shop_u"), (TS + 20, "x_Shop_u")):
+        assert sorted(encoder.watermark(ts).column("topic").to_pylist()) == sorted(["ticdc", topic])

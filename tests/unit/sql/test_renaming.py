@@ -78,7 +78,7 @@ def renamed(statement: str, how: Callable[..., Any] = with_targets) -> str:
             "alter table t1 partition by range (a) (partition x values less than (75))",
             "ALTER TABLE `xtest`.`xt1` PARTITION BY RANGE (`a`) (PARTITION `x` VALUES LESS THAN (75))",
         ),
-        ("alter table t add index ((a+1))", "ALTER TABLE `xtest`.`xt` ADD INDEX((`a` + 1))"),
+        ("alter table t add index ((a+1))", "ALTER TABLE `xtest`.`xt` ADD INDEX((`a`+1))"),
         ("flashback table s1.t1", "FLASHBACK TABLE `xs1`.`xt1`"),
         ("recover table by job 7", "RECOVER TABLE BY JOB 7"),
     ],
@@ -131,11 +131,11 @@ def selected(query: str, how: Callable[..., Any] = with_targets) -> str:
         ("select t.* from t as t", "SELECT `t`.* FROM `xtest`.`xt` AS `t`"),
         (
             "select t.* from t join t as x on t.id = x.id",
-            "SELECT `xtest`.`xt`.* FROM `xtest`.`xt` JOIN `xtest`.`xt` AS `x` ON `xtest`.`xt`.`id` = `x`.`id`",
+            "SELECT `xtest`.`xt`.* FROM `xtest`.`xt` JOIN `xtest`.`xt` AS `x` ON `xtest`.`xt`.`id`=`x`.`id`",
         ),
         (
             "select t.a from s.t join t on s.t.b = test.t.b",
-            "SELECT `t`.`a` FROM `xs`.`xt` JOIN `xtest`.`xt` ON `xs`.`xt`.`b` = `xtest`.`xt`.`b`",
+            "SELECT `t`.`a` FROM `xs`.`xt` JOIN `xtest`.`xt` ON `xs`.`xt`.`b`=`xtest`.`xt`.`b`",
         ),
         (
             "select x.* from (select t.* from t) as x",
@@ -148,7 +148,7 @@ def selected(query: str, how: Callable[..., Any] = with_targets) -> str:
         (
             "select o.id from s.o where exists (select 1 from l where l.id = o.id)",
             "SELECT `xs`.`xo`.`id` FROM `xs`.`xo` WHERE EXISTS "
-            "(SELECT 1 FROM `xtest`.`xl` WHERE `xtest`.`xl`.`id` = `xs`.`xo`.`id`)",
+            "(SELECT 1 FROM `xtest`.`xl` WHERE `xtest`.`xl`.`id`=`xs`.`xo`.`id`)",
         ),
         (
             "with t as (select id from t) select t.id from t",
@@ -165,13 +165,13 @@ def selected(query: str, how: Callable[..., Any] = with_targets) -> str:
         ),
         (
             "with recursive c as (select id from t union all select id + 1 from c) select id from c",
-            "WITH RECURSIVE `c` AS (SELECT `id` FROM `xtest`.`xt` UNION ALL SELECT `id` + 1 FROM `c`) "
+            "WITH RECURSIVE `c` AS (SELECT `id` FROM `xtest`.`xt` UNION ALL SELECT `id`+1 FROM `c`) "
             "SELECT `id` FROM `c`",
         ),
         (
             "select t.id from t where exists (with c as (select t.id) select 1 from s.t join c on c.id = s.t.id)",
             "SELECT `xtest`.`xt`.`id` FROM `xtest`.`xt` WHERE EXISTS (WITH `c` AS (SELECT `xtest`.`xt`.`id`) "
-            "SELECT 1 FROM `xs`.`xt` JOIN `c` ON `c`.`id` = `xs`.`xt`.`id`)",
+            "SELECT 1 FROM `xs`.`xt` JOIN `c` ON `c`.`id`=`xs`.`xt`.`id`)",
         ),
     ],
 )

@@ -70,8 +70,8 @@ def _cased(char: str, *, upper: bool) -> str:
 
 WIRE = Style(upper=True, spaced=False, qualified=True)
 STORED = Style(upper=False, spaced=True, qualified=False)
-PLAIN = Style(upper=True, spaced=True, qualified=True, sent=False)
-ROUTED = Style(upper=True, spaced=True, qualified=True, introduced=False)
+PLAIN = Style(upper=True, spaced=False, qualified=True, sent=False)
+ROUTED = Style(upper=True, spaced=False, qualified=True, introduced=False)
 
 
 class Node(Protocol):
