@@ -22,7 +22,14 @@ import pyarrow as pa
 from ticdc_emit.changes.attributes import ATTRIBUTES, ROW_KEY, START_TS
 from ticdc_emit.changes.codec import Encoded, RegisteredRows, one_row_messages
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Protocol, Release, load_changefeed
-from ticdc_emit.errors import RegistryError, SharedSubjectError, TicdcEmitError, UnknownTableError
+from ticdc_emit.errors import (
+    InvalidValueError,
+    RegistryError,
+    ReleaseDefectError,
+    SharedSubjectError,
+    TicdcEmitError,
+    UnknownTableError,
+)
 from ticdc_emit.pipeline.bootstrap import Bootstrap
 from ticdc_emit.pipeline.control_events import ControlEncoder, Event, Watermark
 from ticdc_emit.pipeline.encode import encode_rows
@@ -290,9 +297,13 @@ class VariantEncoder:
 
     def _encoded(self, plan: Plan, table: TablePlan, batch: pa.RecordBatch) -> tuple[Record, ...]:
         needed = list(needed_by(batch, table))
-        if any(isinstance(encoder, RegisteredRows) and not encoder.registers_refused for encoder, _ in needed):
-            with suppress(RegistryError):  # every value is checked before
-                encode_rows(batch, table, plan)
+        if any(isinstance(encoder, RegisteredRows) for encoder, _ in needed):
+            try:
+                with suppress(RegistryError, ReleaseDefectError):  # whose headers decide; values are checked before
+                    encode_rows(batch, table, plan)
+            except InvalidValueError as fault:
+                self._registrar.register_refused(table, needed, fault.column or "")
+                raise
         plan = self._registrar.register_rows(plan, table, needed)
         encoded = encode_rows(batch, plan.table(table.schema, table.name), plan).encoded.whole()
         if not self._packs:

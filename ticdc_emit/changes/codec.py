@@ -188,8 +188,6 @@ class RegisteredRows(RowEncoder, Protocol):
     """
 
     headers: Mapping[str, bytes]
-    registers_refused: bool
-    """Whether TiCDC registers the schemas of a row before it looks at the row's values, which it may refuse."""
     names_records: bool
     """Whether every message names the records inside its schema."""
     borrowed: frozenset[str]
@@ -199,6 +197,10 @@ class RegisteredRows(RowEncoder, Protocol):
         """Return the schema texts that messages of this kind refer to, by part (``key``, ``value``), in the order in
         which they are registered. Raises :class:`~ticdc_emit.errors.SchemaError` for a table that has none.
         """
+        ...
+
+    def registered_for(self, op: Op, column: str) -> Sequence[str]:
+        """Return the parts whose schemas TiCDC registers of a row that it refuses for the value of this column."""
         ...
 
     def stand_in(self, part: str) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ codec gets the headers of control messages likewise. Nothing happens for protoco
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeGuard
@@ -63,10 +63,13 @@ class Registrar:
         return replace(plan, codec=codec.with_headers(headers)) if headers else plan
 
     def _control_header(self, subject: str, schema: str) -> bytes:
-        """Return a header, asked for once: a control message's schema changes with no table's version."""
-        if schema not in self._of_controls:
-            self._of_controls[schema] = self._registry.register(subject, schema).header
-        return self._of_controls[schema]
+        """Return the header of a subject's first schema: TiCDC asks once, as no table's version changes.
+
+        The schema of a DDL names its database; those of others have the same fields.
+        """
+        if subject not in self._of_controls:
+            self._of_controls[subject] = self._registry.register(subject, schema).header
+        return self._of_controls[subject]
 
     def register_rows(self, plan: Plan, table: TablePlan, needed: Needed) -> Plan:
         """Return the plan whose encoders of ``table`` have the headers for what is ``needed``, in that order.
@@ -85,14 +88,27 @@ class Registrar:
         key = (table.schema, table.name)
         return replace(plan, tables={**plan.tables, key: replace(table, encoders=encoders)})
 
-    def _with_headers(self, encoder: RegisteredRows, op: Op, topic: str) -> RegisteredRows:
+    def register_refused(self, table: TablePlan, needed: Needed, column: str) -> None:
+        """Register what TiCDC does of a row that it refuses for the value of this column. Raises as
+        :meth:`register_rows`.
+        """
+        for encoder, op in needed:
+            if isinstance(encoder, RegisteredRows):
+                self._with_headers(encoder, op, table.routed(encoder).topic, encoder.registered_for(op, column))
+
+    def _with_headers(
+        self, encoder: RegisteredRows, op: Op, topic: str, parts: Sequence[str] | None = None
+    ) -> RegisteredRows:
         info = encoder.table
         stamp, named = self._stamp(info), encoder.names_records
         headers, borrowed = {}, set()
-        for part, schema in encoder.schemas(op).items():
+        texts = encoder.schemas(op)
+        for part in texts if parts is None else parts:  # whose schema need not be valid if that of another one serves
             subject, other = encoder.subject(topic, part), encoder.stand_in(part)
             if other is not None and self._cache.serves(subject, stamp, other[1], named=named):
                 part, schema = other
+            else:
+                schema = texts[part]
             try:
                 headers[part] = self._cache.header(subject, stamp, schema, named=named)
             except RegistryError as fault:

@@ -16,6 +16,7 @@ import json
 import re
 import struct
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import ClassVar, NamedTuple
@@ -47,7 +48,7 @@ from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.config import ChangefeedConfig, CodecConfig
 from ticdc_emit.config.switches import AvroSwitches, Defect
-from ticdc_emit.errors import SchemaError, SharedSubjectError
+from ticdc_emit.errors import ReleaseDefectError, SchemaError, SharedSubjectError
 from ticdc_emit.protocols.avro.schema import (
     BEFORE,
     CHECKSUM_FIELDS,
@@ -301,7 +302,6 @@ class AvroRows(RowsWithHeaders):
 
     options: CodecConfig
     switches: AvroSwitches
-    registers_refused: ClassVar[bool] = True
     names_records: ClassVar[bool] = False
 
     @property
@@ -396,16 +396,24 @@ class AvroRows(RowsWithHeaders):
             texts = dict(reversed(texts.items()))
         return SchemaTexts(texts)
 
+    def registered_for(self, op: Op, column: str) -> Sequence[str]:
+        """Return the parts up to the first one that has the column: each is encoded before the next is registered."""
+        parts = list(self.schemas(op))
+        in_key = any(shown.column.name == column for shown in self._key)
+        return parts[: next((place for place, part in enumerate(parts, 1) if part != "key" or in_key), None)]
+
     def _value_schema(self, part: str) -> str:
         fields = self._value if part == "value" else self._key_record
         return value_schema(self.table, self.options, self.switches, [shown.column for shown in fields])
 
     def stand_in(self, part: str) -> tuple[str, str] | None:
-        """Return the other schema of values, with its part, where there are two."""
+        """Return the other schema of values, with its part, where there are two; an invalid one was not registered."""
         if part == "key" or self._deleted_records is None:
             return None
         other = _KEY_RECORD if part == "value" else "value"
-        return other, self._value_schema(other)
+        with suppress(SchemaError, ReleaseDefectError):
+            return other, self._value_schema(other)
+        return None
 
     def subject(self, topic: str, part: str) -> str:
         """Return the subject under which the schema of a part is registered; without the topic's dots, which have a

@@ -12,7 +12,7 @@ import pytest
 
 from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.changes.model import Op
-from ticdc_emit.errors import MessageTooLargeError, ReleaseDefectError
+from ticdc_emit.errors import MessageTooLargeError, ReleaseDefectError, SchemaError
 from ticdc_emit.pipeline.plan import make_plan
 from ticdc_emit.pipeline.registration import Registrar
 from ticdc_emit.registry.base import MemoryRegistry
@@ -63,6 +63,40 @@ def test_after_a_delete_rows_have_only_their_keys() -> None:
 def test_a_delete_without_watermarks_has_no_value() -> None:
     values, registry = encoded(KEYED, [DELETE], "next-26.3.4")
     assert (values, [post.subject for post in registry.posts]) == ([None], ["topic-key"])
+
+
+def test_a_delete_needs_no_valid_schema_of_the_whole_row() -> None:
+    """``encodeValue`` of 26.3.4 gives the key's columns to ``getValueSchemaCodec`` for a DELETE, which registers their
+    schema, and finds it again for the rows after it: it makes that of all columns, here an invalid one, for neither.
+    """
+    schema = "create table test.t (id int primary key, `中` int, `文` int)"
+    row = {"id": 1, "中": 2, "文": 3}
+    delete, insert = {"op": "d", "before": row}, {"op": "c", "after": row}
+    values, registry = encoded(schema, [delete, insert, delete], "next-26.3.4", WATERMARK)
+    assert values == [{"id": 1, "_tidb_op": op} for op in "dcd"]
+    assert [post.subject for post in registry.posts] == ["topic-key", "topic-value"]
+    with pytest.raises(SchemaError, match="two fields '_'"):
+        encoded(schema, [insert, delete], "next-26.3.4", WATERMARK)
+
+
+@pytest.mark.parametrize(
+    ("release", "parts"),
+    [
+        ("classic", {"e": ["key"], "f": ["key", "value"]}),
+        ("next", {"e": ["key"], "f": ["key", "value"]}),
+        ("classic-7.1.6", {"e": ["value"], "f": ["value"]}),
+    ],
+)
+def test_of_a_refused_row_the_parts_before_the_refusal_are_registered(release: str, parts: dict[str, Any]) -> None:
+    catalog = Catalog()
+    catalog.apply("create table test.t (e enum('x') primary key, f enum('x'))")
+    config = load_changefeed(URI, release=release, own_registry=True)
+    plan = make_plan(config, catalog.histories(), {"topic": 1})
+    for column, registered in parts.items():
+        registry = MemoryRegistry()
+        table = plan.table("test", "t")
+        Registrar(config, registry).register_refused(table, [(table.encoders[0], Op.INSERT)], column)
+        assert [post.subject for post in registry.posts] == [f"topic-{part}" for part in registered]
 
 
 def test_a_column_without_default_fails_a_delete_unless_it_is_first() -> None:
