@@ -26,6 +26,7 @@ from ticdc_emit.config import ChangefeedConfig, Integrity
 from ticdc_emit.config.switches import RoutingSwitches, TransactionSwitches
 from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import (
+    ColumnSelectorError,
     DispatcherError,
     SchemaError,
     TicdcEmitWarning,
@@ -57,6 +58,15 @@ logger = logging.getLogger(__name__)
 
 _KEYLESS_TABLE = "the table has no primary key and no unique key over NOT NULL columns, so TiCDC does not replicate it"
 _KEYLESS_REMEDY = "Add a key, or set force-replicate = true in the changefeed's TOML (force_replicate=True in Python)"
+
+
+@dataclass(frozen=True)
+class _Refused:
+    """In the place of the encoder of a version whose rows TiCDC refuses."""
+
+    table: TableInfo
+    fault: ColumnSelectorError
+    overhead: int = 0
 
 
 class _Route(NamedTuple):
@@ -170,7 +180,7 @@ class TablePlan:
     def key_shape(self) -> Hashable | None:
         """What tables have in common whose rows are arranged alike; ``None`` where there is more to decide."""
         encoder = self.encoders[0] if len(self.encoders) == 1 else None
-        if encoder is None or self.left_out or any(self.filters):
+        if encoder is None or isinstance(encoder, _Refused) or self.left_out or any(self.filters):
             return None
         return key_shape(encoder.table)
 
@@ -205,6 +215,8 @@ class TablePlan:
         if newest is not None:
             place = min(place, newest)
         encoder = self.encoders[place] if place >= 0 else None
+        if isinstance(encoder, _Refused):
+            raise encoder.fault.with_traceback(None)
         if encoder is None:
             if any(not each.physical and each.covers(np.uint64(commit_ts)) for each in self.left_out):
                 raise SchemaError(_KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=self.full_name, commit_ts=commit_ts)
@@ -558,7 +570,10 @@ def _checked(
             remedy="Add a column that is not virtual, or remove the table from the schema",
             table=info.full_name,
         )
-    return codec.rows(routes.table(selectors.select(info)))
+    try:
+        return codec.rows(routes.table(selectors.select(info)))
+    except ColumnSelectorError as fault:
+        return cast("RowEncoder", _Refused(info, fault))
 
 
 class KeylessTableWarning(TicdcEmitWarning):

@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ticdc_emit import Encoder
-from ticdc_emit.errors import MissingColumnError, UnknownTableError
+from ticdc_emit import Encoder, load_changefeed
+from ticdc_emit.errors import ColumnSelectorError, MissingColumnError, UnknownTableError
+from ticdc_emit.traffic.history import History
 
 URI = "memory://x?protocol=canal-json"
 SCHEMA = "create table test.t (id int primary key, v varchar(10))"
@@ -185,3 +186,32 @@ def test_watermarks_reach_the_topic_of_the_name_that_rows_show() -> None:
     encoder.ddl("alter table Shop.u comment = 'x'", TS + 20)
     for ts, topic in ((TS, "x_Shop_t"), (TS + 10, "x_shop_u"), (TS + 19, "x_shop_u"), (TS + 20, "x_Shop_u")):
         assert sorted(encoder.watermark(ts).column("topic").to_pylist()) == sorted(["ticdc", topic])
+
+
+def test_a_version_that_a_column_selector_leaves_without_a_key_refuses_its_own_rows() -> None:
+    rules = {"sink": {"column-selectors": [{"matcher": ["*.*"], "columns": ["*", "!a"]}]}}
+    encoder = Encoder(URI, "create table test.t (id int not null, a int not null, unique key u (id))", changefeed=rules)
+    encoder.ddl("alter table test.t add unique key v (a)", TS + 10)
+    encoder.ddl("alter table test.t drop index u", TS + 20)
+    encoder.ddl("create table test.k (a int primary key)", TS + 20)
+    encoder.ddl("alter table test.t add unique key w (id)", TS + 30)
+    rows = [insert(TS + place, id=place, a=1) for place in (1, 11, 21, 31)]
+    expected = [{"id": "1"}, {"id": "11"}, {"id": "21"}, {"id": "31"}]
+    assert data(encoder.encode(rows[:2], table="test.t")) == expected[:2]
+    assert data(encoder.encode(rows[3:], table="test.t")) == expected[3:]
+    for changes, table in ((rows, "test.t"), (rows[2:3], "test.t"), ([insert(TS + 21, a=1)], "test.k")):
+        for _ in range(2):
+            with pytest.raises(ColumnSelectorError, match="no primary key columns or unique key columns obtained"):
+                encoder.encode(changes, table=table)
+
+
+def test_rows_of_several_tables_of_which_one_has_no_key_left() -> None:
+    config = load_changefeed(URI, {"sink": {"column-selectors": [{"matcher": ["*.*"], "columns": ["*", "!a"]}]}})
+    script = "create table test.x (id int primary key); create table test.y (id int primary key)"
+    rows = [{"schema": "test", "table": table, **insert(TS + 9, id=1)} for table in "xy"]
+    ddl = ((TS, "create table test.k (a int primary key)"),)
+    sent = [json.loads(message.value) for message in History(script, rows, ddl).messages(config)]
+    assert [message["table"] for message in sent if not message["isDdl"]] == ["x", "y"]
+    refused = {"schema": "test", "table": "k", **insert(TS + 9, a=1)}
+    with pytest.raises(ColumnSelectorError, match="table: test.k"):
+        History(script, [*rows, refused], ddl).messages(config)
