@@ -76,7 +76,8 @@ class CaseHistory:
             parts = [case.events[index] for index in indexes]
             ids = [given for each in parts if (given := _ids(each)) is not None]
             try:
-                found = catalog.apply(_statement(parts), schema="test", commit_ts=parts[0]["commit_ts"], ids=ids)
+                known = {"schema": "test", "commit_ts": parts[0]["commit_ts"], "ids": ids}
+                found = catalog.apply(_statement(parts), of_job=True, **known)
                 if len(found) != len(parts):
                     raise SchemaError(f"the statement gave {len(found)} events, TiDB gave {len(parts)}")
                 made = [texts.named(each) for each in found]

@@ -497,10 +497,10 @@ class Tables:
 
     def _made(self, event: DdlEvent, commit: int) -> tuple[SchemaEvent, ...]:
         try:
-            return self._catalog.apply(event.query, schema=event.schema or None, commit_ts=commit)
+            return self._catalog.apply(event.query, schema=event.schema or None, commit_ts=commit, of_job=True)
         except SchemaError as fault:
             try:  # a table that moves to another database: the message names the new one
-                return self._catalog.apply(event.query, commit_ts=commit)
+                return self._catalog.apply(event.query, commit_ts=commit, of_job=True)
             except SchemaError:
                 raise fault from None
 

@@ -78,6 +78,7 @@ class Catalog:
         sql_mode: str | None = None,
         charset: str = "utf8mb4",
         batch: bool = False,
+        of_job: bool = False,
     ) -> tuple[DdlEvent, ...]:
         """Apply one DDL statement and return its events (none if TiDB does nothing, as for USE or IF NOT EXISTS).
 
@@ -85,12 +86,13 @@ class Catalog:
         ``batch``: also treat a single one as such a job. ``schema`` is the current database of this statement,
         ``commit_ts`` a TSO, ``ids`` the known ids of the events. ``sql_mode``: the session's, if it differs from the
         catalog's; a strict one refuses defaults. ``charset``: the session's, which TiDB keeps only for CREATE INDEX and
-        ADD INDEX. Raises ``DdlError`` (the statement cannot be read or applied) and ``UnknownTableError``.
+        ADD INDEX. ``of_job``: see :func:`~ticdc_emit.sql.script.parse_ddl`. Raises ``DdlError`` (the statement cannot be
+        read or applied) and ``UnknownTableError``.
         """
         assigned = (ids,) if isinstance(ids, AssignedIds) else tuple(ids or ())
         try:
             mode = self._sql_mode if sql_mode is None else sql_mode
-            statement = parse_ddl(query, mode, charset)
+            statement = parse_ddl(query, mode, charset, of_job=of_job)
             if batch and isinstance(statement, CreateTable):
                 statement = CreateTables((statement,), (query,))
             return self._executor.execute(statement, query, schema, commit_ts, assigned, mode)

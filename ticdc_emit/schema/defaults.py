@@ -21,6 +21,7 @@ import numpy as np
 from ticdc_emit.errors import DdlError, SchemaError, shown
 from ticdc_emit.schema.model import NOW, Column, TableInfo
 from ticdc_emit.sql.charsets import collation_key, python_codec
+from ticdc_emit.sql.lexer import JobText
 from ticdc_emit.sql.nodes.base import STORED, Node, every_node
 from ticdc_emit.sql.nodes.expressions import ColumnName, DefaultExpression, Literal
 from ticdc_emit.sql.script import parse_expression
@@ -492,6 +493,8 @@ def _literal_default(literal: Literal, column: Column, zone: dt.tzinfo) -> str |
         return enum_label(literal, column)
     if kind is MySQLType.SET:
         return set_labels(literal, column)
+    if isinstance(literal.value, JobText) and _NUMBER.fullmatch(text := literal.value.decode()):
+        literal = Literal("string", text)
     if kind is MySQLType.DURATION:
         return normalise_duration(plain_text(literal), column.decimal)
     if kind in INTEGER_TYPES:
@@ -547,7 +550,7 @@ def _bit_default(literal: Literal, column: Column) -> bytes:
 
 def _decoded(raw: bytes, column: Column) -> bytes:
     """Convert a hex or bit literal from the column's charset to UTF-8; binary columns keep the bytes."""
-    codec = python_codec(column.charset)
+    codec = None if isinstance(raw, JobText) else python_codec(column.charset)
     return raw.decode(codec).encode() if codec else raw
 
 

@@ -35,6 +35,18 @@ def decode_hex(digits: str) -> bytes:
     return bytes.fromhex(digits if len(digits) % 2 == 0 else "0" + digits)
 
 
+class JobText(bytes):
+    """A text in UTF-8 that TiDB shows as a hex literal in the text of a job, as it has a control character."""
+
+    @classmethod
+    def found_in(cls, raw: bytes) -> bytes:
+        """Return the bytes of a hex literal, as a :class:`JobText` if they are one."""
+        try:
+            return cls(raw) if re.search("[\0-\x1f\x7f-\x9f]", raw.decode()) else raw
+        except UnicodeDecodeError:
+            return raw
+
+
 def decode_bits(digits: str) -> bytes:
     """Return the bytes of ``b'..'`` or ``0b..``, as few as hold all digits."""
     return int(digits or "0", 2).to_bytes((len(digits) + 7) // 8, "big")
@@ -78,6 +90,8 @@ class SqlMode:
     no_backslash_escapes: bool = False
     pipes_as_concat: bool = False
     real_as_float: bool = False
+    of_job: bool = False
+    """Whether a hex literal may be a :class:`JobText`: of no SQL mode, but of the texts that TiDB keeps."""
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple, NoReturn
 
@@ -214,12 +215,15 @@ def refuse_path(schema: object) -> None:
     )
 
 
-def parse_ddl(sql: str, sql_mode: str = "", charset: str = "utf8mb4") -> Statement | OtherStatement:
+def parse_ddl(
+    sql: str, sql_mode: str = "", charset: str = "utf8mb4", *, of_job: bool = False
+) -> Statement | OtherStatement:
     """Parse one DDL statement (a trailing semicolon is fine) that the catalog can run, or several CREATE TABLE.
 
-    Raises ``DdlError`` with ``statement`` and ``position`` (offset in characters) if it cannot be parsed.
+    ``of_job``: TiDB wrote the text (:class:`~ticdc_emit.sql.lexer.JobText`). Raises ``DdlError`` with ``statement`` and
+    ``position`` (offset in characters) if it cannot be parsed.
     """
-    mode = sql_mode_of(sql_mode)
+    mode = replace(sql_mode_of(sql_mode), of_job=of_job)
     try:
         found = [(text, Parser(sql, tokens, mode, charset).job_statement()) for text, tokens in _split(sql, sql_mode)]
     except RecursionError:

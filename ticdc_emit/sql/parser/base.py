@@ -11,7 +11,7 @@ from typing import NoReturn, TypeAlias, TypeVar
 from ticdc_emit.errors import DdlError, SchemaError, shown
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.charsets import charset_name, collation_name
-from ticdc_emit.sql.lexer import SqlMode, Token, decode_bits, decode_hex
+from ticdc_emit.sql.lexer import JobText, SqlMode, Token, decode_bits, decode_hex
 from ticdc_emit.sql.words import RESERVED_WORDS, UNRESERVED_WORDS
 
 _T = TypeVar("_T")
@@ -266,9 +266,12 @@ class TokenCursor:
         return int(text)
 
     def _string(self, what: str = "a string") -> str:
-        if self._curr.kind != "string":
-            self._fail(f"expected {what}")
-        value = self._curr.value
+        value, token = self._curr.value, self._curr
+        if token.kind != "string":
+            text = self._binary_literal() if self._mode.of_job else None
+            if not isinstance(text, JobText):
+                self._fail(f"expected {what}", None if text is None else token)
+            return text.decode()
         self._advance()
         return value
 
@@ -281,7 +284,9 @@ class TokenCursor:
         if kind == "hex" and raw.endswith("'") and len(digits) % 2:
             self._fail("an odd number of digits in a hex literal")
         self._advance()
-        return decode_hex(digits) if kind == "hex" else decode_bits(digits)
+        if kind == "bits":
+            return decode_bits(digits)
+        return JobText.found_in(decode_hex(digits)) if self._mode.of_job else decode_hex(digits)
 
     def _name_or_string(self, what: str) -> str:
         return self._string(what) if self._curr.kind == "string" else self._name(what)

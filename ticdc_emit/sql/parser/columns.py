@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias, TypeVar
 
 from ticdc_emit.sql import nodes
+from ticdc_emit.sql.lexer import JobText
 from ticdc_emit.sql.parser.queries import QueryGrammar
 from ticdc_emit.sql.types import MySQLType
 
@@ -296,6 +297,8 @@ class ColumnGrammar(QueryGrammar):
 
     def _label(self) -> str | bytes:
         binary = self._binary_literal()
+        if isinstance(binary, JobText):
+            return binary.decode().rstrip(" ")
         return binary.rstrip(b" ") if binary is not None else self._string("a label").rstrip(" ")
 
     def _with_charset(self, kind: MySQLType, flen: int, *, shorthand: bool = False) -> nodes.TypeSpec:
