@@ -286,7 +286,7 @@ def _shape(table: TableInfo) -> Iterator[Hashable]:
     ):
         yield tuple(column.name for column in columns)
     yield table.pk_is_handle, table.common_handle
-    yield next(((index.columns, index.prefixes) for index in table.indexes if index.primary), None)
+    yield next(((index.columns, index.lengths) for index in table.indexes if index.primary), None)
     yield tuple(column.collate for column in table.whole_primary_key)
     yield tuple((index.columns, index.unique, index.primary, index.marks) for index in table.indexes)
     yield bool(table.partitions)

@@ -122,8 +122,8 @@ def handle_texts(changes: Changes) -> pa.Array:
         )
     image = changes.current
     parts = [
-        [_part_text(column, value) for value in _plain(column, image.values(column), image.how.zone)]
-        for column in columns
+        [_part_text(column, value) for value in _plain(column, length, image.values(column), image.how.zone)]
+        for column, length in columns
     ]
     return pa.array([b"{" + b", ".join(row) + b"}" for row in zip(*parts, strict=True)], pa.binary())
 
@@ -179,8 +179,8 @@ def _computed(changes: Changes) -> pa.Array | None:
     columns = _handle_columns(table)
     if columns is None:
         return None
-    encoders = [_encoder(column) for column in columns]
-    values = [_plain(column, image.values(column), image.how.zone) for column in columns]
+    encoders = [_encoder(column) for column, _ in columns]
+    values = [_plain(column, length, image.values(column), image.how.zone) for column, length in columns]
     prefixes = [b"t" + _int(number) + b"_r" for number in changes.physical_table_ids.to_pylist()]
     if table.pk_is_handle:
         return pa.array([prefix + _int(value) for prefix, value in zip(prefixes, values[0], strict=True)], pa.binary())
@@ -191,19 +191,25 @@ def _computed(changes: Changes) -> pa.Array | None:
     return pa.array(keys, pa.binary())
 
 
-def _handle_columns(table: TableInfo) -> Sequence[Column] | None:
-    """Return the columns of a clustered primary key in its order, ``None`` where values do not tell the handle."""
+def _handle_columns(table: TableInfo) -> Sequence[tuple[Column, int]] | None:
+    """Return the columns of a clustered primary key in its order, each with how many of its characters (-1: all) are in
+    the key; ``None`` where values do not tell the handle.
+    """
     if table.pk_is_handle:
-        return table.whole_primary_key
+        return [(column, -1) for column in table.whole_primary_key]
     index = next((index for index in table.indexes if index.primary), None)
-    if not table.common_handle or index is None or index.prefixes:
+    if not table.common_handle or index is None:
         return None
     columns = [table.column(name) for name in index.columns]
-    return columns if all(_encoder(column) is not None for column in columns) else None
+    lengths = index.lengths or [-1] * len(columns)
+    return list(zip(columns, lengths, strict=True)) if all(map(_encoder, columns)) else None
 
 
-def _plain(column: Column, values: pa.Array, zone: str) -> list[Any]:
+def _plain(column: Column, length: int, values: pa.Array, zone: str) -> list[Any]:
+    """Return values as text, bytes or numbers, of text and bytes the first ``length``."""
     kind = column.type
+    if kind in STRING_TYPES and length >= 0:
+        return [value[:length] for value in plain_text(column, values).to_pylist()]
     if kind in INT64_TYPES or kind in FLOAT_TYPES:
         plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     else:

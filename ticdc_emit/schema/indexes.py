@@ -131,9 +131,8 @@ def add_primary_key(state: TableState, constraint: Constraint, *, clustered: boo
         return replace(state, info=replace(state.info, pk_is_handle=True))
     state = replace(state, info=replace(state.info, common_handle=clustered))
     names = tuple(column.name for column in columns)
-    lengths = _lengths(constraint.keys)
-    index = Index(0, PRIMARY, names, unique=True, primary=True, visible=constraint.visible, prefixes=bool(lengths))
-    return state.append_index(replace(index, lengths=lengths))
+    index = Index(0, PRIMARY, names, unique=True, primary=True, visible=constraint.visible)
+    return state.append_index(replace(index, lengths=_lengths(constraint.keys)))
 
 
 def _lengths(keys: Sequence[KeyPart]) -> tuple[int, ...]:

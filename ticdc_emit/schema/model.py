@@ -134,8 +134,6 @@ class Index:
     unique: bool = False
     primary: bool = False
     visible: bool = True
-    prefixes: bool = False
-    """Whether the primary key has only the first characters of a column."""
     lengths: tuple[int, ...] = ()
     """The characters of each column that are indexed, -1 for all; () if that is so for every column."""
     marks: bool = True

@@ -114,6 +114,16 @@ def test_the_header() -> None:
             b'"{1851746905965461504}"',
         ),
         ("a bigint unsigned primary key, b int", {"a": (1 << 64) - 1, "b": 1}, b'"-1"'),
+        # TruncateIndexValue of pkg/tablecodec: characters, or bytes of a binary column, before blanks are cut
+        (
+            "a varchar(9), b int, primary key (b, a(2)) clustered",
+            {"a": "\u00e9\u20acx", "b": 1},
+            '"{1, \u00e9\u20ac}"'.encode(),
+        ),
+        ("a varchar(9), b int, primary key (a(2)) clustered", {"a": "x yz", "b": 1}, b'"{x}"'),
+        ("a varchar(9), b int, primary key (a(5)) clustered", {"a": "xy", "b": 1}, b'"{xy}"'),
+        ("a varbinary(9), b int, primary key (a(2)) clustered", {"a": b"a b", "b": 1}, b'"{a }"'),
+        ("a text, b int, primary key (a(3)) clustered", {"a": "\U0001f388abc", "b": 1}, '"{\U0001f388ab}"'.encode()),
     ],
 )
 def test_handles(key: str, values: dict[str, Any], shown: bytes) -> None:
