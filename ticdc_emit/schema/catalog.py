@@ -86,8 +86,8 @@ class Catalog:
         ``batch``: also treat a single one as such a job. ``schema`` is the current database of this statement,
         ``commit_ts`` a TSO, ``ids`` the known ids of the events. ``sql_mode``: the session's, if it differs from the
         catalog's; a strict one refuses defaults. ``charset``: the session's, which TiDB keeps only for CREATE INDEX and
-        ADD INDEX. ``of_job``: see :func:`~ticdc_emit.sql.script.parse_ddl`. Raises ``DdlError`` (the statement cannot be
-        read or applied) and ``UnknownTableError``.
+        ADD INDEX. ``of_job``: see :func:`~ticdc_emit.sql.script.parse_ddl`. Raises ``DdlError`` (the statement cannot
+        be read or applied) and ``UnknownTableError``.
         """
         assigned = (ids,) if isinstance(ids, AssignedIds) else tuple(ids or ())
         try:
