@@ -71,6 +71,7 @@ _EXACT = Context(prec=160)
 _BMP = 0x10000
 _BIGINT_DIGITS = 20
 _SECONDS_OF_NUMBER = re.compile(r"-?\d{1,7}")
+_NUMBER_PREFIX = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3}(?!\d))?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _ZERO_DAY = "0000-00-00"
 
@@ -78,12 +79,14 @@ _ZERO_DAY = "0000-00-00"
 @dataclass(frozen=True)
 class SqlRules:
     """What the session's SQL mode allows: dates of only zeros, and dates with a month or day of zero. ``casts``: the
-    value is cast to the column's type first, as UPDATE does.
+    value is cast to the column's type first, as UPDATE does. ``nearest``: a value that does not fit becomes the nearest
+    one that does, as IGNORE says.
     """
 
     zero_dates: bool = False
     zero_in_dates: bool = False
     casts: bool = False
+    nearest: bool = False
 
 
 STRICT = SqlRules()
@@ -110,11 +113,55 @@ def assign_each(column: Column, values: Sequence[Value], how: Rendering, rules: 
     Raises what :func:`assign` does.
     """
     kind = _plain_type(column)
-    items = [plain(column, value, rules, how)(value.data.as_py()) for value in values]
+    items = [_item(column, value, rules, how) for value in values]
     try:
         return accept(column, pa.array(items, kind), how)
     except ValueRefused as fault:
         raise EvaluationError(fault.reason, _number_of(column, fault)) from None
+
+
+def _item(column: Column, value: Value, rules: SqlRules, how: Rendering) -> str | bytes | None:
+    item = value.data.as_py()
+    try:
+        return plain(column, value, rules, how)(item)
+    except EvaluationError:
+        if not rules.nearest:
+            raise
+        return _nearest(column, value, how, item)
+
+
+def _nearest(column: Column, value: Value, how: Rendering, item: Any) -> str | bytes | None:
+    """Return what TiDB stores of a value that does not fit, where that is a warning."""
+    to, is_text = column.type, value.kind is Kind.TEXT and not value.is_literal
+    if to in (MySQLType.ENUM, MySQLType.SET):
+        return ""
+    if to in CALENDAR_TYPES:
+        zero = Moment(0, 0, 0)
+        return zero.date_text() if to is MySQLType.DATE else zero.text(column.fraction_digits)
+    if to in STRING_TYPES and is_text:
+        raw: bytes = item.encode() if isinstance(item, str) else item
+        limit = _most_bytes(column) if to in BLOB_TYPES else column.flen
+        if column.is_binary:
+            return raw[:limit]
+        text = raw[:limit].decode(errors="ignore") if to in BLOB_TYPES else _string(value, item)[:limit]
+        return _characters(column, text)
+    if to in INTEGER_TYPES:
+        low, high = map(Decimal, integer_range(to, unsigned=column.unsigned))
+    elif to is MySQLType.NEWDECIMAL:
+        high = Decimal(10**column.flen - 1).scaleb(-max(column.decimal, 0), _EXACT)
+        low = Decimal(0) if column.unsigned else -high
+    elif to in FLOAT_TYPES and column.decimal < 0:
+        low, high = Decimal(0 if column.unsigned else "-Infinity"), Decimal("Infinity")
+    else:
+        raise _unknown(column, value)
+    if is_text:
+        found = _NUMBER_PREFIX.match(_string(value, item))
+        number = number_of(found[0]) if found else Decimal(0)
+    elif value.kind in (Kind.INT, Kind.REAL, Kind.DECIMAL):
+        number = Decimal(item)
+    else:
+        raise _unknown(column, value)
+    return plain(column, replace(value, kind=Kind.DECIMAL), STRICT, how)(min(max(number, low), high))
 
 
 def _number_of(column: Column, fault: ValueRefused) -> int:

@@ -28,15 +28,15 @@ class ForeignKeys:
         self._database = database
         self._is_on = is_on
 
-    def check_child(self, table: StoredTable, row: Row, before: Row | None = None) -> None:
-        """Check that what a new row, or a changed one, refers to exists."""
+    def check_child(self, table: StoredTable, row: Row, before: Row | None = None, *, to_itself: bool = True) -> None:
+        """Check that what a new row, or a changed one, refers to exists. ``to_itself``: it may be the row itself."""
         if not self._is_on:
             return
         for key in table.state.foreign_keys:
             texts = [row[column] for column in key.columns]
             if None in texts or (before is not None and texts == [before[column] for column in key.columns]):
                 continue
-            if not self._has_parent(table.info, key, row):
+            if not self._has_parent(table.info, key, row, to_itself=to_itself):
                 raise StatementError(
                     f"Cannot add or update a child row: {'.'.join(key.parent)} has no row for the key {key.name}",
                     remedy="Insert the row that it refers to first",
@@ -44,13 +44,13 @@ class ForeignKeys:
                     table=table.info.full_name,
                 )
 
-    def _has_parent(self, info: TableInfo, key: ForeignKey, row: Row) -> bool:
+    def _has_parent(self, info: TableInfo, key: ForeignKey, row: Row, *, to_itself: bool) -> bool:
         try:
             parent = self._database.catalog.table(*key.parent)
         except UnknownTableError:
             return False
         wanted = _parts(info, key.columns, row)
-        if parent is info and _parts(parent, key.referred, row) == wanted:
+        if to_itself and parent is info and _parts(parent, key.referred, row) == wanted:
             return True
         rows = self._database.tables[parent.schema, parent.name].values()
         return any(_parts(parent, key.referred, other) == wanted for other in rows)

@@ -136,11 +136,13 @@ class UniqueKey:
 
 
 def unique_keys(info: TableInfo) -> list[UniqueKey]:
-    """Return the unique keys of a table, the primary key first."""
+    """Return the unique keys of a table in the order in which TiDB reads them: a clustered one is the first."""
     keys = []
     if info.pk_is_handle:
         keys.append(UniqueKey(info, "PRIMARY", [column.name for column in info.whole_primary_key]))
-    indexes = sorted((index for index in info.indexes if index.unique), key=lambda index: not index.primary)
+    indexes = sorted(
+        (index for index in info.indexes if index.unique), key=lambda index: not (index.primary and info.common_handle)
+    )
     return keys + [UniqueKey(info, index.name, index.columns, index.lengths) for index in indexes]
 
 

@@ -142,6 +142,14 @@ class RunningStatement:
         self._foreign_keys.check_child(table, row)
         self.transaction.add(table, row, identities, self._seq)
 
+    def has_parents(self, table: StoredTable, row: Row) -> bool:
+        """Return whether other rows have what a new one refers to."""
+        try:
+            self._foreign_keys.check_child(table, row, to_itself=False)
+        except StatementError:
+            return False
+        return True
+
     def remove(self, table: StoredTable, row: Row, identities: Identities) -> None:
         """Remove a row, and do to the rows that refer to it what their foreign keys say."""
         self.transaction.remove(table, row, identities, self._seq)

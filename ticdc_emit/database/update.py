@@ -1,25 +1,29 @@
-"""UPDATE and DELETE: the rows for which WHERE is true, and what becomes of them.
+"""UPDATE, DELETE and ON DUPLICATE KEY UPDATE: the rows for which WHERE is true, and what becomes of them.
 
 In: the statement's tree. Out: changed or removed rows, or TiDB's error. An assignment sees the row as it was before the
 statement. A row that does not change is not written. TiDB checks the keys of one changed row after the other, in the
 order in which it reads them: where keys change places among the rows of one statement, it is refused. Rule source:
-pingcap/tidb ``pkg/executor/{update,delete,write}.go`` (``updateRecord``), ``pkg/planner/core/point_get_plan.go``.
+pingcap/tidb ``pkg/executor/{update,delete,write,insert}.go`` (``updateRecord``,
+``doDupRowUpdate``), ``pkg/planner/core/point_get_plan.go``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import pyarrow as pa
 
 from ticdc_emit.columnar.assignment import BEYOND_RANGE, NOT_NULL, assign, assign_each
 from ticdc_emit.columnar.expressions import ColumnValues
+from ticdc_emit.database.defaults import default_text
 from ticdc_emit.database.expressions import Scope, matching, value_of
-from ticdc_emit.database.insert import default_text
 from ticdc_emit.database.partitions import partitions_of
 from ticdc_emit.database.refusals import expression_errors, unsupported
-from ticdc_emit.database.row_values import canonical_texts, column_values
+from ticdc_emit.database.row_values import accepted, canonical_texts, column_values
 from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.statement import OF_GENERATED, RunningStatement, duplicate
 from ticdc_emit.database.transaction import Identities, StoredTable
@@ -30,6 +34,7 @@ from ticdc_emit.sql.call_tree import Call, CallTree, Constant, Reference
 from ticdc_emit.sql.evaluation.values import OUT_OF_RANGE, EvaluationError
 from ticdc_emit.sql.types import FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType
 
+_OVERFLOWING = INTEGER_TYPES | FLOAT_TYPES | {MySQLType.NEWDECIMAL}
 _ONE_TABLE = "Write one statement for each table, with the values themselves"
 
 
@@ -42,7 +47,7 @@ def update(statement: nodes.Update, running: RunningStatement) -> int:
     _refuse_parts(statement, "UPDATE")
     table = running.table(_name(source))
     scope = Scope(running.values, table.info, source.alias)
-    assignments = _assignments(statement, table, scope)
+    assignments = _assignments(statement.assignments, scope)
     condition = None if statement.where is None else scope.bind(statement.where)
     rows = _matching_rows(table, condition, running)
     if not rows:
@@ -163,10 +168,10 @@ def _conditions(condition: CallTree) -> Iterator[Call]:
 # -- UPDATE ------------------------------------------------------------------------------------------------------------
 
 
-def _assignments(statement: nodes.Update, table: StoredTable, scope: Scope) -> dict[Column, CallTree | Column]:
+def _assignments(assigned: Sequence[nodes.Assigned], scope: Scope) -> dict[Column, CallTree | Column]:
     """Return what is assigned to each column: an expression, or the column whose default it is."""
     assignments: dict[Column, CallTree | Column] = {}
-    for each in statement.assignments:
+    for each in assigned:
         column = scope.column(each.column)
         if column in assignments:
             raise unsupported(f"UPDATE that assigns to {column.name} twice", "Assign to each column once")
@@ -196,9 +201,9 @@ def _changed_rows(
 ) -> list[tuple[Row, Row]]:
     """Return the rows that change, each as it was and as it is then."""
     columns = column_values(table.info, rows, running.rendering)
-    is_point = _is_point(table, condition)
+    overflowing = {MySQLType.NEWDECIMAL} if _is_point(table, condition) else set()
     assigned = {
-        column.name: _assigned_texts(column, value, columns, len(rows), running, is_point=is_point)
+        column.name: _assigned_texts(column, value, columns, len(rows), running, overflowing)
         for column, value in assignments.items()
     }
     changed: list[tuple[Row, Row]] = []
@@ -217,9 +222,9 @@ def _assigned_texts(
     columns: ColumnValues,
     count: int,
     running: RunningStatement,
-    *,
-    is_point: bool,
+    overflowing: Set[MySQLType],
 ) -> list[str | None]:
+    """Return what a column is assigned. ``overflowing``: types beyond whose range TiDB has another error."""
     if isinstance(value, Column):
         return [default_text(value, column, running)] * count
     operand = value_of(value, columns, running.values)
@@ -230,8 +235,7 @@ def _assigned_texts(
                 return canonical_texts(column, assign_each(column, [operand], running.rendering, rules)) * count
             return canonical_texts(column, assign(column, operand, count, running.rendering, rules))
         except EvaluationError as fault:
-            is_decimal = column.type is MySQLType.NEWDECIMAL
-            if fault.number == BEYOND_RANGE and is_point and is_decimal:
+            if fault.number == BEYOND_RANGE and column.type in overflowing:
                 raise EvaluationError(str(fault), OUT_OF_RANGE) from None
             if fault.number == NOT_NULL:
                 raise EvaluationError(f"Column '{column.name}' cannot be null", NOT_NULL) from None
@@ -321,3 +325,69 @@ def _raise_counter(table: StoredTable, old: Row, new: Row, running: RunningState
         is_auto = column.flags & ColumnFlag.AUTO_INCREMENT
         if is_auto and text is not None and text != old[column.name] and text.lstrip("-").isdecimal():
             running.database.counter(table.state).reach(int(text))
+
+
+# -- ON DUPLICATE KEY UPDATE -------------------------------------------------------------------------------------------
+
+
+class _BothRows(Scope):
+    """The names of ON DUPLICATE KEY UPDATE: columns of the row that exists, those of the new one in VALUES()."""
+
+    def _bound(self, node: Any) -> Any:
+        if isinstance(node, nodes.Values | nodes.ColumnName):
+            column = self.column(node.column if isinstance(node, nodes.Values) else node)
+            if column.is_virtual:
+                raise unsupported(f"the virtual column {column.name} in ON DUPLICATE KEY UPDATE")
+            return nodes.ColumnName((_inserted(column.name) if isinstance(node, nodes.Values) else column.name,))
+        return super()._bound(node)
+
+
+def _inserted(name: str) -> str:
+    return f"VALUES({name})"
+
+
+def insert_or_update(
+    statement: nodes.Insert, table: StoredTable, rows: list[Row], first_id: int | None, running: RunningStatement
+) -> tuple[int, int | None]:
+    """Add rows, or change the row that has the first of a row's keys. An assignment sees those before it.
+
+    Returns how many rows are affected, a changed one twice, and the last LAST_INSERT_ID.
+    """
+    assigned, id_columns = list(statement.duplicate), set()
+    for place, each in enumerate(assigned):
+        if isinstance(each.value, nodes.Call) and each.value.name.upper() == "LAST_INSERT_ID" and each.value.arguments:
+            assigned[place] = replace(each, value=each.value.arguments[0])
+            id_columns.add(each.column.parts[-1].lower())
+    scope = _BothRows(running.values, table.info)
+    assignments = _assignments(assigned, scope)
+    stored = table.info.row_columns
+    both = replace(table.info, columns=(*stored, *(replace(each, name=_inserted(each.name)) for each in stored)))
+    affected, last_id = 0, None
+    for row, identities in zip(rows, running.identities(table, rows), strict=True):
+        found = table.keys.conflicts(identities)
+        if not found:
+            running.add(table, row, identities)
+            affected, last_id = affected + 1, first_id if first_id is not None else last_id
+            continue
+        old = table.rows[found[0][1]]
+        values = old | {_inserted(name): text for name, text in row.items()}
+        for column, value in assignments.items():
+            if value == Reference(_inserted(column.name)):
+                values[column.name] = row[column.name]
+                continue
+            columns = ColumnValues(both, partial(_accepted_of, values, running), 1, running.rendering)
+            (values[column.name],) = _assigned_texts(column, value, columns, 1, running, _OVERFLOWING)
+            if column.name.lower() in id_columns:
+                last_id = int(values[column.name] or 0)
+        if any(differs(column, old[column.name], values[column.name]) for column in assignments):
+            changed = {name: values[name] for name in old} | _moments_of_update(table, assignments, running)
+            (new,) = running.completed(table, [changed])
+            check_partition(table, old, new)
+            _raise_counter(table, old, new, running)
+            running.replace(table, old, running.identities(table, [old])[0], new)
+            affected += 2
+    return affected, last_id
+
+
+def _accepted_of(values: Row, running: RunningStatement, column: Column) -> pa.Array:
+    return accepted(column, [values], running.rendering)

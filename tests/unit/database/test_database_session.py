@@ -309,8 +309,10 @@ def test_defaults_that_tidb_refuses(definition: str, number: int) -> None:
     ("statement", "part"),
     [
         ("insert into items select * from items", "INSERT ... SELECT"),
-        ("insert into items values (1, 'a', 1) on duplicate key update stock = 1", "ON DUPLICATE KEY UPDATE"),
-        ("insert ignore into items values (1, 'a', 1)", "INSERT IGNORE"),
+        ("insert into items values (1, 'a', 1) on duplicate key update stock = (select 1)", "a subquery"),
+        ("insert into items values (1, 'a', 1) as n on duplicate key update stock = n.stock", "write VALUES(column)"),
+        ("insert ignore into items values (1, 'a', 1) on duplicate key update stock = 1", "INSERT IGNORE with ON"),
+        ("insert ignore into items values (3, 'c', 1 / 0)", "INSERT IGNORE with an error (Division by 0)"),
         ("update items, items b set items.stock = 1", "UPDATE of several tables"),
         ("update items set stock = 1 order by id", "ORDER BY in UPDATE"),
         ("delete from items limit 1", "LIMIT in DELETE"),

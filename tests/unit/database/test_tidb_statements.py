@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.run import run_conformance
 from vector_files import VECTORS
 
-RUN = 115
+RUN = 117
 
 
 def test_what_runs_leaves_the_rows_of_tidb() -> None:

@@ -62,6 +62,8 @@ class ChangeParser(QueryGrammar):
         table = self._table_name()
         partitions = self._partition_list()
         columns, rows, query, as_set = self._inserted()
+        if query is None and self._at_words("AS"):
+            self._fail("TiDB gives an inserted row no alias; write VALUES(column)")
         duplicate: tuple[nodes.Assigned, ...] = ()
         if word == "INSERT" and self._accept("ON"):
             self._expect("DUPLICATE", "KEY", "UPDATE")
