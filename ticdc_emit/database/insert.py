@@ -8,27 +8,29 @@ needs a value of its own.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from ticdc_emit.columnar.assignment import assign_each
-from ticdc_emit.database.defaults import default_text, implicit_text, null_refused
+from ticdc_emit.columnar.assignment import NOT_NULL, assign_each
 from ticdc_emit.database.expressions import UNKNOWN_COLUMN, Scope, value_of
 from ticdc_emit.database.refusals import expression_errors, unsupported
 from ticdc_emit.database.row_values import canonical_texts
-from ticdc_emit.database.rows_after_ddl import Row
+from ticdc_emit.database.rows_after_ddl import Row, value_of_old_rows
 from ticdc_emit.database.statement import OF_GENERATED, RunningStatement
 from ticdc_emit.database.transaction import StoredTable
-from ticdc_emit.database.update import insert_or_update
-from ticdc_emit.errors import StatementError
-from ticdc_emit.schema.model import Column
+from ticdc_emit.errors import SchemaError, StatementError
+from ticdc_emit.schema.model import NOW, Column
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.evaluation.values import Value
-from ticdc_emit.sql.types import ColumnFlag
+from ticdc_emit.sql.types import MOMENT_TYPES, ColumnFlag, MySQLType
 
-WRONG_COUNT, TWICE, NO_PARTITION = 1136, 1110, 1526
+WRONG_COUNT, TWICE, NO_DEFAULT, NO_PARTITION = 1136, 1110, 1364, 1526
 _ALWAYS = (WRONG_COUNT, TWICE, UNKNOWN_COLUMN, OF_GENERATED)
+_EXPRESSION_DEFAULTS = ("rand(", "uuid(", "uuid_to_bin(", "date_format(", "replace(", "upper(", "str_to_date(", "json_")
+_SEQUENCES = ("nextval(", "lastval(", "setval(", "next value")
+_UUID_EPOCH = 0x01B21DD213814000  # the steps of 100 ns from 1582 to 1970
 
 _Given: TypeAlias = "Value | Column"
 """A value of a row, or the column whose default it is."""
@@ -46,29 +48,53 @@ class Inserted:
 
 def insert(statement: nodes.Insert, running: RunningStatement) -> Inserted:
     """Execute an INSERT or REPLACE. Raises :class:`StatementError` and :class:`UnsupportedStatementError`."""
-    _refuse_parts(statement)
-    table = running.table(statement.table)
-    columns = _columns(statement, table, running)
-    if "IGNORE" in statement.options:
-        return _insert_ignoring(statement, table, columns, running)
-    rows, first_id = _rows(table, columns, _given(statement, table, columns, running), running)
-    rows = running.completed(table, rows)
+    table, rows, first_id = new_rows(statement, running)
     if statement.word == "REPLACE":
         return Inserted(_replace(table, rows, running), first_id)
-    if statement.duplicate:
-        return Inserted(*insert_or_update(statement, table, rows, first_id, running))
+    added = 0
     for row, identities in zip(rows, running.identities(table, rows), strict=True):
-        running.add(table, row, identities)
-    return Inserted(len(rows), first_id)
+        if not (running.rules.nearest and table.keys.conflicts(identities)):
+            running.add(table, row, identities)
+            added += 1
+    return Inserted(added, first_id if added else None)
 
 
-def _refuse_parts(statement: nodes.Insert) -> None:
+def new_rows(statement: nodes.Insert, running: RunningStatement) -> tuple[StoredTable, list[Row], int | None]:
+    """Return the table, the complete rows of a statement, and the first number of AUTO_INCREMENT.
+
+    Without those that IGNORE leaves out for another reason than their keys.
+    """
     if statement.query is not None:
         raise unsupported(f"{statement.word} ... SELECT")
-    if statement.duplicate and "IGNORE" in statement.options:
+    ignores = "IGNORE" in statement.options
+    if statement.duplicate and ignores:
         raise unsupported("INSERT IGNORE with ON DUPLICATE KEY UPDATE", "Leave IGNORE out")
     if statement.partitions:
         raise unsupported("PARTITION in INSERT", "Leave it out")
+    running.rules = replace(running.rules, nearest=ignores)
+    table = running.table(statement.table)
+    columns = _columns(statement, table, running)
+    try:
+        rows, first_id = _rows(table, columns, _given(statement, table, columns, running), running)
+        return table, _with_partition(table, rows, running) if ignores else running.completed(table, rows), first_id
+    except StatementError as fault:
+        if not ignores or fault.number in _ALWAYS:
+            raise
+        raise unsupported(f"INSERT IGNORE with an error ({fault.message})", "Give values that fit") from None
+
+
+def _with_partition(table: StoredTable, rows: list[Row], running: RunningStatement) -> list[Row]:
+    """Return the complete rows, without those that no partition holds or that refer to no row."""
+    for column in (each for each in table.info.row_columns if not (each.nullable or each.generated)):
+        for row in (each for each in rows if each[column.name] is None):
+            row[column.name] = _implicit(column, running)
+    try:
+        return [row for row in running.completed(table, rows) if running.has_parents(table, row)]
+    except StatementError as fault:
+        if fault.number != NO_PARTITION:
+            raise
+    half = len(rows) // 2
+    return [row for part in (rows[:half], rows[half:]) if half for row in _with_partition(table, part, running)]
 
 
 def _columns(statement: nodes.Insert, table: StoredTable, running: RunningStatement) -> list[Column]:
@@ -147,13 +173,75 @@ def _explicit(column: Column, own: list[_Given], running: RunningStatement, *, n
         places = [place for place, value in zip(places, values, strict=True) if value.data.is_valid]
         values = [value for value in values if value.data.is_valid]
     elif not column.nullable and any(not value.data.is_valid for value in values):
-        raise null_refused(column)
+        raise _null(column)
     texts: list[str | None] = [None] * len(own)
     with expression_errors(column.name):
         found = canonical_texts(column, assign_each(column, values, running.rendering, running.rules))
     for place, text in zip(places, found, strict=True):
         texts[place] = text
     return texts
+
+
+def _null(column: Column) -> StatementError:
+    return StatementError(
+        f"Column '{column.name}' cannot be null", remedy="Give a value, or leave the column out", number=NOT_NULL
+    )
+
+
+# -- defaults ----------------------------------------------------------------------------------------------------------
+
+
+def default_text(given: _Given, column: Column, running: RunningStatement) -> str | None:
+    """Return the default of the column ``given``, in canonical text, as the value of ``column``."""
+    assert isinstance(given, Column)
+    text = _default(given, running)
+    if text is None and not column.nullable:
+        raise _null(column)
+    if given is not column and (given.type, given.flen, given.decimal) != (column.type, column.flen, column.decimal):
+        raise unsupported(f"the DEFAULT of column {given.name} in a column of another type", "Write the value itself")
+    return text
+
+
+def _default(column: Column, running: RunningStatement) -> str | None:
+    default = column.default
+    if default is None:
+        if column.nullable:
+            return None
+        if column.type is MySQLType.ENUM:
+            return column.elems[0]
+        if not running.rules.nearest:
+            raise StatementError(
+                f"Field '{column.name}' doesn't have a default value", remedy="Give it a value", number=NO_DEFAULT
+            )
+    if default == NOW and column.type in MOMENT_TYPES:
+        return running.moment(column)
+    if default == "CURRENT_DATE" and column.type not in (MySQLType.VARCHAR, MySQLType.STRING):
+        if column.type is not MySQLType.DATE:
+            raise unsupported("DEFAULT CURRENT_DATE of a column that is not a DATE", "Give the column a value")
+        return running.values.moment(0)[:10]
+    if isinstance(default, str) and default.startswith((*_EXPRESSION_DEFAULTS, *_SEQUENCES)):
+        if default == "uuid()" and column.type in (MySQLType.VARCHAR, MySQLType.STRING) and not column.is_binary:
+            return _uuid(running)
+        raise unsupported(f"DEFAULT {default} of column {column.name}", "Give the column a value")
+    try:
+        return value_of_old_rows(column, running.rendering.zone)
+    except SchemaError as fault:
+        raise unsupported(f"the DEFAULT of column {column.name} ({fault.message})", "Give the column a value") from None
+
+
+def _implicit(column: Column, running: RunningStatement) -> str | None:
+    """Return what IGNORE makes of NULL in a NOT NULL column: an ENUM gets no label, unlike one without a value."""
+    return "" if column.type is MySQLType.ENUM else _default(replace(column, default=None), running)
+
+
+def _uuid(running: RunningStatement) -> str:
+    """Return a UUID of version 1, as UUID() does: of the statement's time, and a number that is counted up."""
+    running.values.uuids += 1
+    ticks = int(running.values.now.timestamp() * 10_000_000) + _UUID_EPOCH
+    fields = ticks & 0xFFFFFFFF, ticks >> 32 & 0xFFFF, ticks >> 48 & 0x0FFF | 0x1000
+    return str(
+        uuid.UUID(fields=(*fields, 0x80, running.values.uuids >> 48 & 0xFF, running.values.uuids & (1 << 48) - 1))
+    )
 
 
 # -- AUTO_INCREMENT ----------------------------------------------------------------------------------------------------
@@ -185,43 +273,6 @@ def _numbered(
         with expression_errors():
             running.check_numbers(column, numbered)
     return numbered, first_id
-
-
-# -- IGNORE ----------------------------------------------------------------------------------------------------------
-
-
-def _insert_ignoring(
-    statement: nodes.Insert, table: StoredTable, columns: Sequence[Column], running: RunningStatement
-) -> Inserted:
-    """Add the rows that fit, with the nearest values that fit; foreign keys see no other row of the statement."""
-    running.rules = replace(running.rules, nearest=True)
-    try:
-        rows, first_id = _rows(table, columns, _given(statement, table, columns, running), running)
-        for column in (each for each in table.info.row_columns if not (each.nullable or each.generated)):
-            for row in (each for each in rows if each[column.name] is None):
-                row[column.name] = implicit_text(column, running)
-        rows = _with_partition(table, rows, running)
-    except StatementError as fault:
-        if fault.number in _ALWAYS:
-            raise
-        raise unsupported(f"INSERT IGNORE with an error ({fault.message})", "Give values that fit") from None
-    added = 0
-    for row, identities in zip(rows, running.identities(table, rows), strict=True):
-        if not table.keys.conflicts(identities):
-            running.add(table, row, identities)
-            added += 1
-    return Inserted(added, first_id if added else None)
-
-
-def _with_partition(table: StoredTable, rows: list[Row], running: RunningStatement) -> list[Row]:
-    """Return the complete rows, without those that no partition holds or that refer to no row."""
-    try:
-        return [row for row in running.completed(table, rows) if running.has_parents(table, row)]
-    except StatementError as fault:
-        if fault.number != NO_PARTITION:
-            raise
-    half = len(rows) // 2
-    return [row for part in (rows[:half], rows[half:]) if half for row in _with_partition(table, part, running)]
 
 
 # -- REPLACE -----------------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from ticdc_emit.database.refusals import unsupported
 from ticdc_emit.database.statement import RunningStatement
 from ticdc_emit.database.tables import Database
 from ticdc_emit.database.transaction import AppliedDdl, OpenTransaction, Transaction
-from ticdc_emit.database.update import delete, update
+from ticdc_emit.database.update import delete, insert_or_update, update
 from ticdc_emit.errors import (
     DdlError,
     InvalidValueError,
@@ -270,7 +270,7 @@ class Session:
             case nodes.Insert():
                 word: StatementKind = "replace" if node.word == "REPLACE" else "insert"
                 with self._statement(now, facts) as running:
-                    inserted = insert(node, running)
+                    inserted = insert_or_update(node, running) if node.duplicate else insert(node, running)
                 if inserted.last_insert_id is not None:
                     self._values.last_insert_id = inserted.last_insert_id
                 committed = self._autocommitted(now, facts)

@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.assignment import BEYOND_RANGE, NOT_NULL, assign, assign_each
 from ticdc_emit.columnar.expressions import ColumnValues
-from ticdc_emit.database.defaults import default_text
 from ticdc_emit.database.expressions import Scope, matching, value_of
+from ticdc_emit.database.insert import Inserted, default_text, new_rows
 from ticdc_emit.database.partitions import partitions_of
 from ticdc_emit.database.refusals import expression_errors, unsupported
 from ticdc_emit.database.row_values import accepted, canonical_texts, column_values
@@ -346,13 +346,12 @@ def _inserted(name: str) -> str:
     return f"VALUES({name})"
 
 
-def insert_or_update(
-    statement: nodes.Insert, table: StoredTable, rows: list[Row], first_id: int | None, running: RunningStatement
-) -> tuple[int, int | None]:
+def insert_or_update(statement: nodes.Insert, running: RunningStatement) -> Inserted:
     """Add rows, or change the row that has the first of a row's keys. An assignment sees those before it.
 
-    Returns how many rows are affected, a changed one twice, and the last LAST_INSERT_ID.
+    A row that is changed counts twice. Raises what :func:`update` does.
     """
+    table, rows, first_id = new_rows(statement, running)
     assigned, id_columns = list(statement.duplicate), set()
     for place, each in enumerate(assigned):
         if isinstance(each.value, nodes.Call) and each.value.name.upper() == "LAST_INSERT_ID" and each.value.arguments:
@@ -382,11 +381,11 @@ def insert_or_update(
         if any(differs(column, old[column.name], values[column.name]) for column in assignments):
             changed = {name: values[name] for name in old} | _moments_of_update(table, assignments, running)
             (new,) = running.completed(table, [changed])
-            check_partition(table, old, new)
+            refuse_moves(table, [(old, new)], running)
             _raise_counter(table, old, new, running)
             running.replace(table, old, running.identities(table, [old])[0], new)
             affected += 2
-    return affected, last_id
+    return Inserted(affected, last_id)
 
 
 def _accepted_of(values: Row, running: RunningStatement, column: Column) -> pa.Array:
