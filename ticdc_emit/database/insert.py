@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from ticdc_emit.columnar.assignment import NOT_NULL, assign_each
 from ticdc_emit.database.expressions import UNKNOWN_COLUMN, Scope, value_of
+from ticdc_emit.database.partitions import NO_PARTITION
 from ticdc_emit.database.refusals import expression_errors, unsupported
 from ticdc_emit.database.row_values import canonical_texts
 from ticdc_emit.database.rows_after_ddl import Row, value_of_old_rows
@@ -26,7 +27,7 @@ from ticdc_emit.sql import nodes
 from ticdc_emit.sql.evaluation.values import Value
 from ticdc_emit.sql.types import MOMENT_TYPES, ColumnFlag, MySQLType
 
-WRONG_COUNT, TWICE, NO_DEFAULT, NO_PARTITION = 1136, 1110, 1364, 1526
+WRONG_COUNT, TWICE, NO_DEFAULT = 1136, 1110, 1364
 _ALWAYS = (WRONG_COUNT, TWICE, UNKNOWN_COLUMN, OF_GENERATED)
 _EXPRESSION_DEFAULTS = ("rand(", "uuid(", "uuid_to_bin(", "date_format(", "replace(", "upper(", "str_to_date(", "json_")
 _SEQUENCES = ("nextval(", "lastval(", "setval(", "next value")

@@ -138,3 +138,15 @@ def test_what_is_not_known_is_refused() -> None:
     on = session("range (floor(a / 2)) (partition p values less than (2))")
     with pytest.raises(UnsupportedStatementError):
         on.execute("insert into t (a) values (1)")
+
+
+def test_ignore_leaves_out_rows_without_a_partition_and_an_upsert_moves_none() -> None:
+    on = Session(Database(Catalog(), "UTC"), schema="test")
+    on.execute(f"create table t (a bigint primary key, b bigint) partition by {BY_RANGE}")
+    on.execute("insert ignore into t values (1, 1), (30, 1), (9, 1), (40, 1), (1, 2)")
+    assert left(on) == ["1", "9"]
+    with pytest.raises(UnsupportedStatementError, match="moves a row to another partition"):
+        on.execute("insert into t values (1, 1) on duplicate key update a = -1")
+    with pytest.raises(StatementError) as caught:
+        on.execute("insert into t values (50, 1) on duplicate key update b = 2")
+    assert caught.value.number == 1526
