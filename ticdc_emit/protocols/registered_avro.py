@@ -60,6 +60,8 @@ class RegistrySchemas:
             raise DecodeError(f"the schema registry {what}: {fault}", remedy=remedy, **place) from None
         if answer.status != 200:
             reason, remedy = f"answered with status {answer.status}", "Check the registry's URL and login"
+            if answer.status == 429 or answer.status >= 500:
+                remedy = "Read again later"
             if answer.status == 404:
                 reason, remedy = "has no such schema", OTHER_SCHEMAS
             raise DecodeError(f"the schema registry {reason}", remedy=remedy, status=answer.status, **place)

@@ -14,10 +14,12 @@ import os
 import socket
 import ssl
 import threading
+import time
 import zlib
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -131,7 +133,8 @@ class ExchangeError(Exception):
 class Answer:
     """A server's answer. ``method`` is that of the last request, because a redirect may turn a POST into a GET.
 
-    Its content is not printed, because it may repeat the login.
+    ``wait_s``: how long to wait before another attempt, if it says so. The content is not printed, because it may
+    repeat the login.
     """
 
     status: int
@@ -139,6 +142,7 @@ class Answer:
     content_type: str = field(repr=False)
     content: bytes = field(repr=False)
     method: str
+    wait_s: float = 0
 
     def json(self) -> object:
         """Return the content's JSON; ``None`` if it is not JSON or is nested too deeply."""
@@ -227,6 +231,7 @@ class Exchange:
                     answer.headers.get("Content-Type", ""),
                     content,
                     request.method,
+                    _wait_s(answer.headers.get("Retry-After", "")),
                 )
             if _origin(onward.url) != self._origin:
                 raise ExchangeError(
@@ -298,6 +303,15 @@ class _Deadline:
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
+
+
+def _wait_s(retry_after: str) -> float:
+    """Return the seconds that a header asks for, as a number or a date, at most the longest wait."""
+    with contextlib.suppress(ValueError, OverflowError):
+        is_number = retry_after.isdecimal()
+        seconds = float(retry_after) if is_number else parsedate_to_datetime(retry_after).timestamp() - time.time()
+        return min(seconds, _LONGEST_WAIT_S)
+    return 0
 
 
 def _content(answer: httpx.Response) -> bytes:
@@ -382,7 +396,11 @@ def _refuse(option: str, path: _PathLike, cause: object) -> NoReturn:
 
 
 class _TransientError(Exception):
-    """Worth another attempt."""
+    """Worth another attempt, after ``wait_s`` at least."""
+
+    def __init__(self, text: str, wait_s: float = 0) -> None:
+        super().__init__(text)
+        self.wait_s = wait_s
 
 
 class RegistryTransport:
@@ -416,9 +434,14 @@ class RegistryTransport:
         """
         from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
+        backoff = wait_exponential(multiplier=self._backoff_s, max=_LONGEST_WAIT_S)
+
+        def wait(state: RetryCallState) -> float:
+            return max(backoff(state), getattr(state.outcome and state.outcome.exception(), "wait_s", 0))
+
         retrying = Retrying(
             stop=stop_after_attempt(self._attempts),
-            wait=wait_exponential(multiplier=self._backoff_s, max=_LONGEST_WAIT_S),
+            wait=wait,
             retry=retry_if_exception_type(_TransientError),
             before_sleep=self._log_retry,
         )
@@ -430,8 +453,8 @@ class RegistryTransport:
                 if error.transient:
                     raise _TransientError(str(error)) from None
                 raise self._failure(error, subject) from None
-            if answer.status >= 500:
-                raise _TransientError(f"{answer.status} {self.cause(answer)}")
+            if answer.status >= 500 or answer.status == 429:
+                raise _TransientError(f"{answer.status} {self.cause(answer)}", answer.wait_s)
             return answer
 
         try:
@@ -440,7 +463,7 @@ class RegistryTransport:
             cause = str(error.last_attempt.exception())
         raise RegistryUnreachableError(
             f"the registry {self.address.shown} did not answer: {cause}",
-            remedy="Check that it runs and can be reached from here",
+            remedy="Check that it runs, can be reached from here and allows so many requests",
             subject=subject,
             attempts=self._attempts,
         )
