@@ -133,6 +133,9 @@ def _column(described: Mapping[str, Any]) -> DebeziumField:
     texts = [name, semantic or "", tidb_type or ""]
     if not all(isinstance(text, str) for text in texts) or not isinstance(parameters, Mapping):
         raise ValueError(f"the field {described['name']!r:.100} has a property of the wrong type")
+    scale = str(told.get("scale")) if told.get("logicalType") == "decimal" else ""
+    if semantic == DECIMAL and parameters.get("scale") != scale:
+        raise ValueError(f"the field {described['name']!r:.100} has no scale, or two that differ")
     connect = told.get("connect.type") or _CONNECT.get(told["type"], told["type"])
     return DebeziumField(name, connect, isinstance(described["type"], list), semantic, parameters, None, tidb_type)
 

@@ -159,6 +159,33 @@ class TestReader:
         assert (event.op, event.key) == ("delete", {"id": "1"})
         assert event.before == {"id": "1", "f": "0.1", "d": "2024-01-01 00:00:00.500000", "b": "AA==", "k": "258"}
 
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (', "scale": "2"}', "}"),
+            ('"scale": "2"', '"scale": "x"'),
+            ('"scale": "2"', '"scale": "3"'),
+            ('"scale": "2"', '"scale": 2'),
+            ('"scale": "2"', '"scale": null'),
+            ('"scale": "2"', f'"scale": "{"9" * 5000}"'),
+            (', "scale": 2', ""),
+            (', "scale": 2', ', "scale": 3'),
+            (', "logicalType": "decimal"', ""),
+        ],
+    )
+    @pytest.mark.parametrize("part", [0, 1])
+    def test_a_decimal_without_its_scale_is_refused(self, part: int, old: str, new: str) -> None:
+        sent = Sent("create table test.t (id decimal(5,2) primary key)", [change("c", after={"id": "1.50"})])
+        texts = {number: json.dumps(json.loads(text)) for number, text in sent.schemas.items()}
+        options = {"release": "next", "schema_registry": "http://r"}
+        config = load_changefeed("memory://t/?protocol=debezium-avro", **options)
+        reader = reader_for(config, schemas=texts)
+        assert reader.text(reader.read(*sent.messages[0])).after == {"id": "1.50"}  # type: ignore[arg-type]
+        damaged = texts[part + 1].replace(old, new)
+        assert damaged != texts[part + 1]
+        with pytest.raises(DecodeError, match="the field 'id' has no scale, or two that differ"):
+            reader_for(config, schemas=texts | {part + 1: damaged}).read(*sent.messages[0])
+
     def test_other_schemas_are_refused(self) -> None:
         sent = Sent(TABLE, [change("c", after={"id": 1, "v": "x"})])
         key, value = sent.messages[0]
