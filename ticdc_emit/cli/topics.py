@@ -194,7 +194,7 @@ class TopicSource:
                     yield finding
 
     def _from_storage(self, newest: int | None, follow: bool) -> Iterator[Message]:
-        reader, there = FolderReader.of(self.config), set[str]()
+        reader, there = FolderReader.of(self.config, skips_missing=True), set[str]()
         yield from self._of_tables(reader.read(newest=newest), there)
         self.waiting = reader.waiting
         if not follow and not there and not self.waiting:

@@ -29,7 +29,7 @@ MAX_BYTES = (1 << 63) - 1
 
 _DATE_SEPARATORS = ("none", "year", "month", "day")
 _MOST_WORKERS, _MOST_FLUSH_MS, _MOST_FILE_BYTES = 512, 600_000, 512 << 20
-_LEAST_DIGITS, _MOST_DIGITS = 6, 20
+LEAST_DIGITS, MOST_DIGITS = 6, 20
 _CRLF = "\r\n"
 
 
@@ -140,10 +140,10 @@ def read_storage(
     config = StorageConfig(**given)
     if not 1 <= config.flush_concurrency <= _MOST_WORKERS:
         config = replace(config, flush_concurrency=1)
-    if not _LEAST_DIGITS <= config.file_index_digit <= _MOST_DIGITS:
+    if not LEAST_DIGITS <= config.file_index_digit <= MOST_DIGITS:
         if config.file_index_digit:
-            warn_of_option(f"file-index-digit is {_MOST_DIGITS}: TiCDC takes {_LEAST_DIGITS} to {_MOST_DIGITS}")
-        config = replace(config, file_index_digit=_MOST_DIGITS)
+            warn_of_option(f"file-index-digit is {MOST_DIGITS}: TiCDC takes {LEAST_DIGITS} to {MOST_DIGITS}")
+        config = replace(config, file_index_digit=MOST_DIGITS)
     if not config.enable_partition_separator and switches.numbers == "from-index":
         warn_of_option(
             "enable-partition-separator is false: the partitions of a table share a folder, and in this release their "

@@ -13,8 +13,8 @@ What is newer than the checkpoint is checked, too. Source: ``storage/files.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
+from itertools import count, islice
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.consume.invariants import Finding
@@ -51,7 +51,7 @@ def folder_findings(config: ChangefeedConfig, folder: Folder) -> Iterator[Findin
             names, newest = index.newest(folder.read(path), extension)
         except DeliveryError:
             continue
-        numbers = _numbers(names, rows_by_folder.get(index.folder, set()))
+        numbers = names.numbers(rows_by_folder.get(index.folder, set()))
         rows_by_folder.get(index.folder, set()).difference_update(map(names.name, numbers))
         yield from _of_index(index, names, newest, numbers)
         if (index.rows.table, index.rows.version) not in versions:
@@ -63,23 +63,15 @@ def folder_findings(config: ChangefeedConfig, folder: Folder) -> Iterator[Findin
             yield _finding(FILE_NUMBERS, text, place, f"{place}/{name}")
 
 
-def _numbers(names: FileNames, present: Collection[str]) -> set[int]:
-    """Return the numbers of the files that an index file covers."""
-    numbers = set()
-    for name in present:
-        with suppress(DeliveryError):
-            numbers.add(names.number(name))
-    return {number for number in numbers if names.name(number) in present}
-
-
 def _of_index(index: IndexFile, names: FileNames, newest: int, numbers: set[int]) -> Iterator[Finding]:
     if newest not in numbers:
         text = f"the index names {names.name(newest)}, which does not exist"
         yield _finding(FILE_NUMBERS, text, index.rows.table, index.path)
-    missing = sorted(set(range(1, newest)) - numbers)
-    if missing:
-        shown = ", ".join(map(names.name, missing[:_MOST_NAMED])) + (", …" if len(missing) > _MOST_NAMED else "")
-        text = f"{counted(len(missing), 'file')} below the newest one {'is' if len(missing) == 1 else 'are'} missing"
+    missing = newest - 1 - sum(0 < number < newest for number in numbers)  # a damaged index may name any number
+    if missing > 0:
+        first = islice((number for number in count(1) if number not in numbers), min(missing, _MOST_NAMED))
+        shown = ", ".join(map(names.name, first)) + (", …" if missing > _MOST_NAMED else "")
+        text = f"{counted(missing, 'file')} below the newest one {'is' if missing == 1 else 'are'} missing"
         yield _finding(FILE_NUMBERS, f"{text}: {shown}", index.rows.table, index.path)
     for number in sorted(each for each in numbers if each > newest):
         text = f"the file is newer than {names.name(newest)}, which the index names: readers do not see it"

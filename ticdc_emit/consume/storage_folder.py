@@ -26,7 +26,7 @@ from collections import deque
 from collections.abc import Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import count, groupby
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -178,8 +178,9 @@ class FolderReader:
     the checkpoint.
     """
 
-    def __init__(self, config: ChangefeedConfig, folder: Folder, reader: EventReader) -> None:
+    def __init__(self, config: ChangefeedConfig, folder: Folder, reader: EventReader, *, skips_missing: bool) -> None:
         assert config.storage is not None
+        self._skips_missing = skips_missing
         self._dated = config.storage.date_separator != "none"
         self._extension = EXTENSIONS[config.codec.protocol.value]
         self._folder = folder
@@ -188,8 +189,9 @@ class FolderReader:
         self.waiting = 0
 
     @classmethod
-    def of(cls, config: ChangefeedConfig, folder: Folder | None = None) -> FolderReader:
+    def of(cls, config: ChangefeedConfig, folder: Folder | None = None, *, skips_missing: bool = False) -> FolderReader:
         """Return the reader of a changefeed's files. ``folder``: where they are; default: the one in its sink URI.
+        ``skips_missing``: read on after a file that is missing, for a reader that looks at what is there.
 
         Raises :class:`~ticdc_emit.errors.ConfigError` for a sink URI that is not one of a storage sink.
         """
@@ -199,7 +201,8 @@ class FolderReader:
             raise ConfigError(
                 "the sink URI is not one of a storage sink", remedy="Give file://, s3:// ...", option="sink-uri"
             )
-        return cls(config, StorageSink.of(config).folder() if folder is None else folder, reader_for(config))
+        where = StorageSink.of(config).folder() if folder is None else folder
+        return cls(config, where, reader_for(config), skips_missing=skips_missing)
 
     def checkpoint(self) -> int | None:
         """Return the TSO up to which every change is in files; ``None`` before the first one is written.
@@ -215,7 +218,7 @@ class FolderReader:
         older ones count as read.
 
         A damaged file comes as a message that cannot be read, after its whole rows. Raises
-        :class:`~ticdc_emit.errors.DeliveryError` where the storage fails.
+        :class:`~ticdc_emit.errors.DeliveryError` where the storage fails, and for a missing file below the newest one.
         """
         metadata = self._metadata()
         files = self._new_files(metadata)
@@ -274,11 +277,21 @@ class FolderReader:
             if self._progress.files.get(index.path) != content:
                 yield _File(index.rows.table, index.path)
             return
-        for number in range(self._progress.numbers.get(index.path, 0) + 1, newest + 1):
-            path = joined(index.folder, names.name(number))
-            if self._folder.exists(path):
-                yield _File(index.rows.table, path, index.path, number)
-            # else the index was written first, or somebody removed the file
+        done = self._progress.numbers.get(index.path, 0)
+        if newest <= done:
+            return
+        # listed after the index was read, as files may come meanwhile
+        present = names.numbers(path[len(index.folder) + 1 :] for path in self._folder.files(index.folder))
+        missing = next(number for number in count(done + 1) if number not in present)
+        if missing < newest and not self._skips_missing:  # the newest alone may follow its index
+            raise DeliveryError(
+                f"{index.path} names {names.name(newest)}, but {names.name(missing)} is missing",
+                remedy="Restore the file and those after it. If they never existed, the index file is damaged: "
+                "write the newest existing file's name into it",
+                path=index.folder,
+            )
+        for number in sorted(each for each in present if done < each <= newest):
+            yield _File(index.rows.table, joined(index.folder, names.name(number)), index.path, number)
 
     def _newest(self, files: Sequence[_File], count: int) -> Iterator[Message]:
         """Yield the last messages of a table's files, of which no more are read than necessary."""

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from ticdc_emit.config.storage import LEAST_DIGITS, MOST_DIGITS
 from ticdc_emit.errors import DeliveryError, SchemaError
 
 METADATA = "metadata"
 """The file of the checkpoint."""
-LEAST_DIGITS = 6
-"""The least number of digits in the name of a file with rows."""
 _FIRST = "CDC"
 _SCHEMA_FILE = re.compile(r"schema_(\d+)_(\d{10})\.json")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -86,12 +86,19 @@ class FileNames(NamedTuple):
     def number(self, name: str) -> int:
         """Return the number in a name. Raises :class:`~ticdc_emit.errors.DeliveryError` for another name."""
         digits = name.removeprefix(self._first).removesuffix(self.extension)
-        if name != f"{self._first}{digits}{self.extension}" or len(digits) < LEAST_DIGITS or not digits.isdecimal():
+        is_number = LEAST_DIGITS <= len(digits) <= MOST_DIGITS and digits.isdecimal()
+        if not is_number or name != f"{self._first}{digits}{self.extension}":
             raise DeliveryError(
                 f"[CDC:ErrStorageSinkInvalidFileName]filename in storage sink is invalid: {name!r}",
                 remedy="Restore the index file, or remove it and the files with rows beside it",
             )
         return int(digits)
+
+    def numbers(self, present: Iterable[str]) -> set[int]:
+        """Return the numbers of the files that are named so."""
+        digits = f"[0-9]{{{self.digits}}}|[1-9][0-9]{{{self.digits},}}"
+        named = re.compile(f"{re.escape(self._first)}({digits}){re.escape(self.extension)}")
+        return {int(found[1]) for name in present if (found := named.fullmatch(name))}
 
 
 def date_in(path: str) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.storage_checks import folder_findings
 from ticdc_emit.storage import MemoryFolder
@@ -54,6 +56,19 @@ def test_a_gap_in_the_numbers() -> None:
         made.remove(f"{ROWS}/{name(number)}")
     (gap,) = found(made)
     assert gap[2] == f"4 files below the newest one are missing: {name(1)}, {name(2)}, {name(3)}, …"
+
+
+@pytest.mark.timeout(20)
+def test_an_index_may_name_any_number() -> None:
+    made = folder()
+    made.write(INDEX, f"{name(8 * 10**17)}\n".encode())
+    assert [text for _, _, text in found(made)] == [
+        f"the index names {name(8 * 10**17)}, which does not exist",
+        f"799,999,999,999,999,996 files below the newest one are missing: {name(4)}, {name(5)}, {name(6)}, …",
+    ]
+    for digits in ("9" * 21, "9" * 5000):  # not a name of such a file: the reader of the index says so
+        made.write(INDEX, f"CDC{digits}.csv\n".encode())
+        assert {text for _, _, text in found(made)} == {"no index file covers the file: readers do not see it"}
 
 
 def test_files_that_readers_do_not_see() -> None:

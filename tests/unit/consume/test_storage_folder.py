@@ -14,6 +14,7 @@ from ticdc_emit.consume.storage_folder import FolderReader
 from ticdc_emit.consume.verify import verify
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.delivery.storage_files import StorageSink
+from ticdc_emit.errors import DeliveryError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.protocols.events import BootstrapEvent, DdlEvent, DecodeError, RowEvent, WatermarkEvent
@@ -102,6 +103,42 @@ def test_an_index_may_be_ahead_of_its_data(config: ChangefeedConfig) -> None:
     FOLDER.contents[newest] = content
     FOLDER.contents[f"{newest}.tmp.1"] = b"half"
     assert shown(config, read) == [4, 5]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("number", [4, 10**6, 8 * 10**17, 10**20 - 1])
+def test_a_missing_file_below_the_newest_one(config: ChangefeedConfig, number: int) -> None:
+    """As after one changed digit in an index file."""
+    index = max(path for path in FOLDER.contents if path.endswith(".index"))
+    content, read = FOLDER.contents[index], reader(config)
+    extension = content.decode().strip().rpartition(".")[2]
+    FOLDER.contents[index] = f"CDC{number:020d}.{extension}\n".encode()
+    with pytest.raises(DeliveryError, match=rf"names CDC{number:020d}.*, but CDC0*3\.{extension} is missing") as fault:
+        list(read.read())
+    assert fault.value.remedy is not None
+    assert shown(config, FolderReader.of(config, FOLDER, skips_missing=True))[-4:] == [3, 4, 5, 5]
+    FOLDER.contents[index] = content
+    assert shown(config, read) == ["orders", 0, 1, 2, "ALTER TABLE", 3, 4, 5, 5]
+    FOLDER.contents[index] = f"CDC{4:020d}.{extension}\n".encode()
+    with pytest.raises(DeliveryError, match="is missing"):  # later, too
+        list(read.read())
+
+
+def test_an_index_may_be_newer_than_the_listing(config: ChangefeedConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changefeed that writes while a reader works leaves no gap."""
+    whole, listed = dict(FOLDER.contents), FOLDER.files
+    index = max(path for path in whole if path.endswith(".index"))
+    for path in whole:
+        if "CDC0" in path and path.startswith(index.rpartition("/meta/")[0]):
+            del FOLDER.contents[path]
+
+    def files(folder: str) -> list[str]:
+        found = listed(folder)
+        FOLDER.contents.update(whole)
+        return found
+
+    monkeypatch.setattr(FOLDER, "files", files)
+    assert shown(config, reader(config)) == ["orders", 0, 1, 2, "ALTER TABLE", 3, 4, 5, 5]
 
 
 @pytest.mark.parametrize("newest", [0, 1, 3, 4, 8, 99])
