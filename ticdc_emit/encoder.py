@@ -234,19 +234,12 @@ class Encoder:
         self.filtered += filtered
         places, numbers = np.divmod(rows.codes, MOST_PARTITIONS)
         cuts = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), len(places)]
-        stamps = batch.column("commit_ts")
-        runs = [
-            packed_messages(
-                rows.encoded.slice(start, end - start),
-                rows.topics[places[start]],
-                pa.array(numbers[start:end], pa.int32()),
-                stamps.slice(start, end - start),
-                self.plan,
-            )
-            for start, end in pairwise(cuts)
-            if end > start
-        ]
-        return pa.concat_batches([control_batch([]), *runs])
+        made = [control_batch([])]
+        for start, end in pairwise(cuts if len(places) else ()):
+            encoded, stamps = (each.slice(start, end - start) for each in (rows.encoded, batch.column("commit_ts")))
+            partitions = pa.array(numbers[start:end], pa.int32())
+            made.append(packed_messages(encoded, rows.topics[places[start]], partitions, stamps, self.plan))
+        return pa.concat_batches(made)
 
     def _without_bad_rows(self, changes: Any, planned: TablePlan, fault: RowError) -> Any:
         """Return the changes without the bad ones, if these are skipped; else raise the error of all of them."""

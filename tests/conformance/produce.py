@@ -302,7 +302,7 @@ class VariantEncoder:
                 with suppress(RegistryError, ReleaseDefectError):  # whose headers decide; values are checked before
                     encode_rows(batch, table, plan)
             except InvalidValueError as fault:
-                self._registrar.register_refused(table, needed, fault.column or "")
+                self._registrar.register_rows(plan, table, needed, fault.column or "")
                 raise
         plan = self._registrar.register_rows(plan, table, needed)
         encoded = encode_rows(batch, plan.table(table.schema, table.name), plan).encoded.whole()

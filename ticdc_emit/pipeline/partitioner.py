@@ -6,7 +6,7 @@ number for each row, in the rows' order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ UNKNOWN = -1
 
 
 def targets_of(
-    groups: Iterable[Changes], tables: TablePlan | TableGroup, rows: int
+    groups: Sequence[Changes], tables: TablePlan | TableGroup, rows: int
 ) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
     """Return the topics of a batch's checked rows, and the code of each row's topic and partition.
 
@@ -39,15 +39,12 @@ def targets_of(
     if not isinstance(tables, TableGroup):
         if tables.partition is not None:
             return (tables.topic,), np.full(rows, tables.partition, np.int64)
-        if not tables.routes:
-            return (tables.topic,), _partitions_of_groups(groups, tables, rows)
-    topics: dict[str, int] = {}
-    if not isinstance(tables, TableGroup):
-        groups, codes = list(groups), np.zeros(rows, np.int64)
-        for changes in groups:
+        codes, topics = _partitions_of_groups(groups, tables, rows), {} if tables.routes else {tables.topic: 0}
+        for changes in groups if tables.routes else ():
             code = topics.setdefault(tables.routed(changes.encoder).topic, len(topics))
-            codes[slice(None) if changes.rows is None else changes.rows] = code * MOST_PARTITIONS
-        return tuple(topics), codes + _partitions_of_groups(groups, tables, rows)
+            codes[slice(None) if changes.rows is None else changes.rows] += code * MOST_PARTITIONS
+        return tuple(topics), codes
+    topics = {}
     codes = np.array([topics.setdefault(table.topic, len(topics)) for table in tables.tables], np.int64)
     codes = codes[tables.codes] * MOST_PARTITIONS
     fixed = [table.partition for table in tables.tables if table.partition is not None]

@@ -71,34 +71,26 @@ class Registrar:
             self._of_controls[subject] = self._registry.register(subject, schema).header
         return self._of_controls[subject]
 
-    def register_rows(self, plan: Plan, table: TablePlan, needed: Needed) -> Plan:
+    def register_rows(self, plan: Plan, table: TablePlan, needed: Needed, refused: str | None = None) -> Plan:
         """Return the plan whose encoders of ``table`` have the headers for what is ``needed``, in that order.
 
-        Raises the :class:`~ticdc_emit.errors.RegistryError` family, and :class:`~ticdc_emit.errors.SchemaError` for a
-        table that has no schema.
+        ``refused``: the column for whose value TiCDC refuses the row. Raises the
+        :class:`~ticdc_emit.errors.RegistryError` family, and :class:`~ticdc_emit.errors.SchemaError` for a table that
+        has no schema.
         """
         by_encoder: dict[int, RegisteredRows] = {}
         for encoder, op in needed:
             if isinstance(encoder, RegisteredRows):
                 topic, known = table.routed(encoder).topic, by_encoder.get(id(encoder), encoder)
-                by_encoder[id(encoder)] = self._with_headers(known, op, topic)
+                parts = None if refused is None else encoder.registered_for(op, refused)
+                by_encoder[id(encoder)] = self._with_headers(known, op, topic, parts)
         if all(by_encoder[id(encoder)] is encoder for encoder in table.encoders if id(encoder) in by_encoder):
             return plan
         encoders = tuple(by_encoder.get(id(encoder), encoder) for encoder in table.encoders)
         key = (table.schema, table.name)
         return replace(plan, tables={**plan.tables, key: replace(table, encoders=encoders)})
 
-    def register_refused(self, table: TablePlan, needed: Needed, column: str) -> None:
-        """Register what TiCDC does of a row that it refuses for the value of this column. Raises as
-        :meth:`register_rows`.
-        """
-        for encoder, op in needed:
-            if isinstance(encoder, RegisteredRows):
-                self._with_headers(encoder, op, table.routed(encoder).topic, encoder.registered_for(op, column))
-
-    def _with_headers(
-        self, encoder: RegisteredRows, op: Op, topic: str, parts: Sequence[str] | None = None
-    ) -> RegisteredRows:
+    def _with_headers(self, encoder: RegisteredRows, op: Op, topic: str, parts: Sequence[str] | None) -> RegisteredRows:
         info = encoder.table
         stamp, named = self._stamp(info), encoder.names_records
         headers, borrowed = {}, set()

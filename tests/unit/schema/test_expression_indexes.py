@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 
 import pytest
 
+from ticdc_emit import Encoder
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
@@ -160,3 +162,15 @@ def test_words_after_collate_and_character_set_are_no_columns() -> None:
     assert info.column("y").generated_expr == "cast(`s` as char(5)) collate utf8mb4_bin"
     assert info.column("z").generated_expr == "convert(`s` using 'gbk')"
     assert info.column("w").generated_expr == "1 member of (`j`)"
+
+
+@pytest.mark.parametrize(
+    ("column", "length"),
+    [("int not null", 12), ("int", 12), ("int unsigned", 11), ("int(5)", 6), ("bigint not null", 20), ("tinyint", 5)],
+)
+def test_a_ddl_of_simple_shows_the_length_of_the_hidden_column(column: str, length: int) -> None:
+    """``unaryMinusFunctionClass`` of pkg/expression adds one to the length of its argument, up to that of BIGINT."""
+    encoder = Encoder("memory://t/?protocol=simple")
+    (message,) = encoder.ddl(f"create table test.t (id int primary key, a {column}, key ke ((-a)))", 1 << 40)["value"]
+    shown = {each["name"]: each["dataType"] for each in json.loads(message.as_py())["tableSchema"]["columns"]}
+    assert shown["_V$_ke_0"]["length"] == length

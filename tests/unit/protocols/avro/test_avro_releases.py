@@ -95,7 +95,7 @@ def test_of_a_refused_row_the_parts_before_the_refusal_are_registered(release: s
     for column, registered in parts.items():
         registry = MemoryRegistry()
         table = plan.table("test", "t")
-        Registrar(config, registry).register_refused(table, [(table.encoders[0], Op.INSERT)], column)
+        Registrar(config, registry).register_rows(plan, table, [(table.encoders[0], Op.INSERT)], column)
         assert [post.subject for post in registry.posts] == [f"topic-{part}" for part in registered]
 
 
