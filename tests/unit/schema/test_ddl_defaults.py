@@ -135,3 +135,40 @@ def test_a_default_that_does_not_fit_is_refused(definition: str) -> None:
 def test_a_time_in_a_daylight_saving_gap_is_refused() -> None:
     with pytest.raises(DdlError, match="daylight-saving gap"):
         stored("timestamp default '2020-03-08 02:30:00'", "America/New_York")
+
+
+@pytest.mark.parametrize(
+    ("definition", "of_job", "given"),
+    [
+        ("varchar(9) charset gbk default 0x0ae4b8ad", "\n中", None),
+        ("varchar(9) charset gbk default x'0ae4b8ad'", "\n中", None),
+        ("varchar(9) charset gbk default 0x0ad6d0", "\n中", "\n中"),  # is not UTF-8
+        ("varchar(9) charset gbk default 0xd6d0", "中", "中"),  # has no control character
+        ("varchar(9) default 0xc3a9c280", "é\x80", "é\x80"),
+        ("varbinary(9) default 0x01c3a9", "\x01é", "\x01é"),
+        ("enum('\n中') charset gbk default 0x0ae4b8ad", "\n中", None),
+        ("enum(0x0ae4b8ad) charset gbk default 0x0ae4b8ad", "\n中", None),
+        ("set(0x0ae4b8ad, 'b') charset gbk default 'b'", "b", "b"),
+        ("int default 0x310a", "1", "12554"),
+        ("int default 0x0a", "10", "10"),
+        ("int default 0x0141", "321", "321"),
+        ("double default 0x0931", "1", "2353"),
+        ("bit(16) default 0x0141", b"\x01A", b"\x01A"),
+        ("int comment 0x780a79 default 1", "1", None),
+        ("int comment 0x7879 default 1", None, None),
+    ],
+)
+def test_a_text_with_a_control_character_is_a_hex_literal_in_the_text_of_a_job(
+    definition: str, of_job: str | bytes | None, given: str | bytes | None
+) -> None:
+    """``convertBinaryStringLiterals`` of pkg/parser/ast writes a string literal so that does not print."""
+    for expected, wrote_job in ((of_job, True), (given, False)):
+        catalog = Catalog()
+        try:
+            catalog.apply(f"create table t (c {definition})", of_job=wrote_job)
+        except DdlError:
+            assert expected is None
+        else:
+            column = catalog.table("test", "t").column("c")
+            assert column.default == expected
+            assert column.comment in ("", "x\ny")
