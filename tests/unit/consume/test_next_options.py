@@ -102,12 +102,18 @@ def test_a_time_has_a_row_key_of_nanoseconds() -> None:
     assert key[11:] == b"\x07" + ((1 << 63) - 1_500_000_000).to_bytes(8, "big")
 
 
+@pytest.mark.parametrize(("value", "part"), [("abc", b"ab"), ("a b", b"a"), ("é€x", "é€".encode())])
+def test_a_clustered_key_on_a_prefix_has_its_first_characters(value: str, part: bytes) -> None:
+    (key,) = row_keys("create table test.t (k varchar(9), primary key (k(2)) clustered)", {"k": value})
+    assert key is not None
+    assert key[11:] == b"\x01" + part.ljust(8, b"\0") + bytes([0xF7 + len(part)])
+
+
 @pytest.mark.parametrize(
     "sql",
     [
         "create table test.t (k varchar(9) primary key nonclustered)",
         "create table test.t (k varchar(9) collate utf8mb4_general_ci primary key)",
-        "create table test.t (k varchar(9), primary key (k(2)))",
     ],
 )
 def test_a_row_key_that_values_do_not_tell_must_be_given(sql: str) -> None:

@@ -91,7 +91,7 @@ def test_filters_see_the_part_in_classic_and_the_job_in_next() -> None:
         "`v` VARCHAR(9) DEFAULT _UTF8MB4'x\\\\y') TTL = `d` + INTERVAL 1 DAY;"
     )
     assert seen[1] == (
-        "CREATE TABLE `b` (`id` INT PRIMARY KEY,`n` INT GENERATED ALWAYS AS(1 + 2) VIRTUAL) "
+        "CREATE TABLE `b` (`id` INT PRIMARY KEY,`n` INT GENERATED ALWAYS AS(1+2) VIRTUAL) "
         "PLACEMENT POLICY = `p` COMMENT = 'onedog';"
     )
     whole = {texts_of("next").seen(event).filter_text for event in events}
