@@ -29,7 +29,11 @@ SLOW = (
     "docs/spark.md",
 )  # a Python process for each step of Spark's data source; test_datasource.py runs the same
 TITLES = ["Generate traffic", "Replay history", "Property tests", "Execute SQL", "Without Spark", "From Spark"]
-LAST_PRINTED = {"Execute SQL": '"type":"DELETE"'}
+LAST_PRINTED = {
+    "Execute SQL": '"type":"DELETE"',
+    "Generate traffic": '"type":"INSERT"',
+    "From Spark": '"type":"INSERT"',
+}
 """In what a block of README prints; for others a watermark."""
 
 

@@ -113,7 +113,6 @@ _NOT_BY_USERS = {
     "KafkaSink.message_limit": "as above",
     "MemorySink.message_limit": "as above",
     "StdoutSink.message_limit": "as above",
-    "facts_html": "texts of the head of a table, not names",
     "SourceTable.of": "assumptions are sentences",
 }
 """What takes several texts and is not called with names by users, each with the reason."""

@@ -463,7 +463,7 @@ class RegistryTransport:
             cause = str(error.last_attempt.exception())
         raise RegistryUnreachableError(
             f"the registry {self.address.shown} did not answer: {cause}",
-            remedy="Check that it runs, can be reached from here and allows so many requests",
+            remedy="Check that it runs, can be reached from here, and has no limit of requests that is too low",
             subject=subject,
             attempts=self._attempts,
         )
