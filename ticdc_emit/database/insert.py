@@ -10,10 +10,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import pyarrow as pa
+
 from ticdc_emit.columnar.assignment import NOT_NULL, assign_each
+from ticdc_emit.columnar.value_errors import ValueRefused
+from ticdc_emit.columnar.values import accept
 from ticdc_emit.database.expressions import UNKNOWN_COLUMN, Scope, value_of
 from ticdc_emit.database.partitions import NO_PARTITION
 from ticdc_emit.database.refusals import expression_errors, unsupported
@@ -24,17 +29,19 @@ from ticdc_emit.database.transaction import StoredTable
 from ticdc_emit.errors import SchemaError, StatementError
 from ticdc_emit.schema.model import NOW, Column
 from ticdc_emit.sql import nodes
-from ticdc_emit.sql.evaluation.values import Value
-from ticdc_emit.sql.types import MOMENT_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.sql.evaluation.values import Value, constant
+from ticdc_emit.sql.lexer import SqlMode, literal_content
+from ticdc_emit.sql.types import INTEGER_TYPES, MOMENT_TYPES, ColumnFlag, MySQLType
 
 WRONG_COUNT, TWICE, NO_DEFAULT = 1136, 1110, 1364
 _ALWAYS = (WRONG_COUNT, TWICE, UNKNOWN_COLUMN, OF_GENERATED)
 _EXPRESSION_DEFAULTS = ("rand(", "uuid(", "uuid_to_bin(", "date_format(", "replace(", "upper(", "str_to_date(", "json_")
 _SEQUENCES = ("nextval(", "lastval(", "setval(", "next value")
+_DIGITS = frozenset("-0123456789")
 _UUID_EPOCH = 0x01B21DD213814000  # the steps of 100 ns from 1582 to 1970
 
-_Given: TypeAlias = "Value | Column"
-"""A value of a row, or the column whose default it is."""
+_Given: TypeAlias = "Value | Column | str"
+"""A value of a row, the column whose default it is, or the text of a literal."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,8 @@ def new_rows(statement: nodes.Insert, running: RunningStatement) -> tuple[Stored
     table = running.table(statement.table)
     columns = _columns(statement, table, running)
     try:
-        rows, first_id = _rows(table, columns, _given(statement, table, columns, running), running)
+        mode = next((each.mode for each in statement.rows if isinstance(each, nodes.LiteralRows)), SqlMode())
+        rows, first_id = _rows(table, _given(statement, table, columns, running), mode, running)
         return table, _with_partition(table, rows, running) if ignores else running.completed(table, rows), first_id
     except StatementError as fault:
         if not ignores or fault.number in _ALWAYS:
@@ -112,75 +120,89 @@ def _columns(statement: nodes.Insert, table: StoredTable, running: RunningStatem
 
 def _given(
     statement: nodes.Insert, table: StoredTable, columns: Sequence[Column], running: RunningStatement
-) -> list[dict[str, _Given]]:
-    """Return of each row the values that it has for columns that are not generated."""
+) -> dict[Column, list[_Given]]:
+    """Return by column the values of all rows for columns that are not generated."""
     scope = Scope(running.values)
     names = Scope(running.values, table.info)
-    rows = []
-    for number, members in enumerate(statement.rows, start=1):
-        if len(members) != len(columns) and (members or statement.columns):
+    filled = {column: list[_Given]() for column in table.info.row_columns if not column.generated}
+    number = 0
+    for members in statement.rows:
+        is_joined = isinstance(members, nodes.LiteralRows)
+        values = members.columns if isinstance(members, nodes.LiteralRows) else members
+        if len(values) != len(columns) and (values or statement.columns):
             raise StatementError(
-                f"Column count doesn't match value count at row {number}",
+                f"Column count doesn't match value count at row {number + 1}",
                 remedy=f"Give {len(columns)} values",
                 number=WRONG_COUNT,
             )
-        row: dict[str, _Given] = {}
-        for column, node in zip(columns, members, strict=False):
-            if isinstance(node, nodes.Default):
-                if column.generated and node.column is None:
+        count = len(values[0]) if is_joined else 1
+        row: dict[Column, Sequence[_Given]] = {}
+        for column, value in zip(columns, values, strict=False):
+            if not is_joined and isinstance(value, nodes.Default):
+                if column.generated and value.column is None:
                     continue
-                row[column.name] = column if node.column is None else names.column(node.column)
+                row[column] = [column if value.column is None else names.column(value.column)]
             else:
-                row[column.name] = value_of(scope.bind(node), None, running.values)
+                row[column] = value if is_joined else [value_of(scope.bind(value), None, running.values)]
             if column.generated:
                 raise StatementError(
                     f"The value specified for generated column '{column.name}' is not allowed",
                     remedy="Leave the column out, or write DEFAULT",
                     number=OF_GENERATED,
                 )
-        rows.append(row)
-    return rows
+        for column, own in filled.items():
+            own += row.get(column) or [column] * count
+        number += count
+    return filled
 
 
 def _rows(
-    table: StoredTable, columns: Sequence[Column], given: list[dict[str, _Given]], running: RunningStatement
+    table: StoredTable, values: dict[Column, list[_Given]], mode: SqlMode, running: RunningStatement
 ) -> tuple[list[Row], int | None]:
     """Return the rows in canonical text, without generated columns, and the first number of AUTO_INCREMENT."""
-    filled = [column for column in table.info.row_columns if not column.generated]
-    values = {column: [row.get(column.name, column) for row in given] for column in filled}
-    automatic = next((column for column in filled if _is_automatic(table, column)), None)
-    texts = {column: _explicit(column, values[column], running, nulls=column is automatic) for column in filled}
-    for column in filled:
+    automatic = next((column for column in values if _is_automatic(table, column)), None)
+    texts = {column: _explicit(column, own, mode, running, nulls=column is automatic) for column, own in values.items()}
+    for column, own in values.items():
         if column is not automatic:
             texts[column] = [
                 default_text(value, column, running) if isinstance(value, Column) else text
-                for value, text in zip(values[column], texts[column], strict=True)
+                for value, text in zip(own, texts[column], strict=True)
             ]
     first_id = None
     if automatic is not None:  # last, for a value that does not fit takes no number
         texts[automatic], first_id = _numbered(table, automatic, texts[automatic], running)
-    return [{column.name: texts[column][place] for column in filled} for place in range(len(given))], first_id
+    names = [column.name for column in values]
+    return [dict(zip(names, row, strict=True)) for row in zip(*texts.values(), strict=True)], first_id
 
 
 def _is_automatic(table: StoredTable, column: Column) -> bool:
     return bool(column.flags & ColumnFlag.AUTO_INCREMENT) or column.name == table.state.auto_random
 
 
-def _explicit(column: Column, own: list[_Given], running: RunningStatement, *, nulls: bool) -> list[str | None]:
-    """Return the texts of the values that rows have of their own, ``None`` elsewhere."""
-    places = [place for place, value in enumerate(own) if isinstance(value, Value)]
-    values = [value for value in own if isinstance(value, Value)]
-    if nulls or (running.rules.nearest and not column.nullable):  # filled in later
-        places = [place for place, value in zip(places, values, strict=True) if value.data.is_valid]
-        values = [value for value in values if value.data.is_valid]
-    elif not column.nullable and any(not value.data.is_valid for value in values):
+def _explicit(
+    column: Column, own: list[_Given], mode: SqlMode, running: RunningStatement, *, nulls: bool
+) -> list[str | None]:
+    """Return the texts of the values that rows have of their own, ``None`` elsewhere. Equal literals are converted once.
+
+    ``nulls``: NULL is not a value.
+    """
+    if column.type in INTEGER_TYPES and all(isinstance(each, str) for each in own) and _DIGITS.issuperset("".join(own)):
+        with suppress(ValueRefused):
+            return canonical_texts(column, accept(column, pa.array(own, pa.string()), running.rendering))
+    keys = [each if isinstance(each, str) else place for place, each in enumerate(own)]
+    given = {
+        key: constant(literal_content(each, mode)) if isinstance(each, str) else each
+        for key, each in dict(zip(keys, own, strict=True)).items()
+        if not isinstance(each, Column)
+    }
+    nulls = nulls or (running.rules.nearest and not column.nullable)  # filled in later
+    values = {key: each for key, each in given.items() if not nulls or each.data.is_valid}
+    if not column.nullable and any(not each.data.is_valid for each in values.values()):
         raise _null(column)
-    texts: list[str | None] = [None] * len(own)
     with expression_errors(column.name):
-        found = canonical_texts(column, assign_each(column, values, running.rendering, running.rules))
-    for place, text in zip(places, found, strict=True):
-        texts[place] = text
-    return texts
+        found = canonical_texts(column, assign_each(column, list(values.values()), running.rendering, running.rules))
+    texts = dict(zip(values, found, strict=True))
+    return [texts.get(key) for key in keys]
 
 
 def _null(column: Column) -> StatementError:

@@ -571,7 +571,7 @@ def _placed(script: str, statement: ScriptStatement) -> Iterator[None]:
 
 def _parsed(text: str, sql_mode: str) -> nodes.ChangeStatement:
     try:
-        return parse_change(text, sql_mode)
+        return parse_change(text, sql_mode, joins_rows=True)
     except DdlError as error:
         context = {name: value for name, value in error.context.items() if name == "position"}
         raise UnsupportedStatementError(error.message, remedy=error.remedy, **context) from None

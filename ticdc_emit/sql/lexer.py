@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache, lru_cache
 from typing import NamedTuple, NoReturn
 
@@ -185,14 +186,66 @@ def _pattern(*, backslash: bool) -> re.Pattern[str]:
     return re.compile(text, re.VERBOSE | re.DOTALL | re.ASCII)
 
 
-def scan(sql: str, mode: SqlMode, subject: str = "DDL") -> list[Token]:
-    """Return all tokens; ``DdlError`` with ``position`` for a string or comment that never ends, or a stray sign."""
-    return _Scanner(sql, mode, subject).tokens()
+def scan(sql: str, mode: SqlMode, subject: str = "DDL", *, joins_rows: bool = False) -> list[Token]:
+    """Return all tokens; ``DdlError`` with ``position`` for a string or comment that never ends, or a stray sign.
+
+    ``joins_rows``: rows of literals after VALUES, ``(1, 'a'), (2, NULL)``, are one token of the kind ``rows`` as long as
+    they have the same number of values.
+    """
+    return _Scanner(sql, mode, subject, joins_rows=joins_rows).tokens()
+
+
+_ROW_LITERAL = (
+    r"'STRING'|0[xX][0-9a-fA-F]+|[xX]'(?:[0-9a-fA-F]{2})*'|(?i:NULL|TRUE|FALSE)"
+    r"|-?[0-9]{1,20}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,2})?"
+)
+_STRINGS = {True: r"[^'\\]*(?:(?:\\.|'')[^'\\]*)*", False: r"[^']*(?:''[^']*)*"}
+
+
+@cache
+def _row_pattern(more: str, *, backslash: bool) -> re.Pattern[str]:
+    """Return the pattern of a row of literals; ``more``: how many come after the first one, as a quantifier."""
+    literal = f"(?:{_ROW_LITERAL})".replace("STRING", _STRINGS[backslash])
+    return re.compile(rf"\s*(,?)\s*\(\s*{literal}(?:\s*,\s*{literal}){more}\s*\)", re.DOTALL | re.ASCII)
+
+
+@cache
+def _literal_pattern(*, backslash: bool) -> re.Pattern[str]:
+    return re.compile(_ROW_LITERAL.replace("STRING", _STRINGS[backslash]), re.DOTALL | re.ASCII)
+
+
+def literal_columns(rows: str, mode: SqlMode) -> tuple[list[str], ...]:
+    """Return the literals of a ``rows`` token by column."""
+    backslash = not mode.no_backslash_escapes
+    first = _row_pattern("*", backslash=backslash).match(rows)
+    assert first is not None
+    literals = _literal_pattern(backslash=backslash)
+    width, found = len(literals.findall(first[0])), literals.findall(rows)
+    return tuple(found[column::width] for column in range(width))
+
+
+def literal_content(literal: str, mode: SqlMode) -> str | int | Decimal | float | bytes | bool | None:
+    """Return the content of a literal of a ``rows`` token."""
+    if literal[0] == "'":
+        return decode_quoted(literal, escapes=not mode.no_backslash_escapes)
+    if literal[-1] == "'" or literal[1:2] in ("x", "X"):
+        return decode_hex(literal[2:].rstrip("'"))
+    word = literal.upper()
+    if word in _WORDS:
+        return _WORDS[word]
+    if "E" in word:
+        return float(literal)
+    number = Decimal(literal)
+    return (number or abs(number)) if "." in literal else int(literal)  # a decimal has no negative zero
+
+
+_WORDS = {"NULL": None, "TRUE": True, "FALSE": False}
 
 
 class _Scanner:
-    def __init__(self, sql: str, mode: SqlMode, subject: str) -> None:
+    def __init__(self, sql: str, mode: SqlMode, subject: str, *, joins_rows: bool) -> None:
         self._sql = sql
+        self._joins_rows = joins_rows
         self._subject = subject  # in errors
         self._mode = mode
         self._escapes = not mode.no_backslash_escapes
@@ -203,6 +256,7 @@ class _Scanner:
         sql, tokens = self._sql, self._tokens
         match = _pattern(backslash=self._escapes).match
         position, size, after_dot = 0, len(sql), False
+        depth, in_rows = 0, False
         while position < size:
             token = match(sql, position)
             if token is None:
@@ -211,6 +265,8 @@ class _Scanner:
             start, position = token.span(kind)
             if kind == "word" and not after_dot:
                 tokens.append(self._word(sql[start:position], start, position, after_dot=False))
+                if self._joins_rows and not depth and tokens[-1].text in ("VALUES", "VALUE"):
+                    position, in_rows = self._rows(position), True
                 continue
             if kind == "space":
                 continue
@@ -237,6 +293,9 @@ class _Scanner:
                     tokens.append(Token("word", "NULL", symbol, start, position))
                 else:
                     tokens.append(Token("symbol", symbol, symbol, start, position))
+                    depth += (symbol == "(") - (symbol == ")")
+                    if in_rows and not depth and symbol == ",":
+                        position = self._rows(position)
             elif kind == "word":
                 tokens.append(self._word(sql[start:position], start, position, after_dot=True))
             else:
@@ -244,6 +303,19 @@ class _Scanner:
                 after_dot = sql[position - 1] == "."  # the one that ends a number, too
         tokens.append(Token("end", "", "", size, size))
         return tokens
+
+    def _rows(self, start: int) -> int:
+        """Join the rows of literals that follow into one token, and return where to continue."""
+        row = _row_pattern("*", backslash=self._escapes).match(self._sql, start)
+        if row is None or row[1]:
+            return start
+        more = len(_literal_pattern(backslash=self._escapes).findall(row[0])) - 1
+        match = _row_pattern(f"{{{more}}}", backslash=self._escapes).match
+        position = row.end()
+        while (row := match(self._sql, position)) is not None and row[1]:
+            position = row.end()
+        self._tokens.append(Token("rows", "", self._sql[start:position], start, position))
+        return position
 
     def _qualifies(self) -> bool:
         """Return whether the last dot directly follows a name: then digits after it are a name too."""

@@ -238,13 +238,14 @@ def parse_ddl(
     raise DdlError(message, remedy="Give them one by one; only CREATE TABLE may be several", statement=sql, position=0)
 
 
-def parse_change(sql: str, sql_mode: str = "") -> ChangeStatement:
+def parse_change(sql: str, sql_mode: str = "", *, joins_rows: bool = False) -> ChangeStatement:
     """Parse one statement that is not DDL: INSERT, UPDATE, COMMIT, SET ... (a trailing semicolon is fine).
 
+    ``joins_rows``: an INSERT has its rows of literals as :class:`~ticdc_emit.sql.nodes.changes.LiteralRows`.
     Raises ``DdlError`` with ``statement`` and ``position`` (offset in characters) if it cannot be parsed.
     """
     mode = sql_mode_of(sql_mode)
-    found = list(_split(sql, sql_mode))
+    found = list(_split(sql, sql_mode, joins_rows=joins_rows))
     if len(found) != 1:
         raise DdlError(f"expected one statement, found {len(found)}", remedy="Give them one by one", statement=sql)
     try:
@@ -289,10 +290,10 @@ def split_statements(sql: str, sql_mode: str = "") -> list[str]:
     return [statement.text for statement in script_statements(sql, sql_mode)]
 
 
-def _split(sql: str, sql_mode: str) -> Iterator[tuple[str, list[Token]]]:
+def _split(sql: str, sql_mode: str, *, joins_rows: bool = False) -> Iterator[tuple[str, list[Token]]]:
     check_text(sql)
     start, chunk = 0, list[Token]()
-    for token in scan(sql, sql_mode_of(sql_mode)):
+    for token in scan(sql, sql_mode_of(sql_mode), joins_rows=joins_rows):
         ends = token.kind == "end"
         if not ends and not (token.kind == "symbol" and token.text == ";"):
             chunk.append(token)

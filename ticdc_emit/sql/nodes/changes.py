@@ -6,9 +6,11 @@ Rule source: pingcap/tidb ``pkg/parser/ast`` (``dml.go``: ``InsertStmt``, ``Upda
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ticdc_emit.sql.lexer import SqlMode
 from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined
 from ticdc_emit.sql.nodes.expressions import ColumnName
 from ticdc_emit.sql.nodes.queries import Hint, Query, TableFactor, Tail, With
@@ -21,6 +23,8 @@ __all__ = [
     "Commit",
     "Delete",
     "Insert",
+    "InsertedRows",
+    "LiteralRows",
     "Rollback",
     "Savepoint",
     "SetStatement",
@@ -53,6 +57,20 @@ def _where(where: Node | None, style: Style) -> str:
 
 
 @dataclass(frozen=True)
+class LiteralRows:
+    """Rows of literals, each as it is written: their texts by column, and the SQL mode in which they are read."""
+
+    columns: tuple[Sequence[str], ...]
+    mode: SqlMode
+
+    def restore(self, style: Style = WIRE) -> str:
+        return ",".join(f"({','.join(row)})" for row in zip(*self.columns, strict=True))
+
+
+InsertedRows: TypeAlias = "tuple[tuple[Node, ...] | LiteralRows, ...]"
+
+
+@dataclass(frozen=True)
 class Insert:
     """INSERT or REPLACE (``word``) of ``rows`` or of a ``query``.
 
@@ -63,7 +81,7 @@ class Insert:
     word: str
     table: TableName
     columns: tuple[ColumnName, ...] | None = None
-    rows: tuple[tuple[Node, ...], ...] = ()
+    rows: InsertedRows = ()
     query: Query | None = None
     as_set: bool = False
     options: tuple[str, ...] = ()
@@ -76,15 +94,17 @@ class Insert:
         if self.partitions:
             text += style.word(" PARTITION") + f"({', '.join(map(quoted, self.partitions))})"
         if self.as_set:
-            values = zip(self.columns or (), self.rows[0], strict=True)
-            text += style.word(" SET ") + joined((Assigned(*each) for each in values), style)
+            (values,) = self.rows
+            assert isinstance(values, tuple)
+            assigned = (Assigned(*each) for each in zip(self.columns or (), values, strict=True))
+            text += style.word(" SET ") + joined(assigned, style)
         else:
             if self.columns is not None:
                 text += f" ({joined(self.columns, style)})"
             if self.query is not None:
                 text += " " + self.query.restore(style)
             else:
-                rows = (f"({joined(row, style)})" for row in self.rows)
+                rows = (f"({joined(row, style)})" if isinstance(row, tuple) else row.restore() for row in self.rows)
                 text += style.word(" VALUES ") + ",".join(rows)
         if self.duplicate:
             text += style.word(" ON DUPLICATE KEY UPDATE ") + joined(self.duplicate, style)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ticdc_emit.sql import nodes
+from ticdc_emit.sql.lexer import literal_columns
 from ticdc_emit.sql.parser.base import Lead, rules_by_word
 from ticdc_emit.sql.parser.queries import QueryGrammar, read_hints
 
@@ -72,7 +73,7 @@ class ChangeParser(QueryGrammar):
 
     def _inserted(
         self,
-    ) -> tuple[tuple[nodes.ColumnName, ...] | None, tuple[tuple[nodes.Node, ...], ...], nodes.Query | None, bool]:
+    ) -> tuple[tuple[nodes.ColumnName, ...] | None, nodes.InsertedRows, nodes.Query | None, bool]:
         """What is inserted: columns, rows or a query, and whether the form is that with SET."""
         if self._accept("SET"):
             assigned = () if self._at_end else self._list(self._assigned)
@@ -82,8 +83,15 @@ class ChangeParser(QueryGrammar):
             columns = self._members(self._column)
         if self._word_at() in ("VALUE", "VALUES") and not self._at_words("VALUES", "ROW"):
             self._advance()
-            return columns, self._list(self._row_value), None, False
+            return columns, self._list(self._row_or_rows), None, False
         return columns, (), self._query(), False
+
+    def _row_or_rows(self) -> tuple[nodes.Node, ...] | nodes.LiteralRows:
+        if self._curr.kind != "rows":
+            return self._row_value()
+        rows = self._curr.value
+        self._advance()
+        return nodes.LiteralRows(literal_columns(rows, self._mode), self._mode)
 
     def _assigned(self) -> nodes.Assigned:
         column = self._column()
