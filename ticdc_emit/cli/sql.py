@@ -34,7 +34,7 @@ from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.sql.script import SKIPPED
-from ticdc_emit.traffic.history import History
+from ticdc_emit.traffic.history import History, rows_to_arrow
 
 
 def run(
@@ -129,7 +129,7 @@ def _messages(history: History, feed: ChangefeedConfig, options: RunOptions) -> 
     try:
         sink = MemorySink(store, feed.codec.max_message_bytes, new_partitions=partitions)
         report = Changefeed(feed, sink, history.catalog(), ddl=history.ddl, options=options).run(
-            ArrowBatch(history.to_arrow()), 0, final=True
+            ArrowBatch(rows_to_arrow(history.rows)), 0, final=True
         )
         return report, messages(store)
     finally:
@@ -138,4 +138,4 @@ def _messages(history: History, feed: ChangefeedConfig, options: RunOptions) -> 
 
 def _sent(history: History, feed: ChangefeedConfig, options: RunOptions) -> RunReport:
     changefeed = Changefeed(feed, sink_for(feed), history.catalog(), ddl=history.ddl, options=options)
-    return changefeed.run(ArrowBatch(history.to_arrow()), 0, final=True)
+    return changefeed.run(ArrowBatch(rows_to_arrow(history.rows)), 0, final=True)

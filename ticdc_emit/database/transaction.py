@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ticdc_emit.changes.model import Op
 from ticdc_emit.database.row_values import KeyIndex, key_part
@@ -64,8 +64,7 @@ class StoredTable:
         return self.state.info
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(NamedTuple):
     """One row that is added (``old`` is None), removed (``new`` is None) or changed."""
 
     table: StoredTable
