@@ -127,23 +127,24 @@ def _given(
     filled = {column: list[_Given]() for column in table.info.row_columns if not column.generated}
     number = 0
     for members in statement.rows:
-        is_joined = isinstance(members, nodes.LiteralRows)
-        values = members.columns if isinstance(members, nodes.LiteralRows) else members
-        if len(values) != len(columns) and (values or statement.columns):
+        cells = list[list[str] | nodes.Node](members.columns if isinstance(members, nodes.LiteralRows) else members)
+        if len(cells) != len(columns) and (cells or statement.columns):
             raise StatementError(
                 f"Column count doesn't match value count at row {number + 1}",
                 remedy=f"Give {len(columns)} values",
                 number=WRONG_COUNT,
             )
-        count = len(values[0]) if is_joined else 1
+        count = 1
         row: dict[Column, Sequence[_Given]] = {}
-        for column, value in zip(columns, values, strict=False):
-            if not is_joined and isinstance(value, nodes.Default):
-                if column.generated and value.column is None:
+        for column, cell in zip(columns, cells, strict=False):
+            if isinstance(cell, nodes.Default):
+                if column.generated and cell.column is None:
                     continue
-                row[column] = [column if value.column is None else names.column(value.column)]
+                row[column] = [column if cell.column is None else names.column(cell.column)]
+            elif isinstance(cell, list):  # the literals of several rows
+                row[column], count = cell, len(cell)
             else:
-                row[column] = value if is_joined else [value_of(scope.bind(value), None, running.values)]
+                row[column] = [value_of(scope.bind(cell), None, running.values)]
             if column.generated:
                 raise StatementError(
                     f"The value specified for generated column '{column.name}' is not allowed",
@@ -182,13 +183,14 @@ def _is_automatic(table: StoredTable, column: Column) -> bool:
 def _explicit(
     column: Column, own: list[_Given], mode: SqlMode, running: RunningStatement, *, nulls: bool
 ) -> list[str | None]:
-    """Return the texts of the values that rows have of their own, ``None`` elsewhere. Equal literals are converted once.
+    """Return the texts of the values that rows have of their own, ``None`` elsewhere; ``nulls``: NULL is not a value.
 
-    ``nulls``: NULL is not a value.
+    Equal literals are converted once.
     """
-    if column.type in INTEGER_TYPES and all(isinstance(each, str) for each in own) and _DIGITS.issuperset("".join(own)):
+    literals = [each for each in own if isinstance(each, str)]
+    if column.type in INTEGER_TYPES and len(literals) == len(own) and _DIGITS.issuperset("".join(literals)):
         with suppress(ValueRefused):
-            return canonical_texts(column, accept(column, pa.array(own, pa.string()), running.rendering))
+            return canonical_texts(column, accept(column, pa.array(literals, pa.string()), running.rendering))
     keys = [each if isinstance(each, str) else place for place, each in enumerate(own)]
     given = {
         key: constant(literal_content(each, mode)) if isinstance(each, str) else each

@@ -189,8 +189,8 @@ def _pattern(*, backslash: bool) -> re.Pattern[str]:
 def scan(sql: str, mode: SqlMode, subject: str = "DDL", *, joins_rows: bool = False) -> list[Token]:
     """Return all tokens; ``DdlError`` with ``position`` for a string or comment that never ends, or a stray sign.
 
-    ``joins_rows``: rows of literals after VALUES, ``(1, 'a'), (2, NULL)``, are one token of the kind ``rows`` as long as
-    they have the same number of values.
+    ``joins_rows``: rows of literals after VALUES, ``(1, 'a'), (2, NULL)``, are one token of the kind ``rows`` as long
+    as they have the same number of values.
     """
     return _Scanner(sql, mode, subject, joins_rows=joins_rows).tokens()
 

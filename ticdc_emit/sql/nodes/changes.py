@@ -6,7 +6,6 @@ Rule source: pingcap/tidb ``pkg/parser/ast`` (``dml.go``: ``InsertStmt``, ``Upda
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -60,7 +59,7 @@ def _where(where: Node | None, style: Style) -> str:
 class LiteralRows:
     """Rows of literals, each as it is written: their texts by column, and the SQL mode in which they are read."""
 
-    columns: tuple[Sequence[str], ...]
+    columns: tuple[list[str], ...]
     mode: SqlMode
 
     def restore(self, style: Style = WIRE) -> str:
