@@ -6,6 +6,7 @@ import base64
 import logging
 import socket
 import sys
+from types import SimpleNamespace
 
 import pytest
 from scripted_server import DROP, HANG, PROBED, ScriptedServer, answer
@@ -139,7 +140,7 @@ def test_the_wait_that_a_registry_asks_for(
     status: int, asked_for: str, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slept: list[float] = []
-    monkeypatch.setattr("tenacity.nap.time.sleep", slept.append)
+    monkeypatch.setattr("tenacity.nap.time", SimpleNamespace(sleep=slept.append))  # not for other threads
     limited = answer(status, '{"message":"slow down"}', f"Retry-After: {asked_for}\r\n")
     with ScriptedServer(PROBED, limited, GOOD) as server, asked(server, backoff_s=0.5) as registry:
         assert registry.register("s", SCHEMA).id == 7
