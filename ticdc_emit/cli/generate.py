@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -280,16 +279,13 @@ def send_stream(
     ``rows``: ``None`` for no end. ``live``: batches at short intervals, else each after the other. Raises what the
     query raised.
     """
-    busy = threading.Lock()
-    stopping = False
 
     def ended() -> bool:
-        return stopping or (rows is not None and emitter.total.rows >= rows)
+        return rows is not None and emitter.total.rows >= rows
 
     def send(batch: DataFrame, number: int) -> None:
-        with busy:
-            if not ended():  # after the last row there are only empty batches
-                emitter(batch, number)
+        if not ended():  # after the last row there are only empty batches
+            emitter(batch, number)
 
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as checkpoint:
         writer = changes.writeStream.foreachBatch(send).option("checkpointLocation", checkpoint)
@@ -297,12 +293,7 @@ def send_stream(
         try:
             while query.isActive and not ended() and not stop():
                 time.sleep(_POLL_S)
-            with busy:  # the current batch is sent completely
-                stopping = True
+            emitter.stop(query)
         finally:
             query.stop()
-        failure = query.exception()
-        if failure is not None:
-            raise failure
-    emitter.finish()
     return emitter.total

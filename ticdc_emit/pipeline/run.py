@@ -381,7 +381,8 @@ class Changefeed:
         if not newest.done:
             raise StateError(
                 "the last batch was begun and not finished",
-                remedy="Run it again, then finish",
+                remedy="Run it again, then finish. For a stream, start the query again on its checkpoint with "
+                "trigger(availableNow=True) and await its end. TicdcSink.stop(query) ends a stream between batches",
                 batch_id=newest.batch_id,
             )
         started = time.monotonic()

@@ -396,11 +396,7 @@ def _refuse(option: str, path: _PathLike, cause: object) -> NoReturn:
 
 
 class _TransientError(Exception):
-    """Worth another attempt, after ``wait_s`` at least."""
-
-    def __init__(self, text: str, wait_s: float = 0) -> None:
-        super().__init__(text)
-        self.wait_s = wait_s
+    """Worth another attempt."""
 
 
 class RegistryTransport:
@@ -435,18 +431,17 @@ class RegistryTransport:
         from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
         backoff = wait_exponential(multiplier=self._backoff_s, max=_LONGEST_WAIT_S)
-
-        def wait(state: RetryCallState) -> float:
-            return max(backoff(state), getattr(state.outcome and state.outcome.exception(), "wait_s", 0))
-
+        asked_s = 0.0  # by the last answer
         retrying = Retrying(
             stop=stop_after_attempt(self._attempts),
-            wait=wait,
+            wait=lambda state: max(backoff(state), asked_s),
             retry=retry_if_exception_type(_TransientError),
             before_sleep=self._log_retry,
         )
 
         def send() -> Answer:
+            nonlocal asked_s
+            asked_s = 0
             try:
                 answer = self._exchange.ask(method, path, headers, body)
             except ExchangeError as error:
@@ -454,7 +449,8 @@ class RegistryTransport:
                     raise _TransientError(str(error)) from None
                 raise self._failure(error, subject) from None
             if answer.status >= 500 or answer.status == 429:
-                raise _TransientError(f"{answer.status} {self.cause(answer)}", answer.wait_s)
+                asked_s = answer.wait_s
+                raise _TransientError(f"{answer.status} {self.cause(answer)}")
             return answer
 
         try:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -213,6 +214,19 @@ def idle_check(spark: SparkSession) -> Callable[[], bool] | None:
         return query.isActive() and not status.isDataAvailable() and not status.isTriggerActive()
 
     return is_idle
+
+
+POLL_S = 0.02
+
+
+def hold_until_stopped(query: Any, spark: SparkSession) -> None:
+    """Keep the thread of a query, which this is, from its next batch until another thread stops the query."""
+    while query.isActive:
+        time.sleep(POLL_S)
+    java: Any = spark
+    until = time.monotonic() + 1
+    while not java._jvm.java.lang.Thread.interrupted() and time.monotonic() < until:
+        time.sleep(POLL_S)  # with the interruption ended, Spark commits the batch, which else comes again
 
 
 @contextmanager

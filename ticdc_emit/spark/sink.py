@@ -8,6 +8,7 @@ the messages on their topics and a report of each batch (:class:`TicdcSink`), or
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from types import TracebackType
@@ -27,7 +28,7 @@ from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.source_schemas.frames import Keys, schema_of_changes
-from ticdc_emit.spark.batch import SparkBatch, idle_check, in_micro_batch
+from ticdc_emit.spark.batch import POLL_S, SparkBatch, hold_until_stopped, idle_check, in_micro_batch
 from ticdc_emit.spark.change_feed import feeds_as_changes, feeds_as_images, has_feed
 from ticdc_emit.spark.frames import RowLengths
 from ticdc_emit.spark.session import without_size_warnings
@@ -141,6 +142,7 @@ class TicdcSink:
         if schema is not None and keys:
             raise ConfigError("keys= is for tables without a schema", remedy="Leave it out", option="keys")
         self._keys = keys
+        self._ending: Any = None  # the query that the end of the next batch is to hold
         self._with_schema = partial(
             Changefeed,
             self.config,
@@ -201,6 +203,9 @@ class TicdcSink:
         batch = SparkBatch(self._row_changes(df, feed, batch_id), self._table, self._lengths)
         with in_micro_batch(batch.session):
             feed.run(batch, batch_id, final=False, is_idle=idle_check(batch.session))
+            ending, self._ending = self._ending, None
+            if ending is not None:
+                hold_until_stopped(ending, batch.session)
 
     def write(
         self, df: DataFrame | Mapping[str, Any] | Any, *, batch_id: int | None = None, until: int | None = None
@@ -248,6 +253,27 @@ class TicdcSink:
         The report has the id of the last batch. More batches may follow.
         """
         return None if self._changefeed is None else self._changefeed.finish()
+
+    def stop(self, query: Any) -> RunReport | None:
+        """End a streaming query of this sink: wait for the batch at hand, stop the query, :meth:`finish`.
+
+        Over Spark Connect, where the server runs the batches, this needs ``state_uri``. Raises what the query raised.
+        """
+        if not hasattr(query, "_jsq") and self.changefeed.options.state_uri is None:
+            raise ConfigError(
+                "over Spark Connect this process knows no batch", remedy="Give state_uri", option="state_uri"
+            )
+        self._ending, seen = query, list[Any]()
+        try:  # a query that is stopped within a batch leaves it begun
+            while self._ending is not None and query.isActive and query.status["isTriggerActive"] and len(seen) < 3:
+                if query.lastProgress not in seen:  # two triggers end the wait for a batch that a copy of this sends
+                    seen.append(query.lastProgress)
+                time.sleep(POLL_S)
+        finally:
+            query.stop()
+            self._ending = None
+        query.awaitTermination()
+        return self.finish()
 
     def close(self) -> None:
         """Release ``state_uri`` for another process, and end the heartbeat.
