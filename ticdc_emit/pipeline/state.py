@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -171,6 +172,7 @@ Places: TypeAlias = "list[list[int]]"
 """Ranges [first, end) of statements in the history of DDL (``pipeline.state_store``)."""
 
 _PLACES = "ddl_places"
+_CHECKSUM = "crc32"
 _GREATEST_MS = 2**53
 _GREATEST_PARTITIONS = 2**31 - 1
 _NAME = re.compile(r"batch-([0-9]{1,19})\.json")
@@ -205,17 +207,31 @@ def batch_id_of(name: str) -> int | None:
 def text_of(state: BatchState, places: Places) -> bytes:
     """Return the content of a batch's file; ``places``: of its DDL in the history."""
     own = {each.name: getattr(state, each.name) for each in fields(state) if each.name != "ddl"}
-    return json.dumps({**own, _PLACES: places}).encode()
+    return sealed({**own, _PLACES: places})
+
+
+def sealed(record: dict[str, Any]) -> bytes:
+    """Return the content of a file of the store: the record as JSON, with a checksum of that."""
+    return json.dumps({**record, _CHECKSUM: _checksum(record)}).encode()
+
+
+def _checksum(record: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(record).encode())
 
 
 def object_of(content: bytes, name: str) -> dict[str, Any]:
-    """Return the JSON object that a file of the store holds; :class:`StateError` if it holds none."""
+    """Return the JSON object that a file of the store holds; :class:`StateError` if it holds none, or a changed one.
+
+    An earlier release wrote no checksum.
+    """
     try:
         record = parsed(content)
     except ValueError as fault:  # of JSON, of its depth, or of its encoding
         raise damaged(name, f"it cannot be read as JSON: {fault}") from None
     if not isinstance(record, dict):
         raise damaged(name, "it is not a JSON object")
+    if _CHECKSUM in record and record.pop(_CHECKSUM) != _checksum(record):
+        raise damaged(name, "its checksum is wrong")
     return record
 
 

@@ -7,7 +7,6 @@ In: records of ``pipeline.state``. Out: the same, in later runs too. The DDL of 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
@@ -25,6 +24,7 @@ from ticdc_emit.pipeline.state import (
     is_ddl,
     object_of,
     record_of,
+    sealed,
     storage,
     text_of,
 )
@@ -318,7 +318,7 @@ class DdlHistory:
         statements = self._statements[number * _PER_FILE : (number + 1) * _PER_FILE]
         with storage("written"):
             with self._fs.open(path + ".tmp", "wb") as file:
-                file.write(json.dumps({"ddl": statements}).encode())
+                file.write(sealed({"ddl": statements}))
             self._fs.mv(path + ".tmp", path)
 
 

@@ -190,3 +190,14 @@ def test_a_damaged_history_of_ddl_is_named(content: bytes | None, tmp_path: Path
         FsspecStateStore(str(tmp_path)).load(0)
     assert refused.value.file == "ddl-0.json"
     assert "state_uri" in refused.value.remedy
+
+
+def test_no_changed_digit_is_read() -> None:
+    """Each other number is one that a record could have, so only the checksum tells."""
+    content = text_of(WHOLE, [[0, 1]])
+    for place in (place for place, byte in enumerate(content) if chr(byte).isdigit()):
+        changed = bytearray(content)
+        changed[place] = ord("1") if content[place] != ord("1") else ord("2")
+        with pytest.raises(StateError, match="cannot be used") as refused:
+            read(bytes(changed), 0)
+        assert refused.value.file == "batch-0.json"

@@ -8,7 +8,6 @@ And a :class:`ColumnRecord` of each table, for versions that the table no longer
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import StateError
 from ticdc_emit.pipeline.ddl import DdlStatement
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.state import GREATEST, damaged, object_of
+from ticdc_emit.pipeline.state import GREATEST, damaged, object_of, sealed
 
 _REPLAY, _COLUMNS = "replay.json", "columns.json"
 _WHAT = {"slice_ms": "slice", "tables": "schema or other DDL"}
@@ -135,7 +134,7 @@ def _save(state_uri: Secret[str], name: str, record: dict[str, Any]) -> None:
     storage, path = _located(state_uri, name)
     with _storage_errors(name):
         storage.makedirs(path.rpartition("/")[0], exist_ok=True)
-        storage.pipe_file(f"{path}.tmp", json.dumps(record).encode())
+        storage.pipe_file(f"{path}.tmp", sealed(record))
         storage.mv(f"{path}.tmp", path)
 
 
