@@ -41,12 +41,15 @@ _TLS_ALERT = re.compile(r"SSL routines:.*\balert ")
 _TLS_WORDS = ("SSL handshake", "SSL routines")
 
 
-def unreachable(brokers: Sequence[str], waited: float, cause: str) -> BrokerUnreachableError:
+_CONNECT = "Check the addresses, TLS and SASL options of the sink URI, or raise dial-timeout."
+
+
+def unreachable(brokers: Sequence[str], waited: float, cause: str, remedy: str = _CONNECT) -> BrokerUnreachableError:
     """No broker of ``brokers`` answered for ``waited`` seconds; ``cause`` is the last thing that went wrong."""
     detail = f": {foreign_text(cause)}" if cause else ""
     return BrokerUnreachableError(
         f"no Kafka broker of {', '.join(brokers)} answered in {waited:.1f} s{detail}",
-        remedy="Check the addresses, TLS and SASL options of the sink URI, or raise dial-timeout.",
+        remedy=remedy,
         waited=round(waited, 1),
     )
 
@@ -208,11 +211,13 @@ class ConnectionLog:
         """Connections work again."""
         self.cause, self.refused = "", False
 
-    def failure(self, brokers: Sequence[str], waited: float, otherwise: str = "") -> DeliveryError:
+    def failure(
+        self, brokers: Sequence[str], waited: float, otherwise: str = "", remedy: str = _CONNECT
+    ) -> DeliveryError:
         """Return the error for ``waited`` seconds in vain; ``otherwise`` is the cause where no connection failed."""
         if self.refused:
             return login_refused(brokers, waited, self.cause)
-        return unreachable(brokers, waited, self.cause or otherwise)
+        return unreachable(brokers, waited, self.cause or otherwise, remedy)
 
     def _clean(self, text: str) -> str:
         return hide(text, (secret.reveal() for secret in self._secrets))

@@ -46,6 +46,7 @@ BATCH_BYTES = 1_000_000
 """librdkafka's own ``batch.size``; larger ones are not faster."""
 
 _BATCH_MESSAGES = 10_000
+_BROKERS_GONE = "Start the brokers and run the batch again, or in Python give KafkaSink a longer delivery_timeout_ms"
 """librdkafka's own ``batch.num.messages``."""
 
 BATCHES_AHEAD = 3
@@ -161,7 +162,7 @@ class KafkaWriter(TaskWriter):
     def _stalled(self, outstanding: int, waited: float) -> TicdcEmitError:
         partitions = self._existing_partitions()
         if partitions is None and self._pooled.log.cause:
-            return self._pooled.log.failure(self._sink.brokers, waited)
+            return self._pooled.log.failure(self._sink.brokers, waited, remedy=_BROKERS_GONE)
         if partitions is not None:
             for topic, partition in sorted(self._limits):
                 if topic not in partitions:

@@ -267,6 +267,10 @@ def _replace_files(objects: Mapping[str, Sequence[Data]]) -> None:
         whole = Path(path)
         part = whole.with_name(f"{whole.name}.{os.getpid()}-{threading.get_ident()}.tmp")
         whole.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("wb") as file:
-            file.writelines(parts)
-        part.replace(whole)
+        try:
+            with part.open("wb") as file:
+                file.writelines(parts)
+            part.replace(whole)
+        except BaseException:  # such as a disk that is full
+            part.unlink(missing_ok=True)
+            raise

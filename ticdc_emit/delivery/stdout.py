@@ -105,8 +105,9 @@ class StdoutWriter(TaskWriter):
         except BrokenPipeError:
             raise
         except (OSError, AttributeError, ValueError) as fault:
+            cause = "it is closed" if sys.stdout is None else fault
             raise DeliveryError(
-                f"standard output cannot be written to: {fault}", remedy="Check where it is redirected to"
+                f"standard output cannot be written to: {cause}", remedy="Check where it is redirected to"
             ) from fault
 
 

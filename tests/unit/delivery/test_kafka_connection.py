@@ -16,6 +16,7 @@ from ticdc_emit.delivery.kafka_client import (
     settings_refused,
     unreachable,
 )
+from ticdc_emit.delivery.kafka_writer import _BROKERS_GONE
 from ticdc_emit.errors import AuthenticationError, BrokerUnreachableError, DeliveryError
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
@@ -70,6 +71,7 @@ def test_the_newest_failure_is_the_cause_and_a_refusal_outlives_it() -> None:
     assert isinstance(log.failure(("b:1",), 2.0), AuthenticationError)
     log.forget()
     assert isinstance(log.failure(("b:1",), 2.0, "timed out"), BrokerUnreachableError)
+    assert "dial-timeout" not in str(log.failure(("b:1",), 2.0, remedy=_BROKERS_GONE)), "after the first message"
 
 
 def test_other_lines_of_the_log_count_for_nothing() -> None:

@@ -17,7 +17,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed
 from ticdc_emit.consume import FolderReader
 from ticdc_emit.delivery.object_folder import ObjectFolder
-from ticdc_emit.delivery.object_storage import ObjectStorage
+from ticdc_emit.delivery.object_storage import ObjectStorage, _replace_files
 from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import DeliveryError, MissingDependencyError
 from ticdc_emit.pipeline import ArrowBatch, Changefeed
@@ -203,3 +203,13 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lake").write_bytes(b"")
     with pytest.raises(DeliveryError, match="NotADirectoryError"):
         _local(tmp_path / "lake").exists("metadata")
+
+
+def test_a_file_that_cannot_be_written_whole_leaves_nothing(tmp_path: Path) -> None:
+    def parts() -> Iterator[bytes]:
+        yield b"half"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        _replace_files({f"{tmp_path}/day/file.json": parts()})  # type: ignore[dict-item]
+    assert list((tmp_path / "day").iterdir()) == []

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 
 from ticdc_emit import History, load_changefeed
 from ticdc_emit.delivery import Message, StdoutSink, sink_for, stdout
-from ticdc_emit.errors import ConfigError, MessageTooLargeError, UnknownTopicError
+from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError
 from ticdc_emit.strategies import histories, names
 
 COMMAND = (sys.executable, "-m", "ticdc_emit", "demo", "--sink-uri", "stdout://?protocol=canal-json")
@@ -106,6 +106,14 @@ def test_what_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(UnknownTopicError), sink.open() as writer:
             writer.write(batch([Message(topic, partition, 0, b"", b"1")]))
     assert capsys.readouterr().out == ""
+
+
+def test_a_closed_standard_output_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = StdoutSink()
+    sink.prepare({"t": 1})
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(DeliveryError, match="cannot be written to: it is closed"), sink.open() as writer:
+        writer.write(batch([Message("t", 0, 0, b"", b"1")]))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
