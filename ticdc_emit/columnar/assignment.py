@@ -44,6 +44,8 @@ from ticdc_emit.sql.evaluation.values import (
     Kind,
     NotExactError,
     Value,
+    byte_size,
+    check_bytes,
     map_values,
     to_integer,
     to_text,
@@ -178,6 +180,7 @@ def _plain_type(column: Column) -> pa.DataType:
 
 def _convert(column: Column, value: Value, count: int, how: Rendering, rules: SqlRules) -> pa.Array:
     if isinstance(value.data, pa.Scalar):
+        check_bytes("values", byte_size(value.data) * count)
         value = replace(value, data=pa.repeat(value.data, count))
     kind, data = column.type, value.data
     if value.kind is Kind.NULL:

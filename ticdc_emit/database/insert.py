@@ -29,7 +29,7 @@ from ticdc_emit.database.transaction import StoredTable
 from ticdc_emit.errors import SchemaError, StatementError
 from ticdc_emit.schema.model import NOW, Column
 from ticdc_emit.sql import nodes
-from ticdc_emit.sql.evaluation.values import Value, constant
+from ticdc_emit.sql.evaluation.values import Value, byte_size, check_bytes, constant
 from ticdc_emit.sql.lexer import SqlMode, literal_content
 from ticdc_emit.sql.types import INTEGER_TYPES, MOMENT_TYPES, ColumnFlag, MySQLType
 
@@ -125,7 +125,7 @@ def _given(
     scope = Scope(running.values)
     names = Scope(running.values, table.info)
     filled = {column: list[_Given]() for column in table.info.row_columns if not column.generated}
-    number = 0
+    number = size = 0
     for members in statement.rows:
         cells = list[list[str] | nodes.Node](members.columns if isinstance(members, nodes.LiteralRows) else members)
         if len(cells) != len(columns) and (cells or statement.columns):
@@ -144,7 +144,10 @@ def _given(
             elif isinstance(cell, list):  # the literals of several rows
                 row[column], count = cell, len(cell)
             else:
-                row[column] = [value_of(scope.bind(cell), None, running.values)]
+                value = value_of(scope.bind(cell), None, running.values)
+                row[column], size = [value], size + byte_size(value.data)
+                with expression_errors(column.name):
+                    check_bytes("values of a statement", size)
             if column.generated:
                 raise StatementError(
                     f"The value specified for generated column '{column.name}' is not allowed",

@@ -567,6 +567,12 @@ def _placed(script: str, statement: ScriptStatement) -> Iterator[None]:
         offset = statement.start + (error.context.get("position") or 0)
         context = {"statement": statement.text, **error.context, "place": place_in(script, offset)}
         raise type(error)(error.message, remedy=error.remedy, **context) from None
+    except (MemoryError, pa.ArrowCapacityError):
+        remedy = "Write it as several statements, of fewer or smaller rows"
+        place = place_in(script, statement.start)
+        raise UnsupportedStatementError(
+            "the memory does not suffice for the statement", remedy=remedy, statement=statement.text, place=place
+        ) from None
 
 
 def _parsed(text: str, sql_mode: str) -> nodes.ChangeStatement:

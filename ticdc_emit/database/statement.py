@@ -26,7 +26,7 @@ from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.call_tree import parse_call_tree
-from ticdc_emit.sql.evaluation.values import NotExactError
+from ticdc_emit.sql.evaluation.values import NotExactError, check_bytes
 from ticdc_emit.sql.types import MySQLType, integer_range
 
 UNKNOWN_TABLE, OF_GENERATED, OUT_OF_NUMBERS = 1146, 3105, 1467
@@ -91,6 +91,9 @@ class RunningStatement:
 
         Virtual columns are computed for their errors.
         """
+        self.transaction.written += sum(len(text) for row in rows for text in row.values() if text is not None)
+        with expression_errors():
+            check_bytes("rows of a transaction", self.transaction.written)
         rows = self._computed(table, rows)
         check_partitions(table.state, rows, self.rendering)
         return rows

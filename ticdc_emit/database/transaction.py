@@ -82,6 +82,8 @@ class OpenTransaction:
         self.start_ts = start_ts
         self.temporary: TemporaryRows = {}
         """Those of global temporary tables, which are empty at the end."""
+        self.written = 0
+        """Characters of the rows that statements wrote, also those that failed later."""
         self._steps: list[_Step] = []
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ a number is an error; sqlglot's executor uses Python's operators. Rule source: p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import Decimal
 
@@ -23,7 +23,17 @@ from ticdc_emit.sql.call_tree import Call, CallTree, Cast, CastType, Collated, C
 from ticdc_emit.sql.charsets import charset_of_collation, default_collation
 from ticdc_emit.sql.evaluation.arithmetic import cast_decimal, cast_integer
 from ticdc_emit.sql.evaluation.dates import date, parse_date, parse_duration
-from ticdc_emit.sql.evaluation.values import Kind, NotExactError, Value, constant, null, to_real, to_text
+from ticdc_emit.sql.evaluation.values import (
+    Kind,
+    NotExactError,
+    Value,
+    byte_size,
+    check_bytes,
+    constant,
+    null,
+    to_real,
+    to_text,
+)
 from ticdc_emit.sql.functions import kernel_of, result_type
 from ticdc_emit.sql.inference.casts import cast, datetime_width, duration_width
 from ticdc_emit.sql.inference.operands import (
@@ -61,7 +71,7 @@ def evaluate(node: CallTree, column: Callable[[Reference], Value]) -> Value:
         node = node.arguments[0]
     value = _value(node, column)
     for compute, right in reversed(chain):
-        value = compute(value, evaluate(right, column))
+        value = compute(*_bounded([value, evaluate(right, column)]))
     return value
 
 
@@ -80,7 +90,17 @@ def _value(node: CallTree, column: Callable[[Reference], Value]) -> Value:
             return constant(-number)
         case Call(_, arguments):
             compute = kernel_of(node)
-            return compute(*(evaluate(each, column) for each in arguments))
+            return compute(*_bounded(evaluate(each, column) for each in arguments))
+
+
+def _bounded(arguments: Iterable[Value]) -> list[Value]:
+    """Return arguments as long as they do not take too much memory together."""
+    values, total = list[Value](), 0
+    for value in arguments:
+        values.append(value)
+        total += byte_size(value.data)
+        check_bytes("arguments", total)
+    return values
 
 
 def _constant_value(node: Constant) -> Value:

@@ -31,6 +31,8 @@ from ticdc_emit.sql.evaluation.values import (
     NotExactError,
     Value,
     boolean,
+    byte_size,
+    check_bytes,
     common_collation,
     constant,
     ignores_case,
@@ -382,8 +384,17 @@ def if_(condition: Value, yes: Value, no: Value) -> Value:
     kind, (one, other) = _merge((yes, no))
     if kind is Kind.NULL:
         return null()
-    data = pc.if_else(pc.fill_null(truth(condition), False), one.data, other.data)
+    data = _chosen(pc.fill_null(truth(condition), False), one.data, other.data)
     return replace(one, data=data, type=None, is_literal=False)
+
+
+def _chosen(flags: Data, yes: Data, no: Data) -> Data:
+    """Return ``yes`` where the flag is set, else ``no``; a constant stands in each row that has it."""
+    rows = max((len(each) for each in (flags, yes, no) if isinstance(each, pa.Array)), default=1)
+    check_bytes(
+        "a choice", rows * max((byte_size(each) for each in (yes, no) if isinstance(each, pa.Scalar)), default=0)
+    )
+    return pc.if_else(flags, yes, no)
 
 
 def case(condition: Value, result: Value, *more: Value) -> Value:
@@ -408,7 +419,7 @@ def coalesce(first: Value, *more: Value) -> Value:
     kind, merged = _merge((first, *more))
     if kind is Kind.NULL:
         return null()
-    data = reduce(lambda found, more: pc.if_else(pc.is_null(found), more, found), (each.data for each in merged))
+    data = reduce(lambda found, more: _chosen(pc.is_null(found), more, found), (each.data for each in merged))
     return replace(merged[0], data=data, type=None, is_literal=False)
 
 

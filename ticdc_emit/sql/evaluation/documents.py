@@ -27,6 +27,7 @@ from ticdc_emit.sql.json_document import content_of, printed
 from ticdc_emit.sql.types import MySQLType
 
 _LEG = re.compile(r'\s*(?:\.\s*(?:([A-Za-z_$][\w$]*)|("(?:[^"\\]|\\.)*"))|\[\s*(\d+)\s*\])')
+_MOST_JSON = 1 << 20  # its work grows faster than its length where documents hold documents
 _NULL, _NUMBER, _STRING, _OBJECT, _ARRAY, _BOOLEAN = range(6)
 
 
@@ -177,7 +178,7 @@ def _reader(value: Value) -> Callable[[Any], Any]:
     if value.kind is Kind.NULL:
         return lambda item: None
     if value.kind is Kind.JSON:
-        return lambda item: None if item is None else content_of(item)
+        return lambda item: None if item is None else _small_content(item)
     if value.kind is Kind.INT and (value.type is None or value.type.type is not MySQLType.YEAR):
         return lambda item: item
     if value.kind is Kind.REAL and (value.type is None or value.type.type is MySQLType.DOUBLE):
@@ -185,6 +186,12 @@ def _reader(value: Value) -> Callable[[Any], Any]:
     if value.kind is Kind.TEXT and not value.is_binary:
         return lambda item: item
     raise NotExactError(f"{value.kind.value} in JSON")
+
+
+def _small_content(text: str) -> Any:
+    if len(text) > _MOST_JSON:
+        raise EvaluationError(f"a document with {len(text):,} characters in another (at most {_MOST_JSON:,})")
+    return content_of(text)
 
 
 def _repeated(given: Any, count: int) -> list[Any]:

@@ -23,6 +23,7 @@ from ticdc_emit.sql.evaluation.values import (
     Kind,
     NotExactError,
     Value,
+    check_bytes,
     common_collation,
     ignores_case,
     map_values,
@@ -88,8 +89,9 @@ def _join(texts: list[Value], join: Callable[[list[Data]], Data]) -> Value:
     if not texts or any(text.is_binary for text in texts):
         raise NotExactError("CONCAT() of binary text")
     shape = reduce(_merge, texts)
-    lengths = (pc.cast(pc.fill_null(pc.binary_length(text.data), 0), pa.int64()) for text in texts)
-    _check_length("CONCAT", pc.max(reduce(pc.add, lengths)).as_py() or 0)
+    lengths = reduce(pc.add, (pc.cast(pc.fill_null(pc.binary_length(text.data), 0), pa.int64()) for text in texts))
+    _check_length("CONCAT", pc.max(lengths).as_py() or 0)
+    check_bytes("a result", pc.sum(lengths).as_py() or 0)
     return replace(shape, data=join([text.data for text in texts]), type=None)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum
@@ -114,6 +114,36 @@ class Value:
         return bool(pa.types.is_binary(self.data.type))
 
 
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+MOST_BYTES = 256 << 20
+"""Of the values of one expression over all rows, and of the rows that a transaction writes."""
+
+
+def check_bytes(what: str, count: int) -> None:
+    """Refuse what would take too much memory, before it is made."""
+    if count > MOST_BYTES:
+        raise EvaluationError(f"{what} with {count:,} bytes (at most {MOST_BYTES:,})")
+
+
+def byte_size(data: Data) -> int:
+    """Return how many bytes of memory values take, of a constant those of its text."""
+    if isinstance(data, pa.Array):
+        return int(data.nbytes)
+    text = data.as_buffer() if isinstance(data, pa.StringScalar | pa.BinaryScalar) else None
+    return text.size if text is not None else 0
+
+
+def _counted(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield values as long as the texts among them do not take too much memory."""
+    total = 0
+    for value in values:
+        if isinstance(value, str | bytes):
+            total += len(value)
+            check_bytes("a result", total)
+        yield value
+
+
 # -- making values -----------------------------------------------------------------------------------------------------
 
 
@@ -214,19 +244,20 @@ def map_values(function: Callable[..., Any], kind: pa.DataType, *data: Data) -> 
         encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         fixed = [None if each is array else each.as_py() for each in data]
         place = next(index for index, each in enumerate(data) if each is array)
-        results = [of(*fixed[:place], value, *fixed[place + 1 :]) for value in encoded.dictionary.to_pylist()]
-        return _one_array(results, kind).take(encoded.indices)
+        results = (of(*fixed[:place], value, *fixed[place + 1 :]) for value in encoded.dictionary.to_pylist())
+        array = _one_array(results, kind)
+        if pa.types.is_string(kind) or pa.types.is_binary(kind):
+            lengths = pc.cast(pc.binary_length(array), pa.int64()).take(encoded.indices)
+            check_bytes("a result", pc.sum(lengths).as_py() or 0)
+        return array.take(encoded.indices)
     columns: list[Iterable[Any]] = [
         each.to_pylist() if isinstance(each, pa.Array) else repeat(each.as_py()) for each in data
     ]
-    return _one_array([of(*values) for values in zip(*columns, strict=False)], kind)
+    return _one_array((of(*values) for values in zip(*columns, strict=False)), kind)
 
 
-def _one_array(values: list[Any], kind: pa.DataType) -> pa.Array:
-    array = pa.array(values, kind)
-    if isinstance(array, pa.ChunkedArray):
-        raise pa.ArrowCapacityError("the texts of these rows exceed 2 GiB")
-    return array
+def _one_array(values: Iterable[Any], kind: pa.DataType) -> pa.Array:
+    return pa.array(list(_counted(values)), kind)
 
 
 # -- conversions -------------------------------------------------------------------------------------------------------
