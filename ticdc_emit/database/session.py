@@ -24,10 +24,19 @@ from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
-from ticdc_emit.columnar.assignment import STRICT, SqlRules
+from ticdc_emit.columnar.assignment import (
+    BEYOND_RANGE,
+    IN_GAP,
+    NOT_NULL,
+    STRICT,
+    TOO_LONG,
+    WRONG_DATA,
+    WRONG_VALUE,
+    SqlRules,
+)
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.database.expressions import Scope, SessionValues, value_of
-from ticdc_emit.database.insert import insert
+from ticdc_emit.database.expressions import DIVISION_BY_ZERO, Scope, SessionValues, value_of
+from ticdc_emit.database.insert import NO_DEFAULT, insert
 from ticdc_emit.database.refusals import unsupported
 from ticdc_emit.database.statement import RunningStatement
 from ticdc_emit.database.tables import Database
@@ -46,7 +55,7 @@ from ticdc_emit.schema.catalog import current_database
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.sql import nodes
-from ticdc_emit.sql.evaluation.values import Kind, Value
+from ticdc_emit.sql.evaluation.values import OUT_OF_RANGE, TRUNCATED, Kind, Value
 from ticdc_emit.sql.lexer import reading_mode, sql_mode_of
 from ticdc_emit.sql.nodes.base import every_node, with_children
 from ticdc_emit.sql.script import SKIPPED, ScriptStatement, parse_change, parse_ddl, place_in, script_statements
@@ -54,6 +63,8 @@ from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.tso import LOGICAL_BITS, MAX_LONG_TSO, physical_ms
 
 UNKNOWN_DATABASE, NO_SAVEPOINT, NOT_SUPPORTED, UNKNOWN_ZONE = 1049, 1305, 1235, 1298
+OF_STRICT_MODE = {NOT_NULL, NO_DEFAULT, WRONG_DATA, BEYOND_RANGE, WRONG_VALUE, TOO_LONG, TRUNCATED, OUT_OF_RANGE}
+OF_STRICT_MODE |= {DIVISION_BY_ZERO, IN_GAP}  # outside of it TiDB changes the value, and warns
 
 StatementKind: TypeAlias = Literal[
     "insert", "replace", "update", "delete", "begin", "commit", "rollback", "savepoint", "ddl", "use", "set", "skipped"
@@ -327,7 +338,11 @@ class Session:
             transaction.rollback(length)
             if self._is_implicit:
                 self._end()
-            if isinstance(error, StatementError) and not self._is_strict:
+            if (
+                not self._is_strict
+                and isinstance(error, StatementError)
+                and error.context.get("number") in OF_STRICT_MODE
+            ):
                 raise unsupported(
                     f"a value that does not fit ({error.message}), outside of strict SQL mode,",
                     "Set sql_mode to STRICT_TRANS_TABLES, or give a value that fits",

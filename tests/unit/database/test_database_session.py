@@ -382,6 +382,23 @@ def test_values_that_do_not_fit_are_refused_outside_of_strict_mode() -> None:
     assert rows(on) == [("1", "a", "1"), ("0", "b", "1")]
 
 
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [
+        ("insert into items values (5, 'a', 1)", 1062),
+        ("insert into nowhere values (1)", 1146),
+        ("update items set nothing = 1", 1054),
+        ("insert into doubled values (1, 2)", 3105),
+    ],
+)
+def test_what_fails_in_every_mode_has_its_own_error_outside_of_strict_mode(statement: str, number: int) -> None:
+    on = session(sql_mode="NO_AUTO_VALUE_ON_ZERO")  # that of every dump
+    on.execute("create table doubled (a int primary key, b int as (a * 2)); insert into items values (5, 'a', 1)")
+    with pytest.raises(StatementError) as caught:
+        on.execute(statement)
+    assert caught.value.context["number"] == number
+
+
 FAMILY = """
 create table shop.parent (id int primary key, code int unique);
 create table shop.child (id int primary key, pid int, foreign key (pid) references parent(ID) {action});
