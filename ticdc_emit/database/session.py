@@ -63,8 +63,8 @@ from ticdc_emit.sql.types import MySQLType
 from ticdc_emit.tso import LOGICAL_BITS, MAX_LONG_TSO, physical_ms
 
 UNKNOWN_DATABASE, NO_SAVEPOINT, NOT_SUPPORTED, UNKNOWN_ZONE = 1049, 1305, 1235, 1298
-OF_STRICT_MODE = {NOT_NULL, NO_DEFAULT, WRONG_DATA, BEYOND_RANGE, WRONG_VALUE, TOO_LONG, TRUNCATED, OUT_OF_RANGE}
-OF_STRICT_MODE |= {DIVISION_BY_ZERO, IN_GAP}  # outside of it TiDB changes the value, and warns
+_OF_VALUES = {WRONG_DATA, BEYOND_RANGE, WRONG_VALUE, TOO_LONG, TRUNCATED, OUT_OF_RANGE, DIVISION_BY_ZERO, IN_GAP}
+_OF_STRICT_MODE = {NOT_NULL, NO_DEFAULT, *_OF_VALUES}  # outside of it TiDB changes the value instead
 
 StatementKind: TypeAlias = Literal[
     "insert", "replace", "update", "delete", "begin", "commit", "rollback", "savepoint", "ddl", "use", "set", "skipped"
@@ -338,11 +338,7 @@ class Session:
             transaction.rollback(length)
             if self._is_implicit:
                 self._end()
-            if (
-                not self._is_strict
-                and isinstance(error, StatementError)
-                and error.context.get("number") in OF_STRICT_MODE
-            ):
+            if not self._is_strict and isinstance(error, StatementError) and error.number in _OF_STRICT_MODE:
                 raise unsupported(
                     f"a value that does not fit ({error.message}), outside of strict SQL mode,",
                     "Set sql_mode to STRICT_TRANS_TABLES, or give a value that fits",

@@ -375,8 +375,18 @@ def test_ddl_that_does_not_fit_the_rows_changes_nothing() -> None:
 
 def test_values_that_do_not_fit_are_refused_outside_of_strict_mode() -> None:
     on = session(sql_mode="")
-    with pytest.raises(UnsupportedStatementError, match="strict"):
-        on.execute("insert into items values (1, 'elevenchars', 1)")
+    on.execute("create table kinds (id int primary key, e enum('x'), d date, t tinyint, n int not null)")
+    for statement in (
+        "insert into items values (1, 'elevenchars', 1)",
+        "insert into kinds values (1, 'y', null, 1, 1)",
+        "insert into kinds values (1, 'x', '2024-02-30', 1, 1)",
+        "insert into kinds values (1, 'x', null, 128, 1)",
+        "insert into kinds values (1, 'x', null, 'one', 1)",
+        "insert into kinds values (1, 'x', null, 1, null)",
+        "insert into kinds (id) values (1)",
+    ):
+        with pytest.raises(UnsupportedStatementError, match="strict"):
+            on.execute(statement)
     on.execute(f"insert into items values (0, 'a', 1); set sql_mode = '{DEFAULT_SQL_MODE},NO_AUTO_VALUE_ON_ZERO'")
     on.execute("insert into items values (0, 'b', 1)")
     assert rows(on) == [("1", "a", "1"), ("0", "b", "1")]
