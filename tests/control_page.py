@@ -1,4 +1,4 @@
-"""What ``docs/control.md`` has of the code: the tables of endpoints and of ``replica_config``, and the description.
+"""What ``docs/control.md`` has of the code: the tables of endpoints, and the description.
 
 ``python -m tests.control_page`` writes them into the page, between a heading and the next one, and
 ``docs/control-openapi.json``; ``tests/unit/emulator/test_control_page.py`` fails if they are others.
@@ -7,18 +7,15 @@
 from __future__ import annotations
 
 import json
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from ticdc_emit.emulator.control_api import openapi_description
 from ticdc_emit.emulator.guard import TICDC_PATH
-from ticdc_emit.emulator.replica_config import FIELDS
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "control.md"
 DESCRIPTION = DOCS / "control-openapi.json"
-_USES = {"file": "changefeed file", "answer": "the API", "none": "no effect"}
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -65,21 +62,9 @@ def endpoints(*, ticdc: bool) -> str:
     return _table(("call", "in", "out")[: 2 if ticdc else 3], rows)
 
 
-def fields() -> str:
-    """Return the table of ``replica_config``."""
-    rows = []
-    for (place, use), group in groupby(FIELDS, key=lambda field: (field.path.rpartition(".")[0], field.use)):
-        names = [f"`{field.path.rpartition('.')[2]}`" for field in group]
-        if rows and rows[-1][0] == (f"`{place}`" if place else "") and rows[-1][2] == _USES[use]:
-            names = [rows.pop()[1], *names]
-        rows.append((f"`{place}`" if place else "", ", ".join(names), _USES[use]))
-    return _table(("in", "fields", "used by"), rows)
-
-
 TABLES = {
     "## Endpoints": lambda: endpoints(ticdc=False),
     "### Calls": lambda: endpoints(ticdc=True),
-    "### Fields of `replica_config`": fields,
 }
 
 

@@ -60,7 +60,7 @@ from ticdc_emit.emulator.control_bodies import (
 )
 from ticdc_emit.emulator.emulator import DEFAULT, Emulator, Sent
 from ticdc_emit.emulator.guard import TICDC_PATH
-from ticdc_emit.emulator.ticdc_api import TicdcRefusal, TicdcService, code_of, text_of, ticdc_error, ticdc_not_ready
+from ticdc_emit.emulator.ticdc_api import TicdcRefusal, TicdcService, ticdc_error
 from ticdc_emit.errors import (
     ChangefeedStateError,
     ConfigError,
@@ -470,12 +470,11 @@ def restart(running: Running, wanted: RestartRequest | None = None, changefeed: 
 
 def _answer(request: Request, status: int, body: dict[str, Any]) -> JSONResponse:
     if request.url.path.startswith(TICDC_PATH):
-        if status == 404:
-            return JSONResponse({"error_msg": body["message"], "error_code": ""}, 404)
-        if status == 503:
-            return ticdc_not_ready(body["message"])
-        code = "CDC:ErrAPIInvalidParam" if status < 500 else "CDC:ErrInternalServerError"
-        return ticdc_error(code, f"invalid api parameter: {body['message']}" if status < 500 else body["message"])
+        if status < 500:
+            message = f"invalid api parameter: {body['message']}"
+            return ticdc_error("CDC:ErrAPIInvalidParam", message, 404 if status == 404 else None)
+        code = "CDC:ErrServerIsNotReady" if status == 503 else "CDC:ErrInternalServerError"
+        return ticdc_error(code, body["message"], status)
     return JSONResponse({"error": body}, status)
 
 
@@ -486,7 +485,7 @@ async def _refuse_error(request: Request, error: Exception) -> JSONResponse:
         answer.headers["Retry-After"] = "1"
         return answer
     if request.url.path.startswith(TICDC_PATH):
-        return ticdc_error(code_of(error), text_of(error))
+        return await ticdc_api.refuse(request, error)
     sent = {} if error.sent is None else asdict(error.sent)
     return JSONResponse({"error": error_body(error), **sent}, error_status(error))
 

@@ -101,7 +101,6 @@ class ControlServer:
 
         listener = self._listener()
         self._port = listener.getsockname()[1]
-        self._application.state.ticdc.address = self.url.removeprefix("http://")
         config = uvicorn.Config(
             self._guard,
             http=_impatient(),

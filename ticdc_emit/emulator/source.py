@@ -380,20 +380,12 @@ class Source:
 
     def last_commits(self, transactions: int) -> int:
         """Return the TSO before the last so many transactions and statements."""
-        stamps = self._newest_stamps(transactions)
-        return stamps[-1] - 1 if stamps else self.end
-
-    def last_commit(self, since: int) -> int:
-        """Return the commit_ts of the last transaction or statement after a TSO; without one, that TSO."""
-        return max([since, *self._newest_stamps(1)])
-
-    def _newest_stamps(self, count: int) -> list[int]:
         stamps: list[int] = []
         for commits in reversed(self._log):
             stamps += reversed(commits.stamps)
-            if len(stamps) >= count:
-                break
-        return stamps[:count]
+            if len(stamps) >= transactions:
+                return stamps[transactions - 1] - 1
+        return stamps[-1] - 1 if stamps else self.end
 
     def catalog_at(self, checkpoint: int) -> Catalog:
         """Return the tables as they were at a TSO, without earlier versions."""

@@ -77,11 +77,12 @@ def running_api(
     started: bool = True,
     settings: dict[str, Any] | None = None,
     retain_bytes: int = 128 << 20,
+    release: str = "classic",
     **options: Any,
 ) -> Iterator[ApiClient]:
     """Yield a client of an emulator in memory; ``options``: those of :func:`control_api`."""
     store = f"api-{uuid4()}"
-    config = load_changefeed(f"memory://{store}/?{parameters}", BY_TABLE)
+    config = load_changefeed(f"memory://{store}/?{parameters}", BY_TABLE, release=release)
     emulator = Emulator(config, schema, heartbeat_s=None, retain_bytes=retain_bytes)
     if started:
         emulator.start()

@@ -49,8 +49,6 @@ def test_it_answers_on_a_free_port_until_it_stops(emulator: Emulator) -> None:
         assert (status, sent["rows"]) == (200, 1)
         server.answer_settings({"kafka": "here"})
         assert _ask(f"{server.url}/settings") == (200, {"kafka": "here"})
-        _, captures = _ask(f"{server.url}/api/v2/captures")
-        assert captures["items"][0]["address"] == f"127.0.0.1:{server.port}"
         assert _ask(f"{server.url}/ready", Host="evil.example")[0] == 403
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(f"{server.url}/ready", timeout=1)

@@ -13,7 +13,6 @@ from api_client import ApiClient, running_api
 from ticdc_emit import load_changefeed
 from ticdc_emit.delivery.memory import clear, messages
 from ticdc_emit.emulator import ticdc_api
-from ticdc_emit.emulator.control_api import openapi_description
 from ticdc_emit.emulator.ticdc_api import TicdcRefusal, json_time, refuse_outside
 from ticdc_emit.tso import compose
 
@@ -52,99 +51,103 @@ def _insert(api: ApiClient, *ids: int, table: str = "orders") -> Any:
 # what TiCDC's documentation shows, in its order (docs.pingcap.com/tidb/stable/ticdc-open-api-v2), and the answer's keys
 DOCUMENTED = (
     ("curl -X GET http://127.0.0.1:8300/api/v2/status", {"version", "git_hash", "id", "pid", "is_owner", "liveness"}),
-    ("curl -X GET http://127.0.0.1:8300/api/v2/health", set[str]()),
     (
         "curl -X POST -H \"'Content-type':'application/json'\" http://127.0.0.1:8300/api/v2/changefeeds "
         '-d \'{"changefeed_id":"test5","sink_uri":"blackhole://"}\'',
-        {"checkpoint_time", "checkpoint_ts", "config", "create_time", "creator_version", "id", "resolved_ts", "state"},
+        {"checkpoint_time", "checkpoint_ts", "create_time", "creator_version", "id", "resolved_ts", "state"},
     ),
     ("curl -X DELETE http://127.0.0.1:8300/api/v2/changefeeds/test1", set[str]()),
     ("curl -X GET http://127.0.0.1:8300/api/v2/changefeeds?state=normal", {"total", "items"}),
-    ("curl -X GET http://127.0.0.1:8300/api/v2/changefeeds/test1", {"id", "sink_uri", "start_ts", "task_status"}),
-    (
-        "curl -X GET http://127.0.0.1:8300/api/v2/changefeeds/test1/synced",
-        {"synced", "sink_checkpoint_ts", "puller_resolved_ts", "last_synced_ts", "now_ts", "info"},
-    ),
+    ("curl -X GET http://127.0.0.1:8300/api/v2/changefeeds/test1", {"id", "sink_uri", "start_ts", "state"}),
     ("curl -X POST http://127.0.0.1:8300/api/v2/changefeeds/test1/pause", set[str]()),
     ("curl -X POST http://127.0.0.1:8300/api/v2/changefeeds/test1/resume -d '{}'", set[str]()),
-    ("curl -X GET http://127.0.0.1:8300/api/v2/processors", {"total", "items"}),
-    ("curl -X GET http://127.0.0.1:8300/api/v2/processors/test/CAPTURE", {"table_ids"}),
-    ("curl -X GET http://127.0.0.1:8300/api/v2/captures", {"total", "items"}),
-    ("curl -X POST http://127.0.0.1:8300/api/v2/owner/resign", set[str]()),
-    (
-        "curl -X POST -H \"'Content-type':'application/json'\" http://127.0.0.1:8300/api/v2/log "
-        '-d \'{"log_level":"debug"}\'',
-        set[str](),
-    ),
 )
 
 
-@pytest.mark.parametrize(
-    ("command", "keys"), DOCUMENTED, ids=[command.split("/api/v2/")[1] for command, _ in DOCUMENTED]
-)
+@pytest.mark.parametrize(("command", "keys"), DOCUMENTED)
 def test_the_requests_of_ticdcs_documentation(api: ApiClient, command: str, keys: set[str]) -> None:
-    for name in ("test", "test1"):
-        api.post(FEEDS, {"changefeed_id": name, "sink_uri": BLACKHOLE})
-    capture = api.get("/api/v2/status")["id"]
-    answer = api.curl(command.replace("CAPTURE", capture))
+    api.post(FEEDS, {"changefeed_id": "test1", "sink_uri": BLACKHOLE})
+    answer = api.curl(command)
     assert answer.status_code == 200, answer.text
     assert keys <= answer.json().keys()
     assert keys or answer.json() == {}
 
 
-def test_the_documented_update_of_a_target(api: ApiClient) -> None:
-    """The documentation's target is before every start; the update itself needs a changefeed that is stopped."""
-    command = (
-        "curl -X PUT -H \"'Content-type':'application/json'\" http://127.0.0.1:8300/api/v2/changefeeds/test1 "
-        "-d '{\"target_ts\":TARGET}'"
-    )
-    start = api.post(FEEDS, {"changefeed_id": "test1", "sink_uri": BLACKHOLE})["start_ts"]
-    running = api.curl(command.replace("TARGET", "32"))
-    assert (running.status_code, running.json()["error_code"]) == (400, "CDC:ErrChangefeedUpdateRefused")
-    assert running.json()["error_msg"] == (
-        "[CDC:ErrChangefeedUpdateRefused]changefeed update error: can only update changefeed config when it is "
-        "stopped or failed"
-    )
-    api.post(f"{FEEDS}/test1/pause")
-    too_early = api.curl(command.replace("TARGET", "32")).json()
-    assert too_early["error_msg"] == (
-        f"[CDC:ErrChangefeedUpdateRefused]can not update target_ts:32 less than start_ts:{start}"
-    )
-    target = start + compose(3_600_000)
-    assert api.curl(command.replace("TARGET", str(target))).json()["target_ts"] == target
+# of what ``cdc cli`` sends with its own values: all defaults
+DEFAULTS = {
+    "memory_quota": 1 << 30,
+    "case_sensitive": False,
+    "force_replicate": False,
+    "ignore_ineligible_table": False,
+    "check_gc_safe_point": True,
+    "enable_sync_point": False,
+    "enable_table_monitor": False,
+    "bdr_mode": False,
+    "sync_point_interval": 600 * 10**9,
+    "sync_point_retention": 86_400 * 10**9,
+    "sql_mode": None,
+    "mounter": {"worker_num": 16},
+    "sink": {
+        "csv": {"delimiter": ",", "quote": '"', "null": "\\N", "include_commit_ts": False},
+        "encoder_concurrency": 32,
+        "terminator": "\r\n",
+        "date_separator": "day",
+        "enable_partition_separator": True,
+        "enable_kafka_sink_v2": False,
+        "only_output_updated_columns": False,
+        "delete_only_output_handle_key_columns": False,
+        "content_compatible": False,
+        "advance_timeout": 150,
+        "send_bootstrap_interval_in_sec": 120,
+        "send_bootstrap_in_msg_count": 10_000,
+        "send_bootstrap_to_all_partition": True,
+        "send-all-bootstrap-at-start": False,
+        "debezium_disable_schema": False,
+        "open": {"output_old_value": True},
+        "debezium": {"output_old_value": True},
+        "protocol": "canal-json",
+        "dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}],
+        "kafka_config": {"codec_config": {"enable_tidb_extension": True}},
+    },
+    "consistent": {"level": "none", "max_log_size": 64, "memory_usage": {"memory_quota_percentage": 50}},
+    "scheduler": {"enable_table_across_nodes": False, "region_threshold": 100_000, "write_key_threshold": 0},
+    "integrity": {"integrity_check_level": "none", "corruption_handle_level": "warn"},
+    "changefeed_error_stuck_duration": 1800 * 10**9,
+    "synced_status": {"synced_check_interval": 300, "checkpoint_interval": 15},
+    "filter": {"rules": ["shop.orders"], "event_filters": [{"matcher": ["*.*"], "ignore_sql": ["^drop"]}]},
+}
 
 
-def test_cdc_cli_creates_a_changefeed(api: ApiClient) -> None:
+@pytest.mark.parametrize("release", ["8.5.3", "next"])
+def test_cdc_cli_creates_a_changefeed(release: str) -> None:
     """``cdc cli changefeed create`` asks for a TSO, verifies the tables, and sends all defaults with its own values."""
-    tso = api.post("/api/v2/tso", {"ca_path": "", "cert_path": "", "key_path": "", "id": 0})
-    start = compose(tso["timestamp"], tso["logic_time"])
-    defaults = api.post(FEEDS, {"changefeed_id": "other", "sink_uri": BLACKHOLE})["config"]
-    sink = {**defaults["sink"], "protocol": "canal-json"}
-    sink["dispatchers"] = [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]
-    sink["kafka_config"] = {"codec_config": {"enable_tidb_extension": True}}
-    whole = {**defaults, "sink": sink, "filter": {"rules": ["shop.orders"]}}
-    body = {"sink_uri": _uri(api, "one", ""), "start_ts": start, "replica_config": whole}
-    verified = api.post("/api/v2/verify_table", body)
-    assert [table["table_name"] for table in verified["eligible_tables"]] == ["orders"]
-    info = api.post(FEEDS, {**body, "changefeed_id": "one", "namespace": "default", "target_ts": 0})
-    assert (info["state"], info["start_ts"], info["checkpoint_ts"]) == ("normal", start, start)
-    assert info["config"]["sink"]["dispatchers"] == [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]
-    _insert(api, 1)
-    found = messages(f"{api.store}-one")
-    assert {each.topic for each in found} == {"ticdc", "shop_orders"}
-    assert any(b'"_tidb"' in (each.value or b"") for each in found)
-    assert _inserted(api) == ["1"]
+    with running_api(any_sink=True, release=release) as api:
+        assert re.fullmatch(r"v8\.5\.3|v\d+\.\d+\.\d+", api.get("/api/v2/status")["version"])
+        tso = api.post("/api/v2/tso", {"ca_path": "", "cert_path": "", "key_path": "", "id": 0})
+        start = compose(tso["timestamp"], tso["logic_time"])
+        body = {"sink_uri": _uri(api, "one", ""), "start_ts": start, "replica_config": DEFAULTS}
+        verified = api.post("/api/v2/verify_table", body)
+        assert [table["table_name"] for table in verified["eligible_tables"]] == ["orders"]
+        info = api.post(FEEDS, {**body, "changefeed_id": "one", "namespace": "default", "target_ts": 0})
+        assert (info["state"], info["start_ts"], info["checkpoint_ts"]) == ("normal", start, start)
+        _insert(api, 1)
+        _insert(api, 7, table="clerks")
+        found = messages(f"{api.store}-one")
+        assert {each.topic for each in found} == {"ticdc", "shop_orders"}
+        assert any(b'"_tidb"' in (each.value or b"") for each in found)
+        assert _inserted(api) == ["1"]
+        clear(f"{api.store}-one")
 
 
 def test_a_changefeed_is_paused_and_resumed(api: ApiClient) -> None:
     _create(api)
     _insert(api, 1)
     assert api.post(f"{FEEDS}/one/pause") == {}
-    paused = api.get(f"{FEEDS}/one/status")
+    paused = api.get(f"{FEEDS}/one")
     assert paused["state"] == "stopped"
     _insert(api, 2)
     assert _inserted(api) == ["1"]
-    assert api.get(f"{FEEDS}/one/status")["checkpoint_ts"] == paused["checkpoint_ts"]
+    assert api.get(f"{FEEDS}/one")["checkpoint_ts"] == paused["checkpoint_ts"]
     assert api.post(f"{FEEDS}/one/resume", "{}") == {}
     assert _inserted(api) == ["1", "2"]
     assert api.get(f"{FEEDS}/one")["state"] == "normal"
@@ -187,27 +190,6 @@ def test_a_changefeed_begins_at_its_start_and_ends_at_its_target(api: ApiClient)
     assert [each["id"] for each in api.get(f"{FEEDS}?state=finished")["items"]] == ["one"]
 
 
-def test_a_stopped_changefeed_takes_another_configuration(api: ApiClient) -> None:
-    _create(api)
-    api.post(f"{FEEDS}/one/pause")
-    changed = api.request(
-        "PUT",
-        f"{FEEDS}/one",
-        json={"sink_uri": _uri(api, "two"), "replica_config": {"filter": {"rules": ["shop.clerks"]}}},
-    ).json()
-    assert changed["config"]["filter"]["rules"] == ["shop.clerks"]
-    same = api.request("PUT", f"{FEEDS}/one", json={"sink_uri": _uri(api, "two")}).json()
-    assert same["error_msg"].endswith("changefeed config is the same with the old one, do nothing")
-    wrong = api.request("PUT", f"{FEEDS}/one", json={"replica_config": {"filter": {"rules": ["*"]}}}).json()
-    assert wrong["error_code"] == "CDC:ErrChangefeedUpdateRefused"
-    api.post(f"{FEEDS}/one/resume", "{}")
-    _insert(api, 1)
-    _insert(api, 7, table="clerks")
-    assert _inserted(api) == []
-    assert _inserted(api, "two") == ["7"]
-    assert len(api.get(f"{FEEDS}/one")["task_status"][0]["table_ids"]) == 1
-
-
 def test_removing_is_idempotent_and_spares_the_servers_own(api: ApiClient) -> None:
     _create(api)
     for _ in range(2):
@@ -244,10 +226,9 @@ REFUSED = {
         "[CDC:ErrKafkaInvalidConfig]no topic is specified in sink-uri",
     ),
     "a type": (
-        {"sink_uri": BLACKHOLE, "replica_config": {"case_sensitive": "yes"}},
+        {"sink_uri": "kafka://127.0.0.1:9092/t?protocol=canal-json", "replica_config": {"case_sensitive": "yes"}},
         400,
-        "[CDC:ErrAPIInvalidParam]invalid api parameter: json: cannot unmarshal string into Go struct field "
-        "ReplicaConfig.case_sensitive of type bool",
+        "[CDC:ErrAPIInvalidParam]invalid api parameter: case-sensitive: expected boolean, got string",
     ),
     "a target": (
         {"sink_uri": BLACKHOLE, "target_ts": 5},
@@ -287,16 +268,7 @@ def test_errors_have_ticdcs_words(api: ApiClient, body: dict[str, Any], status: 
     [
         ("GET", f"{FEEDS}/none", None, "[CDC:ErrChangeFeedNotExists]changefeed not exists, default/none"),
         ("POST", f"{FEEDS}/none/pause", None, "[CDC:ErrChangeFeedNotExists]changefeed not exists, default/none"),
-        ("GET", f"{FEEDS}/none?namespace=x", None, "[CDC:ErrChangeFeedNotExists]changefeed not exists, x/none"),
         ("DELETE", f"{FEEDS}/a_b", None, "[CDC:ErrAPIInvalidParam]invalid changefeed_id: a_b"),
-        ("GET", "/api/v2/processors/default/none", None, "[CDC:ErrCaptureNotExist]capture not exists, none"),
-        (
-            "POST",
-            "/api/v2/captures/none/drain",
-            None,
-            "[CDC:ErrSchedulerRequestFailed]scheduler request failed, only one capture alive",
-        ),
-        ("POST", "/api/v2/log", {"log_level": "loud"}, "[CDC:ErrAPIInvalidParam]fail to change log level: loud"),
         ("POST", FEEDS, {"start_ts": "x"}, "[CDC:ErrAPIInvalidParam]invalid api parameter: start_ts"),
         ("POST", f"{FEEDS}/default/resume", None, "[CDC:ErrAPIInvalidParam]invalid api parameter"),
     ],
@@ -417,17 +389,12 @@ def test_the_served_kafka_and_loopback_are_allowed(uri: str) -> None:
     refuse_outside(load_changefeed(uri), {"kafka:9092", "registry:8081"})
 
 
-def test_the_limits_hold_for_create_verify_and_update() -> None:
+@pytest.mark.parametrize("path", [FEEDS, "/api/v2/verify_table"])
+def test_the_limits_hold_for_each_call(path: str) -> None:
     with running_api() as api:
-        body = {"changefeed_id": "one", "sink_uri": "kafka://10.0.0.1:9092/t?protocol=canal-json"}
-        for path in (FEEDS, "/api/v2/verify_table"):
-            code, answer = api.refused("POST", path, json=body)
-            assert (code, answer["error_code"]) == (400, "CDC:ErrSinkURIInvalid")
-            assert "--control-any-sink" in answer["error_msg"]
-        api.post(FEEDS, {"changefeed_id": "two", "sink_uri": BLACKHOLE})
-        api.post(f"{FEEDS}/two/pause")
-        code, answer = api.refused("PUT", f"{FEEDS}/two", json={"sink_uri": body["sink_uri"]})
-        assert (code, answer["error_code"]) == (400, "CDC:ErrChangefeedUpdateRefused")
+        code, answer = api.refused("POST", path, json={"sink_uri": "kafka://10.0.0.1:9092/t?protocol=canal-json"})
+        assert (code, answer["error_code"]) == (400, "CDC:ErrSinkURIInvalid")
+        assert "--control-any-sink" in answer["error_msg"]
 
 
 def test_so_many_changefeeds_are_allowed(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -435,10 +402,6 @@ def test_so_many_changefeeds_are_allowed(api: ApiClient, monkeypatch: pytest.Mon
     api.post(FEEDS, {"sink_uri": BLACKHOLE})
     code, answer = api.refused("POST", FEEDS, json={"sink_uri": BLACKHOLE})
     assert (code, answer["error_msg"]) == (400, "[CDC:ErrAPIInvalidParam]this server runs at most 2 changefeeds")
-
-
-def test_the_version_is_that_of_the_release(api: ApiClient) -> None:
-    assert re.fullmatch(r"v\d+\.\d+\.\d+", api.get("/api/v2/status")["version"])
 
 
 def test_times_are_utc_with_milliseconds() -> None:
@@ -453,10 +416,3 @@ def test_a_reset_lets_every_changefeed_begin_anew(api: ApiClient) -> None:
     assert api.get(f"{FEEDS}/one")["state"] == "normal"
     _insert(api, 1)
     assert _inserted(api) == ["1", "1"]
-
-
-def test_every_endpoint_is_described() -> None:
-    paths = json.loads(openapi_description())["paths"]
-    documented = {re.sub(r"\?.*", "", command.split("8300")[1].split(" ")[0]) for command, _ in DOCUMENTED}
-    known = [re.compile(re.sub(r"\{\w+\}", "[^/]+", path)) for path in paths]
-    assert not [path for path in documented if not any(pattern.fullmatch(path) for pattern in known)]
