@@ -15,7 +15,6 @@ load_profile()
 # Spark's JVMs, those of other processes too, live for minutes at most: compiling harder than this costs more than it
 # gives.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
-os.environ.setdefault("TICDC_EMIT_CLASS_ARCHIVE", "off")
 
 # Declarative Pipelines need pyspark[pipelines], which ``tox -e connect``, ``spark41`` and ``spark43`` install.
 if not all(map(find_spec, ("pyspark", "grpc", "yaml"))):

@@ -93,7 +93,7 @@ def _is_collector_named(variables: Iterable[str]) -> bool:
 
 
 def java_cache() -> Path:
-    """The user's folder for what is made for a Java: a wrapper, archives of classes.  It need not exist."""
+    """The user's folder for what is made for a Java: a wrapper.  It need not exist."""
     return user_cache() / "java"
 
 

@@ -140,7 +140,7 @@ def run(options: CommandOptions) -> int:
                 options.columns.check(columns, name)
     with ExitStack() as stack:
         with step("starting Spark", quiet=options.as_json):
-            spark = stack.enter_context(local_spark("replay", settings=options.spark, quiet=options.as_json))
+            spark = stack.enter_context(local_spark("replay", settings=options.spark))
         reader = Reader(spark, options.columns)
         if catalog is None:
             lakes = {name: lake for name, path in sources.items() if (lake := reader.lake(path)) is not None}

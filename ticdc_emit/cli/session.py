@@ -4,17 +4,10 @@ In: the amount of rows or bytes, the environment and the user's options. Out: th
 session of :func:`ticdc_emit.spark.local_session`, quiet, with its files in a temporary folder, stopped when the command
 ends. The messages are the same. Spark takes about ten seconds of CPU time to start, and then uses all cores. A session
 that this process already has is used as it is.
-
-An archive of the classes that Spark loads halves the CPU time of later JVM starts. It is the JVM's own class-data
-sharing: the JVM writes the file when it ends, and ignores a file of another Java or of other jars. There is one file
-(about 160 MB) in ``~/.cache/ticdc-emit/java``; its name identifies the Java and the Spark. Writing it takes several
-seconds, which does not pay on a machine that is discarded after one run. So it is written only if stderr is a terminal
-or ``TICDC_EMIT_CLASS_ARCHIVE`` is ``on``. With ``off``, no archive is written or used.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import re
@@ -23,8 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +28,7 @@ from ticdc_emit.cli.console import step
 from ticdc_emit.config import mask_text
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.java import find_java, java_cache, short_lived_jvm
+from ticdc_emit.java import short_lived_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,12 +53,12 @@ class SparkJobError(TicdcEmitError, RuntimeError):
 
 @contextmanager
 def local_spark(
-    name: str, *, cores: str = "*", settings: Mapping[str, str] | None = None, short: bool = False, quiet: bool = False
+    name: str, *, cores: str = "*", settings: Mapping[str, str] | None = None, short: bool = False
 ) -> Iterator[SparkSession]:
     """Start Spark for the length of the block, unless it runs. Errors of Spark jobs become :class:`SparkJobError`.
 
     ``settings``: further settings of a Spark that is started here, by full name; they override the command's own.
-    ``short``: the block's jobs take seconds, so compiling for them does not pay. ``quiet``: show no progress. Raises
+    ``short``: the block's jobs take seconds, so compiling for them does not pay. Raises
     :class:`~ticdc_emit.errors.MissingDependencyError` without pyspark or Java.
     """
     from ticdc_emit.spark.session import require_pyspark
@@ -78,9 +70,7 @@ def local_spark(
 
     with ExitStack() as stack:
         spark = SparkSession.getActiveSession() or stack.enter_context(
-            _started(
-                name, {"spark.master": f"local[{cores}]", **(_SHORT if short else {})}, settings or {}, short, quiet
-            )
+            _started(name, {"spark.master": f"local[{cores}]", **(_SHORT if short else {})}, settings or {}, short)
         )
         try:
             yield spark
@@ -89,15 +79,12 @@ def local_spark(
 
 
 @contextmanager
-def _started(
-    name: str, own: Mapping[str, str], settings: Mapping[str, str], short: bool, quiet: bool
-) -> Iterator[SparkSession]:
+def _started(name: str, own: Mapping[str, str], settings: Mapping[str, str], short: bool) -> Iterator[SparkSession]:
     from pyspark.errors import PySparkException
 
     from ticdc_emit.spark.session import local_session
 
-    archive = None if _JVM_OPTIONS in settings else archive_for(find_java().parent.parent)
-    options = [*(short_lived_jvm("SPARK_SUBMIT_OPTS") if short else ()), *([archive.options] if archive else ())]
+    options = short_lived_jvm("SPARK_SUBMIT_OPTS") if short else ()
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
         log = Path(folder, "spark.log")
         try:
@@ -122,30 +109,10 @@ def _started(
         except BaseException:
             if signals.received() is None:
                 spark.stop()
-                _ended_jvm().kill()  # if it ended by itself, it would write the archive first
             else:
                 signals.end_children()
-            if archive is not None:
-                archive.give_up()
             raise
         spark.stop()
-        if archive is not None and not archive.is_made:
-            with step("keeping Spark's classes for faster starts (once; Ctrl-C skips it)", quiet=quiet):
-                _ended_jvm().wait()
-                archive.keep()
-
-
-def _ended_jvm() -> subprocess.Popen[bytes]:
-    """Ask the JVM of a stopped session to end, and return its process. A later session starts a JVM of its own."""
-    from pyspark import SparkContext
-
-    gateway: Any = SparkContext._gateway
-    SparkContext._gateway = SparkContext._jvm = None
-    gateway.shutdown()
-    jvm: subprocess.Popen[bytes] = gateway.proc
-    if jvm.stdin is not None:
-        jvm.stdin.close()
-    return jvm
 
 
 @contextmanager
@@ -233,7 +200,7 @@ def spark_for(
 ) -> SparkSession:
     """Start Spark until the stack is left, and show that. ``short``: its jobs take seconds."""
     with step("starting Spark", quiet=quiet):
-        return stack.enter_context(local_spark(name, settings=settings, short=short, quiet=quiet))
+        return stack.enter_context(local_spark(name, settings=settings, short=short))
 
 
 class CountedBatches:
@@ -250,78 +217,3 @@ class CountedBatches:
         for batch in self._batches:
             yield batch
             self.read += batch.num_rows
-
-
-VARIABLE = "TICDC_EMIT_CLASS_ARCHIVE"
-_BASE = Path("lib", "server", "classes.jsa")  # the JVM's own archive, on which another one is built
-_PREFIX = "spark-"
-_SILENT = "-Xlog:disable"  # otherwise the JVM reports an archive that does not fit on stdout, among the results
-
-
-@dataclass(frozen=True)
-class ClassArchive:
-    """``path``: the file, which may not exist yet."""
-
-    path: Path
-
-    @property
-    def is_made(self) -> bool:
-        """Whether the file exists."""
-        return self.path.is_file()
-
-    @property
-    def options(self) -> str:
-        """The JVM options that use the archive, or write it when the JVM ends."""
-        if self.is_made:
-            return f'"-XX:SharedArchiveFile={self.path}" {_SILENT}'
-        return f'"-XX:ArchiveClassesAtExit={self._unfinished}" {_SILENT}'
-
-    def keep(self) -> None:
-        """Move what the ended JVM wrote to its final place, and delete archives of other versions.
-
-        Does nothing if the JVM wrote no file: with a full disk, later starts are slow, not wrong.
-        """
-        with suppress(OSError):
-            self._unfinished.rename(self.path)
-            for other in self.path.parent.glob(f"{_PREFIX}*"):
-                if other != self.path:
-                    other.unlink()
-
-    def give_up(self) -> None:
-        """Delete a file that the JVM may have begun to write."""
-        with suppress(OSError):
-            self._unfinished.unlink()
-
-    @property
-    def _unfinished(self) -> Path:
-        return self.path.with_suffix(f".{os.getpid()}")
-
-
-def archive_for(java_home: Path) -> ClassArchive | None:
-    """Return the archive for this Java and the installed pyspark, existing or to be written; ``None`` for no
-    archive.
-    """
-    wish = os.environ.get(VARIABLE)
-    if wish == "off":
-        return None
-    try:
-        base = (java_home / _BASE).stat()
-        release = (java_home / "release").read_bytes()
-        folder = java_cache()
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    facts = [str(java_home), release, base.st_size, base.st_mtime_ns, *_spark_facts()]
-    name = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
-    archive = ClassArchive(folder / f"{_PREFIX}{name}.jsa")
-    return archive if archive.is_made or wish == "on" or sys.stderr.isatty() else None
-
-
-def _spark_facts() -> list[object]:
-    import pyspark
-
-    home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
-    changed = 0
-    with suppress(OSError):
-        changed = (home / "jars").stat().st_mtime_ns
-    return [pyspark.__version__, str(home), changed]
