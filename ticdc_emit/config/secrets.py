@@ -1,16 +1,13 @@
-r"""Secrets are shown nowhere: values that do not print, and texts with ``****`` in the place of secrets.
+"""Secrets are shown nowhere: values that do not print, and texts with ``****`` in the place of secrets.
 
 In: an option's value, a URI, or an answer, an error or a log line of another program. Out: a :class:`Secret`, or a text
-without secrets. :func:`hide` knows the secrets. A server may repeat its input in any encoding: JSON (``\"``,
-``\u0022``), percent-encoding, a form, HTML, base64, Python's ``repr``, or several of these nested. So the text is
-decoded in every order, and each secret found in a result is masked at its origin. :func:`mask_uri` and
-:func:`mask_text` do not know them and go by the names of parameters. :func:`hide_in_logs` masks lines of other
-libraries' loggers.
+without secrets. :func:`hide` knows the secrets and masks four forms of each: as it is, percent-encoded, escaped as in
+JSON, and in base64. :func:`mask_uri` and :func:`mask_text` do not know them and go by the names of parameters.
+:func:`hide_in_logs` masks lines of other libraries' loggers.
 """
 
 from __future__ import annotations
 
-import html
 import logging
 import re
 from base64 import b64encode, urlsafe_b64encode
@@ -18,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, wraps
 from importlib import import_module
 from itertools import chain
-from typing import Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 from urllib.parse import quote, unquote, unquote_plus
 
 from ticdc_emit.errors import TicdcEmitError
@@ -86,25 +83,15 @@ def hides_arguments(function: Callable[P, T]) -> Callable[P, T]:
 
 # -- secrets that are known, in the texts of others --------------------------------------------------------------------
 
-_ROUNDS = 3
 _A_WORD = 4
 """A shorter secret is a part of many words, so it is masked only as a whole word."""
-_BACKSLASHES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "0": "\0"}
-_ESCAPE = re.compile(
-    r"(?P<utf16>(?:\\u[0-9A-Fa-f]{4})+)|(?P<bytes>(?:\\x[0-9A-Fa-f]{2})+)|\\U00(?P<code>[0-9A-Fa-f]{6})|\\(?P<char>.)",
-    re.DOTALL,
-)
-_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
-_FORM = re.compile(r"(?:%[0-9A-Fa-f]{2})+|\+")
-_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[a-z]{2,5});")
+_SHORT_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def hide(text: str, secrets: Iterable[str | bytes]) -> str:
-    """Return ``text`` with every secret masked, in each of the encodings and in up to three nested ones."""
-    wanted = set(_forms(secrets))
-    if not wanted or not text:
-        return text
-    spans = sorted({span for view in _views(text) for form in wanted for span in _spans(view, form)})
+    """Return ``text`` with every secret masked: as it is, percent-encoded, escaped as in JSON, and in base64."""
+    forms = {form for secret in secrets for form in _forms(secret)} if text else ()
+    spans = sorted({found.span() for form in forms for found in re.finditer(form, text)})
     shown, at = [], 0
     for start, end in spans:
         if start >= at:
@@ -113,92 +100,33 @@ def hide(text: str, secrets: Iterable[str | bytes]) -> str:
     return "".join([*shown, text[at:]])
 
 
-class _View(NamedTuple):
-    """A decoded text. ``places``: where each character begins in the original text, and where the last one ends."""
-
-    text: str
-    places: list[int]
-
-
-def _forms(secrets: Iterable[str | bytes]) -> Iterator[str]:
-    for secret in secrets:
-        data = secret.encode("utf-8", "surrogateescape") if isinstance(secret, str) else secret
-        if not data:
-            continue
-        yield data.decode("utf-8", "replace")
-        for encode in (b64encode, urlsafe_b64encode) if len(data) > _A_WORD else ():
-            for before in range(3):  # without the letters that depend on the neighbours of the secret
-                coded = encode(bytes(before) + data).decode()
-                yield coded[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+def _forms(secret: str | bytes) -> Iterator[str]:
+    """Yield patterns of a secret."""
+    data = secret.encode("utf-8", "surrogateescape") if isinstance(secret, str) else secret
+    if not data:
+        return
+    letters = data.decode("utf-8", "replace")
+    for form in (re.escape(letters), *("".join(map(write, letters)) for write in (_percent, _json))):
+        yield form if len(letters) >= _A_WORD else rf"(?<![^\W_]){form}(?![^\W_])"
+    for encode in (b64encode, urlsafe_b64encode) if len(data) > _A_WORD else ():
+        for before in range(3):  # without the letters that depend on the neighbours of the secret
+            coded = encode(bytes(before) + data).decode()
+            yield re.escape(coded[-(-before * 8 // 6) : (before + len(data)) * 8 // 6])
 
 
-def _spans(view: _View, form: str) -> Iterator[tuple[int, int]]:
-    at = view.text.find(form)
-    while at >= 0:
-        end = at + len(form)
-        beside = view.text[max(at - 1, 0) : at] + view.text[end : end + 1]
-        if len(form) >= _A_WORD or not any(char.isalnum() for char in beside):
-            yield view.places[at], view.places[end]
-        at = view.text.find(form, at + 1)
+def _percent(letter: str) -> str:
+    """Return a pattern of a letter in a URL: itself or percent-encoded; a form writes ``+`` for a blank."""
+    coded = "".join(f"%(?i:{byte:02x})" for byte in letter.encode())
+    return coded if letter in "%+" else f"(?:{coded}|[{re.escape(letter)}{'+' if letter == ' ' else ''}])"
 
 
-def _views(text: str) -> Iterator[_View]:
-    level = [_View(text, list(range(len(text) + 1)))]
-    seen = {text}
-    for _ in range(_ROUNDS + 1):
-        yield from level
-        decoded = (_decoded(view, pattern, decode) for view in level for pattern, decode in _DECODERS)
-        level = []
-        for view in decoded:
-            if view.text not in seen:
-                seen.add(view.text)
-                level.append(view)
-
-
-def _decoded(view: _View, pattern: re.Pattern[str], decode: Callable[[re.Match[str]], list[tuple[str, int]]]) -> _View:
-    pieces, places, at = [], [], 0
-    for match in pattern.finditer(view.text):
-        pieces.append(view.text[at : match.start()])
-        places += view.places[at : match.start()]
-        at = match.start()
-        for char, width in decode(match):
-            pieces.append(char)
-            places += [view.places[at]] * len(char)
-            at += width
-        at = match.end()
-    return _View("".join([*pieces, view.text[at:]]), places + view.places[at:])
-
-
-def _unescaped(match: re.Match[str]) -> list[tuple[str, int]]:
-    if match["utf16"]:
-        code_units = bytes.fromhex(match["utf16"].replace("\\u", ""))
-        return [(char, 12 if char > "\uffff" else 6) for char in code_units.decode("utf-16-be", "replace")]
-    if match["bytes"]:
-        data = bytes.fromhex(match["bytes"].replace("\\x", ""))
-        try:
-            return _characters(data, 4, errors="strict")
-        except UnicodeDecodeError:  # of text, not of bytes
-            return [(chr(code), 4) for code in data]
-    if match["code"]:
-        return [(chr(min(int(match["code"], 16), 0x10FFFF)), 10)]
-    return [(_BACKSLASHES.get(match["char"], match["char"]), 2)]
-
-
-def _unquoted(match: re.Match[str]) -> list[tuple[str, int]]:
-    return [(" ", 1)] if match[0] == "+" else _characters(bytes.fromhex(match[0].replace("%", "")), 3)
-
-
-def _entity(match: re.Match[str]) -> list[tuple[str, int]]:
-    return [(html.unescape(match[0]), len(match[0]))]
-
-
-def _characters(data: bytes, width: int, errors: str = "surrogateescape") -> list[tuple[str, int]]:
-    """Return the characters of UTF-8 and the length of text that each takes, if every byte takes ``width``."""
-    text = data.decode("utf-8", errors)
-    return [(char, width * len(char.encode("utf-8", "surrogateescape"))) for char in text]
-
-
-_DECODERS = ((_ESCAPE, _unescaped), (_PERCENT, _unquoted), (_FORM, _unquoted), (_ENTITY, _entity))
+def _json(letter: str) -> str:
+    """Return a pattern of a letter in JSON: itself or escaped."""
+    units = letter.encode("utf-16-be").hex()
+    coded = "".join(rf"\\u(?i:{units[at : at + 4]})" for at in range(0, len(units), 4))
+    short = _SHORT_ESCAPES.get(letter, letter if letter.isalnum() else f"\\{letter}")
+    own = "" if letter == "\\" else f"|{re.escape(letter)}"
+    return f"(?:{coded}|{re.escape(short)}{own})"
 
 
 # -- secrets that are not known: by the names of parameters ------------------------------------------------------------
@@ -234,7 +162,6 @@ _VALUE = re.compile(
 )
 _AUTHORIZATION = re.compile(r"(?i)\b(Bearer|Basic)(\s+)(?![a-z]+\b)[A-Za-z0-9._~+/\-]{6,}=*")
 _ACTS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_SHORT_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def is_sensitive_name(name: str) -> bool:
