@@ -1,20 +1,24 @@
 """Where the records of batches are kept: in this process, or in a folder that fsspec knows (``state_uri``).
 
 In: records of ``pipeline.state``. Out: the same, in later runs too. The DDL of a changefeed is kept once
-(:class:`DdlHistory`): the record of a batch only says where its DDL is. One process at a time writes to a folder
-(``pipeline.lease``).
+(:class:`DdlHistory`): the record of a batch only says where its DDL is. One object at a time writes to a folder: the
+last that has put its token into ``writer.json``; all others are refused at their next record.
 """
 
 from __future__ import annotations
 
+import os
+import socket
+import time
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
+from uuid import uuid4
 
 from ticdc_emit.config.secrets import Secret, hides_arguments
 from ticdc_emit.errors import MissingDependencyError, StateError
 from ticdc_emit.pipeline.ddl import DdlStatement
-from ticdc_emit.pipeline.lease import Lease
 from ticdc_emit.pipeline.state import (
     BatchState,
     Places,
@@ -58,12 +62,12 @@ class StateStore(Protocol):
     def claim(self) -> bool:
         """Make this object the store's only writer, or check that it still is; return whether it was not before.
 
-        Raises :class:`~ticdc_emit.errors.StateError` if another process writes to the store (``pipeline.lease``).
+        Raises :class:`~ticdc_emit.errors.StateError` if another one has become it meanwhile.
         """
         ...
 
     def release(self) -> None:
-        """Leave the store to other writers until the next :meth:`claim`."""
+        """Forget that this object is the writer: the next :meth:`claim` makes it that anew."""
         ...
 
 
@@ -116,20 +120,47 @@ class FsspecStateStore:
         except ImportError:
             raise MissingDependencyError("state_uri needs fsspec", extra="state", package="fsspec") from None
         self._uri = Secret(uri)
+        self._token: str | None = None
         *outer, innermost = uri.split("::")
         with storage("used", "Give state_uri a folder that this machine may write to"):
             for link in (*outer, innermost if "://" in innermost else "file://"):
                 fsspec.get_filesystem_class(link.partition("://")[0])
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_token": None}  # a copy is another writer
+
     def claim(self) -> bool:
-        is_new = self._lease.hold()
-        if is_new:
-            self._history.refresh()
-        return is_new
+        if self._token is not None:
+            self._refuse_other_writer()
+            return False
+        token = uuid4().hex
+        writer = {"token": token, "host": socket.gethostname(), "pid": os.getpid(), "since_ms": _now_ms()}
+        with storage("used"):
+            self._fs.makedirs(self._root, exist_ok=True)
+        _replace(self._fs, f"{self._root}/{_WRITER}", sealed(writer))
+        self._token = token
+        self._history.refresh()
+        return True
 
     def release(self) -> None:
-        if "_lease" in self.__dict__:
-            self._lease.release()
+        self._token = None
+
+    def _refuse_other_writer(self) -> None:
+        content = b""
+        with storage("read"), suppress(FileNotFoundError):
+            content = bytes(self._fs.cat_file(f"{self._root}/{_WRITER}"))
+        writer: dict[str, Any] = {}
+        with suppress(StateError):  # what cannot be read is not this writer's
+            writer = object_of(content, _WRITER)
+        if writer.get("token") != self._token:
+            since = writer.get("since_ms")
+            raise StateError(
+                "another writer has taken over this state_uri, or its folder was removed",
+                remedy="Use one writer per state_uri, and begin this one anew if it shall go on",
+                host=writer.get("host"),
+                pid=writer.get("pid"),
+                held_seconds=max(0, (_now_ms() - since) // 1000) if type(since) is int else None,
+            )
 
     @cached_property
     def _located(self) -> tuple[Any, str]:
@@ -146,10 +177,6 @@ class FsspecStateStore:
     @property
     def _root(self) -> str:
         return self._located[1]
-
-    @cached_property
-    def _lease(self) -> Lease:
-        return Lease(self._fs, self._root)
 
     @cached_property
     def _history(self) -> DdlHistory:
@@ -180,10 +207,8 @@ class FsspecStateStore:
     def save(self, state: BatchState) -> None:
         self.claim()
         path, places = self._path(state.batch_id), self._history.places(state.ddl)
+        _replace(self._fs, path, text_of(state, places), state.batch_id)
         with storage("written", batch_id=state.batch_id):
-            with self._fs.open(path + ".tmp", "wb") as file:
-                file.write(text_of(state, places))
-            self._fs.mv(path + ".tmp", path)
             for old in sorted(self._ids())[:-_KEEP]:
                 if old != state.batch_id:
                     self._fs.rm(self._path(old))
@@ -202,7 +227,7 @@ class FsspecStateStore:
                 self._fs.invalidate_cache()
                 names = [str(path).rpartition("/")[2] for path in self._fs.ls(self._root, detail=False)]
             except FileNotFoundError:
-                if self._lease.is_held:
+                if self._token is not None:
                     raise
                 return []
         return [batch_id for name in names if (batch_id := batch_id_of(name)) is not None]
@@ -230,12 +255,27 @@ def open_state_store(uri: str | None) -> StateStore:
     return MemoryStateStore() if uri is None else FsspecStateStore(uri)
 
 
+_WRITER = "writer.json"
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _replace(fs: Any, path: str, content: bytes, batch_id: int | None = None) -> None:
+    """Write a file of the store whole."""
+    with storage("written", batch_id=batch_id):
+        with fs.open(path + ".tmp", "wb") as file:
+            file.write(content)
+        fs.mv(path + ".tmp", path)
+
+
 _PER_FILE = 256
 _Ddl: TypeAlias = "tuple[DdlStatement, ...]"
 
 
 class DdlHistory:
-    """The DDL in the folder ``root`` of an fsspec file system. Only the holder of the store's lease adds to it.
+    """The DDL in the folder ``root`` of an fsspec file system. Only the store's writer adds to it.
 
     Statements are in the order in which they came, in files ``ddl-0.json``, ``ddl-1.json`` and so on, of 256 each, of
     which only the last is written again: what a batch costs does not depend on how many came before it. The history
@@ -316,10 +356,7 @@ class DdlHistory:
     def _write(self, number: int) -> None:
         path = f"{self._root}/{_name(number)}"
         statements = self._statements[number * _PER_FILE : (number + 1) * _PER_FILE]
-        with storage("written"):
-            with self._fs.open(path + ".tmp", "wb") as file:
-                file.write(sealed({"ddl": statements}))
-            self._fs.mv(path + ".tmp", path)
+        _replace(self._fs, path, sealed({"ddl": statements}))
 
 
 def _name(number: int) -> str:

@@ -248,14 +248,14 @@ def test_what_a_heartbeat_meets_is_raised_by_the_next_batch() -> None:
     def call() -> None:
         calls.append(1)
         failed.set()
-        raise StateError("the lease is another's", remedy="Stop one")
+        raise StateError("the state is another's", remedy="Stop one")
 
     pulse = PeriodicTask(call, 0.001)
     with pulse.batch():
         pass
     assert failed.wait(60)
     pulse.stop()
-    with pytest.raises(StateError, match="lease"), pulse.batch():
+    with pytest.raises(StateError, match="is another"), pulse.batch():
         pass
     assert calls == [1]
     failed.clear()

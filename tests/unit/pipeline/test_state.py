@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import pickle
 import shutil
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 
 from ticdc_emit.errors import StateError
@@ -52,7 +57,7 @@ def test_a_folder_that_is_gone_is_a_state_error(act: Callable[[StateStore], Any]
     store = FsspecStateStore(str(tmp_path / "state"))
     store.save(BatchState(0))
     shutil.rmtree(tmp_path / "state")
-    with pytest.raises(StateError, match=r"FileNotFoundError|lease .* is gone") as raised:
+    with pytest.raises(StateError, match=r"FileNotFoundError|folder was removed") as raised:
         act(store)
     assert "state_uri" in raised.value.remedy
 
@@ -161,6 +166,52 @@ def test_another_writer_of_the_same_history(tmp_path: Path) -> None:
     one.save(third)
     for reader in (one, other, FsspecStateStore(str(tmp_path))):
         assert [reader.load(number) for number in range(3)] == [first, second, third]
+
+
+@pytest.fixture(params=["file", "memory"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    yield str(tmp_path) if request.param == "file" else f"memory://{tmp_path.name}"
+    fsspec.filesystem("memory").store.clear()
+
+
+@pytest.mark.parametrize("leaves", ["running", "released", "copied", "damaged"])
+def test_the_last_writer_counts_and_the_one_before_is_refused(root: str, leaves: str) -> None:
+    first, second = FsspecStateStore(root), FsspecStateStore(root)
+    first.save(BatchState(0))
+    if leaves == "copied":
+        second = pickle.loads(pickle.dumps(first))
+    assert second.claim()
+    if leaves == "released":
+        second.release()
+    if leaves == "damaged":
+        second._fs.pipe_file(f"{second._root}/writer.json", b"[" * 9_999)
+    for refused in (first.claim, lambda: first.save(BatchState(1)), lambda: first.forget(0)):
+        with pytest.raises(StateError, match="another writer has taken over") as raised:
+            refused()
+        if leaves != "damaged":
+            assert raised.value.pid == os.getpid()
+            assert 0 <= raised.value.held_seconds < 100
+        assert "one writer per state_uri" in raised.value.remedy
+    assert second.load(1) is None
+    if leaves != "damaged":
+        second.save(BatchState(1))
+        assert second.load(1) == BatchState(1)
+    assert FsspecStateStore(root).claim()
+
+
+def test_a_writer_that_was_killed_is_followed_at_once(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from ticdc_emit.pipeline.state import BatchState\n"
+        "from ticdc_emit.pipeline.state_store import FsspecStateStore\n"
+        "FsspecStateStore(sys.argv[1]).save(BatchState(0))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    store = FsspecStateStore(str(tmp_path))
+    assert store.load(0) == BatchState(0)
+    store.save(BatchState(1))
+    assert store.load(1) == BatchState(1)
 
 
 def test_records_of_a_release_that_kept_all_ddl_in_each(tmp_path: Path) -> None:
