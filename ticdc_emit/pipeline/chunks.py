@@ -149,7 +149,8 @@ def message_chunks(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles)
     return _batches(_chunks_of(made, buckets, files)) if made else iter(())
 
 
-def _chunks_of(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> Iterator[_Chunk]:
+def messages_by_target(made: Sequence[EncodedRows]) -> Iterator[tuple[Target, pa.RecordBatch]]:
+    """Yield the messages of each topic-partition in total order: order key, key, value, and its end if it is apart."""
     topics = {topic: number for number, topic in enumerate({topic: 0 for each in made for topic in each.topics})}
     columns = {
         ORDER_KEY: _concat([each.order_keys for each in made]),
@@ -170,7 +171,12 @@ def _chunks_of(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> 
     starts, names = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])).tolist(), list(topics)
     for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
         number, partition = divmod(int(codes[start]), MOST_PARTITIONS)
-        yield from _partition_chunks(messages.slice(start, end - start), (names[number], partition), buckets, files)
+        yield (names[number], partition), messages.slice(start, end - start)
+
+
+def _chunks_of(made: list[EncodedRows], buckets: Buckets, files: ChunkFiles) -> Iterator[_Chunk]:
+    for target, messages in messages_by_target(made):
+        yield from _partition_chunks(messages, target, buckets, files)
     for each in made:
         for place, claim in each.encoded.claims:
             target = each.target(place)

@@ -29,7 +29,7 @@ from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, 
 from ticdc_emit.pipeline.error_json import error_as_json, error_from_json
 from ticdc_emit.pipeline.external_sort import ORDER_KEY
 from ticdc_emit.pipeline.file_delivery import write_files
-from ticdc_emit.pipeline.merge import Merge, MergedRows
+from ticdc_emit.pipeline.merge import Merge, MergedRows, place
 from ticdc_emit.pipeline.message_packing import MessagePacker
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.report import ControlCounts
@@ -192,6 +192,25 @@ def write_rows(target: Target, rows: Iterable[MergedRows], packer: MessagePacker
             writer.write(batch)
 
 
+def deliver_rows(
+    sink: Sink, plan: Plan, rows: Mapping[Target, Iterable[MergedRows]], results: dict[Target, TaskResult]
+) -> None:
+    """Write the messages of each topic-partition; ``results`` gets how many they were."""
+    report: DeliveryReport
+    if isinstance(sink, StorageSink):
+        report, discarded = write_files(sink, plan, rows)
+        for target, counts in discarded.items():
+            results[target].discarded = dict(counts)
+    else:
+        with sink.open(plan.large.max_message_bytes) as writer:
+            for target, of_target in rows.items():
+                write_rows(target, of_target, MessagePacker.of(plan), writer)
+            report = writer.flush()
+    for target, count in report.per_partition.items():
+        results[target].messages, results[target].bytes = count
+    results[min(results)].retries = report.retries
+
+
 DEFAULT_MEMORY_LIMIT = 256 * 1024 * 1024
 _SLICE_BYTES = 4 * 1024 * 1024  # of messages that are handed on at once: a processor's cache holds them
 
@@ -264,7 +283,7 @@ class DeliverTask:
                 return
             elif rows:
                 try:
-                    self._deliver(self.sink, rows, results)
+                    deliver_rows(self.sink, self.plan, rows, results)
                 except MessageTooLargeError as fault:
                     raise encoder.named(fault) from None
             yield result_batch(results)
@@ -289,23 +308,6 @@ class DeliverTask:
             for window in merge.tied_windows(store.order_keys):
                 order.check(window.column(ORDER_KEY))
 
-    def _deliver(
-        self, sink: Sink, rows: Mapping[Target, Iterator[MergedRows]], results: dict[Target, TaskResult]
-    ) -> None:
-        report: DeliveryReport
-        if isinstance(sink, StorageSink):
-            report, discarded = write_files(sink, self.plan, rows)
-            for target, counts in discarded.items():
-                results[target].discarded = dict(counts)
-        else:
-            with sink.open(self.plan.large.max_message_bytes) as writer:
-                for target, of_target in rows.items():
-                    write_rows(target, of_target, MessagePacker.of(self.plan), writer)
-                report = writer.flush()
-        for target, count in report.per_partition.items():
-            results[target].messages, results[target].bytes = count
-        results[min(results)].retries = report.retries
-
     def _rows(
         self, target: Target, merge: Merge, store: ChunkStore, schedules: PartitionSchedules, result: TaskResult
     ) -> Iterator[MergedRows]:
@@ -321,9 +323,7 @@ class DeliverTask:
                 if digest is not None:
                     digest.add(rows)
                 if not self.check_only:
-                    placed = schedules.among(target, rows.stamps, result.max_commit_ts)
-                    rows.due, rows.places = placed.messages, placed.places
-                    result.controls += ControlCounts.of(placed.events)
+                    result.controls += ControlCounts.of(place(rows, target, schedules, result.max_commit_ts))
                     result.max_commit_ts = int(rows.stamps[-1])
                 result.rows += rows.num_rows
                 if not self.check_only:

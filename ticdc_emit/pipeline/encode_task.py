@@ -78,6 +78,22 @@ class EncodeTask:
         except (RowError, SchemaError, RegistryError) as error:
             yield from failure_chunks(error, self.buckets)
 
+    def encoded(self, batches: Iterable[pa.RecordBatch]) -> tuple[list[EncodedRows], RowSorter]:
+        """Return the messages of all rows, in this process, and what the sorter found out.
+
+        Raises the error of the first bad row, which lists all of them.
+        """
+        sorter, refusals = self._sorter(), Refusals()
+        made: list[EncodedRows] = []
+        for rows in sorter.gather(batches):
+            try:
+                made += self._encoded(sorter.sort(rows))
+            except RowError as fault:
+                refusals.add(self._separate(rows, fault)[1])
+        if refusals.tables:
+            raise refusals.error()
+        return made, sorter
+
     def _sorter(self) -> RowSorter:
         return RowSorter(self.plan, self.table, self.late, self.late_until, self.tick_ms)
 

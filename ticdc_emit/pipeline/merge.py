@@ -23,6 +23,7 @@ from ticdc_emit.changes.codec import ControlMessage, with_ends
 from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, PartitionBatch, Target
 from ticdc_emit.pipeline.chunks import Chunk
+from ticdc_emit.pipeline.control_events import Event, PartitionSchedules
 from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRun, SortedRuns, merged_order
 from ticdc_emit.pipeline.message_packing import MessagePacker
@@ -217,10 +218,10 @@ class Merge:
 
     def _merge_cluster(self, cluster: list[Chunk], read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
         if len(cluster) == 1:
-            rows = self._with_ranks(read(cluster[0]))
+            rows = ranked(read(cluster[0]), self._transactions)
             yield MergedRows([rows], commit_stamps(rows.column(ORDER_KEY)))
             return
-        batches = (SortedRun.of(self._with_ranks(read(chunk))) for chunk in cluster)
+        batches = (SortedRun.of(ranked(read(chunk), self._transactions)) for chunk in cluster)
         held: list[_Held] = []
         size = fresh = 0
         compared = None if self._transactions is None else TRANSACTION_BYTES
@@ -246,19 +247,33 @@ class Merge:
                     runs.add(batch.rows)
                 yield from (MergedRows.merged([SortedRun.of(rows)]) for rows in runs.windows())
 
-    def _with_ranks(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return a chunk's rows with the ranks that only the whole batch tells, in the order that they then have."""
-        if self._transactions is None:
-            return batch
-        keys = batch.column(ORDER_KEY)
-        of_split = pc.is_in(pc.binary_slice(keys, 0, TRANSACTION_BYTES), value_set=self._transactions)
-        rows = np.flatnonzero(np.asarray(of_split.to_numpy(zero_copy_only=False)))
-        if not len(rows):
-            return batch
-        keys = with_ranks(keys, rows)
-        batch = batch.set_column(batch.schema.get_field_index(ORDER_KEY), ORDER_KEY, keys)
-        order = order_of(keys)
-        return batch if order is None else batch.take(order)
+
+def ranked(batch: pa.RecordBatch, transactions: pa.Array | None) -> pa.RecordBatch:
+    """Return rows with the ranks that only the whole batch tells, in the order that they then have.
+
+    ``transactions``: the first bytes of the order keys of those whose rows rank by kind.
+    """
+    if transactions is None:
+        return batch
+    keys = batch.column(ORDER_KEY)
+    of_split = pc.is_in(pc.binary_slice(keys, 0, TRANSACTION_BYTES), value_set=transactions)
+    rows = np.flatnonzero(np.asarray(of_split.to_numpy(zero_copy_only=False)))
+    if not len(rows):
+        return batch
+    keys = with_ranks(keys, rows)
+    batch = batch.set_column(batch.schema.get_field_index(ORDER_KEY), ORDER_KEY, keys)
+    order = order_of(keys)
+    return batch if order is None else batch.take(order)
+
+
+def place(rows: MergedRows, target: Target, schedules: PartitionSchedules, after: int) -> Sequence[Event]:
+    """Put the control messages that are due among the next rows of a topic-partition; return their events.
+
+    ``after``: the commit_ts of the last row before these, -1 without one.
+    """
+    placed = schedules.among(target, rows.stamps, after)
+    rows.due, rows.places = placed.messages, placed.places
+    return placed.events
 
 
 def _split_at(held: list[_Held], bound: bytes | None) -> tuple[list[SortedRun], list[_Held]]:

@@ -30,13 +30,14 @@ from ticdc_emit.config.load import config_of
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.database.session import DEFAULT_START
 from ticdc_emit.database.tables import Tables
-from ticdc_emit.delivery.base import Message
+from ticdc_emit.delivery.base import Message, Sink
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.delivery.storage_files import MemoryFilesSink
 from ticdc_emit.errors import ConfigError, HistoryError, InvalidValueError, MissingColumnError, shown
 from ticdc_emit.hints import counted, did_you_mean, facts_html
 from ticdc_emit.json_objects import VERSION, Json, Members, encoded, json_line
 from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.direct import send_directly
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.python_rows import require_mapping
 from ticdc_emit.pipeline.run import Changefeed
@@ -51,6 +52,7 @@ from ticdc_emit.traffic.expected_tables import TableFold, shown_tables
 from ticdc_emit.tso import tso_of
 
 _MOST_SHOWN = 100
+_SENT_AT_ONCE = 64 * 1024 * 1024  # bytes of rows, whose messages fit one Arrow array
 _ROW_REMEDY = "Give each row as {'schema': ..., 'table': ..., 'op': ..., 'commit_ts': ..., 'before': ..., 'after': ...}"
 
 _IMAGE = pa.map_(pa.string(), pa.string())
@@ -278,15 +280,7 @@ class History:
         partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM
         sink = MemorySink(store, config.codec.max_message_bytes, new_partitions=partitions)
         try:
-            feed = Changefeed(
-                config,
-                sink,
-                self._catalog,
-                ddl=self.ddl,
-                registry=registry,
-                options=RunOptions(watermark_interval=watermark_interval),
-            )
-            feed.run(ArrowBatch(self.to_arrow()), 0, final=True)
+            self._send(config, sink, RunOptions(watermark_interval=watermark_interval), registry)
             return messages(store)
         finally:
             clear(store)
@@ -318,9 +312,20 @@ class History:
                 option="sink-uri",
             )
         sink = MemoryFilesSink.of(config)
-        feed = Changefeed(config, sink, self._catalog, ddl=self.ddl)
-        feed.run(ArrowBatch(self.to_arrow()), 0, final=True)
+        self._send(config, sink, RunOptions())
         return sink.kept
+
+    def _send(
+        self, config: ChangefeedConfig, sink: Sink, options: RunOptions, registry: SchemaRegistry | None = None
+    ) -> None:
+        rows = self.to_arrow()
+        if rows.nbytes <= _SENT_AT_ONCE:
+            send_directly(
+                config, sink, self._catalog, rows, self.ddl, interval_ms=options.interval_ms, registry=registry
+            )
+        else:
+            feed = Changefeed(config, sink, self._catalog, ddl=self.ddl, registry=registry, options=options)
+            feed.run(ArrowBatch(rows), 0, final=True)
 
     def _require_zone(self, config: ChangefeedConfig) -> None:
         if config.time_zone != self.time_zone:
