@@ -1,12 +1,12 @@
 """Generated numbers, text and JSON documents by the meaning of a column's name, as Arrow arrays.
 
-In: a column and hashes. Out: likely values: names, addresses, amounts, codes. The order of the words affects them.
-"""
+In: a column and hashes. Out: likely values: names, addresses, amounts, codes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
@@ -35,77 +35,12 @@ from ticdc_emit.traffic.generate.arrays import (
     units,
 )
 
-FIRST_NAMES = (
-    "Ada", "Grace", "Linus", "Zoë", "Alan", "Mei", "José", "Fatima", "Barbara", "Edsger", "Katherine", "Dennis",
-    "Radia", "Søren", "Yuki", "Priya", "李娜", "Omar", "Ingrid", "Kofi", "Frances", "Tim", "Hedy", "Oleksandr",
-)  # fmt: skip
-LAST_NAMES = (
-    "Lovelace", "Hopper", "Turing", "O'Neil", "García", "Chen", "Liskov", "Dijkstra", "Johnson", "Ritchie", "Perlman",
-    "Kierkegaard", "Tanaka", "Sharma", "王", "Haddad", "Bergström", "Mensah", "Allen", "Berners-Lee", "Lamarr",
-    "Шевченко",
-)  # fmt: skip
-LOGINS = (
-    "ada", "grace", "linus", "zoe", "alan", "mei", "jose", "fatima", "barbara", "edsger", "katherine", "dennis",
-    "radia", "soren", "yuki", "priya", "lina", "omar", "ingrid", "kofi", "frances", "tim", "hedy", "oleksandr",
-)  # fmt: skip
-CITIES = (
-    "Lisbon", "Osaka", "Nairobi", "São Paulo", "Zürich", "Boston", "Chennai", "Kraków", "Cairo", "Auckland", "Montréal",
-    "Hamburg", "Bogotá", "Seoul", "Tromsø", "Leeds",
-)  # fmt: skip
-STREETS = (
-    "High Street",
-    "Mill Lane",
-    "Park Avenue",
-    "Station Road",
-    "Rue de Rivoli",
-    "Hauptstraße",
-    "King's Road",
-    "Elm St.",
-)
-STATES = ("CA", "NY", "TX", "WA", "BY", "NSW", "ON", "SP")
-COUNTRIES = ("PT", "JP", "KE", "BR", "CH", "US", "IN", "PL", "EG", "NZ", "CA", "DE", "CO", "KR", "NO", "GB")
-COUNTRY_NAMES = (
-    "Portugal", "Japan", "Kenya", "Brazil", "Switzerland", "United States", "India", "Poland", "Egypt", "New Zealand",
-    "Canada", "Germany", "Colombia", "South Korea", "Norway", "United Kingdom",
-)  # fmt: skip
-CURRENCIES = ("EUR", "USD", "JPY", "GBP", "CHF", "BRL", "INR", "KRW")
-LANGUAGES = ("en", "pt", "ja", "de", "fr", "pl", "ko", "sw")
-DOMAINS = ("example.com", "example.org", "example.net", "mail.example")
-COMPANIES = ("Acme", "Globex", "Initech", "Umbrella", "Hooli", "Stark & Co", "Wayne Ltd", "Tyrell")
-CARRIERS = ("DHL", "UPS", "FedEx", "Post", "GLS", "DPD")
-COLORS = ("red", "green", "blue", "black", "white", "amber", "teal", "plum")
-STATUSES = ("new", "active", "paused", "closed")
-ADJECTIVES = (
-    "small",
-    "quick",
-    "silent",
-    "bright",
-    "heavy",
-    "plain",
-    "late",
-    "curious",
-    "steady",
-    "rare",
-    "warm",
-    "open",
-)
-NOUNS = (
-    "lamp",
-    "kettle",
-    "bicycle",
-    "ledger",
-    "river",
-    "window",
-    "parcel",
-    "engine",
-    "garden",
-    "letter",
-    "harbour",
-    "clock",
-)
-VERBS = ("arrived", "was checked", "waits", "changed hands", "was returned", "is on its way", "broke", "was repaired")
+_LINES = files(__package__).joinpath("words.txt").read_text(encoding="utf-8").splitlines()
+WORDS = {name: tuple(words.split("; ")) for name, words in (line.split(": ", 1) for line in _LINES)}
+"""Lists of words by what they are, from ``words.txt``; their order affects the values."""
 
-
+DOMAINS, COLORS = WORDS["domain"], WORDS["color"]
+ADJECTIVES, NOUNS, VERBS = WORDS["adjective"], WORDS["noun"], WORDS["verb"]
 _FRACTION = 6  # digits of a decimal that vary
 _OPERAND = 1_000  # at most, of an integer from which a stored column is computed
 _FLAGS = frozenset({"is", "has", "enabled", "active", "deleted", "newsletter", "bool", "flag", "verified"})
@@ -246,7 +181,8 @@ def realistic_text(column: Column, bits: Hashes, person: Hashes) -> pa.Array:
     Text of hashes with a parity differs between two neighbouring steps. If words would be cut, a code is used.
     """
     room = column.flen
-    text = _RECIPES[meaning(column)](_Recipe(bits, person, column.charset in _UTF8, room))
+    known, recipe = meaning(column), _Recipe(bits, person, column.charset in _UTF8, room)
+    text = _RECIPES[known](recipe) if known in _RECIPES else recipe.words(known)
     if room < 0 or text.longest <= room:
         return text.values
     if bits.parity is not None and room:
@@ -293,8 +229,8 @@ class _Recipe(NamedTuple):
     utf8: bool
     room: int
 
-    def words(self, listed: tuple[str, ...], of: Hashes | None = None, nth: int = 0) -> _Text:
-        usable = _ascii(listed, self.utf8)
+    def words(self, listed: str, of: Hashes | None = None, nth: int = 0) -> _Text:
+        usable = _ascii(WORDS[listed], self.utf8)
         return _Text(one_of(units((of or self.bits)(nth), len(usable)), usable), max(map(len, usable)))
 
 
@@ -303,13 +239,13 @@ def _ascii(listed: tuple[str, ...], utf8: bool) -> tuple[str, ...]:
 
 
 def _full_name(person: Hashes, utf8: bool) -> pa.Array:
-    first, last = (_ascii(each, utf8) for each in (FIRST_NAMES, LAST_NAMES))
+    first, last = (_ascii(WORDS[each], utf8) for each in ("first", "last"))
     places = units(person(0), len(first)) * len(last) + units(person(1), len(last))
     return one_of(places, first, last, text="{} {}")
 
 
 def _login(person: Hashes, end: str = "") -> pa.Array:
-    return one_of(units(person(0), len(LOGINS)), LOGINS, text="{}" + end)
+    return one_of(units(person(0), len(WORDS["login"])), WORDS["login"], text="{}" + end)
 
 
 def _at_domain(person: Hashes) -> pa.Array:
@@ -381,7 +317,7 @@ def _phone(recipe: _Recipe) -> _Text:
 
 
 def _street(recipe: _Recipe) -> _Text:
-    streets = _ascii(STREETS, recipe.utf8)
+    streets = _ascii(WORDS["street"], recipe.utf8)
     places = units(recipe.bits(0), 200) * len(streets) + units(recipe.bits(1), len(streets))
     return _Text(one_of(places, _THOUSAND[1:201], streets, text="{} {}"), 17)
 
@@ -414,22 +350,12 @@ _RECIPES: dict[str, Callable[[_Recipe], _Text]] = {
     "ip": _address,
     "phone": _phone,
     "zip": lambda r: _Text(_number(units(r.bits(0), 100_000), 5), 5),
-    "city": lambda r: r.words(CITIES),
     "street": _street,
-    "state": lambda r: r.words(STATES),
-    "currency": lambda r: r.words(CURRENCIES),
-    "language": lambda r: r.words(LANGUAGES),
-    "company": lambda r: r.words(COMPANIES),
-    "color": lambda r: r.words(COLORS),
-    "carrier": lambda r: r.words(CARRIERS),
     "sku": lambda r: _Text(concat_texts("SKU-", _number(units(r.bits(0), 10**6), 6)), 10),
     "login": lambda r: _Text(concat_texts(_login(r.person), one_of(units(r.person(2), 10_000), _FOUR_DIGITS)), 13),
-    "first": lambda r: r.words(FIRST_NAMES, r.person),
-    "last": lambda r: r.words(LAST_NAMES, r.person, 1),
+    "first": lambda r: r.words("first", r.person),
+    "last": lambda r: r.words("last", r.person, 1),
     "name": lambda r: _Text(_full_name(r.person, r.utf8), 21),
-    "country": lambda r: r.words(COUNTRY_NAMES),
-    "country_code": lambda r: r.words(COUNTRIES),
-    "status": lambda r: r.words(STATUSES),
     "digest": _hex,
     "title": _title,
     "prose": _prose,
