@@ -7,12 +7,9 @@ process.
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticdc_emit.traffic.generate.column_options import Columns
 from ticdc_emit.traffic.generate.results import (
     ArrowTraffic,
     Traffic,
@@ -21,10 +18,11 @@ from ticdc_emit.traffic.generate.results import (
     traffic_here,
     traffic_on_spark,
 )
-from ticdc_emit.traffic.generate.settings import Settings
+from ticdc_emit.traffic.generate.settings import Settings, TrafficOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from typing_extensions import Unpack
 
 __all__ = ["ArrowTraffic", "Traffic", "TrafficStream", "generate", "generate_arrow", "generate_stream"]
 
@@ -34,21 +32,8 @@ def generate(
     schema: str | Path,
     *,
     rows: int,
-    seed: int = 0,
-    tables: str | Iterable[str] | None = None,
-    start: int | dt.datetime | None = None,
-    rate: float | None = None,
-    transaction_size: float = 1.0,
-    shared_commits: float = 0.0,
-    updates: float = 3.0,
-    deletes: float = 0.5,
-    skew: float = 1.0,
-    ddl_rate: float = 0.0,
-    time_zone: str = "UTC",
-    columns: Columns | None = None,
-    redelivery: float = 0.0,
-    lag: float = 0.0,
     partitions: int | None = None,
+    **settings: Unpack[TrafficOptions],
 ) -> Traffic:
     """Return ``rows`` row changes of the tables in ``schema``: SQL text, a file, or a sample's name (``bank``).
 
@@ -56,18 +41,18 @@ def generate(
     a run with fewer ``rows`` is a prefix of it. ``tables``: only these (``schema.name``). ``start``: first commit, TSO
     or aware datetime, default 2024. ``rate``: changes per second of commit time, default 1,000; ``ddl_rate``: schema
     changes per second of commit time, none if the run ends before the first. ``transaction_size``: average number of
-    changes per transaction. ``shared_commits``: share of transactions that have the commit_ts of another one; then each
-    change has the ``start_ts`` of its transaction. ``updates``: average updates of a row, spread over rows with the
-    Zipf exponent ``skew`` (0: evenly). ``deletes``: share of rows that are deleted in the end. ``time_zone``: the
-    changefeed's, for TIMESTAMP in canonical text. ``columns``: ranges, labels, weights, distributions, patterns and
-    shares of NULL by column, a TOML file or a mapping (docs/traffic.md). ``redelivery``, ``lag``: shares of messages
-    that come again, and of changes that later ones of other tables overtake, in what :meth:`Traffic.sink` sends; the
-    changes themselves stay the same.
+    changes per transaction, default 1. ``shared_commits``: share of transactions that have the commit_ts of another
+    one; then each change has the ``start_ts`` of its transaction. ``updates``: average updates of a row, default 3,
+    spread over rows with the Zipf exponent ``skew`` (default 1; 0: evenly). ``deletes``: share of rows that are deleted
+    in the end, default 0.5. ``time_zone``: the changefeed's, for TIMESTAMP in canonical text. ``columns``: ranges,
+    labels, weights, distributions, patterns and shares of NULL by column, a TOML file or a mapping (docs/traffic.md).
+    ``redelivery``, ``lag``: shares of messages that come again, and of changes that later ones of other tables
+    overtake, in what :meth:`Traffic.sink` sends; the changes themselves stay the same.
 
     Before the first row, raises the family of :class:`~ticdc_emit.errors.SchemaError` if the schema cannot be
     generated, and :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
     """
-    return traffic_on_spark(spark, schema, Settings.of(locals()), partitions)
+    return traffic_on_spark(spark, schema, Settings.of("generate", rows, settings), partitions)
 
 
 def generate_stream(
@@ -77,20 +62,7 @@ def generate_stream(
     rows: int | None = None,
     live: bool = False,
     rows_per_batch: int = 50_000,
-    seed: int = 0,
-    tables: str | Iterable[str] | None = None,
-    start: int | dt.datetime | None = None,
-    rate: float | None = None,
-    transaction_size: float = 1.0,
-    shared_commits: float = 0.0,
-    updates: float = 3.0,
-    deletes: float = 0.5,
-    skew: float = 1.0,
-    ddl_rate: float = 0.0,
-    time_zone: str = "UTC",
-    columns: Columns | None = None,
-    redelivery: float = 0.0,
-    lag: float = 0.0,
+    **settings: Unpack[TrafficOptions],
 ) -> TrafficStream:
     """Return the changes of :func:`generate` as a streaming DataFrame. Each is computed from its offset alone.
 
@@ -99,30 +71,13 @@ def generate_stream(
     runs are sent first, ``rows_per_batch`` at a time. A restart must give the same ``start``. ``rows``: the number of
     changes; ``None``: no end (DDL needs an end). The query continues with empty batches until it is stopped.
     """
-    return stream_on_spark(spark, schema, Settings.of(locals()), live=live, rows_per_batch=rows_per_batch)
+    own = Settings.of("generate_stream", rows, settings)
+    return stream_on_spark(spark, schema, own, live=live, rows_per_batch=rows_per_batch)
 
 
-def generate_arrow(
-    schema: str | Path,
-    *,
-    rows: int,
-    seed: int = 0,
-    tables: str | Iterable[str] | None = None,
-    start: int | dt.datetime | None = None,
-    rate: float | None = None,
-    transaction_size: float = 1.0,
-    shared_commits: float = 0.0,
-    updates: float = 3.0,
-    deletes: float = 0.5,
-    skew: float = 1.0,
-    ddl_rate: float = 0.0,
-    time_zone: str = "UTC",
-    columns: Columns | None = None,
-    redelivery: float = 0.0,
-    lag: float = 0.0,
-) -> ArrowTraffic:
+def generate_arrow(schema: str | Path, *, rows: int, **settings: Unpack[TrafficOptions]) -> ArrowTraffic:
     """Return the changes of :func:`generate` as Arrow record batches, made in this process without Spark.
 
     Raises the errors of :func:`generate`.
     """
-    return traffic_here(schema, Settings.of(locals()))
+    return traffic_here(schema, Settings.of("generate_arrow", rows, settings))

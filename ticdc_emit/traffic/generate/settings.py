@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypedDict
 
+from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import names as names_of
 from ticdc_emit.traffic.generate.column_options import Columns
@@ -21,6 +22,25 @@ _DEFAULT_RATE = 1000.0
 _MAX_RATE = 1_000_000
 _SHARES = ("deletes", "shared_commits", "redelivery", "lag")
 _DEFAULT_START = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
+
+
+class TrafficOptions(TypedDict, total=False):
+    """The arguments that all functions which generate have besides ``rows``: the fields of :class:`Settings`."""
+
+    seed: int
+    tables: str | Iterable[str] | None
+    start: int | dt.datetime | None
+    rate: float | None
+    transaction_size: float
+    shared_commits: float
+    updates: float
+    deletes: float
+    skew: float
+    ddl_rate: float
+    time_zone: str
+    columns: Columns | None
+    redelivery: float
+    lag: float
 
 
 @dataclass(frozen=True)
@@ -61,10 +81,11 @@ class Settings:
     """Share of changes that later ones of other tables overtake, from 0 to 1."""
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any]) -> Settings:
-        """Return the settings among a call's arguments (its ``locals()``), which have their names."""
-        values = {field.name: arguments[field.name] for field in fields(cls)}
-        return cls(**(values | {"tables": names_of(arguments["tables"] or (), "tables")}))
+    def of(cls, function: str, rows: int | None, options: TrafficOptions) -> Settings:
+        """Return the settings of a call; ``TypeError``, which names the function, for an option that is none."""
+        refuse_unknown(function, options, TrafficOptions)
+        given: dict[str, Any] = {**options, "tables": names_of(options.get("tables") or (), "tables")}
+        return cls(rows, **given)
 
     def __post_init__(self) -> None:
         rate = self.changes_per_second
