@@ -70,6 +70,7 @@ def test_views() -> None:
 
 def test_statements_of_a_fixed_form() -> None:
     restores("alter database collate utf8mb4_bin", "ALTER DATABASE COLLATE = utf8mb4_bin")
+    restores("ALTER DATABASE `d` SET TIFLASH REPLICA 2 LOCATION LABELS 'a', 'b'")
     restores("DROP DATABASE `d`")
     restores("drop schema if exists d", "DROP DATABASE IF EXISTS `d`")
     restores("USE `a b`")

@@ -89,14 +89,11 @@ def _position(position: Position | None, style: Style) -> str:
 
 
 @dataclass(frozen=True)
-class AddColumn:
+class AddColumn(Clause):
+    form = Form("ADD COLUMN {if_not_exists:if not exists}{column:node}<{position}>")
     column: ColumnDef
     position: Position | None = None
     if_not_exists: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        column = self.column.restore(style) + _position(self.position, style)
-        return style.word("ADD COLUMN ") + commented_if_not_exists(self.if_not_exists) + column
 
 
 @dataclass(frozen=True)
@@ -164,11 +161,9 @@ class SetColumnDefault:
 
 
 @dataclass(frozen=True)
-class AddConstraint:
+class AddConstraint(Clause):
+    form = Form("ADD {constraint:node}")
     constraint: Constraint
-
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("ADD ") + self.constraint.restore(style)
 
 
 @dataclass(frozen=True)
@@ -224,11 +219,9 @@ class AlterOptions:
 
 
 @dataclass(frozen=True)
-class RenameTo:
+class RenameTo(Clause):
+    form = Form("RENAME AS {table}")
     table: TableName
-
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("RENAME AS ") + self.table.restore(style)
 
 
 @dataclass(frozen=True)
@@ -344,14 +337,14 @@ class MinorChange(NoSchemaChange):
     """A change that is its ``row`` of :data:`MINOR_CHANGES` and the values of the row's form."""
 
     row: MinorForm
-    values: tuple[object, ...] = ()
+    values: tuple[tuple[str, object], ...] = ()
 
     @property
     def action(self) -> str:
         return self.row.action
 
     def restore(self, style: Style = WIRE) -> str:
-        return self.row.form.restore(self.values, style)
+        return self.row.form.restore(dict(self.values), style)
 
 
 def _minor(text: str, action: str = "", *, lead: int | None = None, sent: bool = True, comma: bool = True) -> MinorForm:

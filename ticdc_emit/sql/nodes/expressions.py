@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Literal as Choice
 
 from ticdc_emit.sql.nodes.base import WIRE, Node, Style, joined, string
+from ticdc_emit.sql.nodes.forms import Clause, Form
 from ticdc_emit.sql.words import quoted
 
 __all__ = [
@@ -190,12 +191,10 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Collated:
+class Collated(Clause):
+    form = Form("{operand} COLLATE {collation:text}")
     operand: Node
     collation: str
-
-    def restore(self, style: Style = WIRE) -> str:
-        return self.operand.restore(style) + style.word(" COLLATE ") + self.collation
 
 
 @dataclass(frozen=True)
@@ -216,121 +215,92 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Parenthesised:
+class Parenthesised(Clause):
+    form = Form("({operand})")
     operand: Node
 
-    def restore(self, style: Style = WIRE) -> str:
-        return f"({self.operand.restore(style)})"
-
 
 @dataclass(frozen=True)
-class Row:
+class Row(Clause):
+    form = Form("ROW({members})")
     members: tuple[Node, ...]
 
-    def restore(self, style: Style = WIRE) -> str:
-        return f"{style.word('ROW')}({joined(self.members, style)})"
-
 
 @dataclass(frozen=True)
-class Subquery:
+class Subquery(Clause):
+    form = Form("({query})")
     query: Node
 
-    def restore(self, style: Style = WIRE) -> str:
-        return f"({self.query.restore(style)})"
-
 
 @dataclass(frozen=True)
-class Exists:
+class Exists(Clause):
+    form = Form("EXISTS {query}")
     query: Node
 
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("EXISTS ") + self.query.restore(style)
-
 
 @dataclass(frozen=True)
-class Default:
+class Default(Clause):
     """DEFAULT as a value, or DEFAULT(column)."""
 
+    form = Form("DEFAULT<({column:node})>")
     column: ColumnName | None = None
 
-    def restore(self, style: Style = WIRE) -> str:
-        argument = f"({self.column.restore(style)})" if self.column is not None else ""
-        return style.word("DEFAULT") + argument
-
 
 @dataclass(frozen=True)
-class Values:
+class Values(Clause):
+    form = Form("VALUES({column:node})")
     column: ColumnName
 
-    def restore(self, style: Style = WIRE) -> str:
-        return f"{style.word('VALUES')}({self.column.restore(style)})"
+
+@dataclass(frozen=True)
+class MaxValue(Clause):
+    form = Form("MAXVALUE")
 
 
 @dataclass(frozen=True)
-class MaxValue:
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("MAXVALUE")
+class Placeholder(Clause):
+    form = Form("?")
 
 
 @dataclass(frozen=True)
-class Placeholder:
-    def restore(self, style: Style = WIRE) -> str:
-        return "?"
-
-
-@dataclass(frozen=True)
-class UserVariable:
+class UserVariable(Clause):
+    form = Form("@{name}")
     name: str
 
-    def restore(self, style: Style = WIRE) -> str:
-        return "@" + quoted(self.name)
-
 
 @dataclass(frozen=True)
-class Assignment:
+class Assignment(Clause):
     """``@name := value``."""
 
+    form = Form("@{name}:={value}")
     name: str
     value: Node
 
-    def restore(self, style: Style = WIRE) -> str:
-        return f"@{quoted(self.name)}:={self.value.restore(style)}"
-
 
 @dataclass(frozen=True)
-class SystemVariable:
+class SystemVariable(Clause):
     """``scope``: GLOBAL, INSTANCE, SESSION, or "" if not written."""
 
+    form = Form("@@<{scope:word}.>{name}")
     name: str
     scope: str = ""
 
-    def restore(self, style: Style = WIRE) -> str:
-        scope = style.word(self.scope) + "." if self.scope else ""
-        return f"@@{scope}{quoted(self.name)}"
-
 
 @dataclass(frozen=True)
-class MatchAgainst:
+class MatchAgainst(Clause):
+    form = Form("MATCH ({columns:nodes}) AGAINST ({against}{modifier:text})")
     columns: tuple[ColumnName, ...]
     against: Node
     modifier: str = ""
 
-    def restore(self, style: Style = WIRE) -> str:
-        against = f"({self.against.restore(style)}{self.modifier})"
-        return f"{style.word('MATCH')} ({joined(self.columns, style)}) {style.word('AGAINST')} {against}"
-
 
 @dataclass(frozen=True)
-class Between:
+class Between(Clause):
+    form = Form("{operand} {negated?NOT }BETWEEN {low} AND {high}")
     operand: Node
     low: Node
     high: Node
     negated: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        between = style.word(" NOT BETWEEN " if self.negated else " BETWEEN ")
-        bounds = self.low.restore(style) + style.word(" AND ") + self.high.restore(style)
-        return self.operand.restore(style) + between + bounds
 
 
 @dataclass(frozen=True)
@@ -364,34 +334,26 @@ class Like:
 
 
 @dataclass(frozen=True)
-class Regexp:
+class Regexp(Clause):
+    form = Form("{operand} {negated?NOT }REGEXP {pattern}")
     operand: Node
     pattern: Node
     negated: bool = False
 
-    def restore(self, style: Style = WIRE) -> str:
-        regexp = style.word(" NOT REGEXP " if self.negated else " REGEXP ")
-        return self.operand.restore(style) + regexp + self.pattern.restore(style)
-
 
 @dataclass(frozen=True)
-class IsNull:
+class IsNull(Clause):
+    form = Form("{operand} IS {negated?NOT }NULL")
     operand: Node
     negated: bool = False
 
-    def restore(self, style: Style = WIRE) -> str:
-        return self.operand.restore(style) + style.word(" IS NOT NULL" if self.negated else " IS NULL")
-
 
 @dataclass(frozen=True)
-class IsTruth:
+class IsTruth(Clause):
+    form = Form("{operand} IS {negated?NOT }{truth}")
     operand: Node
     truth: bool
     negated: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        verb = " IS NOT " if self.negated else " IS "
-        return self.operand.restore(style) + style.word(verb + ("TRUE" if self.truth else "FALSE"))
 
 
 @dataclass(frozen=True)
@@ -413,35 +375,28 @@ class FrameBound:
 
 
 @dataclass(frozen=True)
-class Frame:
+class Frame(Clause):
     """ROWS or RANGE BETWEEN two bounds."""
 
+    form = Form("{unit:word} BETWEEN {start} AND {end}")
     unit: str
     start: FrameBound
     end: FrameBound
 
-    def restore(self, style: Style = WIRE) -> str:
-        bounds = self.start.restore(style) + style.word(" AND ") + self.end.restore(style)
-        return style.word(f"{self.unit} BETWEEN ") + bounds
-
 
 @dataclass(frozen=True)
-class Word:
+class Word(Clause):
     """A word among a call's arguments: a time unit, DATE, LEADING ..."""
 
+    form = Form("{text:word}")
     text: str
-
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word(self.text)
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(Clause):
+    form = Form("{name:word}({arguments:list})")
     name: str
     arguments: tuple[Node, ...] = ()
-
-    def restore(self, style: Style = WIRE) -> str:
-        return f"{style.word(self.name)}({joined(self.arguments, style, ', ')})"
 
 
 @dataclass(frozen=True)
@@ -459,70 +414,54 @@ class QualifiedCall:
 
 
 @dataclass(frozen=True)
-class KeywordCall:
+class KeywordCall(Clause):
     """A call with keywords between its arguments: TRIM(LEADING a FROM b), CONVERT(a USING b), EXTRACT(DAY FROM a).
 
     ``pieces`` are nodes and the words between them, one blank apart.
     """
 
+    form = Form("{name:word}({pieces:phrase})")
     name: str
     pieces: tuple[Node, ...]
 
-    def restore(self, style: Style = WIRE) -> str:
-        return f"{style.word(self.name)}({joined(self.pieces, style, ' ')})"
-
 
 @dataclass(frozen=True)
-class DateArithmetic:
+class DateArithmetic(Clause):
     """DATE_ADD and related functions, and ``a + INTERVAL 1 DAY``."""
 
+    form = Form("{name:word}({moment}, INTERVAL {amount} {unit:word})")
     name: str
     moment: Node
     amount: Node
     unit: str
 
-    def restore(self, style: Style = WIRE) -> str:
-        interval = f"{style.word('INTERVAL')} {self.amount.restore(style)} {style.word(self.unit)}"
-        return f"{style.word(self.name)}({self.moment.restore(style)}, {interval})"
-
 
 @dataclass(frozen=True)
-class TemporalLiteral:
+class TemporalLiteral(Clause):
     """DATE '...', TIME '...' or TIMESTAMP '...'."""
 
+    form = Form("{word:text} {value}")
     word: str
     value: Node
 
-    def restore(self, style: Style = WIRE) -> str:
-        return f"{self.word} {self.value.restore(style)}"
-
 
 @dataclass(frozen=True)
-class MemberOf:
+class MemberOf(Clause):
+    form = Form("{value} MEMBER OF ({array})")
     value: Node
     array: Node
 
-    def restore(self, style: Style = WIRE) -> str:
-        return f"{self.value.restore(style)}{style.word(' MEMBER OF ')}({self.array.restore(style)})"
-
 
 @dataclass(frozen=True)
-class Aggregate:
+class Aggregate(Clause):
     """``separator`` and ``order`` are GROUP_CONCAT's."""
 
+    form = Form("{name:word}({distinct?DISTINCT }{arguments:list}< {order:node}>< SEPARATOR {separator}>)")
     name: str
     arguments: tuple[Node, ...]
     distinct: bool = False
     order: Node | None = None
     separator: Node | None = None
-
-    def restore(self, style: Style = WIRE) -> str:
-        text = (style.word("DISTINCT ") if self.distinct else "") + joined(self.arguments, style, ", ")
-        if self.order is not None:
-            text += " " + self.order.restore(style)
-        if self.separator is not None:
-            text += style.word(" SEPARATOR ") + self.separator.restore(style)
-        return f"{style.word(self.name)}({text})"
 
 
 @dataclass(frozen=True)
@@ -586,22 +525,17 @@ class Window:
 
 
 @dataclass(frozen=True)
-class WindowCall:
+class WindowCall(Clause):
+    form = Form(
+        "{name:word}({distinct?DISTINCT }{arguments:list}){from_last? FROM LAST}{ignore_nulls? IGNORE NULLS}"
+        " OVER {window}"
+    )
     name: str
     arguments: tuple[Node, ...]
     window: Window
     distinct: bool = False
     from_last: bool = False
     ignore_nulls: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        distinct = style.word("DISTINCT ") if self.distinct and self.arguments else ""
-        text = f"{style.word(self.name)}({distinct}{joined(self.arguments, style, ', ')})"
-        if self.from_last:
-            text += style.word(" FROM LAST")
-        if self.ignore_nulls:
-            text += style.word(" IGNORE NULLS")
-        return text + style.word(" OVER ") + self.window.restore(style)
 
 
 @dataclass(frozen=True)

@@ -5,22 +5,23 @@ A form is written as TiDB prints the clause::
     RENAME INDEX|KEY {old_name:index} TO {new_name:index}
 
 WORDS and signs are read and printed, blanks only printed. ``A|B``: either word is read, the first is printed. ``A?``:
-the word is printed, and may be missing in what is read; so may every ``=``. ``[A ]``: the word may be read, and is not
-printed.
+the word is printed, and may be missing in what is read; so may every ``=`` (``==`` may not). ``[A|B]``: a word may be
+read, and is not printed. ``<...>``: what is read if its first words or sign follow, and printed if its first value is
+given; a field that is not read keeps its default.
 
-``{field:kind}`` is a value, ``{field}`` one of the kind ``field``. This module prints the kinds, and
-:mod:`ticdc_emit.sql.parser.alter` reads them. ``{field:A|B}`` is one of the words. ``{field?A B }`` is true if the
-words follow, and prints them with their blanks; of ``{field?A|B }`` either word is read, the first is printed.
+``{field:kind}`` is a value; without a kind it is a node, a number, or nodes with commas between. This module prints the
+kinds, and :mod:`ticdc_emit.sql.parser.alter` reads them. ``{field:A|B}`` is one of the words. ``{field?A B }`` is true
+if the words follow, and prints them with their blanks; of ``{field?A|B }`` either word is read, the first is printed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from ticdc_emit.sql.nodes.base import WIRE, Node, Style, commented_if_exists, joined, string
+from ticdc_emit.sql.nodes.base import WIRE, Style, joined, special_comment, string
 from ticdc_emit.sql.words import quoted
 
 __all__ = ["NAMES", "NUMBERS", "Clause", "Form", "Step"]
@@ -32,22 +33,38 @@ NAMES = {
     "database": "a database",
     "foreign key": "a foreign key",
     "index": "an index",
+    "index name": "an index name",
+    "name": "a name",
     "partition": "a partition",
     "policy": "a policy",
     "resource group": "a resource group",
+    "savepoint": "a savepoint",
     "statistics": "the statistics' name",
 }
 """Kinds of names, and what an error says that it expected."""
-NUMBERS = {"partition count": "a number of partitions", "replicas": "a number of replicas"}
+NUMBERS = {
+    "job": "a job",
+    "number": "a number",
+    "partition count": "a number of partitions",
+    "regions": "a number of regions",
+    "replicas": "a number of replicas",
+}
 """Kinds of numbers, and what an error says that it expected."""
 
 
-def _names_or_all(names: Sequence[str], style: Style) -> str:
-    return ",".join(map(quoted, names)) or style.word("ALL")
+def _printed(value: Any, style: Style) -> str:
+    if isinstance(value, tuple):
+        return joined(value, style)
+    text: str = str(value) if isinstance(value, int) else value.restore(style)
+    return text
 
 
-def _restored(node: Node, style: Style) -> str:
-    return node.restore(style)
+def _names(separator: str) -> Callable[[Sequence[str], Style], str]:
+    return lambda names, style: separator.join(map(quoted, names))
+
+
+def _choice(yes: str, no: str) -> Callable[[bool, Style], str]:
+    return lambda given, style: style.word(yes if given else no)
 
 
 def _labels(labels: Sequence[str], style: Style) -> str:
@@ -57,30 +74,42 @@ def _labels(labels: Sequence[str], style: Style) -> str:
 _PRINTERS: dict[str, Callable[[Any, Style], str]] = {
     **dict.fromkeys(NAMES, lambda name, style: quoted(name)),
     **dict.fromkeys(NUMBERS, lambda number, style: str(number)),
-    "columns": lambda columns, style: joined(columns, style, ", "),
     "condition": lambda words, style: style.word(words),
-    "if exists": lambda given, style: commented_if_exists(given),
+    "each": lambda nodes, style: "".join(" " + node.restore(style) for node in nodes),
+    "each word": lambda words, style: "".join(" " + style.word(word) for word in words),
+    "enforced": _choice("ENFORCED", "NOT ENFORCED"),
+    "if exists": lambda given, style: special_comment("IF EXISTS ") if given else "",
+    "if not exists": lambda given, style: special_comment("IF NOT EXISTS ") if given else "",
     "labels": _labels,
-    "order": joined,
-    "partitions or all": _names_or_all,
-    "partitions": lambda names, style: ",".join(map(quoted, names)),
-    "tables": lambda tables, style: joined(tables, style, ", "),
+    "list": lambda nodes, style: joined(nodes, style, ", "),
+    "names": _names(", "),
+    "partitions or all": lambda names, style: ",".join(map(quoted, names)) or style.word("ALL"),
+    "partitions": _names(","),
+    "phrase": lambda nodes, style: joined(nodes, style, " "),
+    "qualified": lambda names, style: quoted(*names),
+    "string": lambda text, style: string(text),
+    "text": lambda text, style: text,
     "text or default": lambda text, style: style.word("DEFAULT") if text is None else string(text),
-    "visible": lambda visible, style: style.word("VISIBLE" if visible else "INVISIBLE"),
-    "validation": lambda validated, style: "" if validated else style.word(" WITHOUT VALIDATION"),
+    "truth": _choice("TRUE", "FALSE"),
+    "visible": _choice("VISIBLE", "INVISIBLE"),
+    "validation": _choice("", " WITHOUT VALIDATION"),
+    "word": lambda text, style: style.word(text),
 }
+_PRINTERS |= dict.fromkeys(("columns", "indexes", "tables"), _PRINTERS["list"])
 _PART = re.compile(
     r"""
     \{(?P<field>\w+) (?: \?(?P<flag>[^}]+) | :(?P<kind>[^}]+) )? \}
+  | <(?P<group>[^>]+)>
   | \[(?P<unprinted>[^]]+)\]
   | (?P<maybe>[A-Z_]+)\?
   | (?P<either>[A-Z_]+(?:\|[A-Z_]+)+)
   | (?P<words>[A-Z_]+(?:[ ][A-Z_]+(?![A-Z_]*[|?]))*)
-  | (?P<sign>[=(),])
-  | (?P<raw>[ ]+ | /\*.*?\*/)
+  | (?P<sign>==?|[(),])
+  | (?P<raw>[ ]+ | /\*[ ].*?\*/ | [^A-Z\w{}<>]+)
     """,
     re.VERBOSE,
 )
+_NOT_GIVEN = (None, "", (), 0)  # 0 is False too
 
 
 class Step(NamedTuple):
@@ -88,31 +117,38 @@ class Step(NamedTuple):
     at most one. A ``value`` is of a ``kind``, or one of its words; a ``flag`` is whether its words follow.
     """
 
-    reads: Literal["", "all", "one", "maybe", "sign", "flag", "value"]
+    reads: Literal["", "all", "one", "maybe", "sign", "maybe sign", "flag", "value", "group"]
     text: str = ""
     words: tuple[str, ...] = ()
     kind: str = ""
+    field: str = ""
+    group: Form | None = None
 
 
 def _step(part: re.Match[str]) -> Step:
     if flag := part["flag"]:
         choices = tuple(flag.split("|"))
-        return Step("flag", choices[0] + (" " if len(choices) > 1 else ""), choices)
-    if part["field"]:
-        kind = part["kind"] or part["field"]
-        return Step("value", words=tuple(kind.split("|"))) if kind.isupper() else Step("value", kind=kind)
-    if words := part["unprinted"] or part["maybe"]:
-        return Step("maybe", part["maybe"] or "", (words,))
+        return Step("flag", choices[0] + (" " if len(choices) > 1 else ""), choices, field=part["field"])
+    if field := part["field"]:
+        kind = part["kind"] or ""
+        words = tuple(kind.split("|")) if kind.isupper() else ()
+        return Step("value", words=words, kind="" if words else kind or field, field=field)
+    if group := part["group"]:
+        return Step("group", group=Form(group))
+    if optional := part["unprinted"] or part["maybe"]:
+        return Step("maybe", part["maybe"] or "", tuple(optional.split("|")))
     if part["either"]:
         choices = tuple(part["either"].split("|"))
         return Step("one", choices[0], choices)
-    if words := part["words"]:
-        return Step("all", words, tuple(words.split()))
-    return Step("sign" if part["sign"] else "", part[0])
+    if text := part["words"]:
+        return Step("all", text, tuple(text.split()))
+    if sign := part["sign"]:
+        return Step("maybe sign" if sign == "=" else "sign", sign[0])
+    return Step("", part[0])
 
 
 class Form:
-    """A form in steps. ``fields``: those of its values, in order.
+    """A form in steps.
 
     ``lead``: the words, each with its synonyms, by which the parser knows the clause: all words before the first value,
     or as many as are given.
@@ -123,7 +159,7 @@ class Form:
         parts = list(_PART.finditer(text))
         assert "".join(part[0] for part in parts) == text, f"{text!r} is not a form"
         self.steps = tuple(map(_step, parts))
-        self.fields = tuple(part["field"] for part in parts if part["field"])
+        self.first_field = next((step.field for step in self.steps if step.field), "")
         first: list[tuple[str, ...]] = []
         for step in self.steps:
             if step.reads == "all":
@@ -134,23 +170,28 @@ class Form:
                 break
         self.lead = tuple(first[:lead])
 
-    def restore(self, values: Iterable[Any], style: Style = WIRE) -> str:
-        """Return the text of the clause with these values."""
-        text, rest = "", iter(values)
-        for step in self.steps:
-            if step.reads == "value":
-                value = next(rest)
-                printer = _PRINTERS.get(step.kind, _restored)
-                text += style.word(value) if step.words else printer(value, style)
-            elif step.reads in ("", "sign"):
-                text += step.text
-            elif step.reads != "flag" or next(rest):
-                text += style.word(step.text)
-        return text
+    def restore(self, values: Mapping[str, Any], style: Style = WIRE) -> str:
+        """Return the text of the clause with these values by field."""
+        return self._text(values.__getitem__, style)
 
     def restore_node(self, node: object, style: Style = WIRE) -> str:
         """Return the text of a node that has the fields of the form."""
-        return self.restore([getattr(node, field) for field in self.fields], style)
+        return self._text(lambda field: getattr(node, field), style)
+
+    def _text(self, value_of: Callable[[str], Any], style: Style) -> str:
+        text = ""
+        for step in self.steps:
+            if step.reads == "value":
+                value = value_of(step.field)
+                text += style.word(value) if step.words else _PRINTERS.get(step.kind, _printed)(value, style)
+            elif step.group is not None:
+                if value_of(step.group.first_field) not in _NOT_GIVEN:
+                    text += step.group._text(value_of, style)
+            elif step.reads in ("", "sign", "maybe sign"):
+                text += step.text
+            elif step.reads != "flag" or value_of(step.field):
+                text += style.word(step.text)
+        return text
 
 
 @dataclass(frozen=True)

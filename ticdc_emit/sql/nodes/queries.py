@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined
 from ticdc_emit.sql.nodes.expressions import ColumnName, Row, Subquery, Window
+from ticdc_emit.sql.nodes.forms import Clause, Form
 from ticdc_emit.sql.words import quoted
 
 __all__ = [
@@ -42,16 +43,11 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class HintTable:
+class HintTable(Clause):
+    form = Form("{table}<@{block:name}>< PARTITION({partitions:names})>")
     table: TableName
     block: str = ""
     partitions: tuple[str, ...] = ()
-
-    def restore(self, style: Style = WIRE) -> str:
-        text = self.table.restore(style) + ("@" + quoted(self.block) if self.block else "")
-        if self.partitions:
-            text += style.word(" PARTITION") + f"({', '.join(map(quoted, self.partitions))})"
-        return text
 
 
 @dataclass(frozen=True)
@@ -80,39 +76,34 @@ class Hint:
 
 
 @dataclass(frozen=True)
-class IndexHint:
+class IndexHint(Clause):
     """USE, IGNORE or FORCE INDEX; ``scope`` is "" or what follows FOR."""
 
+    form = Form("{word:word} INDEX< FOR {scope:word}> ({indexes:names})")
     word: str
     scope: str
     indexes: tuple[str, ...]
 
-    def restore(self, style: Style = WIRE) -> str:
-        scope = f" FOR {self.scope}" if self.scope else ""
-        return style.word(f"{self.word} INDEX{scope} ") + f"({', '.join(map(quoted, self.indexes))})"
-
 
 @dataclass(frozen=True)
-class Sample:
+class Sample(Clause):
     """TABLESAMPLE."""
 
+    form = Form("TABLESAMPLE <{method:word} >(<{size}>< {unit:word}>)< REPEATABLE({seed})>")
     method: str = ""
     size: Node | None = None
     unit: str = ""
     seed: Node | None = None
 
-    def restore(self, style: Style = WIRE) -> str:
-        method = style.word(self.method) + " " if self.method else ""
-        size = self.size.restore(style) if self.size is not None else ""
-        unit = " " + style.word(self.unit) if self.unit else ""
-        seed = f" {style.word('REPEATABLE')}({self.seed.restore(style)})" if self.seed is not None else ""
-        return f"{style.word('TABLESAMPLE')} {method}({size}{unit}){seed}"
-
 
 @dataclass(frozen=True)
-class Source:
+class Source(Clause):
     """A table or subquery in FROM."""
 
+    form = Form(
+        "{lateral?LATERAL }{origin}< PARTITION({partitions:names})>< AS {alias:name}><({columns:names})>"
+        "< AS OF TIMESTAMP {as_of}>{hints:each}< {sample}>"
+    )
     origin: TableName | Subquery
     alias: str = ""
     partitions: tuple[str, ...] = ()
@@ -121,21 +112,6 @@ class Source:
     sample: Sample | None = None
     lateral: bool = False
     columns: tuple[str, ...] = ()
-
-    def restore(self, style: Style = WIRE) -> str:
-        text = (style.word("LATERAL ") if self.lateral else "") + self.origin.restore(style)
-        if self.partitions:
-            text += style.word(" PARTITION") + f"({', '.join(map(quoted, self.partitions))})"
-        if self.alias:
-            text += style.word(" AS ") + quoted(self.alias)
-            if self.columns:
-                text += f"({', '.join(map(quoted, self.columns))})"
-        if self.as_of is not None:
-            text += style.word(" AS OF TIMESTAMP ") + self.as_of.restore(style)
-        parts = [text, *(hint.restore(style) for hint in self.hints)]
-        if self.sample is not None:
-            parts.append(self.sample.restore(style))
-        return " ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -203,100 +179,77 @@ def _replanted(join: Join, left: TableFactor) -> Join:
 
 
 @dataclass(frozen=True)
-class WildCard:
+class WildCard(Clause):
     """``*``, ``table.*`` or ``schema.table.*``."""
 
+    form = Form("<{qualifier:qualified}.>*")
     qualifier: tuple[str, ...] = ()
-
-    def restore(self, style: Style = WIRE) -> str:
-        return f"{quoted(*self.qualifier)}.*" if self.qualifier else "*"
 
 
 @dataclass(frozen=True)
-class Field:
+class Field(Clause):
     """One column of a SELECT; ``start`` and ``end`` are its position in the statement."""
 
+    form = Form("{value}< AS {alias:name}>")
     value: Node
     alias: str = ""
     start: int = 0
     end: int = 0
 
-    def restore(self, style: Style = WIRE) -> str:
-        alias = style.word(" AS ") + quoted(self.alias) if self.alias else ""
-        return self.value.restore(style) + alias
-
 
 @dataclass(frozen=True)
-class OrderItem:
+class OrderItem(Clause):
+    form = Form("{value}{descending? DESC}")
     value: Node
     descending: bool = False
 
-    def restore(self, style: Style = WIRE) -> str:
-        return self.value.restore(style) + (style.word(" DESC") if self.descending else "")
-
 
 @dataclass(frozen=True)
-class OrderBy:
+class OrderBy(Clause):
+    form = Form("ORDER BY {items}")
     items: tuple[OrderItem, ...]
 
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("ORDER BY ") + joined(self.items, style)
-
 
 @dataclass(frozen=True)
-class Limit:
+class Limit(Clause):
+    form = Form("LIMIT <{offset},>{count}")
     count: Node
     offset: Node | None = None
 
-    def restore(self, style: Style = WIRE) -> str:
-        offset = self.offset.restore(style) + "," if self.offset is not None else ""
-        return style.word("LIMIT ") + offset + self.count.restore(style)
-
 
 @dataclass(frozen=True)
-class Lock:
+class Lock(Clause):
     """FOR UPDATE or FOR SHARE, ``tables`` after OF, and NOWAIT, WAIT n or SKIP LOCKED."""
 
+    form = Form("{word:word}< OF {tables:list}>< {wait:word}>")
     word: str
     tables: tuple[TableName, ...] = ()
     wait: str = ""
 
-    def restore(self, style: Style = WIRE) -> str:
-        tables = style.word(" OF ") + joined(self.tables, style, ", ") if self.tables else ""
-        return style.word(self.word) + tables + (" " + style.word(self.wait) if self.wait else "")
-
 
 @dataclass(frozen=True)
-class Tail:
+class Tail(Clause):
     """The end of any query: ORDER BY, LIMIT and the lock."""
 
+    form = Form("< {order:node}>< {limit}>< {lock}>")
     order: OrderBy | None = None
     limit: Limit | None = None
     lock: Lock | None = None
 
-    def restore(self, style: Style = WIRE) -> str:
-        return "".join(" " + part.restore(style) for part in (self.order, self.limit, self.lock) if part is not None)
-
 
 @dataclass(frozen=True)
-class CommonTable:
+class CommonTable(Clause):
+    form = Form("{name}< ({columns:names})> AS {query}")
     name: str
     columns: tuple[str, ...]
     query: Node
 
-    def restore(self, style: Style = WIRE) -> str:
-        columns = f" ({', '.join(map(quoted, self.columns))})" if self.columns else ""
-        return quoted(self.name) + columns + style.word(" AS ") + self.query.restore(style)
-
 
 @dataclass(frozen=True)
-class With:
+class With(Clause):
+    form = Form("WITH {recursive?RECURSIVE }{tables:list} ")
     tables: tuple[CommonTable, ...]
     recursive: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        recursive = "RECURSIVE " if self.recursive else ""
-        return style.word(f"WITH {recursive}") + joined(self.tables, style, ", ") + " "
 
 
 @dataclass(frozen=True)

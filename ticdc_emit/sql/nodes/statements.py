@@ -372,7 +372,7 @@ class DropIndexOn(AlterTable):
 
 def _work(algorithm: str, lock: str, style: Style) -> str:
     given = (("ALGORITHM", algorithm), ("LOCK", lock))
-    return "".join(" " + WORK[word].restore([how], style) for word, how in given if how not in ("", "DEFAULT"))
+    return "".join(" " + WORK[word].restore({"how": how}, style) for word, how in given if how not in ("", "DEFAULT"))
 
 
 Statement: TypeAlias = (

@@ -16,6 +16,7 @@ from typing import Literal as Choice
 from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined, special_comment, string
 from ticdc_emit.sql.nodes.expressions import ColumnName, Default, DefaultExpression, Expression, Literal
+from ticdc_emit.sql.nodes.forms import Clause, Form
 from ticdc_emit.sql.types import BLOB_TYPES, FLOAT_TYPES, FSP_TYPES, LABEL_TYPES, MySQLType, type_name
 from ticdc_emit.sql.words import quoted
 
@@ -223,9 +224,13 @@ class KeyPart:
 
 
 @dataclass(frozen=True)
-class Reference:
+class Reference(Clause):
     """REFERENCES; ``parts`` is None if no columns are named; the actions are "" if there are none."""
 
+    form = Form(
+        "REFERENCES {table}<({parts:list})>< MATCH {match:word}>"
+        "< ON DELETE {on_delete:word}>< ON UPDATE {on_update:word}>"
+    )
     table: TableName
     parts: tuple[KeyPart, ...] | None = None
     match: str = ""
@@ -235,12 +240,6 @@ class Reference:
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(part.column for part in self.parts or ())
-
-    def restore(self, style: Style = WIRE) -> str:
-        parts = f"({joined(self.parts, style, ', ')})" if self.parts is not None else ""
-        clauses = (("MATCH", self.match), ("ON DELETE", self.on_delete), ("ON UPDATE", self.on_update))
-        text = "".join(style.word(f" {words} {action}") for words, action in clauses if action)
-        return style.word("REFERENCES ") + self.table.restore(style) + parts + text
 
 
 @dataclass(frozen=True)
@@ -372,30 +371,28 @@ class PartitionValues:
 
 
 @dataclass(frozen=True)
-class PartitionDefinition:
+class PartitionDefinition(Clause):
     """A partition or (``word``) subpartition."""
 
+    form = Form("{word:word} {name}<{values}>{options:each}< ({subpartitions})>")
     name: str
     values: PartitionValues | None = None
     options: tuple[TableOption, ...] = ()
     subpartitions: tuple[PartitionDefinition, ...] = ()
     word: str = "PARTITION"
 
-    def restore(self, style: Style = WIRE) -> str:
-        text = style.word(f"{self.word} ") + quoted(self.name)
-        if self.values is not None:
-            text += self.values.restore(style)
-        text += "".join(" " + option.restore(style) for option in self.options)
-        return text + (f" ({joined(self.subpartitions, style)})" if self.subpartitions else "")
-
 
 @dataclass(frozen=True)
-class Interval:
+class Interval(Clause):
     """INTERVAL partitioning: TiDB makes the partitions itself, from ``first`` to ``last``.
 
     ``start`` and ``end``: where the clause is in the statement.
     """
 
+    form = Form(
+        " INTERVAL ({amount}< {unit:word}>)< FIRST PARTITION LESS THAN ({first})>< LAST PARTITION LESS THAN ({last})>"
+        "{null_partition? NULL PARTITION}{max_partition? MAXVALUE PARTITION}"
+    )
     amount: Node
     unit: str = ""
     first: Node | None = None
@@ -404,16 +401,6 @@ class Interval:
     max_partition: bool = False
     start: int = field(default=0, compare=False)
     end: int = field(default=0, compare=False)
-
-    def restore(self, style: Style = WIRE) -> str:
-        unit = " " + style.word(self.unit) if self.unit else ""
-        text = f" INTERVAL ({self.amount.restore(style)}{unit})"
-        if self.first is not None:
-            text += f" FIRST PARTITION LESS THAN ({self.first.restore(style)})"
-        if self.last is not None:
-            text += f" LAST PARTITION LESS THAN ({self.last.restore(style)})"
-        text += " NULL PARTITION" if self.null_partition else ""
-        return text + (" MAXVALUE PARTITION" if self.max_partition else "")
 
 
 @dataclass(frozen=True)

@@ -28,27 +28,31 @@ class AlterGrammar(TableGrammar):
         return node(**self._fields(node.form))
 
     def _fields(self, form: nodes.Form) -> dict[str, Any]:
-        """Consume what the form reads; return its values by field."""
-        return dict(zip(form.fields, self._values(form), strict=True))
-
-    def _values(self, form: nodes.Form) -> tuple[Any, ...]:
-        """Consume what the form reads; return its values in order."""
-        values: list[Any] = []
+        """Consume what the form reads; return its values by field, without those of groups that do not follow."""
+        values: dict[str, Any] = {}
         for step in form.steps:
             if step.reads == "all":
                 self._expect(*step.words)
             elif step.reads == "one":
                 self._expect_any(*step.words)
             elif step.reads == "value":
-                values.append(self._value(step.kind) if step.kind else self._expect_any(*step.words))
-            elif step.reads == "sign" and step.text != "=":
-                self._expect_symbol(step.text)
+                values[step.field] = self._value(step.kind) if step.kind else self._expect_any(*step.words)
             elif step.reads == "sign":
+                self._expect_symbol(step.text)
+            elif step.reads == "maybe sign":
                 self._equals()
+            elif step.group is not None:
+                values |= self._fields(step.group) if self._at_group(step.group) else {}
             elif step.reads:
                 follows = any(self._accept(*words.split()) for words in step.words)
-                values += [follows] if step.reads == "flag" else []
-        return tuple(values)
+                values |= {step.field: follows} if step.field else {}
+        return values
+
+    def _at_group(self, form: nodes.Form) -> bool:
+        if form.lead:
+            return all(self._word_at(ahead) in words for ahead, words in enumerate(form.lead))
+        sign = next(step for step in form.steps if step.reads)
+        return self._symbol_at(sign.text)
 
     def _value(self, kind: str) -> Any:
         if kind in nodes.NAMES:
@@ -117,7 +121,7 @@ class AlterGrammar(TableGrammar):
     def _algorithm_and_lock(self) -> tuple[str, str]:
         given = {"ALGORITHM": "", "LOCK": ""}
         while (word := self._word_at()) in given and not given[word]:
-            (given[word],) = self._values(nodes.WORK[word])
+            given[word] = self._fields(nodes.WORK[word])["how"]
         return given["ALGORITHM"], given["LOCK"]
 
     # -- ALTER TABLE -----------------------------------------------------------------------------------------
@@ -243,6 +247,9 @@ class AlterGrammar(TableGrammar):
         definitions = self._partition_definitions() if self._symbol_at("(") else ()
         return nodes.AddPartitions(definitions, 0, if_not_exists, no_binlog)
 
+    def _minor(self, row: nodes.MinorForm) -> nodes.MinorChange:
+        return nodes.MinorChange(row, tuple(self._fields(row.form).items()))
+
     def _change_partitions(self, kind: nodes.PartitionsChange) -> nodes.ChangePartitions:
         return nodes.ChangePartitions(kind, **self._fields(nodes.PARTITION_FORMS[kind]))
 
@@ -277,7 +284,7 @@ class AlterGrammar(TableGrammar):
             self._fail("expected a change of the table")
         name = self._name("a partition")
         if self._at_words("ATTRIBUTES"):
-            return nodes.MinorChange(nodes.PARTITION_ATTRIBUTES, self._values(nodes.PARTITION_ATTRIBUTES.form))
+            return self._minor(nodes.PARTITION_ATTRIBUTES)
         return nodes.PartitionOptions(name, self._partition_options())
 
     def _reorganize(self) -> nodes.ChangePartitions:
@@ -294,7 +301,7 @@ def form_rule(node: type[nodes.Clause]) -> tuple[Lead, Callable[[AlterGrammar], 
 
 
 def _minor_rule(row: nodes.MinorForm) -> tuple[Lead, Callable[[AlterGrammar], nodes.AlterSpec]]:
-    return row.form.lead, lambda grammar: nodes.MinorChange(row, grammar._values(row.form))
+    return row.form.lead, lambda grammar: grammar._minor(row)
 
 
 def _partition_rule(kind: nodes.PartitionsChange) -> tuple[Lead, Callable[[AlterGrammar], nodes.AlterSpec]]:
