@@ -6,10 +6,9 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -18,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, result_console, step
-from ticdc_emit.cli.options import AsJson, Command, examples, uri_option
+from ticdc_emit.cli.options import OutputOptions, command, option, sink_uri_option
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import TicdcEmitError
@@ -45,42 +44,39 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
 
 
-@app.command(
-    cls=Command, epilog=examples("python -m benchmarks", "python -m benchmarks --quick --no-end-to-end --json")
-)
-def bench(
-    as_json: AsJson = False,
-    quick: Annotated[bool, typer.Option("--quick", help="One short round: a smoke test, rough figures.")] = False,
-    end_to_end: Annotated[bool, typer.Option(help="Also measure Spark to Kafka.")] = True,
-    rows: Annotated[int, typer.Option(help="Rows of the end-to-end run.", min=1)] = 1_000_000,
-    table: Annotated[str, typer.Option(help="Table of the end-to-end run: orders or sbtest.")] = "orders",
-    sink_uri: Annotated[
-        str | None, uri_option("--sink-uri", "URI", "Kafka of the end-to-end run. Default: an embedded one.")
-    ] = None,
-    release: Annotated[
-        str | None, typer.Option(help="Release of the end-to-end run: classic or next. Default: classic.")
-    ] = None,
-) -> None:
+@command(app, "python -m benchmarks", "python -m benchmarks --quick --no-end-to-end --json")
+@dataclass(frozen=True, kw_only=True)
+class Bench(OutputOptions):
     """Measure rows per CPU-second from Arrow batch to message batch, against TiCDC's Go encoders."""
-    if table not in ("orders", "sbtest"):
-        raise typer.BadParameter("choose orders or sbtest", param_hint="--table")
-    if end_to_end:  # what is refused is refused before anything is measured
-        load_changefeed(sink_uri or _FEED.format(brokers="127.0.0.1:9092"), release=release)
-    on = Console(stderr=True)
-    bar = partial(track, description="bench", console=on, transient=True, disable=not on.is_terminal)
-    report = run_bench(quick=quick, progress=bar)
-    if end_to_end:
-        with step(f"end to end, {rows:,} rows of {table}", quiet=as_json):
-            report = replace(report, end_to_end=_end_to_end(table, rows, sink_uri, release))
-    if as_json:
-        print_json(report.as_dict())
-        return
-    console = result_console()
-    (_print_table if console.is_terminal else _print_lines)(console, report)
-    for variant, median in report.medians().items():
-        console.print(Text(f"{variant}: median {median:.2f} x Go", _style(median, ONE_TABLE_BAR)))
-    if report.end_to_end is not None:
-        _print_end_to_end(console, report.end_to_end)
+
+    quick: bool = option("One short round: a smoke test, rough figures.", False)
+    end_to_end: bool = option("Also measure Spark to Kafka.", True)
+    rows: int = option("Rows of the end-to-end run.", 1_000_000, min=1)
+    table: str = option("Table of the end-to-end run: orders or sbtest.", "orders")
+    sink_uri: str | None = sink_uri_option("Kafka of the end-to-end run. Default: an embedded one.")
+    release: str | None = option("Release of the end-to-end run: classic or next. Default: classic.", None)
+
+    def run(self) -> int:
+        if self.table not in ("orders", "sbtest"):
+            raise typer.BadParameter("choose orders or sbtest", param_hint="--table")
+        if self.end_to_end:  # what is refused is refused before anything is measured
+            load_changefeed(self.sink_uri or _FEED.format(brokers="127.0.0.1:9092"), release=self.release)
+        on = Console(stderr=True)
+        bar = partial(track, description="bench", console=on, transient=True, disable=not on.is_terminal)
+        report = run_bench(quick=self.quick, progress=bar)
+        if self.end_to_end:
+            with step(f"end to end, {self.rows:,} rows of {self.table}", quiet=self.as_json):
+                report = replace(report, end_to_end=_end_to_end(self.table, self.rows, self.sink_uri, self.release))
+        if self.as_json:
+            print_json(report.as_dict())
+            return 0
+        console = result_console()
+        (_print_table if console.is_terminal else _print_lines)(console, report)
+        for variant, median in report.medians().items():
+            console.print(Text(f"{variant}: median {median:.2f} x Go", _style(median, ONE_TABLE_BAR)))
+        if report.end_to_end is not None:
+            _print_end_to_end(console, report.end_to_end)
+        return 0
 
 
 def _end_to_end(table: str, rows: int, sink_uri: str | None, release: str | None) -> EndToEnd:

@@ -1,4 +1,4 @@
--- A file in the style of pg_dump: ticdc-emit schema-sql dump.sql --dialect postgres
+-- A file in the style of pg_dump: ticdc-emit schema dump.sql --dialect postgres
 
 SELECT pg_catalog.set_config('search_path', '', false);
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, result_console
-from ticdc_emit.cli.options import PROTOCOLS, AsJson, Command, examples
+from ticdc_emit.cli.options import OUTPUT, PROTOCOLS, OutputOptions, argument, command, option
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.hints import counted
 
@@ -37,45 +37,44 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
 
 
-@app.command(
-    cls=Command,
-    epilog=examples(
-        "python -m tests.conformance tests/vectors --protocol canal-json",
-        "python -m tests.conformance my_vectors/ more.json.gz --json --dump messages.jsonl",
-    ),
+@command(
+    app,
+    "python -m tests.conformance tests/vectors --protocol canal-json",
+    "python -m tests.conformance my_vectors/ more.json.gz --json --dump messages.jsonl",
 )
-def conformance(
-    paths: Annotated[list[Path], typer.Argument(help="Vector files, or folders of them.", metavar="PATH…")],
-    protocol: Annotated[str | None, typer.Option(help=f"Only variants of this protocol: {PROTOCOLS}.")] = None,
-    release: Annotated[
-        str | None,
-        typer.Option(
-            help="Release of the files, such as 8.5.3. Default: the one their folder is named after, else classic."
-        ),
-    ] = None,
-    as_json: AsJson = False,
-    dump: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write every produced message as JSON Lines.", dir_okay=False)
-    ] = None,
-    show: Annotated[int, typer.Option(help="How many mismatches to print.", min=0)] = 5,
-    jobs: Annotated[int, typer.Option(help="How many processes run the files.", min=1)] = 1,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Conformance(OutputOptions):
     """Run golden vectors and compare byte for byte. Exit 1 on any mismatch."""
-    with dump.open("w", encoding="utf-8") if dump else nullcontext() as stream:
-        stderr = Console(stderr=True)
-        shown = partial(
-            track, description="conformance", console=stderr, transient=True, disable=not stderr.is_terminal
-        )
-        report = run_conformance(paths, protocol=protocol, release=release, dump=stream, progress=shown, jobs=jobs)
-    if as_json:
-        print_json(report.summary())
-    else:
-        console = result_console()
-        (_print_table if console.is_terminal else _print_lines)(console, report)
-        _print_left_out(console, report)
-        _print_mismatches(console, report, show)
-        _print_verdict(console, report)
-    raise typer.Exit(0 if report.ok else 1)
+
+    paths: list[Path] = argument("Vector files, or folders of them.", metavar="PATH…")
+    protocol: str | None = option(f"Only variants of this protocol: {PROTOCOLS}.", None)
+    release: str | None = option(
+        "Release of the files, such as 8.5.3. Default: the one their folder is named after, else classic.", None
+    )
+    jobs: int = option("How many processes run the files.", 1, min=1)
+    dump: Path | None = option(
+        "Write every produced message as JSON Lines.", None, panel=OUTPUT, metavar="FILE", dir_okay=False
+    )
+    show: int = option("How many mismatches to print.", 5, panel=OUTPUT, min=0)
+
+    def run(self) -> int:
+        with self.dump.open("w", encoding="utf-8") if self.dump else nullcontext() as stream:
+            stderr = Console(stderr=True)
+            shown = partial(
+                track, description="conformance", console=stderr, transient=True, disable=not stderr.is_terminal
+            )
+            report = run_conformance(
+                self.paths, protocol=self.protocol, release=self.release, dump=stream, progress=shown, jobs=self.jobs
+            )
+        if self.as_json:
+            print_json(report.summary())
+        else:
+            console = result_console()
+            (_print_table if console.is_terminal else _print_lines)(console, report)
+            _print_left_out(console, report)
+            _print_mismatches(console, report, self.show)
+            _print_verdict(console, report)
+        return 0 if report.ok else 1
 
 
 def _sum(tallies: dict[str, Tally]) -> Tally:

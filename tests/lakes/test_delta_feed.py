@@ -12,7 +12,7 @@ from documented import blocks_of
 from folded_versions import uri
 
 from ticdc_emit import from_changes, messages, read_changes, replay, send_new_versions, table_ddl
-from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run
+from ticdc_emit.cli.app import Replay
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError
@@ -201,15 +201,14 @@ def test_the_command_sends_the_ddl_of_the_table(spark: Any, tmp_path: Path, mode
     spark.sql(f"INSERT INTO delta.`{table}` VALUES (1, 1), (2, 2)")
     spark.sql(f"ALTER TABLE delta.`{table}` RENAME COLUMN id TO code")
     spark.sql(f"UPDATE delta.`{table}` SET n = 3 WHERE code = 1")
-    options = CommandOptions(
-        schema=None,
+    options = Replay(
         tables=[f"lake.orders={table}"],
-        before=[],
         sink_uri=f"jsonl://{out}?protocol=canal-json&partition-num=1",
-        columns=ColumnOptions(mode, keys=["code"]),
+        mode=mode,
+        keys="code",
     )
     with pytest.warns(AssumedSchemaWarning, match="RENAME COLUMN `id` TO `code`"):
-        assert run(options) == 0
+        assert options.run() == 0
     found = [json.loads(message.value or b"") for message in read_files(out)]
     assert [(each["type"], *(each["data"] or [each["sql"]])) for each in found] == [
         ("INSERT", {"id": "1", "n": "1"}),
@@ -233,10 +232,10 @@ def test_the_command_takes_some_versions(spark: Any, tmp_path: Path, mode: str) 
         f"DELETE FROM delta.`{table}` WHERE id = 2",
     ):
         spark.sql(statement)
-    columns = ColumnOptions(mode, keys=["id"], start=3, end=5)
     uri = f"jsonl://{out}?protocol=canal-json&partition-num=1"
+    options = Replay(tables=[f"lake.orders={table}"], sink_uri=uri, mode=mode, keys="id", start="3", end="5")
     with pytest.warns(AssumedSchemaWarning, match="`a` INT"):
-        assert run(CommandOptions(None, [f"lake.orders={table}"], [], uri, columns)) == 0
+        assert options.run() == 0
     found = [json.loads(message.value or b"") for message in read_files(out)]
     held = [("INSERT", [{"id": "1", "n": "1", "a": None}])]  # versions begin with all rows of the first
     assert [(each["type"], each["data"] or each["sql"]) for each in found] == [
@@ -256,14 +255,13 @@ def test_the_command(spark: Any, tmp_path: Path) -> None:
     spark.sql(f"UPDATE delta.`{table}` SET n = 3 WHERE id = 1")
     (tmp_path / "schema.sql").write_text("create table lake.orders (id int primary key, n int)")
     out = tmp_path / "out"
-    options = CommandOptions(
+    options = Replay(
         schema=tmp_path / "schema.sql",
         tables=[f"lake.orders={table}"],
-        before=[],
         sink_uri=f"jsonl://{out}?protocol=canal-json&partition-num=1",
-        columns=ColumnOptions("changes"),
+        mode="changes",
     )
-    assert run(options) == 0
+    assert options.run() == 0
     found = [json.loads(message.value or b"") for message in read_files(out)]
     assert [each["type"] for each in found] == ["INSERT", "INSERT", "UPDATE"]
 

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
 from ticdc_emit import from_changes, messages, replay
-from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run
+from ticdc_emit.cli.app import Replay
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import (
@@ -293,14 +293,13 @@ def test_commits_without_a_time_are_refused(spark: Any) -> None:
 def test_the_command_replays_files_that_hold_a_feed(spark: Any, tmp_path: Path) -> None:
     delta(spark).write.parquet(str(tmp_path / "feed.parquet"))
     (tmp_path / "schema.sql").write_text(TABLE)
-    options = CommandOptions(
+    options = Replay(
         schema=tmp_path / "schema.sql",
         tables=[f"shop.stock={tmp_path / 'feed.parquet'}"],
-        before=[],
         sink_uri=f"jsonl://{tmp_path / 'out'}?protocol=canal-json&partition-num=1",
-        columns=ColumnOptions("changes"),
+        mode="changes",
     )
-    assert run(options) == 0
+    assert options.run() == 0
     types = [json.loads(message.value or b"")["type"] for message in read_files(tmp_path / "out")]
     assert types.count("INSERT") == 5
     assert types.count("UPDATE") == 2

@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
 from ticdc_emit import from_snapshots, messages, replay, table_sql
-from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run
+from ticdc_emit.cli.app import Replay
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError, DuplicateChangeError, InvalidValueError, MissingColumnError
@@ -263,18 +263,24 @@ def test_the_command_takes_folders_of_snapshots(spark: Any, tmp_path: Path, monk
         "-- at 2026-01-06T00:00:00Z\nalter table shop.stock add column amount int not null default 7"
     )
     uri = f"jsonl://{tmp_path}/out?protocol=canal-json&partition-num=1"
-    columns = ColumnOptions("snapshots", time_column="dt")
     tables = [f"shop.stock={tmp_path}/daily"]
-    options = CommandOptions(
-        tmp_path / "t.sql", tables, (), uri, columns, ddl=tmp_path / "ddl.sql", slice="1d", as_json=True
+    options = Replay(
+        schema=tmp_path / "t.sql",
+        tables=tables,
+        sink_uri=uri,
+        mode="snapshots",
+        time_column="dt",
+        ddl=tmp_path / "ddl.sql",
+        slice="1d",
+        as_json=True,
     )
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     with pytest.raises(InvalidValueError, match="NULL in a NOT NULL column"):
-        run(replace(options, slice=None))
+        replace(options, slice=None).run()
     spark.read.parquet(f"{tmp_path}/daily").selectExpr("*", "if(dt = '2026-01-05', null, 7) amount").write.partitionBy(
         "dt"
     ).parquet(f"{tmp_path}/wide")
-    assert run(replace(options, tables=[f"shop.stock={tmp_path}/wide"])) == 0
+    assert replace(options, tables=[f"shop.stock={tmp_path}/wide"]).run() == 0
     values = [json.loads(message.value or b"{}") for message in read_files(tmp_path / "out")]
     assert [(v["type"], v["data"] and v["data"][0]["id"], v["data"] and v["data"][0]["price"]) for v in values] == [
         ("INSERT", "1", "1.50"),
@@ -284,13 +290,13 @@ def test_the_command_takes_folders_of_snapshots(spark: Any, tmp_path: Path, monk
         ("INSERT", "3", None),
     ]
     (one,) = Path(tmp_path / "wide" / "dt=2026-01-05").glob("*.parquet")
-    single = ColumnOptions("snapshot", at="2026-01-05T00:00:00Z")
+    single = {"mode": "snapshot", "at": "2026-01-05T00:00:00Z", "as_json": True}
     for source in (one.parent, f"file://{one.parent}"):
-        options = CommandOptions(tmp_path / "t.sql", [f"shop.stock={source}"], (), f"{uri}&x", single, as_json=True)
-        assert run(replace(options, sink_uri=f"jsonl://{tmp_path}/again?protocol=canal-json&partition-num=1")) == 0
+        options = Replay(schema=tmp_path / "t.sql", tables=[f"shop.stock={source}"], sink_uri=f"{uri}&x", **single)
+        assert replace(options, sink_uri=f"jsonl://{tmp_path}/again?protocol=canal-json&partition-num=1").run() == 0
     assert len(list(read_files(tmp_path / "again"))) == 4
     with pytest.raises(DuplicateChangeError) as refused:
-        run(
-            replace(options, tables=[f"shop.stock={tmp_path}/daily"], sink_uri=f"jsonl://{tmp_path}/no?protocol=simple")
-        )
+        replace(
+            options, tables=[f"shop.stock={tmp_path}/daily"], sink_uri=f"jsonl://{tmp_path}/no?protocol=simple"
+        ).run()
     assert "use --mode snapshots with --time-column" in refused.value.remedy

@@ -23,7 +23,7 @@ from ticdc_emit import (
     replay,
     table_sql,
 )
-from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, run
+from ticdc_emit.cli.app import Replay
 from ticdc_emit.errors import ConfigError, MissingColumnError, TicdcEmitError
 from ticdc_emit.source_schemas import AssumedSchemaWarning, table_of
 from ticdc_emit.spark import encode
@@ -232,15 +232,13 @@ def test_the_command_needs_no_schema_file(spark: Any, tmp_path: Path, monkeypatc
     spark.sql("select 1 as id, 'a' as name, 1.5 as price").write.parquet(f"{tmp_path}/rows")
 
     def replayed(name: str, table: str, **columns: Any) -> list[dict[str, str | None]]:
-        options = CommandOptions(
-            None, [f"shop.t={tmp_path}/{table}"], (), _uri(name), ColumnOptions(**columns), as_json=True
-        )
-        assert run(options) == 0
+        options = Replay(tables=[f"shop.t={tmp_path}/{table}"], sink_uri=_uri(name), as_json=True, **columns)
+        assert options.run() == 0
         return _images(name)
 
-    log = {"mode": "operations", "time_column": "at", "transaction": "tx", "keys": ["id"]}
+    log = {"mode": "operations", "time_column": "at", "transaction": "tx", "keys": "id"}
     assert replayed("by-log", "log", **log)[-2:] == [{"id": "1", "name": "c"}, {"id": "2", "name": "b"}]
-    assert replayed("by-rows", "rows", mode="snapshot", at="2026-01-05T00:00:00Z", keys=["id"]) == [
+    assert replayed("by-rows", "rows", mode="snapshot", at="2026-01-05T00:00:00Z", keys="id") == [
         {"id": "1", "name": "a", "price": "1.5"}
     ]
     with pytest.raises(ConfigError, match="no schema is given"):

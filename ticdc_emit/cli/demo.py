@@ -29,42 +29,33 @@ from ticdc_emit.delivery.base import Sink
 from ticdc_emit.hints import counted
 
 if TYPE_CHECKING:
+    from ticdc_emit.cli.app import Demo
     from ticdc_emit.spark import TicdcSink
 
 
 _TOPIC = "ticdc-demo"
 
 
-def run(
-    *,
-    protocol: str | None,
-    rows: int,
-    sink_uri: str | None,
-    schema_registry: str | None,
-    release: str | None,
-    seed: int,
-    on_spark: bool,
-    as_json: bool,
-) -> int:
-    """Run the demo and print; return the exit code. ``on_spark``: even with few rows."""
+def run(options: Demo) -> int:
+    """Run the demo and print; return the exit code."""
     with ExitStack() as stack:
-        changefeed = protocol_document(protocol, sink_uri)
-        kafka, uri = target_at(stack, sink_uri, _TOPIC, changefeed)
-        config = changefeed_at(stack, uri, changefeed, schema_registry, release=release)
-        here = CountedBatches(OrderHistory(rows, seed))
+        changefeed = protocol_document(options.protocol, options.sink_uri)
+        kafka, uri = target_at(stack, options.sink_uri, _TOPIC, changefeed)
+        config = changefeed_at(stack, uri, changefeed, options.schema_registry, release=options.release)
+        here = CountedBatches(OrderHistory(options.rows, options.seed))
         spark = None
-        if not runs_here(rows, MOST_ROWS_HERE, on_spark=on_spark, settings={}):
-            spark = spark_for(stack, "demo", short=rows <= SHORT_ROWS, quiet=as_json)
+        if not runs_here(options.rows, MOST_ROWS_HERE, on_spark=options.on_spark, settings={}):
+            spark = spark_for(stack, "demo", short=options.rows <= SHORT_ROWS, quiet=options.as_json)
         sink = kafka.sink() if kafka else None
-        doing = f"emitting {counted(rows, 'row change')} of {TABLE} to {mask_uri(uri)}"
-        with row_progress(doing, spark or (lambda: here.read), rows, quiet=as_json):
-            emitter = _emitter(config, sink, sparse_interval(config, rows, span_s(rows)))
-            report = emitter.write({TABLE: here} if spark is None else order_history(spark, rows, seed))
-        with step("reading messages back", quiet=as_json):
+        doing = f"emitting {counted(options.rows, 'row change')} of {TABLE} to {mask_uri(uri)}"
+        with row_progress(doing, spark or (lambda: here.read), options.rows, quiet=options.as_json):
+            emitter = _emitter(config, sink, sparse_interval(config, options.rows, span_s(options.rows)))
+            report = emitter.write({TABLE: here} if spark is None else order_history(spark, options.rows, options.seed))
+        with step("reading messages back", quiet=options.as_json):
             messages = messages_at(config, kafka)
         read = Tail(config).lines
         story = pick_story(messages, read)
-        if as_json:
+        if options.as_json:
             shown = [message_dict(each, read) for each in story]
             print_json({"protocol": config.codec.protocol.value, **report.to_dict(), "shown": shown})
             return 0

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -67,70 +66,56 @@ from ticdc_emit.tso import compose
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from ticdc_emit.cli.app import Emit
+
 
 _SHORT_BYTES = 16 * 1024 * 1024
 
 
-def run(
-    *,
-    schema: Path | None,
-    schema_dialect: str | None,
-    input_path: str,
-    sink_uri: str,
-    config: Path | None,
-    table: str | None,
-    keys: str | None,
-    input_format: str | None,
-    commit_time_column: str | None,
-    commit_ts: int | None,
-    time_zone: str,
-    release: str | None,
-    schema_registry: str | None,
-    registry_ca: Path | None,
-    registry_cert: Path | None,
-    registry_key: Path | None,
-    bad_rows: str,
-    bad_rows_path: str | None,
-    ignore_unknown_columns: bool,
-    on_spark: bool,
-    spark: Mapping[str, str],
-    as_json: bool,
-) -> int:
+def run(options: Emit) -> int:
     """Emit row changes, or plain rows as inserts; print a summary and return the exit code.
 
-    ``input_path``: a file, a folder or a pattern, ``-`` for standard input. ``schema``: by default made of the input's
-    columns, with ``keys``. ``registry_ca`` to ``registry_key``: PEM files.
-    ``on_spark``: even for small files. ``spark``: further settings of Spark.
+    Without a schema file, the input's columns make the schema, with ``--keys``.
     """
-
+    spark = options.spark_settings
     changefeed = load_changefeed(
-        sink_uri, config, release=release, time_zone=time_zone, schema_registry=schema_registry
+        options.sink_uri,
+        options.config,
+        release=options.release,
+        time_zone=options.time_zone,
+        schema_registry=options.schema_registry,
     )
-    tls = RegistryTls(registry_ca, registry_cert, registry_key)
+    tls = RegistryTls(options.registry_ca, options.registry_cert, options.registry_key)
     registry = None if tls == RegistryTls() else registry_for(changefeed, tls)
-    if schema is not None and keys is not None:
+    if options.schema is not None and options.keys is not None:
         raise ConfigError("the schema file has the keys", remedy="Leave out --keys", option="keys")
-    ddl = schema_of_file(schema, schema_dialect)
+    ddl = schema_of_file(options.schema, options.schema_dialect)
     catalog = None if ddl is None else catalog_for(changefeed, ddl)
-    info = None if catalog is None else _table(catalog, table)
+    info = None if catalog is None else _table(catalog, options.table)
     with ExitStack() as stack:
-        files = files_of_stdin(stack) if input_path == STDIN else find_files(input_path, spark)
-        check_readable(input_path, "input", files)
-        if input_path == STDIN and files is not None and input_format is None:
-            input_format = format_by_content(files)
-        file_format = format_of(input_path, input_format)
+        files = files_of_stdin(stack) if options.input == STDIN else find_files(options.input, spark)
+        check_readable(options.input, "input", files)
+        if options.input == STDIN and files is not None and options.format is None:
+            file_format = format_by_content(files)
+        else:
+            file_format = format_of(options.input, options.format)
         if catalog is None or info is None:
             text = assumed_schema(
-                files, file_format, table, keys, but=commit_time_column, keyless=changefeed.force_replicate
+                files,
+                file_format,
+                options.table,
+                options.keys,
+                but=options.commit_time_column,
+                keyless=changefeed.force_replicate,
             )
             catalog = catalog_for(changefeed, text)
-            info = _table(catalog, table)
+            info = _table(catalog, options.table)
         form = ChangeForm(
             info,
             file_format,
-            commit_time_column,
-            compose(time.time_ns() // 1_000_000) if commit_ts is None else commit_ts,
-            ignore_unknown_columns,
+            options.commit_time_column,
+            compose(time.time_ns() // 1_000_000) if options.commit_ts is None else options.commit_ts,
+            options.ignore_unknown_columns,
         )
         from ticdc_emit.spark import TicdcSink
 
@@ -139,28 +124,28 @@ def run(
             catalog,
             table=info.full_name,
             registry=registry,
-            bad_rows=bad_rows,  # type: ignore[arg-type]  # checked there
-            bad_rows_path=bad_rows_path,
+            bad_rows=options.bad_rows,  # type: ignore[arg-type]  # checked there
+            bad_rows_path=options.bad_rows_path,
         )
-        doing = f"emitting {input_path} as changes of {info.full_name} to {mask_uri(sink_uri)}"
+        doing = f"emitting {options.input} as changes of {info.full_name} to {mask_uri(options.sink_uri)}"
         size = math.inf if files is None else files.size
         rows = None
-        if files is not None and runs_here(size, MOST_BYTES_HERE, on_spark=on_spark, settings=spark):
+        if files is not None and runs_here(size, MOST_BYTES_HERE, on_spark=options.on_spark, settings=spark):
             rows = changes_here(files, form, MOST_ROWS_HERE)
         if rows is None:
-            progress: Any = spark_for(stack, "emit", short=size <= _SHORT_BYTES, settings=spark, quiet=as_json)
-            changes: Any = changes_on_spark(progress, input_path, files, form)
+            progress: Any = spark_for(stack, "emit", short=size <= _SHORT_BYTES, settings=spark, quiet=options.as_json)
+            changes: Any = changes_on_spark(progress, options.input, files, form)
         else:
             batches = CountedBatches(rows)
             changes, progress = {info.full_name: batches}, lambda: batches.read
         try:
-            with row_progress(doing, progress, None if rows is None else rows.num_rows, quiet=as_json):
+            with row_progress(doing, progress, None if rows is None else rows.num_rows, quiet=options.as_json):
                 report = sink.write(changes)
         except DuplicateChangeError as error:
             error.remedy += ". For a series of snapshots, use ticdc-emit replay --mode snapshots --time-column dt"
             raise
         warn_of_nothing(report)
-        if as_json:
+        if options.as_json:
             print_json({"table": info.full_name, **report.to_dict()})
         else:
             print_summary(result_console(), report)

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -36,30 +36,14 @@ from ticdc_emit.json_objects import Members, json_line
 from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.traffic.scenarios.comparison import Difference
 
+if TYPE_CHECKING:
+    from ticdc_emit.cli.consumer_commands import Fuzz
+
 _MOST_SHOWN = 5
 _ANSWER = '{"example": 1, "tables": {"schema.table": [{"column": "text", ...}, ...]}}'
 
 
-def run(
-    *,
-    seed: int,
-    examples_: int,
-    schema: str | None,
-    schema_dialect: str | None,
-    no_ddl: bool,
-    restarts: int,
-    protocol: str | None,
-    sink_uri: str | None,
-    config: Path | None,
-    time_zone: str,
-    release: str | None,
-    canonical: bool,
-    check: str | None,
-    check_command: str | None,
-    answer_timeout: float,
-    shrink: float,
-    as_json: bool,
-) -> int:
+def run(options: Fuzz) -> int:
     """Print the examples, or what a consumer's tables have else; return the exit code."""
     from ticdc_emit.strategies.fuzzing import (  # names a missing extra
         ExampleOptions,
@@ -72,27 +56,28 @@ def run(
     configuration.set_hypothesis_home_dir(
         user_cache() / "hypothesis"
     )  # else it would make a folder where the command runs
-    document = None if config is None else read_document(config).to_dict()
-    options = ExampleOptions(
-        feed_of_examples(protocol, sink_uri=sink_uri, changefeed=document, release=release),
-        None if schema is None else in_tidb_sql(schema_text(schema), schema_dialect, schema),
-        time_zone,
-        ddl=not no_ddl,
-        restarts=restarts,
+    document = None if options.config is None else read_document(options.config).to_dict()
+    schema, seed, count = options.schema, options.seed, options.examples
+    form = {"canonical": options.canonical, "as_json": options.as_json}
+    drawn = ExampleOptions(
+        feed_of_examples(options.protocol, sink_uri=options.sink_uri, changefeed=document, release=options.release),
+        None if schema is None else in_tidb_sql(schema_text(schema), options.schema_dialect, schema),
+        options.time_zone,
+        ddl=not options.no_ddl,
+        restarts=options.restarts,
     )
     with ExitStack() as stack:
-        if check_command is not None:
-            process = ConsumerProcess(check_command, timeout_s=answer_timeout, option="check-command")
-            search = _Search(stack.enter_context(process), seed, canonical=canonical, as_json=as_json)
-            found = failing_example(options, seed=seed, count=examples_, passes=search, shrink_s=shrink)
-            return search.finish(examples_, found)
-        if check is None:
-            take = _Printer(seed, canonical=canonical, as_json=as_json)
-            examples(options, seed=seed, count=examples_, take=take)
+        if options.check_command is not None:
+            process = ConsumerProcess(options.check_command, timeout_s=options.answer_timeout, option="check-command")
+            search = _Search(stack.enter_context(process), seed, **form)
+            found = failing_example(drawn, seed=seed, count=count, passes=search, shrink_s=options.shrink)
+            return search.finish(count, found)
+        if options.check is None:
+            examples(drawn, seed=seed, count=count, take=_Printer(seed, **form))
             return 0
-        checker = _Checker(_answers(_opened(stack, check)), canonical=canonical, as_json=as_json)
-        examples(options, seed=seed, count=examples_, take=checker)
-        return checker.finish(examples_)
+        checker = _Checker(_answers(_opened(stack, options.check)), **form)
+        examples(drawn, seed=seed, count=count, take=checker)
+        return checker.finish(count)
 
 
 def _line(example: Any, seed: int, *, canonical: bool) -> str:

@@ -1,14 +1,22 @@
-"""Options that several commands have, what a shell completes for them, and how ``--help`` shows them."""
+"""How a command is declared: a dataclass whose fields are its options, each with its help, panel, type and default.
+
+In: a class with a ``run`` method, given to :func:`command`. Out: a command of typer, which makes an object of the class
+from the command line and ends with the exit code that ``run`` returns. Options that several commands have are fields of
+the classes here, which commands inherit. Fields are shown in the order of the classes: those of the command first. What
+a command does is imported when it runs, so that ``--help`` is quick.
+"""
 
 from __future__ import annotations
 
 import glob
+import inspect
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -18,6 +26,122 @@ from ticdc_emit.config.protocols import PROTOCOL_NAMES
 from ticdc_emit.config.releases import RELEASES
 from ticdc_emit.errors import ConfigError, TicdcEmitWarning
 from ticdc_emit.pipeline.options import CHOICES, URI, RunOptions
+
+_Class = TypeVar("_Class", bound=type[Any])
+
+REQUIRED: Any = MISSING
+
+SOURCE, TRAFFIC, TIME, DELIVERY = "Source", "Traffic", "Time", "Delivery"
+CHANGEFEED, SPARK, OUTPUT, SERVER = "Changefeed", "Spark", "Output", "Server"
+
+
+def option(text: str, default: Any = REQUIRED, *flags: str, panel: str = SOURCE, **settings: Any) -> Any:
+    """Return the field of an option. ``text``: its help; ``default``: without one it is required, ``()`` may be
+    repeated; ``flags``: its name where it is not the field's; ``settings``: further ones of ``typer.Option``.
+    """
+    made = partial(typer.Option, *flags, help=text, rich_help_panel=panel, **settings)
+    return field(**({} if default is REQUIRED else {"default": default}), metadata={"parameter": made, "flags": flags})
+
+
+def argument(text: str, default: Any = REQUIRED, **settings: Any) -> Any:
+    """Return the field of an argument, as :func:`option` does."""
+    made = partial(typer.Argument, help=text, **settings)
+    return field(**({} if default is REQUIRED else {"default": default}), metadata={"parameter": made})
+
+
+def sql_file(text: str, default: Any = None, **settings: Any) -> Any:
+    """Return the field of an option that names a file of SQL."""
+    return option(text, default, metavar="FILE.sql", exists=True, dir_okay=False, **settings)
+
+
+def uri_option(
+    text: str, default: Any = None, *flags: str, metavar: str = "URI", sends: bool = True, **rest: Any
+) -> Any:
+    """Return the field of an option that may hold a secret: it also takes ``@FILE`` and, with ``envvar``, the value of
+    an environment variable. ``sends``: messages are sent to a sink URI.
+
+    Commands that send made-up data have no variable: a variable that is still set must not lead them to a real topic.
+    """
+    callback = _sink_uri if sends and "--sink-uri" in flags else from_file
+    return option(text, default, *flags, metavar=f"{metavar}|@FILE", callback=callback, **rest)
+
+
+def sink_uri_option(text: str = "TiCDC's sink URI: where to send.", default: Any = None, **rest: Any) -> Any:
+    """Return the field of ``--sink-uri``."""
+    return uri_option(text, default, "--sink-uri", panel=CHANGEFEED, **rest)
+
+
+def run_option(name: str, metavar: str | None = None, **settings: Any) -> Any:
+    """Return the field of a changefeed's run option: its help, default and values are those of ``RunOptions``."""
+    (known,) = (each for each in fields(RunOptions) if each.name == name)
+    text, choices = known.metadata["help"], CHOICES.get(name, ())
+    if known.metadata["text"] is URI:
+        return uri_option(text, known.default, metavar=metavar or "URI", **settings)
+    completion: dict[str, Any] = {"autocompletion": one_of(*choices)} if choices else {}
+    return option(text, known.default, metavar=metavar or "|".join(choices), **completion, **settings)
+
+
+def command(app: typer.Typer, *examples: str, name: str | None = None) -> Callable[[_Class], _Class]:
+    """Return a decorator that makes a command of a class. ``examples``: the end of its ``--help``."""
+
+    def register(kind: _Class) -> _Class:
+        declared = {each.name: each for each in fields(kind)}
+        hints = get_type_hints(kind)
+        own = dict.fromkeys(each for base in kind.__mro__ for each in inspect.get_annotations(base))
+        context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+        parameters = [context, *(_parameter(declared[each], hints[each]) for each in own if each in declared)]
+
+        def run(context: typer.Context, **given: Any) -> None:
+            for each, others in getattr(kind, "rivals", {}).items():
+                source = context.get_parameter_source(each)
+                if source is not None and source.name == "ENVIRONMENT" and any(given[other] for other in others):
+                    given[each] = None
+            values = {each: value for each, value in given.items() if value is not None or declared[each].default != ()}
+            raise typer.Exit(kind(**values).run())
+
+        run.__doc__ = kind.__doc__
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        epilog = "\n\n".join(["Examples:", *examples])
+        app.command(name or kind.__name__.lower(), cls=Command, epilog=epilog)(run)
+        return kind
+
+    return register
+
+
+def _parameter(declared: Any, hint: Any) -> inspect.Parameter:
+    """Return a field as typer reads it; a sequence is an option that may be repeated."""
+    default = inspect.Parameter.empty if declared.default is REQUIRED else declared.default
+    if hint == Sequence[str]:
+        hint, default = (list[str], default) if default is inspect.Parameter.empty else (list[str] | None, None)
+    flags = [f"--{declared.name.replace('_', '-')}"] if default is False and not declared.metadata["flags"] else []
+    annotation = Annotated[hint, declared.metadata["parameter"](*flags)]
+    return inspect.Parameter(declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+class Command(TyperCommand):
+    """A command whose help shows no type for flags, and ``--help`` among the options about output."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        parameters = _plain_flags(super().get_params(ctx))
+        for each in parameters:
+            if each.name == "help":
+                each.rich_help_panel = OUTPUT
+        return sorted(parameters, key=lambda each: each.rich_help_panel == OUTPUT)
+
+
+class Program(TyperGroup):
+    """The program itself; its help shows no type for flags either."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain_flags(super().get_params(ctx))
+
+
+def _plain_flags(parameters: Sequence[Any]) -> list[Any]:
+    for each in parameters:
+        if getattr(each, "is_flag", False):
+            each.metavar = ""
+    return list(parameters)
 
 
 def one_of(*values: str) -> Callable[[str], list[str]]:
@@ -42,72 +166,26 @@ def complete_dialect(incomplete: str) -> list[str]:
     return one_of(*DIALECTS)(incomplete)
 
 
-complete_protocol = one_of(*PROTOCOL_NAMES)
-complete_release = one_of(*RELEASES)
-
 PROTOCOLS = f"{', '.join(PROTOCOL_NAMES[:-1])} or {PROTOCOL_NAMES[-1]}"
-PROTOCOL_HELP = f"Protocol: {PROTOCOLS}."
-ProtocolName = Annotated[
-    str | None,
-    typer.Option(
-        "--protocol",
-        help=f"{PROTOCOL_HELP} A protocol in the sink URI wins. Default: canal-json.",
-        autocompletion=complete_protocol,
-    ),
-]
-RELEASE_HELP = "Release of TiCDC: classic, next, or a version such as 8.5.3 or next-8.5.7."
-"""Without the default, which differs between commands."""
-ReleaseName = Annotated[
-    str | None,
-    typer.Option(
-        "--release",
-        help=f"{RELEASE_HELP} Default: the changefeed file's, else classic.",
-        autocompletion=complete_release,
-    ),
-]
-ReleaseOrClassic = Annotated[
-    str | None, typer.Option("--release", help=f"{RELEASE_HELP} Default: classic.", autocompletion=complete_release)
-]
 DIALECTS_HELP = "postgres, oracle, tsql, snowflake, bigquery, redshift, spark or hive"
-SchemaDialect = Annotated[
-    str | None,
-    typer.Option(
-        "--schema-dialect",
-        metavar="NAME",
-        help=f"System that the schema file is of: {DIALECTS_HELP}. Default: TiDB.",
-        autocompletion=complete_dialect,
-    ),
-]
-ChangefeedFile = Annotated[
-    Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
-]
-SourceFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="parquet, csv, json, delta, iceberg … Default: from the name.",
-        autocompletion=one_of("parquet", "csv", "json", "orc", "delta", "iceberg", "jdbc"),
-    ),
-]
-OnSpark = Annotated[bool, typer.Option("--on-spark", help="Use a local Spark even if this process could do it alone.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on one line, for programs.")]
 
 
-def _choose_strictness(strict: bool | None) -> None:
-    if strict:
-        warnings.simplefilter("error", TicdcEmitWarning)  # until the command ends (cli/main.py)
-    LENIENT.set(strict is False)
+def protocol_option(more: str) -> Any:
+    """Return the field of ``--protocol``. ``more``: what its help says about this command."""
+    text = f"Protocol: {PROTOCOLS}. {more}"
+    return option(text, None, panel=CHANGEFEED, autocompletion=one_of(*PROTOCOL_NAMES))
 
 
-Strict = Annotated[
-    bool | None,
-    typer.Option(
-        "--strict/--lenient",
-        help="Treat warnings as errors, or only warn of unknown options in the changefeed file.",
-        callback=_choose_strictness,
-        is_eager=True,
-    ),
-]
+def release_option(default: str) -> Any:
+    """Return the field of ``--release``. ``default``: its default, for the help."""
+    text = f"Release of TiCDC: classic, next, or a version such as 8.5.3 or next-8.5.7. Default: {default}."
+    return option(text, None, panel=CHANGEFEED, autocompletion=one_of(*RELEASES))
+
+
+def registry_option(*, envvar: str | None = None) -> Any:
+    """Return the field of ``--schema-registry``."""
+    text = "Schema registry URL for Avro, if the sink URI has none. Percent-encode user and password."
+    return uri_option(text, metavar="URL", panel=CHANGEFEED, envvar=envvar)
 
 
 def from_file(param: typer.CallbackParam, value: str | None) -> str | None:
@@ -118,29 +196,29 @@ def from_file(param: typer.CallbackParam, value: str | None) -> str | None:
     """
     if value is None or not value.startswith("@"):
         return value
-    option, path = str(param.name).replace("_", "-"), Path(value[1:])
+    name, path = str(param.name).replace("_", "-"), Path(value[1:])
     try:
         with path.open(encoding="utf-8") as lines:
             text = lines.readline().strip()
     except (OSError, UnicodeDecodeError) as fault:
         cause = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8"
         raise ConfigError(
-            f"the file of --{option} cannot be read: {cause}",
+            f"the file of --{name} cannot be read: {cause}",
             remedy="Give a text file whose first line is the value",
-            option=option,
+            option=name,
             path=str(path),
         ) from None
     if not text:
         raise ConfigError(
-            f"the first line of the file of --{option} is empty",
+            f"the first line of the file of --{name} is empty",
             remedy="Write the value there",
-            option=option,
+            option=name,
             path=str(path),
         )
     return text
 
 
-def sink_uri_text(param: typer.CallbackParam, value: str | None) -> str | None:
+def _sink_uri(param: typer.CallbackParam, value: str | None) -> str | None:
     """Return the value as :func:`from_file` does; of ``stdout://`` and ``-``, results make way for the messages."""
     text = from_file(param, value)
     if text is not None and (text.lower().startswith("stdout:") or text == "-" or text.startswith("-?")):
@@ -150,119 +228,167 @@ def sink_uri_text(param: typer.CallbackParam, value: str | None) -> str | None:
     return text
 
 
-def uri_option(name: str, metavar: str, text: str, *, envvar: str | None = None, sends: bool = True) -> Any:
-    """Return an option that may hold a secret: it also takes ``@FILE`` and, with ``envvar``, an environment variable's
-    value. ``sends``: messages are sent to a sink URI.
+def _choose_strictness(strict: bool | None) -> None:
+    if strict:
+        warnings.simplefilter("error", TicdcEmitWarning)  # until the command ends (cli/main.py)
+    LENIENT.set(strict is False)
 
-    Commands that send made-up data have no variable: a variable that is still set must not lead them to a real topic.
-    """
-    return typer.Option(
-        name,
-        metavar=f"{metavar}|@FILE",
-        help=text,
-        envvar=envvar,
-        callback=sink_uri_text if sends and name == "--sink-uri" else from_file,
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What every command has. The callback of ``strict`` is its effect."""
+
+    as_json: bool = option("Print one JSON object on one line, for programs.", False, "--json", panel=OUTPUT)
+    strict: bool | None = option(
+        "Treat warnings as errors, or only warn of unknown options in the changefeed file.",
+        None,
+        "--strict/--lenient",
+        panel=OUTPUT,
+        callback=_choose_strictness,
+        is_eager=True,
     )
 
 
-def run_option(name: str, metavar: str | None = None) -> Any:
-    """Return the option of a changefeed's run of this name: its help and its values are those of ``RunOptions``."""
-    (field,) = (each for each in fields(RunOptions) if each.name == name)
-    text = field.metadata["help"]
-    if field.metadata["text"] is URI:
-        return uri_option(f"--{name.replace('_', '-')}", metavar or "URI", text)
-    choices = CHOICES.get(name, ())
-    return typer.Option(
-        metavar=metavar or "|".join(choices), help=text, autocompletion=one_of(*choices) if choices else None
+@dataclass(frozen=True, kw_only=True)
+class FeedOptions:
+    """What a changefeed is beside its sink URI."""
+
+    config: Path | None = option(
+        "TiCDC's changefeed file.", None, panel=CHANGEFEED, metavar="FILE.toml", exists=True, dir_okay=False
+    )
+    time_zone: str = option("The changefeed's time zone, for TIMESTAMP values.", "UTC", panel=CHANGEFEED)
+    release: str | None = release_option("the changefeed file's, else classic")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinkOptions(FeedOptions):
+    """A changefeed that sends a user's data: its sink URI and registry may be in the environment."""
+
+    sink_uri: str = sink_uri_option(default=REQUIRED, envvar="TICDC_EMIT_SINK_URI")
+    schema_registry: str | None = registry_option(envvar="TICDC_EMIT_SCHEMA_REGISTRY")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownOptions:
+    """Where made-up data is sent, or shown; no variable of the environment counts."""
+
+    protocol: str | None = protocol_option("A protocol in the sink URI wins. Default: canal-json.")
+    sink_uri: str | None = sink_uri_option("TiCDC's sink URI: where to send. Default: an embedded Kafka.")
+    schema_registry: str | None = registry_option()
+
+
+def dialect_option(panel: str = SOURCE) -> Any:
+    """Return the field of ``--schema-dialect``."""
+    text = f"System that the schema file is of: {DIALECTS_HELP}. Default: TiDB."
+    return option(text, None, panel=panel, metavar="NAME", autocompletion=complete_dialect)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadRowOptions:
+    """What becomes of bad rows."""
+
+    bad_rows: str = run_option("bad_rows")
+    bad_rows_path: str | None = run_option("bad_rows_path", "FOLDER")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkOptions:
+    """Settings of Spark."""
+
+    spark: Sequence[str] = option(
+        "A setting of Spark, such as spark.jars.packages=…. Repeat it for more.", (), panel=SPARK, metavar="NAME=VALUE"
+    )
+
+    @property
+    def spark_settings(self) -> dict[str, str]:
+        """The settings by name. Raises :class:`ConfigError` for others than ``spark.name=value``, without the value,
+        which may be secret.
+        """
+        settings: dict[str, str] = {}
+        for number, entry in enumerate(self.spark, 1):
+            name, equals, value = entry.partition("=")
+            if not (equals and name.startswith("spark.")):
+                raise ConfigError(
+                    f"--spark number {number} is not spark.name=value",
+                    remedy="Write for instance --spark spark.driver.memory=4g",
+                    option="spark",
+                )
+            settings[name] = value
+        return settings
+
+
+def on_spark_option(panel: str = SPARK) -> Any:
+    """Return the field of ``--on-spark``."""
+    return option("Use a local Spark even if this process could do it alone.", False, panel=panel)
+
+
+def format_option(panel: str = SOURCE) -> Any:
+    """Return the field of ``--format``, of sources that Spark may read."""
+    return option(
+        "parquet, csv, json, delta, iceberg … Default: from the name.",
+        None,
+        panel=panel,
+        autocompletion=one_of("parquet", "csv", "json", "orc", "delta", "iceberg", "jdbc"),
     )
 
 
-BadRows = Annotated[str, run_option("bad_rows")]
-BadRowsPath = Annotated[str | None, run_option("bad_rows_path", "FOLDER")]
-StateUri = Annotated[str | None, run_option("state_uri")]
-WatermarkInterval = Annotated[float | None, run_option("watermark_interval", "SECONDS")]
-_REGISTRY_HELP = "Schema registry URL for Avro, if the sink URI has none. Percent-encode user and password."
-Registry = Annotated[str | None, uri_option("--schema-registry", "URL", _REGISTRY_HELP)]
-RegistryOrVariable = Annotated[
-    str | None, uri_option("--schema-registry", "URL", _REGISTRY_HELP, envvar="TICDC_EMIT_SCHEMA_REGISTRY")
-]
-SinkUri = Annotated[
-    str, uri_option("--sink-uri", "URI", "TiCDC's sink URI: where to send.", envvar="TICDC_EMIT_SINK_URI")
-]
-SinkUriOrEmbedded = Annotated[
-    str | None, uri_option("--sink-uri", "URI", "TiCDC's sink URI: where to send. Default: an embedded Kafka.")
-]
-SparkSettings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--spark", metavar="NAME=VALUE", help="A setting of Spark, such as spark.jars.packages=…. Repeat it for more."
-    ),
-]
+@dataclass(frozen=True, kw_only=True)
+class TrafficOptions(FeedOptions):
+    """What ``generate`` and ``serve`` generate."""
+
+    schema_dialect: str | None = dialect_option(TRAFFIC)
+    rate: float | None = option(
+        "Changes per second of commit time. Default: 1,000, of serve 100.", None, panel=TIME, min=0.001
+    )
+    ddl_rate: float = option("Schema changes per second of commit time.", 0.0, panel=TRAFFIC, min=0)
+    seed: int = option("The same seed makes the same traffic.", 0, panel=TRAFFIC)
+    tables: Sequence[str] = option(
+        "schema.name; generate only this table. Repeat it for more.", (), "--table", panel=TRAFFIC
+    )
+    transaction_size: float = option("Average number of changes per transaction.", 1.0, panel=TRAFFIC, min=1)
+    shared_commits: float = option(
+        "Share of transactions that have the commit_ts of another one.", 0.0, panel=TRAFFIC, min=0, max=1
+    )
+    updates: float = option("Average number of updates of a row.", 3.0, panel=TRAFFIC, min=0)
+    deletes: float = option("Share of rows that are deleted in the end.", 0.5, panel=TRAFFIC, min=0, max=1)
+    skew: float = option("Zipf exponent of updates over rows; 0: all rows alike.", 1.0, panel=TRAFFIC, min=0)
+    columns: Path | None = option(
+        "Ranges, labels and weights of columns.",
+        None,
+        panel=TRAFFIC,
+        metavar="FILE.toml",
+        exists=True,
+        dir_okay=False,
+    )
+    redelivery: float = option("Share of messages that come again.", 0.0, panel=DELIVERY, min=0, max=1)
+    lag: float = option("Share of changes that later ones of other tables overtake.", 0.0, panel=DELIVERY, min=0, max=1)
+
+    def settings(self, **more: Any) -> Any:
+        """Return the traffic's ``Settings``; ``more``: those that are not options of both commands.
+
+        Raises :class:`~ticdc_emit.errors.SchemaError` for a number out of its range.
+        """
+        from ticdc_emit.traffic.generate.settings import Settings
+
+        given = {each.name: getattr(self, each.name) for each in fields(Settings) if each.name not in ("rows", "start")}
+        return Settings(**{"rows": None, **given, "tables": tuple(self.tables), **more})
 
 
-class Command(TyperCommand):
-    """A command whose help shows no type for flags."""
+@dataclass(frozen=True, kw_only=True)
+class TopicOptions(FeedOptions):
+    """Where messages are read: ``path`` and ``brokers`` replace the sink URI, also one of the environment."""
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
+    rivals: ClassVar[dict[str, tuple[str, ...]]] = {"sink_uri": ("path", "brokers")}
 
-
-class Program(TyperGroup):
-    """The program itself; its help shows no type for flags either."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
-
-
-def _plain_flags(parameters: Sequence[Any]) -> list[Any]:
-    for each in parameters:
-        if getattr(each, "is_flag", False):
-            each.metavar = ""
-    return list(parameters)
-
-
-def grouped(panels: Mapping[str, str], rest: str = "Output") -> type[Command]:
-    """Return a kind of command whose help shows its options in panels.
-
-    ``panels``: by title, the names of the parameters in it, with spaces between them. ``rest``: the title of the last
-    panel, which has all others.
-    """
-    panel_of = {name: title for title, names in panels.items() for name in names.split()}
-    order = [*panels, rest]
-
-    class Grouped(Command):
-        def get_params(self, ctx: Any) -> list[Any]:
-            parameters = super().get_params(ctx)
-            for each in parameters:
-                each.rich_help_panel = panel_of.get(each.name, rest)
-            return sorted(parameters, key=lambda each: order.index(each.rich_help_panel))
-
-    return Grouped
-
-
-def examples(*commands: str) -> str:
-    """Return the end of a command's ``--help``: one example per line."""
-    return "\n\n".join(["Examples:", *commands])
-
-
-def from_variable(context: typer.Context, name: str) -> bool:
-    """Return whether a parameter's value comes from an environment variable."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "ENVIRONMENT"
-
-
-def spark_settings(given: Sequence[str] | None) -> dict[str, str]:
-    """Read ``spark.name=value`` arguments. Raises :class:`ConfigError` for others, without the value, which may be
-    secret.
-    """
-    settings: dict[str, str] = {}
-    for number, entry in enumerate(given or (), 1):
-        name, equals, value = entry.partition("=")
-        if not (equals and name.startswith("spark.")):
-            raise ConfigError(
-                f"--spark number {number} is not spark.name=value",
-                remedy="Write for instance --spark spark.driver.memory=4g",
-                option="spark",
-            )
-        settings[name] = value
-    return settings
+    path: Path | None = argument(
+        "Files of a jsonl:// sink: its folder, a topic's folder, or one file; or a storage sink's folder.",
+        None,
+        metavar="PATH",
+    )
+    topics: Sequence[str] = option("Topic; repeat it for more. Default: the changefeed's topics.", (), "--topic")
+    brokers: str | None = option("Kafka brokers, instead of --sink-uri.", None, metavar="HOST:PORT,…")
+    protocol: str | None = protocol_option("Not with --sink-uri, which names it.")
+    sink_uri: str | None = sink_uri_option(
+        "The changefeed's sink URI with all its options.", envvar="TICDC_EMIT_SINK_URI"
+    )
+    schema_registry: str | None = registry_option(envvar="TICDC_EMIT_SCHEMA_REGISTRY")

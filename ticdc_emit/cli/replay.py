@@ -11,8 +11,7 @@ import datetime as dt
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, result_stream, say, step, warn_of_nothing
@@ -24,7 +23,6 @@ from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.errors import ConfigError, DdlError, DuplicateChangeError, MissingColumnError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import catalog_for
-from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.source_schemas.frames import schema_of_changes
 from ticdc_emit.spark.change_feed import changes_of_table, feed_form
@@ -49,41 +47,18 @@ from ticdc_emit.tso import compose
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from ticdc_emit.cli.app import Replay
     from ticdc_emit.traffic.replay import ReplayReport
 
 
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-@dataclass(frozen=True)
-class CommandOptions:
-    """The options of the command. ``columns``: those of the tables' columns. ``spark``: further settings of Spark."""
-
-    schema: Path | None
-    tables: Sequence[str]
-    before: Sequence[str]
-    sink_uri: str
-    columns: ColumnOptions
-    schema_dialect: str | None = None
-    config: Path | None = None
-    ddl: Path | None = None
-    speed: float | None = None
-    slice: str | None = None
-    state_uri: str | None = None
-    watermark_interval: float | None = None
-    time_zone: str = "UTC"
-    release: str | None = None
-    schema_registry: str | None = None
-    bad_rows: str = RunOptions.bad_rows
-    bad_rows_path: str | None = None
-    spark: Mapping[str, str] = field(default_factory=dict)
-    as_json: bool = False
-
-
-def run(options: CommandOptions) -> int:
+def run(options: Replay) -> int:
     """Replay, print the result of each slice and the total; return the exit code."""
     from ticdc_emit.traffic.replay import read_ddl, replay, versions_of
 
+    source_options, spark_settings = ColumnOptions.of(options), options.spark_settings
     changefeed = load_changefeed(
         options.sink_uri,
         options.config,
@@ -99,19 +74,19 @@ def run(options: CommandOptions) -> int:
             remedy=f"Add --table {unknown[0]}=PATH",
             option="before",
         )
-    if befores and options.columns.mode not in BASED:
+    if befores and source_options.mode not in BASED:
         raise ConfigError(
-            f"--before has no meaning with --mode {options.columns.mode}",
+            f"--before has no meaning with --mode {source_options.mode}",
             remedy=f"It is for {' and '.join(BASED)}",
             option="before",
         )
-    if options.state_uri is not None and options.columns.takes_the_clock:
+    if options.state_uri is not None and source_options.takes_the_clock:
         raise ConfigError("a replay that can be resumed needs a fixed time", remedy="Add --at", option="at")
-    if options.schema is not None and options.columns.mode == "snapshot" and options.columns.keys:
+    if options.schema is not None and source_options.mode == "snapshot" and source_options.keys:
         raise ConfigError(
             "--keys has no meaning with --mode snapshot and --schema", remedy="Leave it out", option="keys"
         )
-    if options.schema is None and not options.columns.keys and not changefeed.force_replicate:
+    if options.schema is None and not source_options.keys and not changefeed.force_replicate:
         raise ConfigError(
             "no schema is given, so the keys are not known", remedy="Add --schema, or --keys", option="keys"
         )
@@ -129,33 +104,33 @@ def run(options: CommandOptions) -> int:
     versions = {} if catalog is None else versions_in(catalog)
     for option, paths in (("table", sources), ("before", befores)):
         for name, path in paths.items():
-            source_format = options.columns.format or format_of(path)
-            files = find_files(path, options.spark, remote=False)
+            source_format = source_options.format or format_of(path)
+            files = find_files(path, spark_settings, remote=False)
             if source_format in FILE_FORMATS or (source_format is None and "/" in path):
                 check_readable(path, option, files)
             if source_format is None and "/" in path:
                 raise unknown_format(path)
             columns = columns_of(files, source_format) if option == "table" else None
             if columns is not None:
-                options.columns.check(columns, name)
+                source_options.check(columns, name)
     with ExitStack() as stack:
         with step("starting Spark", quiet=options.as_json):
-            spark = stack.enter_context(local_spark("replay", settings=options.spark))
-        reader = Reader(spark, options.columns)
+            spark = stack.enter_context(local_spark("replay", settings=spark_settings, quiet=options.as_json))
+        reader = Reader(spark, source_options)
         if catalog is None:
             lakes = {name: lake for name, path in sources.items() if (lake := reader.lake(path)) is not None}
             if options.ddl is None and len(lakes) == len(sources):
                 chosen = {name: own for name, path in sources.items() if (own := reader.versions(path)) is not None}
-                text, ddl = schema_history(spark, lakes, options.columns.keys, versions=chosen)
+                text, ddl = schema_history(spark, lakes, source_options.keys, versions=chosen)
             else:
-                text = _assumed_schema(reader, sources, options.columns, keyless=changefeed.force_replicate)
+                text = _assumed_schema(reader, sources, source_options, keyless=changefeed.force_replicate)
             catalog = catalog_for(changefeed, text)
             versions = versions_in(catalog)
         history = {}
         for name, path in sources.items():
             before, zone = befores.get(name), options.time_zone
             with refusing_rows(name):
-                history[name] = history_of(reader, name, path, before, options.columns, versions[name], zone)
+                history[name] = history_of(reader, name, path, before, source_options, versions[name], zone)
         if not options.as_json:
             say(f"replaying {', '.join(sources)} to {mask_uri(options.sink_uri)}")
         # a replay in one slice has nothing to finish first, so a signal ends it like any other command
@@ -178,7 +153,7 @@ def run(options: CommandOptions) -> int:
                 on_slice=() if options.as_json else lambda done: say(str(done)),
             )
         except DuplicateChangeError as error:
-            if options.columns.mode == "snapshot":
+            if source_options.mode == "snapshot":
                 error.remedy += ". For a series of snapshots, use --mode snapshots with --time-column"
             raise
     if report.finished and not report.first_slice:
@@ -267,7 +242,7 @@ class Reader:
         return read_source(self.spark, url, format=self._format, options={"dbtable": table} if hash_ else None)
 
 
-def print_report(report: ReplayReport, options: CommandOptions) -> None:
+def print_report(report: ReplayReport, options: Replay) -> None:
     """Print the report of the replay, as JSON with ``--json``."""
     if options.as_json:
         print_json(report.to_dict())
@@ -337,6 +312,14 @@ class ColumnOptions:
             if operation_of(each.partition("=")[2]) is None:
                 raise ConfigError(f"{each!r} is not word=meaning", remedy="Write X=delete", option="operations")
 
+    @classmethod
+    def of(cls, options: Replay) -> ColumnOptions:
+        """Return the options of the command."""
+        given = {each.name: getattr(options, each.name) for each in fields(cls)}
+        keys = [name.strip() for name in options.keys.split(",")] if options.keys else ()
+        ends = {name: _version_or_time(given[name], name) for name in ("start", "end")}
+        return cls(**{**given, **ends, "keys": keys})
+
     def check(self, held: Sequence[str], table: str) -> None:
         """Raise :class:`MissingColumnError` for an option that names a column that the source of the table lacks."""
         for option, name in self._named.items():
@@ -384,7 +367,7 @@ def _moment(text: str) -> int:
         raise ConfigError(f"--at: {error.message}", remedy=error.remedy, option="at") from None
 
 
-def version_or_time(text: str | None, option: str) -> dt.datetime | int | None:
+def _version_or_time(text: str | None, option: str) -> dt.datetime | int | None:
     """Return the number of a version, or an ISO time; :class:`ConfigError` for other text."""
     try:
         return None if text is None else time_or_number(text)

@@ -8,14 +8,14 @@ import base64
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, result_console, step
 from ticdc_emit.cli.messages import message_dict
-from ticdc_emit.config import load_changefeed, mask_uri
+from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
 from ticdc_emit.config.protocols import protocol_document
 from ticdc_emit.consume.tail import Tail
 from ticdc_emit.delivery.base import Sink
@@ -35,6 +35,9 @@ from ticdc_emit.traffic.scenarios import (
     scenarios,
 )
 from ticdc_emit.traffic.scenarios.model import AnyKind, AnyScenario, kind_named
+
+if TYPE_CHECKING:
+    from ticdc_emit.cli.consumer_commands import Scenario as Options
 
 
 def _kinds() -> tuple[AnyKind, ...]:
@@ -61,47 +64,29 @@ def list_scenarios(*, as_json: bool) -> int:
     return 0
 
 
-def require_name(name: str | None) -> str:
-    """Return the scenario's name; :class:`ConfigError` without one, and for an unknown one."""
-    if name is None:
+def run(options: Options) -> int:
+    """Show a scenario, send it if there is a sink URI, or check a consumer's tables; return the exit code."""
+    if options.name is None:
         raise ConfigError("no scenario is given", remedy=f"Choose one of {_names(_kinds())}", option="name")
-    return kind_named(name, _kinds()).name
-
-
-def run(
-    name: str,
-    *,
-    protocol: str | None,
-    seed: int,
-    sink_uri: str | None,
-    release: str | None,
-    schema_registry: str | None,
-    stage: int | None,
-    check: Path | None,
-    as_json: bool,
-) -> int:
-    """Show a scenario, send it if there is a sink URI, or check a consumer's tables; return the exit code.
-
-    ``check``: a JSON file of tables, by ``schema.table`` a list of rows in canonical text. ``stage``: of a scenario of
-    files, the only one to show or write, from 1.
-    """
+    name, as_json = kind_named(options.name, _kinds()).name, options.as_json
     if name in {kind.name for kind in file_scenarios()}:
-        files, folder = _made_files(name, protocol, seed, sink_uri, release)
-        if check is not None:
-            return _check(files, check, as_json=as_json)
-        return _run_files(files, folder, stage, as_json=as_json)
-    if stage is not None:
+        files, folder = _made_files(name, options)
+        if options.check is not None:
+            return _check(files, options.check, as_json=as_json)
+        return _run_files(files, folder, options.stage, as_json=as_json)
+    if options.stage is not None:
         raise ConfigError(
             f"the scenario {name} has no stages",
             remedy=f"Leave --stage out, or choose one of files: {_names(file_scenarios())}",
             option="stage",
         )
-    story, sink = _made(name, protocol, seed, sink_uri, release, schema_registry)
-    if check is not None:
-        return _check(story, check, as_json=as_json)
+    story, sink = _made(name, options)
+    if options.check is not None:
+        return _check(story, options.check, as_json=as_json)
     report = None
     if sink is not None:
-        with step(f"sending {counted(len(story.messages), 'message')} to {mask_uri(sink_uri or '')}", quiet=as_json):
+        to = mask_uri(options.sink_uri or "")
+        with step(f"sending {counted(len(story.messages), 'message')} to {to}", quiet=as_json):
             report = story.send(sink)
     if as_json:
         print_json(
@@ -116,14 +101,11 @@ def run(
     return 0
 
 
-def _made(
-    name: str, protocol: str | None, seed: int, sink_uri: str | None, release: str | None, schema_registry: str | None
-) -> tuple[Scenario, Sink | None]:
-    if sink_uri is None:
-        return scenario(name, protocol=protocol, release=release, seed=seed), None
-    config = load_changefeed(
-        sink_uri, protocol_document(protocol) if protocol else None, release=release, schema_registry=schema_registry
-    )
+def _made(name: str, options: Options) -> tuple[Scenario, Sink | None]:
+    seed = options.seed
+    if options.sink_uri is None:
+        return scenario(name, protocol=options.protocol, release=options.release, seed=seed), None
+    config = _config(options.sink_uri, options)
     if config.sink_uri.stored:
         raise ConfigError(
             f"the scenario {name} consists of messages, and {config.sink_uri.scheme}:// is a storage sink",
@@ -148,12 +130,16 @@ def _names(kinds: Iterable[AnyKind]) -> str:
     return ", ".join(kind.name for kind in kinds)
 
 
-def _made_files(
-    name: str, protocol: str | None, seed: int, sink_uri: str | None, release: str | None
-) -> tuple[FileScenario, Folder | None]:
-    if sink_uri is None:
-        return file_scenario(name, protocol=protocol, release=release, seed=seed), None
-    config = load_changefeed(sink_uri, protocol_document(protocol) if protocol else None, release=release)
+def _config(sink_uri: str, options: Options) -> ChangefeedConfig:
+    document = None if options.protocol is None else protocol_document(options.protocol)
+    return load_changefeed(sink_uri, document, release=options.release, schema_registry=options.schema_registry)
+
+
+def _made_files(name: str, options: Options) -> tuple[FileScenario, Folder | None]:
+    seed, release = options.seed, options.release
+    if options.sink_uri is None:
+        return file_scenario(name, protocol=options.protocol, release=release, seed=seed), None
+    config = _config(options.sink_uri, options)
     if not config.sink_uri.stored:
         raise ConfigError(
             f"the scenario {name} consists of files, and {config.sink_uri.scheme}:// is for messages",

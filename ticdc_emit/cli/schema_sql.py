@@ -1,4 +1,4 @@
-"""``ticdc-emit schema-sql``: a script of another system in TiDB's SQL; and the schema files of all commands.
+"""``ticdc-emit schema --dialect``: a script of another system in TiDB's SQL; and the schema files of all commands.
 
 In: a file of DDL, and its dialect (``--schema-dialect``, ``None`` for TiDB's own). Out: TiDB's SQL; as a command on
 stdout, else with one warning that says what was assumed and has the text.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from contextvars import Context, ContextVar
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ticdc_emit.cli.console import print_json
 from ticdc_emit.errors import ConfigError, SchemaError, TicdcEmitError, warn_caller
@@ -16,13 +17,20 @@ from ticdc_emit.hints import counted
 from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
 from ticdc_emit.sql.script import SKIPPED, script_statements
 
+if TYPE_CHECKING:
+    from ticdc_emit.cli.app import Schema
 
-def run(*, script: Path, dialect: str, schema: str, as_json: bool) -> int:
+
+def print_script(options: Schema) -> int:
     """Print the tables of a script; return the exit code."""
     from ticdc_emit.source_schemas import source_schema
 
-    found = source_schema(text_of_file(script), dialect, schema=schema)
-    if as_json:
+    table = {"name": options.name, "keys": options.keys, "type": options.types, "format": options.format}
+    for name, given in table.items():
+        if given:
+            raise ConfigError(f"--{name} is not for a script", remedy="Leave it out, or --dialect", option=name)
+    found = source_schema(text_of_file(Path(options.source)), str(options.dialect), schema=options.schema or "test")
+    if options.as_json:
         tables = [
             {"table": each.full_name, "sql": each.create_table(), "assumptions": list(each.assumptions)}
             for each in found.tables

@@ -42,7 +42,7 @@ from ticdc_emit.testing.addresses import address_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ticdc_emit.cli.option_sets import TrafficOptions
+    from ticdc_emit.cli.app import Serve
     from ticdc_emit.delivery.base import Sink
     from ticdc_emit.emulator import ControlServer
     from ticdc_emit.pipeline.report import RunReport, RunTotal
@@ -102,18 +102,7 @@ class Control:
             )
 
 
-def run(
-    kafka: ServedKafka,
-    traffic: TrafficOptions,
-    *,
-    control: Control | None,
-    schema: str | None,
-    protocol: str | None,
-    enable_tidb_extension: bool,
-    ready_file: Path | None,
-    on_spark: bool,
-    as_json: bool,
-) -> int:
+def run(kafka: ServedKafka, options: Serve) -> int:
     """Serve until a signal; return 0 at Ctrl-C, the usual end.
 
     ``kafka``: entered, and not started. Raises :class:`~ticdc_emit.errors.ConfigError` for whatever is wrong with the
@@ -121,21 +110,23 @@ def run(
     """
     from ticdc_emit.testing import EmbeddedRegistry
 
-    server = kafka.server
-    settings = replace(traffic.settings, rate=traffic.settings.rate or _DEFAULT_RATE)
-    traffic = replace(traffic, settings=settings)
-    feed_at = _Feed(traffic, protocol, enable_tidb_extension=enable_tidb_extension)
+    server, as_json = kafka.server, options.as_json
+    control = Control.of(
+        options.control, options.control_token, any_sink=options.control_any_sink, retain=options.retain
+    )
+    settings = options.settings(rate=options.rate or _DEFAULT_RATE)
+    feed_at = _Feed(options)
     feed = feed_at("127.0.0.1:9092", "http://127.0.0.1:8081")  # what is wrong with it is refused before anything starts
     live, text = None, None
-    if schema is not None:
-        text = _schema_text(schema, traffic.dialect)
-        is_here = runs_here(settings.rate, MOST_LIVE_RATE, on_spark=on_spark, settings={})
+    if options.schema is not None:
+        text = _schema_text(options.schema, options.schema_dialect)
+        is_here = runs_here(settings.rate, MOST_LIVE_RATE, on_spark=options.on_spark, settings={})
         if control is not None:
             control.check_traffic(settings, is_here=is_here)
-        live = _planned(text, traffic, feed) if is_here else None
+        live = _planned(text, settings, feed) if is_here else None
     tables = () if text is None else _tables(feed, text, settings.tables if live is None else live.tables)
     with ExitStack() as stack:
-        ready = stack.enter_context(_ready_file(ready_file))
+        ready = stack.enter_context(_ready_file(options.ready_file))
         registry = EmbeddedRegistry(port=server.registry_port, host=server.host)
         stack.enter_context(registry)
         with step("starting the embedded Kafka" if server.is_embedded else "starting Kafka", quiet=as_json):
@@ -171,7 +162,7 @@ def run(
         if not as_json:
             say("Ctrl-C ends it")
         if text is not None and live is None:
-            return _send_on_spark(text, feed_at, here, registry.url, on_begin=begin, as_json=as_json)
+            return _send_on_spark(text, settings, feed_at, here, registry.url, on_begin=begin, as_json=as_json)
         stop = stack.enter_context(stopped_by_interrupt("batch" if live else "second", quiet=True))
         if live is None or control is not None:
             ready(record)
@@ -190,31 +181,33 @@ def run(
 class _Feed:
     """Makes the configuration of the changefeed for the address of Kafka and the URL of the registry."""
 
-    traffic: TrafficOptions
-    protocol: str | None
-    enable_tidb_extension: bool
+    options: Serve
 
     def __call__(self, bootstrap: str, registry: str) -> ChangefeedConfig:
-        zone, release = self.traffic.settings.time_zone, self.traffic.release
-        options: dict[str, Any] = {"schema_registry": registry, "time_zone": zone, "release": release}
-        return load_changefeed(self.uri(bootstrap), self.changefeed, **options)
+        return load_changefeed(
+            self.uri(bootstrap),
+            self.changefeed,
+            schema_registry=registry,
+            time_zone=self.options.time_zone,
+            release=self.options.release,
+        )
 
     def uri(self, bootstrap: str) -> str:
         """Return the sink URI. A protocol of the command line wins over that of the file."""
-        parameters = ["enable-tidb-extension=true"] if self.enable_tidb_extension else []
-        if self.traffic.config is not None:
-            sink = read_document(self.traffic.config).table("sink")
-            if self.protocol is not None or not (sink and sink.text("protocol")):
-                protocol, encoding = parse_protocol_name(self.protocol or _PROTOCOL)
+        parameters = ["enable-tidb-extension=true"] if self.options.enable_tidb_extension else []
+        if self.options.config is not None:
+            sink = read_document(self.options.config).table("sink")
+            if self.options.protocol is not None or not (sink and sink.text("protocol")):
+                protocol, encoding = parse_protocol_name(self.options.protocol or _PROTOCOL)
                 parameters += [f"protocol={protocol.value}", *([f"encoding-format={encoding}"] if encoding else [])]
         return f"kafka://{bootstrap}/{_DEFAULT_TOPIC}" + (f"?{'&'.join(parameters)}" if parameters else "")
 
     @property
     def changefeed(self) -> Path | dict[str, Any]:
         """The changefeed file, or without one a topic for each table."""
-        if self.traffic.config is not None:
-            return self.traffic.config
-        document = protocol_document(self.protocol or _PROTOCOL)
+        if self.options.config is not None:
+            return self.options.config
+        document = protocol_document(self.options.protocol or _PROTOCOL)
         document["sink"]["dispatchers"] = [{"matcher": ["*.*"], "topic": _TOPIC_OF_TABLE}]
         return document
 
@@ -231,11 +224,11 @@ def _tables(feed: ChangefeedConfig, text: str, chosen: tuple[str, ...]) -> tuple
     return tuple(info for info in tables if not chosen or info.full_name in chosen or info.name in chosen)
 
 
-def _planned(text: str, traffic: TrafficOptions, feed: ChangefeedConfig) -> LiveTraffic:
+def _planned(text: str, settings: Settings, feed: ChangefeedConfig) -> LiveTraffic:
     """Return the traffic, which a changefeed with this configuration accepts."""
     from ticdc_emit.traffic.generate.live import LiveTraffic
 
-    live = LiveTraffic(text, traffic.settings)
+    live = LiveTraffic(text, settings)
     live.changefeed(feed)
     return live
 
@@ -287,6 +280,7 @@ def _sink(feed: ChangefeedConfig, server: Server) -> Sink:
 
 def _send_on_spark(
     text: str,
+    settings: Settings,
     feed_at: _Feed,
     here: str,
     registry: str,
@@ -297,11 +291,11 @@ def _send_on_spark(
     from ticdc_emit.cli import generate
 
     return generate.run(
-        generate.Wanted(text, feed_at.traffic.settings, live=True),
+        generate.Wanted(text, settings, live=True),
         protocol="",
         sink_uri=feed_at.uri(here),
         config=feed_at.changefeed,
-        release=feed_at.traffic.release,
+        release=feed_at.options.release,
         schema_registry=registry,
         on_spark=True,
         spark={},

@@ -13,7 +13,7 @@ from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, step, warn_of_nothing
@@ -36,52 +36,39 @@ from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.sql.script import SKIPPED
 from ticdc_emit.traffic.history import History, rows_to_arrow
 
+if TYPE_CHECKING:
+    from ticdc_emit.cli.app import Sql
 
-def run(
-    *,
-    script: str,
-    schema: Path | None,
-    start: str | None,
-    protocol: str | None,
-    sink_uri: str | None,
-    config: Path | None,
-    time_zone: str,
-    release: str | None,
-    schema_registry: str | None,
-    watermark_interval: float | None,
-    as_json: bool,
-) -> int:
-    """Execute a script, send or print its messages, and return the exit code.
 
-    ``script``: a file, ``-`` for standard input. ``schema``: a file with the DDL of tables that exist before.
-    ``start``: ``now``, ISO time or TSO of the first statement; ``None``: the beginning of 2024.
-    """
+def run(options: Sql) -> int:
+    """Execute a script, send or print its messages, and return the exit code."""
     began = time.monotonic()
     SKIPPED.set(Counter())
     history = History.from_sql(
-        _text(script),
-        schema="" if schema is None else in_tidb_sql(text_of_file(schema), None, schema),
-        start=_moment(start),
-        time_zone=time_zone,
+        _text(options.script),
+        schema="" if options.schema is None else in_tidb_sql(text_of_file(options.schema), None, options.schema),
+        start=_moment(options.start),
+        time_zone=options.time_zone,
     )
     with ExitStack() as stack:
-        changefeed: Any = config or protocol_document(protocol, sink_uri)
-        feed = changefeed_at(stack, sink_uri or _shown_uri(changefeed), changefeed, schema_registry, time_zone, release)
-        options = RunOptions(watermark_interval=watermark_interval)
-        if sink_uri is None:
-            report, shown = _messages(history, feed, options)
+        changefeed: Any = options.config or protocol_document(options.protocol, options.sink_uri)
+        uri = options.sink_uri or _shown_uri(changefeed)
+        feed = changefeed_at(stack, uri, changefeed, options.schema_registry, options.time_zone, options.release)
+        run_options = RunOptions(watermark_interval=options.watermark_interval)
+        if options.sink_uri is None:
+            report, shown = _messages(history, feed, run_options)
         else:
-            with step(f"sending {_amount(history)} to {mask_uri(sink_uri)}", quiet=as_json):
-                report, shown = _sent(history, feed, options), []
+            with step(f"sending {_amount(history)} to {mask_uri(options.sink_uri)}", quiet=options.as_json):
+                report, shown = _sent(history, feed, run_options), []
         report = replace(report, seconds=time.monotonic() - began)  # reading and executing the script is most of it
         warn_of_nothing(report)
         read = Tail(feed).lines
-        if as_json:
-            extra = {"messages": [message_dict(each, read) for each in shown]} if sink_uri is None else {}
+        if options.as_json:
+            extra = {"messages": [message_dict(each, read) for each in shown]} if options.sink_uri is None else {}
             print_json({"protocol": feed.codec.protocol.value, **report.to_dict(), **extra})
         else:
             print_messages(result_console(), shown, read)
-            if sink_uri is not None:
+            if options.sink_uri is not None:
                 print_summary(result_console(), report)
     return 0
 

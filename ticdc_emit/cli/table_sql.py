@@ -1,4 +1,4 @@
-"""``ticdc-emit table-sql``: the CREATE TABLE of files, or of a table in Spark's catalog; and the schema of an ``emit``
+"""``ticdc-emit schema``: the CREATE TABLE of files, or of a table in Spark's catalog; and the schema of an ``emit``
 without one.
 
 In: files of ``cli.input_files``, or a table's name. Out: SQL on stdout, or a schema that was assumed, with a warning.
@@ -7,9 +7,9 @@ CSV and JSON have no types: their columns are text, unless ``--type`` gives othe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -21,37 +21,36 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.source_schemas.arrow_types import with_sparks_metadata
 from ticdc_emit.source_schemas.frames import schema_of_changes, table_of
 
+if TYPE_CHECKING:
+    from ticdc_emit.cli.app import Schema
 
-def run(
-    *,
-    source: str,
-    name: str | None,
-    keys: str | None,
-    type_: Sequence[str],
-    input_format: str | None,
-    spark: Mapping[str, str],
-    as_json: bool,
-) -> int:
+
+def print_table(options: Schema) -> int:
     """Print the CREATE TABLE of a source, and what it assumes; return the exit code."""
     from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, read_source
 
-    given = input_format or format_of(source)
-    options: dict[str, Any] = {"keys": key_names(keys), "types": _types(type_)}
+    given = options.format or format_of(options.source)
+    if options.schema is not None:
+        raise ConfigError("--schema is for a script", remedy="Add --dialect, or give --name", option="schema")
+    spark = options.spark_settings
+    table_options: dict[str, Any] = {"keys": key_names(options.keys), "types": _types(options.types)}
     with ExitStack() as stack:
-        if given is None and "/" not in source:
-            session = spark_for(stack, "table-sql", short=True, settings=spark, quiet=True)
-            table = table_of(source, name, spark=session, **options)
+        if given is None and "/" not in options.source:
+            session = spark_for(stack, "schema", short=True, settings=spark, quiet=True)
+            table = table_of(options.source, options.name, spark=session, **table_options)
         else:
-            files = find_files(source, spark) if given in ("parquet", "csv", "json") else None
-            check_readable(source, "source", files)
+            files = find_files(options.source, spark) if given in ("parquet", "csv", "json") else None
+            check_readable(options.source, "source", files)
             if files is not None:
                 frame: Any = columns_of_rows(files, str(given))
             else:
-                check_readable(source, "source", find_files(source, spark) if given in FILE_FORMATS else None)
-                session = spark_for(stack, "table-sql", short=True, settings=spark, quiet=True)
-                frame = read_source(session, source, format=given)
-            table = table_of(frame, name, **options)
-    if as_json:
+                check_readable(
+                    options.source, "source", find_files(options.source, spark) if given in FILE_FORMATS else None
+                )
+                session = spark_for(stack, "schema", short=True, settings=spark, quiet=True)
+                frame = read_source(session, options.source, format=given)
+            table = table_of(frame, options.name, **table_options)
+    if options.as_json:
         print_json({"table": table.full_name, "sql": table.create_table(), "assumptions": list(table.assumptions)})
     else:
         print(table.script())

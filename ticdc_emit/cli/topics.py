@@ -42,6 +42,9 @@ from ticdc_emit.storage.paths import METADATA
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ticdc_emit.cli.consumer_commands import Tail as TailOptions
+    from ticdc_emit.cli.consumer_commands import Verify
+    from ticdc_emit.cli.options import TopicOptions
     from ticdc_emit.consume.invariants import Finding, Seen
     from ticdc_emit.consume.verify import Verifier
 
@@ -49,21 +52,6 @@ if TYPE_CHECKING:
 _POLL_S = 0.5
 _POLL_STORAGE_S = 2.0
 """As often as TiCDC writes its checkpoint."""
-
-
-@dataclass(frozen=True)
-class SourceOptions:
-    """The options of both commands. ``path`` and ``brokers`` replace ``sink_uri``."""
-
-    path: Path | None
-    sink_uri: str | None
-    brokers: str | None
-    topics: Sequence[str]
-    protocol: str | None
-    schema_registry: str | None
-    config: Path | None
-    time_zone: str
-    release: str | None = None
 
 
 @dataclass
@@ -226,7 +214,7 @@ class TopicSource:
         return not self.choice.named or topic in self.choice.named
 
 
-def open_source(options: SourceOptions) -> TopicSource:
+def open_source(options: TopicOptions) -> TopicSource:
     """Return where to read. Raises :class:`~ticdc_emit.errors.ConfigError` for options that do not name one source."""
     given = [name for name in ("path", "sink_uri", "brokers") if getattr(options, name) is not None]
     if len(given) != 1:
@@ -264,7 +252,7 @@ def open_source(options: SourceOptions) -> TopicSource:
     return TopicSource(config, choice, by_uri=options.sink_uri is not None)
 
 
-def _uri(options: SourceOptions) -> str:
+def _uri(options: TopicOptions) -> str:
     if options.sink_uri is not None:
         return options.sink_uri
     if options.protocol is None and options.config is None:
@@ -379,43 +367,35 @@ _STYLES = {
 }
 
 
-def tail(
-    options: SourceOptions,
-    follow: bool,
-    start: str | None,
-    tables: Sequence[str],
-    ops: Sequence[str],
-    *,
-    claims: bool,
-    as_json: bool,
-) -> int:
+def tail(options: TailOptions) -> int:
     """Print each message when it is read; return the exit code.
 
     ``start``: ``beginning``, or ``newest:N``; default: the newest 10, or the beginning if a table or operation is
     selected.
     """
-    if follow:
+    if options.follow:
         signals.endless()
     source = open_source(options)
-    store = source.claims() if claims else None
+    store = source.claims() if options.claims else None
+    start = options.start if options.last is None else f"newest:{options.last}"
     if start is None:
-        start = "beginning" if (tables or ops) and not follow else "newest"
+        start = "beginning" if (options.tables or options.ops) and not options.follow else "newest"
     newest = _newest_count(start)
     tail = Tail(
         source.config,
-        tables=tables,
-        ops=ops,
+        tables=options.tables,
+        ops=options.ops,
         claims=None if store is None else store.get,
         earlier=None if newest is None else lambda: source.earlier_messages(newest),
     )
     read = shown = 0
     console = result_console()
-    for message in source.messages(newest=newest, follow=follow):
+    for message in source.messages(newest=newest, follow=options.follow):
         read += 1
         for line in tail.lines(message):
             shown += 1
-            if as_json:
-                print_json(line.to_dict(), flush=follow)
+            if options.as_json:
+                print_json(line.to_dict(), flush=options.follow)
             else:
                 console.print(Text.assemble(*_parts(line)))
     if read and not shown:
@@ -455,16 +435,12 @@ _KINDS = {
 }
 
 
-def verify(options: SourceOptions, *, claims: bool, show: int, allow_empty: bool, as_json: bool) -> int:
-    """Read all messages that exist now and print the problems; return 1 if there are any.
-
-    ``claims``: also check that claim-check objects exist. ``show``: how many findings of each invariant to print.
-    ``allow_empty``: return 0, not 1, if there are no messages.
-    """
+def verify(options: Verify) -> int:
+    """Read all messages that exist now and print the problems; return 1 if there are any."""
     from ticdc_emit.consume.verify import Verifier
 
     source = open_source(options)
-    store = source.claims() if claims else None
+    store = source.claims() if options.claims else None
     checkpoint, newer = source.checkpoint(), 0
 
     def watch(message: Message, seen: Seen | None) -> None:
@@ -473,13 +449,13 @@ def verify(options: SourceOptions, *, claims: bool, show: int, allow_empty: bool
             newer += (seen.row.commit_ts or 0) > checkpoint
 
     claimed = None if store is None else store.get
-    verifier = Verifier(source.config, claims=claimed, most=show, watch=None if checkpoint is None else watch)
-    with step("reading", quiet=as_json):
+    verifier = Verifier(source.config, claims=claimed, most=options.show, watch=None if checkpoint is None else watch)
+    with step("reading", quiet=options.as_json):
         for message in source.messages():
             verifier.see(message)
         verifier.add(source.findings())
     findings = verifier.finish(source.used_partitions())
-    if as_json:
+    if options.as_json:
         print_json(
             {
                 "messages": dict(verifier.counts),
@@ -496,7 +472,7 @@ def verify(options: SourceOptions, *, claims: bool, show: int, allow_empty: bool
             waiting = f"{counted(source.waiting, 'schema or index file')} were not read" if source.waiting else ""
             rows = f"{counted(newer, 'row')} may come again" if newer else ""
             say(f"newer than the checkpoint: {' and '.join(filter(None, (rows, waiting)))}")
-    return 1 if findings or not (verifier.counts or allow_empty) else 0
+    return 1 if findings or not (verifier.counts or options.allow_empty) else 0
 
 
 def _newer(source: TopicSource, checkpoint: int | None, rows: int) -> dict[str, int | None]:

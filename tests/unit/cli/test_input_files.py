@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from ticdc_emit.cli import emit, input_files, replay, session
+from ticdc_emit.cli.app import Replay
 from ticdc_emit.cli.input_files import InputFiles, check_readable, columns_of, find_files
-from ticdc_emit.cli.replay import ColumnOptions
 from ticdc_emit.errors import ConfigError
 
 
@@ -248,9 +248,11 @@ def test_emit_and_replay_ask_before_spark_starts(rows: Path) -> None:
             spark={},
             as_json=True,
         )
-    columns = ColumnOptions("snapshot", at="2024-01-01T00:00:00Z")
+    options = Replay(
+        schema=Path("t.sql"), tables=["t=none.parquet"], sink_uri=uri, mode="snapshot", at="2024-01-01T00:00:00Z"
+    )
     with pytest.raises(ConfigError, match="no file or folder") as refused:
-        replay.run(replay.CommandOptions(Path("t.sql"), ["t=none.parquet"], [], uri, columns))
+        options.run()
     assert refused.value.option == "table"
     assert not (rows / "out").exists()
 

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from child import command, exit_code
 
-from ticdc_emit.cli.options import spark_settings
-from ticdc_emit.cli.replay import ColumnOptions, CommandOptions, print_report, run, seconds_of
+from ticdc_emit.cli.app import Replay
+from ticdc_emit.cli.options import SparkOptions
+from ticdc_emit.cli.replay import ColumnOptions, print_report, seconds_of
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.report import RunTotal
@@ -144,18 +145,17 @@ def test_what_tells_a_time_twice_or_has_no_use_is_refused(tmp_path: Path) -> Non
         ColumnOptions("snapshot", time_column="at", at="5")
     (tmp_path / "schema.sql").write_text(SCHEMA, encoding="utf-8")
     table = ["shop.orders=x.csv"]
-    options = CommandOptions(
-        tmp_path / "schema.sql", table, table, "memory://x?protocol=canal-json", ColumnOptions("snapshot", at="5")
-    )
+    uri = "memory://x?protocol=canal-json"
+    options = Replay(schema=tmp_path / "schema.sql", tables=table, before=table, sink_uri=uri, mode="snapshot", at="5")
     with pytest.raises(ConfigError, match="--before has no meaning with --mode snapshot"):
-        run(options)
+        options.run()
 
 
 def test_settings_of_spark() -> None:
-    assert spark_settings(["spark.a=b=c", "spark.d="]) == {"spark.a": "b=c", "spark.d": ""}
+    assert SparkOptions(spark=["spark.a=b=c", "spark.d="]).spark_settings == {"spark.a": "b=c", "spark.d": ""}
     for wrong in ("spark.secret", "fs.s3a.secret.key=hidden", "=x"):
         with pytest.raises(ConfigError, match=r"number 2 is not spark\.name=value") as refused:
-            spark_settings(["spark.a=b", wrong])
+            _ = SparkOptions(spark=["spark.a=b", wrong]).spark_settings
         assert "hidden" not in str(refused.value)
 
 
@@ -167,7 +167,7 @@ def test_lengths_of_time() -> None:
 
 
 def test_what_an_earlier_run_has_delivered_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    options = CommandOptions(tmp_path, (), (), "memory://x", ColumnOptions("operations"))
+    options = Replay(tables=(), sink_uri="memory://x")
     done = ReplayReport(
         total=RunTotal.of(()), slices=3, first_slice=3, done_slices=3, finished=True, seconds=0, prepare_seconds=1
     )

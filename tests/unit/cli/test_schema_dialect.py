@@ -1,4 +1,4 @@
-"""``ticdc-emit schema-sql``, and schema files of other systems in the other commands."""
+"""``ticdc-emit schema --dialect``, and schema files of other systems in the other commands."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SQL = "CREATE TABLE `shop`.`orders` (\n  `id` INT NOT NULL AUTO_INCREMENT,\n  `
 
 
 def test_the_tables_of_a_script_are_printed(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("schema-sql", str(dump), "--dialect", "PostgreSQL") == 0
+    assert exit_code("schema", str(dump), "--dialect", "PostgreSQL") == 0
     assert capsys.readouterr().out == (
         "-- A schema of PostgreSQL in TiDB's SQL.\n\n"
         f"-- `tags` is JSON, which accepts lists, maps and structs.\n{_SQL};\n"
@@ -43,7 +43,7 @@ def test_the_tables_of_a_script_are_printed(dump: Path, capsys: pytest.CaptureFi
 def test_the_tables_of_a_script_are_printed_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "t.sql"
     script.write_text("create table T (Id number(3) primary key);\ncreate index i on T (id);")
-    assert exit_code("schema-sql", str(script), "--dialect", "oracle", "--schema", "hr", "--json") == 0
+    assert exit_code("schema", str(script), "--dialect", "oracle", "--schema", "hr", "--json") == 0
     sql = "CREATE TABLE `hr`.`T` (\n  `ID` DECIMAL(3,0) NOT NULL,\n  PRIMARY KEY (`ID`)\n)"
     assert json.loads(capsys.readouterr().out) == {
         "dialect": "oracle",
@@ -84,14 +84,14 @@ def test_generate_makes_rows_of_a_schema_without_assumptions_and_says_nothing(
     assert len(list(read_files(tmp_path / "out"))) >= 5
 
 
-@pytest.mark.parametrize("command", ["schema-sql", "emit", "generate"])
+@pytest.mark.parametrize("command", ["schema", "emit", "generate"])
 def test_an_error_names_the_place_in_the_script(
     command: str, tmp_path: Path, uri: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = tmp_path / "t.sql"
     script.write_text("CREATE TABLE t (\n  a int,\n  b nope\n);")
     options = {
-        "schema-sql": (str(script), "--dialect", "postgres"),
+        "schema": (str(script), "--dialect", "postgres"),
         "emit": ("--schema", str(script), "--schema-dialect", "postgres", "--input", str(script), "--sink-uri", uri),
         "generate": ("--schema", str(script), "--schema-dialect", "postgres", "--sink-uri", uri),
     }

@@ -13,7 +13,8 @@ import pytest
 from child import exit_code
 
 from ticdc_emit.cli import topics
-from ticdc_emit.cli.topics import SourceOptions, open_source
+from ticdc_emit.cli.options import TopicOptions
+from ticdc_emit.cli.topics import open_source
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.consume.tail import Tail
 from ticdc_emit.delivery.sinks import sink_for
@@ -113,7 +114,7 @@ def test_tail_follows_a_folder_that_grows(
         write(0, *batches.pop(0))
 
     monkeypatch.setattr(topics.time, "sleep", pause)
-    source = open_source(SourceOptions(None, uri, None, (), None, None, Path(config_file), "UTC"))
+    source = open_source(TopicOptions(sink_uri=uri, config=Path(config_file)))
     tail, shown = Tail(source.config), []
     with suppress(KeyboardInterrupt):
         for message in source.messages(newest=10, follow=True):

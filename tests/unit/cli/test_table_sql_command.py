@@ -1,4 +1,4 @@
-"""``ticdc-emit table-sql``, and ``emit`` without a schema file."""
+"""``ticdc-emit schema``, and ``emit`` without a schema file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _sent(tmp_path: Path) -> list[dict[str, str | None]]:
 
 
 def test_parquet_has_types(orders: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("table-sql", str(orders), "--name", "shop.orders", "--keys", "id") == 0
+    assert exit_code("schema", str(orders), "--name", "shop.orders", "--keys", "id") == 0
     assert capsys.readouterr().out == (
         "-- `id` is NOT NULL, because it is in the key.\n"
         "CREATE TABLE `shop`.`orders` (\n  `id` BIGINT NOT NULL,\n  `price` DOUBLE,\n  `tags` JSON,\n"
@@ -44,7 +44,7 @@ def test_csv_and_json_are_text(tmp_path: Path, capsys: pytest.CaptureFixture[str
     (tmp_path / "a.jsonl").write_text('{"id": 1}\n{"id": 2, "name": {"a": 1}}\n', encoding="utf-8")
     for name in ("a.csv", "a.jsonl"):
         options = ("--name", "t", "--keys", "id", "--type", "id=bigint", "--json")
-        assert exit_code("table-sql", str(tmp_path / name), *options) == 0
+        assert exit_code("schema", str(tmp_path / name), *options) == 0
         printed = json.loads(capsys.readouterr().out)
         assert printed == {
             "table": "test.t",
@@ -64,12 +64,12 @@ def test_csv_and_json_are_text(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ],
 )
 def test_wrong_options(options: tuple[str, ...], said: str, orders: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("table-sql", str(orders), *options) == 2
+    assert exit_code("schema", str(orders), *options) == 2
     assert said in capsys.readouterr().err
 
 
 def test_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("table-sql", f"{tmp_path}/nix.csv", "--name", "t") == 2
+    assert exit_code("schema", f"{tmp_path}/nix.csv", "--name", "t") == 2
     assert "there is no file or folder" in capsys.readouterr().err
 
 
