@@ -127,7 +127,10 @@ class Command(TyperCommand):
         for each in parameters:
             if each.name == "help":
                 each.rich_help_panel = OUTPUT
-        return sorted(parameters, key=lambda each: each.rich_help_panel == OUTPUT)
+        last = [None, CHANGEFEED, SPARK, OUTPUT]
+        return sorted(
+            parameters, key=lambda each: last.index(each.rich_help_panel) if each.rich_help_panel in last else 0
+        )
 
 
 class Program(TyperGroup):

@@ -115,7 +115,7 @@ def run(options: Replay) -> int:
                 source_options.check(columns, name)
     with ExitStack() as stack:
         with step("starting Spark", quiet=options.as_json):
-            spark = stack.enter_context(local_spark("replay", settings=spark_settings, quiet=options.as_json))
+            spark = stack.enter_context(local_spark("replay", settings=spark_settings))
         reader = Reader(spark, source_options)
         if catalog is None:
             lakes = {name: lake for name, path in sources.items() if (lake := reader.lake(path)) is not None}

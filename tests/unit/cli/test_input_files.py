@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ticdc_emit.cli import emit, input_files, replay, session
-from ticdc_emit.cli.app import Replay
+from ticdc_emit.cli import input_files, replay, session
+from ticdc_emit.cli.app import Emit, Replay
 from ticdc_emit.cli.input_files import InputFiles, check_readable, columns_of, find_files
 from ticdc_emit.errors import ConfigError
 
@@ -224,30 +224,7 @@ def test_emit_and_replay_ask_before_spark_starts(rows: Path) -> None:
     (rows / "t.sql").write_text("create table test.t (id int primary key);")
     uri = f"jsonl://{rows}/out?protocol=canal-json"
     with pytest.raises(ConfigError, match="no file or folder"):
-        emit.run(
-            schema=Path("t.sql"),
-            schema_dialect=None,
-            input_path="none.csv",
-            sink_uri=uri,
-            config=None,
-            table=None,
-            keys=None,
-            input_format=None,
-            commit_time_column=None,
-            commit_ts=None,
-            time_zone="UTC",
-            release=None,
-            schema_registry=None,
-            registry_ca=None,
-            registry_cert=None,
-            registry_key=None,
-            bad_rows="refuse",
-            bad_rows_path=None,
-            ignore_unknown_columns=False,
-            on_spark=False,
-            spark={},
-            as_json=True,
-        )
+        Emit(schema=Path("t.sql"), input="none.csv", sink_uri=uri, as_json=True).run()
     options = Replay(
         schema=Path("t.sql"), tables=["t=none.parquet"], sink_uri=uri, mode="snapshot", at="2024-01-01T00:00:00Z"
     )
