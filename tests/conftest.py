@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +31,19 @@ _TOGETHER = {
     "tests/spark": "spark",
     "tests/unit/cli": "commands",
 }
+
+_NEEDS_SERVERS = ("cloud", "cluster", "faults", "image", "integration", "lakes", "scale")
+_TESTS = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as ``system`` what `tox` leaves to `tox -e system`: servers, and Spark but for its smoke tests."""
+    for item in items:
+        folder = item.path.relative_to(_TESTS).parts[0]
+        on_spark = folder == "spark" or item.get_closest_marker("spark") or "spark" in getattr(item, "fixturenames", ())
+        if folder in _NEEDS_SERVERS or (on_spark and not item.get_closest_marker("smoke")):
+            item.add_marker("system")
 
 
 @pytest.hookimpl(optionalhook=True)
