@@ -58,11 +58,16 @@ class CallLock:
         self._lock = threading.RLock()
         self._wait_s = wait_s
         self._running: _Running | None = None
+        self._waiting, self._count = 0, threading.Lock()
 
     @contextmanager
     def held(self, call: str, *, waits: bool = True) -> Iterator[None]:
-        """Keep other threads' calls out of the block. Raises :class:`~ticdc_emit.errors.ServerBusyError`."""
-        if not self._lock.acquire(timeout=0 if not waits else -1 if self._wait_s is None else self._wait_s):
+        """Keep other threads' calls out of the block. Raises :class:`~ticdc_emit.errors.ServerBusyError`.
+
+        ``waits=False``: raise it at once if another call runs or waits. A lock is not fair, so whoever takes it again
+        and again would keep the others out.
+        """
+        if not (self._acquired() if waits else not self._waiting and self._lock.acquire(blocking=False)):
             raise self._busy(call)
         outer = self._running
         try:
@@ -71,6 +76,15 @@ class CallLock:
         finally:
             self._running = outer
             self._lock.release()
+
+    def _acquired(self) -> bool:
+        with self._count:
+            self._waiting += 1
+        try:
+            return self._lock.acquire(timeout=-1 if self._wait_s is None else self._wait_s)
+        finally:
+            with self._count:
+                self._waiting -= 1
 
     def _busy(self, call: str) -> ServerBusyError:
         running = self._running

@@ -63,6 +63,9 @@ MOST_COUNTED = 1_000
 """Messages of a topic-partition in which a call's rows are counted: they are read for it."""
 
 _TICK_S = 0.1  # between looks at generated traffic
+_MOST_OF_TICK = 1_000  # changes between two looks whether a call waits; a quarter of a second on an idle machine
+_MOST_BEFORE_CALL = 5_000
+"""Generated changes that a call lets pass before it. A machine too slow for the rate has more; they come after it."""
 
 
 class _Int64:
@@ -219,25 +222,36 @@ class Emulator:
         self.stop()
 
     def _follow_clock(self) -> None:
-        while not self._ended.wait(_TICK_S):
+        is_behind = False
+        while not self._ended.wait(0 if is_behind else _TICK_S):
             try:
-                self.tick(waits=False)
-            except ServerBusyError:  # a call runs, which sends what is due itself
-                continue
+                is_behind = not self._send_due(waits=False)
+            except ServerBusyError:  # a call runs or waits, which sends what is due itself
+                is_behind = False
             except Exception:  # the thread must live on, and nobody waits for it
+                is_behind = False
                 logger.exception("the emulator failed while it followed the clock")
 
-    def tick(self, *, waits: bool = True) -> None:
+    def tick(self) -> None:
         """Send what is due: generated traffic, and the watermark if none was sent for a while."""
+        until = self.source.clock()
+        while not self._send_due(until):
+            pass
+
+    def _send_due(self, until: int | None = None, *, waits: bool = True) -> bool:
+        """Send a piece of what is due by a TSO, by default now; return whether nothing more is."""
         with self._lock.held("what is due", waits=waits):
+            until = self.source.clock() if until is None else until
             is_due = self._heartbeat_s is not None and time.monotonic() - self._last_watermark >= self._heartbeat_s
-            until = self.source.clock()
             try:
-                if self._generate(until) or is_due:
-                    self._send_new(until, watermark=is_due)
+                has_any, reached = self._generate(until, _MOST_OF_TICK)
+                if has_any or is_due:
+                    self._send_new(reached, watermark=is_due)
             except TicdcEmitError as error:
                 if self._is_generating:
                     self._stop_generating(error)
+                return True
+            return reached >= until
 
     # -- changefeeds --------------------------------------------------------------------------------------------------
 
@@ -468,13 +482,10 @@ class Emulator:
             return self.traffic
 
     def stop_traffic(self) -> TrafficState:
-        """Generate nothing more. What was due is sent."""
+        """Generate nothing more. What was due is sent, if the machine is not too slow for the rate."""
         with self._lock.held("the end of traffic"):
             if self._traffic is not None:
-                until = self.source.clock()
-                if self._generate(until):
-                    self._send_new(until)
-                self._traffic.pause(until)
+                self._traffic.pause(self._send_generated())
                 self._generated_of = self._tables_of(self._traffic)
             return self.traffic
 
@@ -483,38 +494,43 @@ class Emulator:
         with self._lock.held("another rate of traffic"):
             self._traffic_settings = replace(self._traffic_settings, rate=rate)
             if self._traffic is not None and self._is_generating and rate != self._traffic.rate:
-                until = self.source.clock()
-                if self._generate(until):
-                    self._send_new(until)
+                self._send_generated()
                 self._traffic.resume(self.source.clock(), rate)
             return self.traffic
 
-    def _generate(self, until: int) -> bool:
-        """Commit the traffic that is due; return whether there is any."""
+    def _send_generated(self) -> int:
+        has_any, reached = self._generate(self.source.clock(), _MOST_BEFORE_CALL)
+        if has_any:
+            self._send_new(reached)
+        return reached
+
+    def _generate(self, until: int, most: int) -> tuple[bool, int]:
+        """Commit the traffic that is due by a TSO, about ``most`` changes.
+
+        Returns whether there is any, and the TSO up to which all that is due is committed.
+        """
         if self._traffic is None or self._traffic.is_paused:
-            return False
-        has_any = False
-        while True:
-            due = self._traffic.take(until)
-            if due.rows or due.ddl:
-                has_any = True
-                self.source.take_generated(due.changes, due.until, due.ddl)
-            if due.ddl:
-                self._generated_of = self._tables_of(self._traffic)
-            if due.until >= until:
-                return has_any
+            return False, until
+        due = self._traffic.take(until, most=most)
+        has_any = bool(due.changes or due.ddl)
+        if has_any:
+            self.source.take_generated(due.changes, due.until, due.ddl)
+        if due.ddl:
+            self._generated_of = self._tables_of(self._traffic)
+        return has_any, due.until
 
     @contextmanager
     def _between_traffic(self) -> Iterator[None]:
         """Commit the traffic that is due before the block, and let the next change come after it.
 
-        So all commits have one order. If the block changes a table of which changes are generated, they stop.
+        What a slow machine has not made by then comes after it, too. So all commits have one order. If the block
+        changes a table of which changes are generated, they stop.
         """
         is_generating, traffic = self._is_generating, self._traffic
         if traffic is None or not is_generating:
             yield
             return
-        self._generate(self.source.clock())
+        self._generate(self.source.clock(), _MOST_BEFORE_CALL)
         self._generated_of = self._tables_of(traffic)
         try:
             yield

@@ -328,9 +328,9 @@ class Source:
 
     def begin_log(self) -> None:
         """Forget what was committed so far: a changefeed starts at the present from now on."""
+        self._base, self._begins = copy.deepcopy(self.catalog), self.end  # the clock may be ahead: others ask it
         self._log.clear()
         self.retained_bytes = 0
-        self._base, self._begins = copy.deepcopy(self.catalog), self.clock.last
 
     def _resetting(self) -> Iterator[str]:
         was = {(info.schema.lower(), info.name.lower()): info for info in self._start.tables()}

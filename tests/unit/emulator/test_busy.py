@@ -13,6 +13,7 @@ from api_client import SCHEMA, ApiClient
 from ticdc_emit import load_changefeed
 from ticdc_emit.delivery.base import MessageWriter
 from ticdc_emit.delivery.memory import MemorySink, clear
+from ticdc_emit.emulator.call_lock import CallLock
 from ticdc_emit.emulator.control_api import control_api
 from ticdc_emit.emulator.emulator import DEFAULT, Emulator, Sent
 from ticdc_emit.emulator.guard import Guard
@@ -127,6 +128,13 @@ def test_a_call_is_refused_with_the_call_that_runs(call: Callable[[Emulator], ob
         assert {"id": "3", "name": "Cid"} in api.get("/tables")["tables"]["shop.clerks"]
 
 
+def test_a_reset_during_which_others_ask_the_clock_leaves_a_changefeed_that_sends() -> None:
+    with _busy_api(lambda emulator: emulator.reset()) as (api, finish):
+        api.emulator.source.clock()
+        finish()
+        assert api.emulator.run_sql("INSERT INTO clerks VALUES (3, 'Cid')")[0].partitions
+
+
 def test_calls_of_ticdc_are_refused_in_its_words() -> None:
     with _busy_api(_long_sql) as (api, _):
         status, answer = api.refused("POST", f"{TICDC}/changefeeds/{DEFAULT}/pause")
@@ -141,6 +149,30 @@ def test_the_method_raises_and_the_clock_thread_goes_on() -> None:
                 call()
         finish()
         api.emulator.tick()
+
+
+def test_who_comes_again_and_again_lets_a_waiting_call_begin() -> None:
+    lock, begun = CallLock(60), threading.Event()
+
+    def call() -> None:
+        with lock.held("SQL"):
+            begun.set()
+
+    waiting = threading.Thread(target=call, daemon=True)
+    with lock.held("what is due"):
+        waiting.start()
+        while not lock._waiting:  # until the thread waits
+            pass
+    refused = 0
+    while not begun.is_set():
+        try:
+            with lock.held("what is due", waits=False):
+                assert begun.is_set()
+        except ServerBusyError:
+            refused += 1
+    waiting.join()
+    with lock.held("what is due", waits=False):
+        pass
 
 
 def test_a_call_may_contain_another_one() -> None:

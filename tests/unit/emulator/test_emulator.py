@@ -541,6 +541,25 @@ def test_generated_traffic_and_sql_act_on_the_same_tables_in_one_order(serve: Ca
     assert sum(row["note"] == "mine" for row in emulator.tables()["shop", "orders"].values()) == 5
 
 
+def test_a_call_does_not_wait_for_all_that_a_slow_machine_has_not_generated(serve: Callable[..., Server]) -> None:
+    server = serve(traffic=Settings(rows=None, rate=3000.0, seed=3))
+    emulator = server.emulator
+    emulator.stop()
+    emulator.start_traffic()
+    server.now += 4_000  # 12,000 changes are due
+    emulator.run_sql("INSERT INTO orders VALUES (1000000, 'mine', 'new')")
+    assert 4_900 < emulator.traffic.rows <= 5_000
+    emulator.tick()
+    assert emulator.traffic.rows <= 5_010  # the others come after the call
+    server.now += 1_000
+    emulator.tick()
+    assert 7_900 <= emulator.stop_traffic().rows <= 8_100
+    consumer = ReferenceConsumer(server.config, SCHEMA, partitions=emulator.sink().partitions)
+    consumer.take_all(sorted(server.read(), key=lambda each: each.offset))
+    consumer.finish()
+    assert consumer.tables == emulator.tables()
+
+
 def test_generated_changes_fit_what_sql_has_done_to_their_rows(serve: Callable[..., Server]) -> None:
     server = serve(traffic=Settings(rows=None, rate=200.0, seed=5))
     emulator = server.emulator

@@ -95,6 +95,22 @@ def test_a_backlog_comes_in_pieces() -> None:
     assert rows_of(pieces) == rows_of([live().take(moment, most=1_000_000)])
 
 
+def test_a_piece_has_whole_transactions() -> None:
+    traffic, moment = live(transaction_size=40.0), after(2)
+    pieces = [traffic.take(moment, most=3)]
+    while pieces[-1].until < moment:
+        pieces.append(traffic.take(moment, most=3))
+    assert all(piece.rows or piece.until == moment for piece in pieces)
+    seen = set[int]()
+    for piece in pieces:
+        own = {
+            stamp for batches in piece.changes.values() for each in batches for stamp in each["commit_ts"].to_pylist()
+        }
+        assert not own & seen
+        seen |= own
+    assert rows_of(pieces) == rows_of([live(transaction_size=40.0).take(moment)])
+
+
 def test_traffic_without_end_has_schema_changes_again_and_again() -> None:
     traffic = live("sysbench", ddl_rate=20.0)
     statements = [each for n in range(12) for each in traffic.take(after(n)).ddl]

@@ -124,8 +124,8 @@ class LiveTraffic:
     def take(self, until: int, *, most: int = MOST_AT_ONCE) -> DueChanges:
         """Return the changes and DDL that are due by the TSO ``until`` and were not taken before.
 
-        If there are more than ``most`` changes, the first ones come, and the ``until`` of the result is lower. A moment
-        before that of an earlier call gives nothing.
+        If there are more than ``most`` changes, the first ones come, of whole transactions, and the ``until`` of the
+        result is lower. A moment before that of an earlier call gives nothing.
         """
         if self._paused or until <= self._until:
             self._until = max(self._until, until)
@@ -133,7 +133,10 @@ class LiveTraffic:
         due = self._clock.count(until)
         if due - self._taken > most:
             due = self._taken + most
-            until = int(self._clock.stamp(np.array([due]))[0]) - 1
+            commit_ts = int(self._clock.stamp(np.array([due]))[0])
+            until = commit_ts - 1
+            if self._changes_before(due) <= self._taken:  # one transaction has more than that
+                until, due = commit_ts, self._clock.count(commit_ts)
         due = max(due, 0)
         ddl = self._ddl(until)
         changes: dict[str, list[pa.RecordBatch]] = {}
