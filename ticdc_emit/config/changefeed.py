@@ -86,10 +86,6 @@ class ChangefeedConfig:
     filter: FilterConfig = field(default_factory=FilterConfig)
     ddl_text: Choice["restored", "as-given"] = "restored"
     """DDL as TiCDC prints it, or the caller's text."""
-    file_dates: Choice["commit", "wall"] = "commit"
-    """Whether the dates in the paths of a storage sink are those of the commits, or, as in TiCDC, of the moment of
-    writing.
-    """
     sql_mode: str = ""
     """The session's SQL mode, under which DDL is read."""
     bdr_mode: bool = declare(False, "bdr-mode", "", in_uri=False)

@@ -50,14 +50,15 @@ integrity-check-level mounter: worker-num scheduler: balance-score-threshold ena
 max-traffic-percentage min-traffic-percentage region-count-per-span region-count-refresh-interval region-per-span
 region-threshold scheduling-task-count-per-node write-key-threshold sink: advance-timeout-in-sec case-sensitive
 date-separator enable-kafka-sink-v2 encoder-concurrency force-replicate integrity mysql-config protocol pulsar-config
-safe-mode terminator transaction-atomicity sink.column-selectors: columns matcher sink.csv: binary-encoding-method
+safe-mode terminator transaction-atomicity sink.cloud-storage-config: file-cleanup-cron-spec
+file-expiration-days sink.column-selectors: columns matcher sink.csv: binary-encoding-method
 delimiter include-commit-ts null output-field-header output-handle-key output-old-value quote sink.debezium:
 bigint-unsigned-handling-mode binary-handling-mode decimal-handling-mode include-start-ts output-old-value
 sink.dispatchers: columns dispatcher index matcher partition target-schema target-table topic sink.kafka-config:
 sasl-oauth-audience sasl-oauth-client-id sasl-oauth-client-secret sasl-oauth-grant-type sasl-oauth-scopes
 sasl-oauth-token-url sink.kafka-config.codec-config: output-row-key sink.kafka-config.glue-schema-registry-config:
 access-key region registry-name secret-access-key token sink.open: output-old-value sink.simple: include-start-ts
-synced-status: checkpoint-interval synced-check-interval ticdc-emit: bdr_role ddl_text file_dates json_doubles release
+synced-status: checkpoint-interval synced-check-interval ticdc-emit: bdr_role ddl_text json_doubles release
 sql_mode
 """
 """Options of the changefeed file that no record declares, after their tables: of TiCDC, which also has those of its
@@ -193,7 +194,6 @@ def load_changefeed(
         force_replicate=forced,
         filter=read_filter(root, held.filtering),
         ddl_text=_read_choice(own, "ddl_text", ("restored", "as-given")),
-        file_dates=_read_choice(own, "file_dates", ("commit", "wall")),
         sql_mode=_read_sql_mode(own),
         bdr_role=_read_choice(own, "bdr_role", ("", "primary", "secondary")),
         integrity=checks,

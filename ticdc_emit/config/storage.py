@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from ticdc_emit.config.binding import UriParameters, declare, read_options
-from ticdc_emit.config.cron import CronTimes
 from ticdc_emit.config.document import GoSyntaxError, Section, parse_duration_ms, quote, refused, warn_of_option
 from ticdc_emit.config.protocols import STORED, Protocol
 from ticdc_emit.config.switches import CsvSwitches, OptionSwitches, StorageSwitches
@@ -92,9 +91,6 @@ class StorageConfig:
     flush_concurrency: int = declare(1, "flush-concurrency", STORAGE_TABLE, in_uri=False)
     output_column_id: bool = declare(False, "output-column-id", STORAGE_TABLE, in_uri=False)
     """Whether schema files show the ids of columns."""
-    file_expiration_days: int = declare(0, "file-expiration-days", STORAGE_TABLE, in_uri=False)
-    """The age from which files in folders of dates are removed; 0: never."""
-    file_cleanup_cron_spec: str = declare("0 0 2 * * *", "file-cleanup-cron-spec", STORAGE_TABLE, in_uri=False)
     output_raw_change_event: bool = declare(False, "output-raw-change-event", STORAGE_TABLE, in_uri=False)
     use_table_id_as_path: bool = declare(False, "use-table-id-as-path", STORAGE_TABLE)
     """Whether the folder of a table is named after its id."""
@@ -109,11 +105,6 @@ class StorageConfig:
     enable_table_across_nodes: bool = declare(False, "enable-table-across-nodes", "scheduler", in_uri=False)
     """Whether the names of files contain the id of the dispatcher that wrote them."""
     date_separator: DateSeparator = "day"
-
-    @property
-    def files_expire(self) -> bool:
-        """Whether files of old dates are removed."""
-        return self.date_separator == "day" and self.file_expiration_days > 0
 
 
 def refuse_unstored(protocol: Protocol, scheme: str) -> None:
@@ -151,8 +142,6 @@ def read_storage(
         )
     if protocol is Protocol.CSV and csv.handle_keys == "left-out" and root.at("sink.csv").boolean("output-handle-key"):
         warn_of_option("output-handle-key has no effect in this release: CSV lines lack the handle key")
-    if config.files_expire:
-        CronTimes.parse(config.file_cleanup_cron_spec)
     if root.at("sink").boolean("delete-only-output-handle-key-columns") and protocol is Protocol.CSV:
         raise refused(
             "ErrSinkInvalidConfig",

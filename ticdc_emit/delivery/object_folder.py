@@ -51,9 +51,6 @@ class ObjectFolder:
     def write(self, path: str, *parts: Data) -> None:
         self._storage.put({self._path(path): parts}, f"cannot write {path}")
 
-    def remove(self, path: str) -> None:
-        self._ask(lambda files, whole: files.rm_file(whole), "cannot remove a file", path)
-
     def _below(self, files: Any, path: str) -> list[str]:
         """Return the files in a folder and below it; none for a folder that is missing."""
         if self._uri.kind == "file":
@@ -99,6 +96,3 @@ class NoFolder:
 
     def write(self, path: str, *parts: Data) -> None:
         """Forget it."""
-
-    def remove(self, path: str) -> None:
-        """Nothing to remove."""

@@ -1,20 +1,17 @@
-"""TiCDC's storage sink: where a changefeed's files are, and by which clock.
+"""TiCDC's storage sink: where a changefeed's files are.
 
 In: a changefeed whose sink URI is one of :data:`~ticdc_emit.config.uri.STORAGE_SCHEMES`. Out: :class:`StorageSink`, a
 picklable :class:`~ticdc_emit.delivery.base.Sink`: each table is a topic of one partition, so the rows of a table come
 to one task in their order. ``pipeline.file_delivery`` gives these rows to :class:`~ticdc_emit.storage.StorageFiles`;
 the writer that :meth:`StorageSink.open` returns takes the rest, files that are whole already: schema files, and the
-checkpoint, of which only the last one is written. TiCDC's clean-up job, which removes files of old dates by a clock,
-runs after a checkpoint if the time of the job lies between it and the one before, in commit time.
+checkpoint, of which only the last one is written.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.secrets import Secret
@@ -22,15 +19,12 @@ from ticdc_emit.config.storage import MAX_BYTES
 from ticdc_emit.delivery.base import PartitionBatch, TaskWriter
 from ticdc_emit.delivery.object_folder import NoFolder, ObjectFolder
 from ticdc_emit.delivery.object_storage import ObjectStorage
-from ticdc_emit.errors import DeliveryError
-from ticdc_emit.storage.files import FileRules, StorageFiles, checkpoint_in
+from ticdc_emit.storage.files import FileRules
 from ticdc_emit.storage.folder import Folder, MemoryFolder
 from ticdc_emit.storage.paths import METADATA
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-logger = logging.getLogger(__name__)
 
 OPTION = "sink-uri"
 _BETWEEN = b"\0"
@@ -48,23 +42,12 @@ def files_in(key: bytes | None, value: bytes | None) -> Iterator[tuple[str, byte
     yield from zip(paths, contents, strict=True)
 
 
-def wall_clock() -> datetime:
-    """Return the moment, in UTC."""
-    return datetime.now(timezone.utc)
-
-
 @dataclass(frozen=True)
 class StorageSink:
-    """Files under a storage URI, ``None`` for ``noop://``, by the ``rules`` of the changefeed.
-
-    ``dates``: whether dates in paths, and the flush interval, are those of the commits, or of the moment of writing,
-    which ``clock`` tells.
-    """
+    """Files under a storage URI, ``None`` for ``noop://``, by the ``rules`` of the changefeed."""
 
     uri: Secret[str] | None
     rules: FileRules
-    dates: Literal["commit", "wall"] = "commit"
-    clock: Callable[[], datetime] = wall_clock
 
     @classmethod
     def of(cls, config: ChangefeedConfig) -> Self:
@@ -72,10 +55,10 @@ class StorageSink:
         and for parameters of the storage that this library does not act on.
         """
         if config.sink_uri.scheme == "noop":
-            return cls(None, FileRules.of(config), config.file_dates)
+            return cls(None, FileRules.of(config))
         storage = config.sink_uri.storage
         ObjectStorage(storage, OPTION)  # refuses what is wrong
-        return cls(storage, FileRules.of(config), config.file_dates)
+        return cls(storage, FileRules.of(config))
 
     def folder(self) -> Folder:
         """Return the folder of the files; it connects at the first use."""
@@ -92,7 +75,7 @@ class StorageSink:
         return MAX_BYTES
 
     def open(self, message_limit: int | None = None) -> WholeFilesWriter:
-        return WholeFilesWriter(self.folder(), self.rules)
+        return WholeFilesWriter(self.folder())
 
 
 @dataclass(frozen=True)
@@ -108,10 +91,9 @@ class MemoryFilesSink(StorageSink):
 class WholeFilesWriter(TaskWriter):
     """Writes the files of messages (:func:`as_message`). The checkpoint is the last one."""
 
-    def __init__(self, folder: Folder, rules: FileRules) -> None:
+    def __init__(self, folder: Folder) -> None:
         super().__init__(MAX_BYTES)
         self._folder = folder
-        self._rules = rules
         self._checkpoint: bytes | None = None
 
     def check_target(self, topic: str, partition: int) -> None:
@@ -126,24 +108,9 @@ class WholeFilesWriter(TaskWriter):
                     self._folder.write(path, content)
 
     def settle(self) -> None:
-        if self._checkpoint is None:
-            return
-        before = self._written() if self._rules.options.files_expire else None
-        self._folder.write(METADATA, self._checkpoint)
-        now, self._checkpoint = checkpoint_in(self._checkpoint), None
-        if before is not None and now is not None and self._rules.cleans_between(before, now):
-            self._clean_up(now)
-
-    def _written(self) -> int | None:
-        """Return the checkpoint in the folder."""
-        return checkpoint_in(self._folder.read(METADATA)) if self._folder.exists(METADATA) else None
-
-    def _clean_up(self, checkpoint: int) -> None:
-        """Remove expired files. A fault is logged, as in TiCDC: the next job removes them."""
-        try:
-            StorageFiles(self._rules, self._folder, now=self._rules.moment(checkpoint)).clean_up(checkpoint)
-        except DeliveryError as fault:
-            logger.warning("expired files are left: %s", fault)
+        if self._checkpoint is not None:
+            self._folder.write(METADATA, self._checkpoint)
+            self._checkpoint = None
 
     def release(self, failed: bool) -> None:
         self._checkpoint = None

@@ -6,8 +6,7 @@ files, and the watermark after a batch is the checkpoint (:class:`FileCodec`). O
 :class:`~ticdc_emit.storage.StorageFiles`, and counts: of what was written, and of rows that were discarded.
 
 What TiCDC takes from its clock comes from the commits: the flush interval passes whenever commit times cross a multiple
-of it, and a file has the date of its rows. With ``file_dates = "wall"`` files have the date at which they are written,
-and the flush interval passes by the clock, which is looked at whenever rows come. Every batch ends with a flush.
+of it, and a file has the date of its rows. Every batch ends with a flush.
 
 Tables that no DDL made have the version just before their first row, as if the changefeed had started there. Later
 batches, and other runs into the same folder, find it in the schema files
@@ -20,7 +19,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -175,8 +174,6 @@ class _TableFiles:
         self._start_ts = 0
         self._starts: dict[tuple[int, int | None], int] = {}  # by encoder, and by partition where it has a folder
         self._span: tuple[int, str] | None = None
-        self._newest_ts = 0
-        self._flushed_at = sink.clock()
         self._last: dict[tuple[int | None, int], int] = {}  # by version and partition: the last commit_ts
         self._headers: dict[int, bytes] = {}
         self._dates: dict[int, str] = {}
@@ -192,7 +189,7 @@ class _TableFiles:
                 self._folder,
                 start_ts=self._start_ts,
                 now=_moment(self._start_ts),
-                dates_return=self._sink.dates == "commit",  # batches overlap by allowed_lateness, and may run again
+                dates_return=True,  # batches overlap by allowed_lateness, and may run again
             )
         due, first, size = [*zip(merged.places.tolist(), merged.due, strict=True)], 0, 0
         for rows in _in_order(merged):
@@ -223,34 +220,13 @@ class _TableFiles:
 
     def _flush(self) -> None:
         if self._files is not None:
-            self._tick()
             self._files.flush()
-            self._flushed_at = self._files.now
-
-    def _tick(self) -> None:
-        assert self._files is not None
-        if self._sink.dates == "wall":
-            self._files.now = self._sink.clock()
 
     def _write(self, rows: _Rows) -> None:
         """Give rows to the files, cut where the flush interval passes or the date changes."""
-        spans = self._by_clock if self._sink.dates == "wall" else self._spans
-        for span in spans(rows) if len(rows) else ():
+        for span in self._spans(rows) if len(rows) else ():
             for encoder, until, part in self._by_version(span):
                 self._write_version(encoder, until, part)
-
-    def _by_clock(self, rows: _Rows) -> Iterator[_Rows]:
-        """Yield rows; where the flush interval is over by the clock, a flush is before the next transaction."""
-        start = 0
-        if self._sink.clock() - self._flushed_at >= timedelta(milliseconds=self._interval):
-            start = int(np.searchsorted(rows.stamps, np.uint64(self._newest_ts), side="right"))
-            if start:
-                yield rows.slice(0, start)
-            if start < len(rows):
-                self._flush()
-        self._newest_ts = int(rows.stamps[-1])
-        if start < len(rows):
-            yield rows.slice(start, len(rows))
 
     def _spans(self, rows: _Rows) -> Iterator[_Rows]:
         assert self._files is not None
@@ -323,7 +299,6 @@ class _TableFiles:
     def _write_partition(self, like: TableRows, rows: _Rows) -> None:
         """Give rows to the files in pieces, where they are: each ends a transaction and fills a file, but the last."""
         assert self._files is not None
-        self._tick()
         version_and_partition = like.version, like.physical_id
         if self._last.get(version_and_partition) != int(rows.stamps[0]):
             self._files.cut(like)

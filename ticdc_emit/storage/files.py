@@ -1,7 +1,7 @@
 """A running storage sink: which files it writes, with which names, and in which order.
 
-In, in the order of the changefeed: :class:`TableRows`, DDL events, flushes (the flush interval is over), checkpoints,
-runs of the clean-up job, and the clock (:attr:`StorageFiles.now`). Out: writes to a :class:`Folder`. A restart is a new
+In, in the order of the changefeed: :class:`TableRows`, DDL events, flushes (the flush interval is over), checkpoints
+and the clock (:attr:`StorageFiles.now`). Out: writes to a :class:`Folder`. A restart is a new
 :class:`StorageFiles` over the same folder; what was not flushed is lost then.
 
 **Version.** Rows belong to the version that the last DDL of their table made (its commit_ts), never to one before the
@@ -27,7 +27,6 @@ Sources: ``cdc/sink/dmlsink/cloudstorage`` and ``pkg/sink/cloudstorage/path.go``
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -35,16 +34,14 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.cron import CronTimes
 from ticdc_emit.config.storage import StorageConfig
 from ticdc_emit.config.switches import StorageSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.storage.folder import Data, Folder
-from ticdc_emit.storage.paths import METADATA, FileNames, SchemaFile, date_in, joined
+from ticdc_emit.storage.paths import METADATA, FileNames, SchemaFile, joined
 from ticdc_emit.storage.table_definitions import TableDefinition
-from ticdc_emit.tso import physical_ms
 
 logger = logging.getLogger(__name__)
 
@@ -76,15 +73,6 @@ class FileRules:
     def date(self, moment: datetime) -> str:
         """Return the date in paths at a moment; "" without one."""
         return moment.astimezone(ZoneInfo(self.zone)).strftime(_DATES[self.options.date_separator])
-
-    def moment(self, ts: int) -> datetime:
-        """Return the moment of a TSO in the zone of dates."""
-        return datetime.fromtimestamp(physical_ms(ts) / 1000, ZoneInfo(self.zone))
-
-    def cleans_between(self, before: int, checkpoint: int) -> bool:
-        """Return whether the clean-up job runs after one checkpoint and not after another, if TSO are the clock."""
-        times = CronTimes.parse(self.options.file_cleanup_cron_spec)
-        return times.any_between(self.moment(before), self.moment(checkpoint))
 
     def definitions(self, event: DdlEvent) -> Iterator[tuple[TableDefinition, str]]:
         """Yield the definitions that a DDL writes, each with the folder of its table.
@@ -125,12 +113,6 @@ class FileRules:
 def checkpoint_file(ts: int) -> bytes:
     """Return the content of the file of the checkpoint."""
     return b'{"checkpoint-ts":%d}' % ts
-
-
-def checkpoint_in(content: bytes) -> int | None:
-    """Return what the file of the checkpoint says; ``None`` if it is not one."""
-    found = re.fullmatch(rb'\{"checkpoint-ts":(\d+)\}', content)
-    return None if found is None else int(found[1])
 
 
 @dataclass(frozen=True)
@@ -287,17 +269,6 @@ class StorageFiles:
             return
         self._checkpoint, self._checkpoint_at = ts, self.now
         self._folder.write(METADATA, checkpoint_file(ts))
-
-    def clean_up(self, checkpoint: int) -> None:
-        """Remove the files in folders of dates that are older than ``file-expiration-days`` before a checkpoint."""
-        if not self._options.files_expire:
-            return
-        moment = self._rules.moment(checkpoint) - timedelta(days=self._options.file_expiration_days)
-        first_kept = self._rules.date(moment)
-        for path in list(self._folder.files("")):
-            date = date_in(path)
-            if date is not None and date < first_kept:
-                self._folder.remove(path)
 
     def _key(self, rows: TableRows) -> _Key:
         return _Key(rows.table.schema, rows.table.name, self._version(rows), rows.physical_id)

@@ -35,16 +35,12 @@ class Folder(Protocol):
         """Write a file of these parts, or replace it."""
         ...
 
-    def remove(self, path: str) -> None:
-        """Remove a file."""
-        ...
-
 
 class Write(NamedTuple):
-    """A file that was written; ``content`` is ``None`` for one that was removed."""
+    """A file that was written."""
 
     path: str
-    content: bytes | None
+    content: bytes
 
 
 class MemoryFolder:
@@ -68,10 +64,6 @@ class MemoryFolder:
     def write(self, path: str, *parts: Data) -> None:
         content = self.contents[path] = b"".join(parts)
         self.writes.append(Write(path, content))
-
-    def remove(self, path: str) -> None:
-        del self.contents[path]
-        self.writes.append(Write(path, None))
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write the files below a directory of this machine, which is made if it is missing.

@@ -27,7 +27,6 @@ METADATA = "metadata"
 """The file of the checkpoint."""
 _FIRST = "CDC"
 _SCHEMA_FILE = re.compile(r"schema_(\d+)_(\d{10})\.json")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def joined(*names: str) -> str:
@@ -99,9 +98,3 @@ class FileNames(NamedTuple):
         digits = f"[0-9]{{{self.digits}}}|[1-9][0-9]{{{self.digits},}}"
         named = re.compile(f"{re.escape(self._first)}({digits}){re.escape(self.extension)}")
         return {int(found[1]) for name in present if (found := named.fullmatch(name))}
-
-
-def date_in(path: str) -> str | None:
-    """Return the first date in a path, wherever it is; ``None`` without one."""
-    found = _DATE.search(path)
-    return None if found is None else found[0]

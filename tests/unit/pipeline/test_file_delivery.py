@@ -6,8 +6,6 @@ import json
 import pickle
 import warnings
 from collections.abc import Iterable
-from dataclasses import replace
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +13,8 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
-from ticdc_emit.delivery.object_folder import ObjectFolder
 from ticdc_emit.delivery.sinks import sink_for
-from ticdc_emit.delivery.storage_files import MemoryFilesSink, StorageSink
+from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import ConfigError, DeliveryError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.file_delivery import DiscardedRowsWarning
@@ -150,47 +147,6 @@ def test_no_file_is_replaced_where_a_batch_goes_back_to_an_earlier_date(tmp_path
     assert numbers(read(tmp_path, made)) == [0, 2, 4, 1, 3, 5]
 
 
-def test_dates_of_the_moment_of_writing(tmp_path: Path) -> None:
-    made = config(tmp_path, **{"ticdc-emit": {"file_dates": "wall"}})
-    feed(made).run(batch(row(number, after_s=number * 86400) for number in range(3)), 0, final=True)
-    (path,) = (path for path in files(tmp_path) if path.endswith(".csv"))
-    assert not path.split("/")[3].startswith("2024")
-
-
-class Clock:
-    """A clock that goes ``step_s`` forward whenever it is looked at."""
-
-    def __init__(self, step_s: float) -> None:
-        self.moment, self.step = datetime(2026, 1, 1, tzinfo=timezone.utc), timedelta(seconds=step_s)
-
-    def __call__(self) -> datetime:
-        self.moment += self.step
-        return self.moment
-
-
-@pytest.mark.parametrize("partitioned", [False, True])
-def test_the_flush_interval_of_the_clock_cuts_files(monkeypatch: pytest.MonkeyPatch, *, partitioned: bool) -> None:
-    monkeypatch.setattr("ticdc_emit.pipeline.chunks._BODY_BYTES", 400)
-    monkeypatch.setattr("ticdc_emit.pipeline.merge._JOINED_ROWS", 1)
-    monkeypatch.setattr("ticdc_emit.pipeline.file_delivery._WHOLE_BYTES", 1)
-    made = config(Path("/nowhere"), "&flush-interval=2s", **{"ticdc-emit": {"file_dates": "wall"}})
-    rows = [row(number, after_s=number // 7 / 1000) for number in range(300)]
-    schema = ORDERS + " partition by hash (id) partitions 2" * partitioned
-    if partitioned:
-        rows = [{**each, "physical_table_id": 100 + number % 2} for number, each in enumerate(rows)]
-    counts = {}
-    for step_s in (0, 0.1, 3):
-        sink = replace(MemoryFilesSink.of(made), clock=Clock(step_s))
-        Changefeed(made, sink, schema).run(batch(rows), 0, final=True)
-        data = [content for path, content in sink.kept.contents.items() if path.endswith(".csv")]
-        counts[step_s] = len(data)
-        assert sorted(int(line.split(b",")[5]) for each in data for line in each.splitlines()) == [*range(300)]
-        transactions = [{line.split(b",")[3] for line in each.splitlines()} for each in data]
-        if not partitioned:
-            assert sum(map(len, transactions)) == len(set().union(*transactions)) == 43
-    assert counts[0] == 1 + partitioned < counts[0.1] < counts[3]
-
-
 @pytest.mark.parametrize("release", ["classic", "next"])
 def test_ddl_comes_among_the_rows(tmp_path: Path, release: str) -> None:
     made = config(tmp_path, release=release)
@@ -257,38 +213,6 @@ def test_rows_before_a_ddl_stay_before_it_where_a_batch_runs_again(
     assert {path.split("/")[2] for path in found} == {first, second}
     rows = read(tmp_path, made)
     assert numbers(rows) == [1, 2, 2, 3, 3]
-
-
-@pytest.mark.parametrize("release", ["classic", "next"])
-def test_expired_files_are_removed_when_the_checkpoint_passes_the_time_of_the_job(
-    tmp_path: Path, release: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first batch is at 05:09 on 2024-05-25. The job runs at two at night and keeps two days."""
-    expiring = {"sink": {"cloud-storage-config": {"file-expiration-days": 2}}}
-    made = config(tmp_path, release=release, **expiring)
-    kept = {
-        0: ["25"],
-        48: ["25", "27"],
-        68: ["25", "27", "28"],
-        69: ["27", "28"],
-        117: ["27", "28", "30"],  # TiCDC logs a fault and goes on, too
-        118: ["27", "28", "30"],
-        141: ["30", "31"],
-    }
-
-    def refuse(folder: ObjectFolder, path: str) -> None:
-        raise DeliveryError("no permission", remedy="Ask for it")
-
-    changes = feed(made)
-    for number, (hours, days) in enumerate(kept.items()):
-        with monkeypatch.context() as patched:
-            if hours == 117:
-                patched.setattr(ObjectFolder, "remove", refuse)
-            changes.run(batch([row(number, after_s=hours * 3600)]), number, final=True)
-        found = files(tmp_path)
-        assert sorted({path.split("/")[3][-2:] for path in found if path.endswith((".csv", ".index"))}) == days
-        assert len([path for path in found if "schema_" in path or path == "metadata"]) == 2
-        assert ("expired files are left: no permission" in caplog.text) is (hours >= 117)
 
 
 def test_partitions(tmp_path: Path) -> None:

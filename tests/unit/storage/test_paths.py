@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ticdc_emit.errors import DeliveryError, SchemaError
-from ticdc_emit.storage.paths import FileNames, SchemaFile, date_in, joined
+from ticdc_emit.storage.paths import FileNames, SchemaFile, joined
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,3 @@ def test_names_of_files(dispatcher: str) -> None:
 def test_other_names_are_refused(name: str) -> None:
     with pytest.raises(DeliveryError, match="ErrStorageSinkInvalidFileName"):
         FileNames(".csv", 20).number(name)
-
-
-def test_the_first_date_of_a_path_counts() -> None:
-    assert date_in("t_2020-01-02/a/7/2024-05-06/CDC000001.csv") == "2020-01-02"
-    assert date_in("metadata") is None

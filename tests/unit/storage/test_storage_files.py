@@ -65,27 +65,6 @@ def test_a_table_and_its_rows() -> None:
     assert sink.folder.contents[sink.paths[2]] == b"CDC00000000000000000001.csv\n"
 
 
-def test_old_dates_are_removed() -> None:
-    sink = Sink(**{"cloud-storage-config": {"file-expiration-days": 2}})
-    sink.ddl(CREATE, TS)
-    for days in range(4):
-        sink.files.now = NOW + timedelta(days=days)
-        sink.rows()
-        sink.files.flush()
-    sink.files.checkpoint(TS)
-    before = dict(sink.folder.contents)
-    checkpoint = int((NOW + timedelta(days=4)).timestamp() * 1000) << 18  # the 11th in Tokyo
-    sink.files.clean_up(checkpoint)
-    gone = before.keys() - sink.folder.contents.keys()
-    assert {path.split("/")[3] for path in gone} == {"2024-05-07", "2024-05-08"}
-    assert len(gone) == 4
-    assert "metadata" in sink.folder.contents
-    unasked = Sink()
-    unasked.folder.contents |= before
-    unasked.files.clean_up(checkpoint)
-    assert unasked.folder.contents == before
-
-
 @pytest.mark.parametrize("release", ["classic", "next"])
 def test_rows_of_an_older_version_with_the_same_columns(release: str, caplog: pytest.LogCaptureFixture) -> None:
     sink = Sink(release)
