@@ -322,11 +322,11 @@ _CHANGES = rules_by_word(
             nodes.SetIndexVisibility,
         ),
     ),
-    ((("FIRST", "LAST"), ("PARTITION",)), AlterGrammar._interval_change),
-    ((("ADD",),), AlterGrammar._alter_add),
-    ((("DROP",),), AlterGrammar._alter_drop),
-    ((("MODIFY", "CHANGE"),), AlterGrammar._alter_change),
-    ((("ALTER",),), AlterGrammar._alter_default),
-    ((("RENAME",),), AlterGrammar._rename_to),
+    ("FIRST|LAST PARTITION", AlterGrammar._interval_change),
+    ("ADD", AlterGrammar._alter_add),
+    ("DROP", AlterGrammar._alter_drop),
+    ("MODIFY|CHANGE", AlterGrammar._alter_change),
+    ("ALTER", AlterGrammar._alter_default),
+    ("RENAME", AlterGrammar._rename_to),
 )
 """The changes by their first words; the others are table options, CONVERT TO and FORCE."""

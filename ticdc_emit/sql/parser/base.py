@@ -21,15 +21,22 @@ _MAX_DEPTH = 120
 
 Lead: TypeAlias = tuple[tuple[str, ...], ...]
 """The first words of a clause, each with the words that may be in its place."""
+Rules: TypeAlias = Mapping[str, Sequence[tuple[Lead, _T]]]
+"""Rules by their first word, those with more leading words first."""
 
 
-def rules_by_word(*rules: tuple[Lead, _T]) -> dict[str, list[tuple[Lead, _T]]]:
-    """Return the rules by their first word, those with more leading words first."""
+def rules_by_word(*rules: tuple[Lead | str, _T]) -> Rules[_T]:
+    """Return the rules, given with their first words, by the first of these; ``A|B``: either word."""
     by_word: dict[str, list[tuple[Lead, _T]]] = {}
-    for lead, rule in sorted(rules, key=lambda each: -len(each[0])):
+    given = ((_lead(words) if isinstance(words, str) else words, rule) for words, rule in rules)
+    for lead, rule in sorted(given, key=lambda each: -len(each[0])):
         for word in lead[0]:
             by_word.setdefault(word, []).append((lead, rule))
     return by_word
+
+
+def _lead(words: str) -> Lead:
+    return tuple(tuple(word.split("|")) for word in words.split())
 
 
 class TokenCursor:
@@ -192,7 +199,7 @@ class TokenCursor:
         self._expect_symbol(")")
         return result
 
-    def _rule_of(self, rules: Mapping[str, Sequence[tuple[Lead, _T]]]) -> _T | None:
+    def _rule_of(self, rules: Rules[_T]) -> _T | None:
         """Return the first rule whose leading words follow; nothing is consumed."""
         for lead, rule in rules.get(self._word_at(), ()):
             if all(self._word_at(ahead) in words for ahead, words in enumerate(lead)):

@@ -12,7 +12,7 @@ from typing import Any
 
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.lexer import literal_columns
-from ticdc_emit.sql.parser.base import Lead, rules_by_word
+from ticdc_emit.sql.parser.base import Rules, rules_by_word
 from ticdc_emit.sql.parser.queries import QueryGrammar, read_hints
 
 _PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")
@@ -41,50 +41,44 @@ class ChangeParser(QueryGrammar):
         return statement
 
     def _options_of(self, word: str) -> tuple[str, ...]:
+        """Consume optimizer hints, which are only checked, and the words after them."""
+        if self._curr.kind == "hint":
+            read_hints(self._curr, self.sql)
+            self._advance()
         options = []
         while option := self._accept_any(*_OPTIONS[word]):
             options.append(option)
         return tuple(options)
 
-    def _hints(self) -> tuple[nodes.Hint, ...]:
-        if self._curr.kind != "hint":
-            return ()
-        hints = read_hints(self._curr, self.sql)
-        self._advance()
-        return hints
-
     # -- INSERT and REPLACE ----------------------------------------------------------------------------------
 
     def _insert(self) -> nodes.Insert:
         word = self._expect_any("INSERT", "REPLACE")
-        hints = self._hints()
         options = self._options_of(word)
         self._accept("INTO")
         table = self._table_name()
         partitions = self._partition_list()
-        columns, rows, query, as_set = self._inserted()
+        columns, rows, query = self._inserted()
         if query is None and self._at_words("AS"):
             self._fail("TiDB gives an inserted row no alias; write VALUES(column)")
         duplicate: tuple[nodes.Assigned, ...] = ()
         if word == "INSERT" and self._accept("ON"):
             self._expect("DUPLICATE", "KEY", "UPDATE")
             duplicate = self._list(self._assigned)
-        return nodes.Insert(word, table, columns, rows, query, as_set, options, partitions, duplicate, hints)
+        return nodes.Insert(word, table, columns, rows, query, options, partitions, duplicate)
 
-    def _inserted(
-        self,
-    ) -> tuple[tuple[nodes.ColumnName, ...] | None, nodes.InsertedRows, nodes.Query | None, bool]:
-        """What is inserted: columns, rows or a query, and whether the form is that with SET."""
+    def _inserted(self) -> tuple[tuple[nodes.ColumnName, ...] | None, nodes.InsertedRows, nodes.Query | None]:
+        """What is inserted: columns, rows or a query."""
         if self._accept("SET"):
             assigned = () if self._at_end else self._list(self._assigned)
-            return tuple(each.column for each in assigned), (tuple(each.value for each in assigned),), None, True
+            return tuple(each.column for each in assigned), (tuple(each.value for each in assigned),), None
         columns: tuple[nodes.ColumnName, ...] | None = None
         if self._symbol_at("(") and (self._at_name(1) or self._symbol_at(")", 1)):
             columns = self._members(self._column)
         if self._word_at() in ("VALUE", "VALUES") and not self._at_words("VALUES", "ROW"):
             self._advance()
-            return columns, self._list(self._row_or_rows), None, False
-        return columns, (), self._query(), False
+            return columns, self._list(self._row_or_rows), None
+        return columns, (), self._query()
 
     def _row_or_rows(self) -> tuple[nodes.Node, ...] | nodes.LiteralRows:
         if self._curr.kind != "rows":
@@ -103,30 +97,26 @@ class ChangeParser(QueryGrammar):
 
     def _update(self, common: nodes.With | None = None) -> nodes.Update:
         self._expect("UPDATE")
-        hints = self._hints()
         options = self._options_of("UPDATE")
         tables = self._table_references()
         self._expect("SET")
         assignments = self._list(self._assigned)
         where = self._expression() if self._accept("WHERE") else None
-        return nodes.Update(tables, assignments, where, self._order_and_limit(), options, common, hints)
+        return nodes.Update(tables, assignments, where, self._order_and_limit(), options, common)
 
     def _delete(self, common: nodes.With | None = None) -> nodes.Delete:
         self._expect("DELETE")
-        hints = self._hints()
         options = self._options_of("DELETE")
         targets: tuple[nodes.TableName, ...] = ()
-        using = False
         if not self._accept("FROM"):
             targets = self._list(self._target)
             self._expect("FROM")
         elif self._is_using():
             targets = self._list(self._target)
             self._expect("USING")
-            using = True
         tables = self._table_references()
         where = self._expression() if self._accept("WHERE") else None
-        return nodes.Delete(tables, where, self._order_and_limit(), options, targets, using, common, hints)
+        return nodes.Delete(tables, where, self._order_and_limit(), options, targets, common)
 
     def _is_using(self) -> bool:
         """Whether the names after FROM are those before USING."""
@@ -145,7 +135,7 @@ class ChangeParser(QueryGrammar):
             self._fail("expected the end of a table's name")
         return nodes.TableName(*parts) if len(parts) == 2 else nodes.TableName("", parts[0])
 
-    def _with_change(self) -> nodes.Node:
+    def _with_change(self) -> nodes.ChangeStatement:
         """WITH before a query, an UPDATE or a DELETE."""
         start = self._index
         common = self._with()
@@ -229,23 +219,18 @@ class ChangeParser(QueryGrammar):
         return nodes.Variable(name, self._expression(), scope)
 
 
-def _row(words: str, rule: Callable[[ChangeParser], nodes.Node]) -> tuple[Lead, Callable[[ChangeParser], Any]]:
-    """A rule and the first words of its statements; ``A|B``: either word."""
-    return tuple(tuple(word.split("|")) for word in words.split()), rule
-
-
-_RULES = rules_by_word(
-    _row("INSERT|REPLACE", ChangeParser._insert),
-    _row("UPDATE", ChangeParser._update),
-    _row("DELETE", ChangeParser._delete),
-    _row("WITH", ChangeParser._with_change),
-    _row("BEGIN", ChangeParser._begin),
-    _row("START TRANSACTION", ChangeParser._begin),
-    _row("COMMIT", ChangeParser._commit),
-    _row("ROLLBACK", ChangeParser._rollback),
-    _row("SAVEPOINT", ChangeParser._savepoint),
-    _row("RELEASE SAVEPOINT", ChangeParser._savepoint),
-    _row("SET", ChangeParser._set),
-    _row("SELECT|TABLE|VALUES", ChangeParser._query),
+_RULES: Rules[Callable[[ChangeParser], Any]] = rules_by_word(
+    ("INSERT|REPLACE", ChangeParser._insert),
+    ("UPDATE", ChangeParser._update),
+    ("DELETE", ChangeParser._delete),
+    ("WITH", ChangeParser._with_change),
+    ("BEGIN", ChangeParser._begin),
+    ("START TRANSACTION", ChangeParser._begin),
+    ("COMMIT", ChangeParser._commit),
+    ("ROLLBACK", ChangeParser._rollback),
+    ("SAVEPOINT", ChangeParser._savepoint),
+    ("RELEASE SAVEPOINT", ChangeParser._savepoint),
+    ("SET", ChangeParser._set),
+    ("SELECT|TABLE|VALUES", ChangeParser._query),
 )
 """Statements that are not DDL, by their first words."""

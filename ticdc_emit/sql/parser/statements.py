@@ -14,7 +14,7 @@ from typing import Any
 
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.alter import AlterGrammar, form_rule
-from ticdc_emit.sql.parser.base import Lead, rules_by_word
+from ticdc_emit.sql.parser.base import Rules, rules_by_word
 
 _STATEMENTS = "a DDL statement: CREATE, ALTER, DROP, RENAME, TRUNCATE or USE"
 _CREATED = "TABLE, INDEX, VIEW or DATABASE"
@@ -379,44 +379,39 @@ class Parser(AlterGrammar):
         return self._changes(table)
 
 
-def _row(words: str, rule: Callable[[Parser], nodes.Node]) -> tuple[Lead, Callable[[Parser], Any]]:
-    """A rule and the first words of its statements; ``A|B``: either word."""
-    return tuple(tuple(word.split("|")) for word in words.split()), rule
-
-
-_JOBS = rules_by_word(
-    _row("CREATE|ALTER|DROP PLACEMENT", Parser._placement_policy),
-    _row("CREATE|ALTER|DROP RESOURCE", Parser._resource_group),
-    _row("CREATE|ALTER SEQUENCE", Parser._sequence),
+_JOBS: Rules[Callable[[Parser], Any]] = rules_by_word(
+    ("CREATE|ALTER|DROP PLACEMENT", Parser._placement_policy),
+    ("CREATE|ALTER|DROP RESOURCE", Parser._resource_group),
+    ("CREATE|ALTER SEQUENCE", Parser._sequence),
     form_rule(nodes.DropSequences),
-    _row("CREATE MASKING", Parser._create_masking_policy),
-    _row("CREATE OR REPLACE MASKING", Parser._create_masking_policy),
-    _row("CREATE DATABASE|SCHEMA", Parser._create_database),
-    _row("ALTER DATABASE|SCHEMA", Parser._alter_database),
+    ("CREATE MASKING", Parser._create_masking_policy),
+    ("CREATE OR REPLACE MASKING", Parser._create_masking_policy),
+    ("CREATE DATABASE|SCHEMA", Parser._create_database),
+    ("ALTER DATABASE|SCHEMA", Parser._alter_database),
     form_rule(nodes.DropDatabase),
     form_rule(nodes.UseDatabase),
-    _row("CREATE OR REPLACE", Parser._create_view),
-    _row("CREATE ALGORITHM|DEFINER|SQL|VIEW", Parser._create_view),
-    _row("CREATE TABLE|TEMPORARY", Parser._create_table_statement),
-    _row("CREATE GLOBAL TEMPORARY", Parser._create_table_statement),
-    _row("CREATE", Parser._create_index),
-    _row("ALTER", Parser._alter_table),
-    _row("DROP INDEX", Parser._drop_index),
-    _row("DROP HYPO INDEX", Parser._drop_index),
-    _row("DROP", Parser._drop_tables),
-    _row("RENAME", Parser._rename_tables),
+    ("CREATE OR REPLACE", Parser._create_view),
+    ("CREATE ALGORITHM|DEFINER|SQL|VIEW", Parser._create_view),
+    ("CREATE TABLE|TEMPORARY", Parser._create_table_statement),
+    ("CREATE GLOBAL TEMPORARY", Parser._create_table_statement),
+    ("CREATE", Parser._create_index),
+    ("ALTER", Parser._alter_table),
+    ("DROP INDEX", Parser._drop_index),
+    ("DROP HYPO INDEX", Parser._drop_index),
+    ("DROP", Parser._drop_tables),
+    ("RENAME", Parser._rename_tables),
     form_rule(nodes.TruncateTable),
-    _row("RECOVER TABLE", Parser._recover),
-    _row("FLASHBACK", Parser._flashback),
-    _row("LOCK|UNLOCK", Parser._lock_tables),
-    _row("ADMIN REPAIR TABLE", Parser._repair),
+    ("RECOVER TABLE", Parser._recover),
+    ("FLASHBACK", Parser._flashback),
+    ("LOCK|UNLOCK", Parser._lock_tables),
+    ("ADMIN REPAIR TABLE", Parser._repair),
 )
 """Statements that the catalog runs, by their first words."""
-_OTHERS = rules_by_word(
-    _row("SELECT|WITH|TABLE|VALUES", Parser._query),
-    _row("ANALYZE", Parser._analyze),
+_OTHERS: Rules[Callable[[Parser], Any]] = rules_by_word(
+    ("SELECT|WITH|TABLE|VALUES", Parser._query),
+    ("ANALYZE", Parser._analyze),
     form_rule(nodes.OptimizeTables),
-    _row("ALTER TABLE", Parser._alter_or_maintain_table),
-    _row("ALTER IGNORE TABLE", Parser._alter_or_maintain_table),
+    ("ALTER TABLE", Parser._alter_or_maintain_table),
+    ("ALTER IGNORE TABLE", Parser._alter_or_maintain_table),
 )
 """Statements that are only printed; all other statements are in the table above."""
