@@ -36,21 +36,19 @@ def spans(releases: Iterable[Release], text: Callable[[Release], _Text]) -> Iter
 def _shown(value: Any) -> str:
     if isinstance(value, Defect):
         return "fails"
-    if value is None:
-        return "no"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, frozenset):
         return ", ".join(f"`{each}`" for each in sorted(value)) or "none"
-    return f"`{value.decode() if isinstance(value, bytes) else value}`" if value else "none"
+    if value is None or isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"`{value.decode() if isinstance(value, bytes) else value}`"
 
 
 def _cells(text: Callable[[Release], str]) -> list[str]:
-    """Return a cell for each lineage: the text of all its releases, or each text with the releases that have it."""
+    """Return a cell for each lineage: the text of its oldest release, and the others with that since which they are."""
     cells = []
     for releases in LINEAGES.values():
-        texts = list(spans(releases, text))
-        cells.append(texts[0][0] if len(texts) == 1 else "; ".join(f"{shown}: {names}" for shown, names in texts))
+        (first, _), *later = spans(releases, text)
+        cells.append("; ".join([first, *(f"since {names.partition(' to ')[0]} {shown}" for shown, names in later)]))
     return cells
 
 
@@ -83,14 +81,16 @@ def protocols() -> str:
 
 
 def options() -> str:
-    """Which release ignores which option."""
+    """Which releases know which option, of those that not all know."""
     names = sorted(set().union(*(release.options.unknown for release in RELEASES.values())))
 
-    def kept(option: str, release: Release) -> str:
-        return "ignored" if option in release.options.unknown else "known"
+    def known(option: str, releases: Iterable[Release]) -> str:
+        having = [names for has, names in spans(releases, lambda each: option not in each.options.unknown) if has]
+        return ", ".join(having).replace(" to classic", " on").replace(" to master", " on") or "none"
 
-    rows = [[f"`{name}`", *_cells(partial(kept, name))] for name in names]
-    return _table(["option", *LINEAGES], rows)
+    return _table(
+        ["option", *LINEAGES], [[f"`{name}`", *(known(name, each) for each in LINEAGES.values())] for name in names]
+    )
 
 
 def defects() -> str:
@@ -112,7 +112,7 @@ def switches_of(record: str) -> str:
     def kept(switch: str, release: Release) -> str:
         return _shown(getattr(getattr(release, record), switch))
 
-    names = [switch.name for switch in fields(getattr(CLASSIC, record))]
+    names = [switch.name for switch in fields(getattr(CLASSIC, record)) if switch.name != "unknown"]
     rows = [[f"`{name}`", *_cells(partial(kept, name)), texts[name].rstrip(".")] for name in names]
     return _table(["switch", *LINEAGES, "effect"], rows)
 

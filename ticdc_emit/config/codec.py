@@ -22,6 +22,7 @@ from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.errors import ConfigError
 
 _LARGE_TABLE = f"{KAFKA_TABLE}.large-message-handle"
+_LARGE_OPTIONS = ("claim-check", "handle-key-only")
 _GLUE_TABLE = "glue-schema-registry-config"
 _MOST_DELIMITER_BYTES = 3
 DecimalMode = Literal["precise", "string"]
@@ -212,7 +213,7 @@ def read_large_message_handle(
     if handle.disabled:
         return handle
     key = "large-message-handle-option"
-    if handle.option not in switches.large_message_options:
+    if handle.option not in _LARGE_OPTIONS:
         handle = replace(handle, is_known=False)
     if not handle.is_known and switches.other_large_message_options == "refused":
         raise _replica_refused(
@@ -446,10 +447,8 @@ def _validate_simple(config: CodecConfig) -> None:
 
 def _refuse_force_replicate(config: CodecConfig, switches: OptionSwitches) -> None:
     handle = config.large_message_handle
-    if not config.protocol.spec.force_replicate and switches.forced_protocols:
+    if not config.protocol.spec.force_replicate:
         cause = f"force-replicate must be disabled, when using {switches.forced_protocols} protocol"
-    elif handle.handle_key_only and switches.forced_large_messages == "refused-by-option":
-        cause = 'force-replicate must be disabled, when the large message handle option is set to "handle-key-only"'
     elif not handle.disabled and switches.forced_large_messages == "refused":
         cause = (
             "force-replicate must be disabled, when the large message handle is enabled, "
@@ -467,7 +466,7 @@ def _validate(config: CodecConfig, switches: OptionSwitches, *, own_registry: bo
     if config.enable_tidb_extension and (config.rows_only or not config.protocol.spec.extension):
         warn_of_option(f"enable-tidb-extension has no effect with the {config.protocol.value} protocol")
     if config.protocol.spec.registers_schemas:
-        _validate_avro(config, switches, own_registry=own_registry)
+        _validate_avro(config, own_registry=own_registry)
     size = "Codec invalid config: " if switches.bad_size == "named" else ""
     if config.max_message_bytes <= 0:
         raise _codec_refused(f"{size}invalid max-message-bytes {config.max_message_bytes}", "max-message-bytes")
@@ -475,7 +474,7 @@ def _validate(config: CodecConfig, switches: OptionSwitches, *, own_registry: bo
         raise _codec_refused(f"{size}invalid max-batch-size {config.max_batch_size}", "max-batch-size")
 
 
-def _validate_avro(config: CodecConfig, switches: OptionSwitches, *, own_registry: bool) -> None:
+def _validate_avro(config: CodecConfig, *, own_registry: bool) -> None:
     title = config.protocol.spec.title
     if config.schema_registry and config.glue_schema_registry:
         raise _codec_refused(
@@ -484,9 +483,9 @@ def _validate_avro(config: CodecConfig, switches: OptionSwitches, *, own_registr
             "schema-registry",
         )
     if not (config.schema_registry or config.glue_schema_registry or own_registry):
-        either = ' or "glue-schema-registry" to specify the schema registry'
         raise _codec_refused(
-            f'{title} protocol requires parameter "schema-registry"{"" if _GLUE_TABLE in switches.unknown else either}',
+            f'{title} protocol requires parameter "schema-registry" or "glue-schema-registry" to specify the schema '
+            "registry",
             "schema-registry",
             "Add schema-registry=http://host:port to the sink URI, or give registry= in Python",
         )

@@ -79,7 +79,7 @@ def read_filter(root: Section, switches: FilterSwitches) -> FilterConfig:
 
 
 def _check_mysql_rules(table: Section, rules: tuple[str, ...]) -> None:
-    """Read the rules that 7.1 and 7.5 also take, in MySQL's form, where there are no others."""
+    """Read the rules that 7.5 also takes, in MySQL's form, where there are no others."""
     given = [name for name in ("do-dbs", "ignore-dbs") if table.texts(name)]
     given += [name for name in ("do-tables", "ignore-tables") if table.tables(name)]
     if given and rules:

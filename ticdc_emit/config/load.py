@@ -38,7 +38,7 @@ _Choice = TypeVar("_Choice", bound=str)
 _TARGET = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
 _OTHER_OPTIONS = """
 active-active-progress-interval active-active-sync-stats-interval bdr-mode case-sensitive
-changefeed-error-stuck-duration check-gc-safe-point enable-active-active enable-old-value enable-sync-point
+changefeed-error-stuck-duration check-gc-safe-point enable-active-active enable-sync-point
 enable-table-monitor event-collector-batch-bytes event-collector-batch-count force-replicate ignore-ineligible-table
 memory-quota performance-mode sql-mode sync-point-interval sync-point-retention consistent: compression
 encoding-worker-num event-collector-batch-count flush-concurrency flush-interval flush-worker-num level max-log-size
@@ -162,7 +162,6 @@ def load_changefeed(
             option="column-selectors",
             remedy="Remove one of them",
         )
-    _check_old_values(root, protocol)
     forced_in_file = bool(root.boolean("force-replicate"))
     forced = forced_in_file if force_replicate is None else force_replicate
 
@@ -211,7 +210,7 @@ def load_changefeed(
         warn_of_option("output-raw-change-event without old values: consumers cannot see which row an update replaced")
     # last, after every option has been read
     _warn_unread(parameters, root, held, unknown)
-    _warn_unknown_dispatchers(dispatchers, switches)
+    _warn_unknown_dispatchers(dispatchers)
     return config
 
 
@@ -246,19 +245,6 @@ def _check_time_zone(time_zone: str) -> None:
             remedy=f"{hint}Use an IANA name such as UTC or Asia/Shanghai",
             option="time_zone",
         ) from None
-
-
-def _check_old_values(root: Section, protocol: Protocol) -> None:
-    """Read ``enable-old-value`` of 7.1, which Canal-JSON overrides and Avro never looks at."""
-    if root.boolean("enable-old-value") is not False or not protocol.spec.old_values:
-        return
-    if protocol.spec.old_value_table:
-        raise ConfigError(
-            f"{protocol} without old values is not written by this version",
-            remedy="Remove enable-old-value, or set it to true",
-            option="enable-old-value",
-        )
-    warn_of_option(f"enable-old-value = false has no effect with the {protocol} protocol")
 
 
 def _without_topics(
@@ -368,12 +354,10 @@ def _answered(place: str, forgotten: str) -> str:
     return printable(place) + (f" (did you mean {meant}?)" if meant else "")
 
 
-def _warn_unknown_dispatchers(rules: tuple[DispatchRule, ...], switches: OptionSwitches) -> None:
-    without_columns = "dispatchers.columns" in switches.unknown
-    known = [name for name in DISPATCHER_NAMES if name != "columns" or not without_columns]
+def _warn_unknown_dispatchers(rules: tuple[DispatchRule, ...]) -> None:
     for name in dict.fromkeys(rule.partition for rule in rules):
-        if name and to_lower(name) not in known:
-            hint = did_you_mean(name, known) or f"Use one of: {', '.join(known)}"
+        if name and to_lower(name) not in DISPATCHER_NAMES:
+            hint = did_you_mean(name, DISPATCHER_NAMES) or f"Use one of: {', '.join(DISPATCHER_NAMES)}"
             warn_of_option(
                 f"The partition dispatcher {name!r} is unknown: rows are spread by table, as in TiCDC. {hint.strip()}"
             )

@@ -114,7 +114,6 @@ def test_what_classic_does_not_know_is_read_by_master() -> None:
         warnings.simplefilter("error", ConfigWarning)
         load(uri, changefeed, "master")
     rule |= {"target-schema": "{schema}", "target-table": "{table}"}
-    changefeed["enable-old-value"] = True
     changefeed["filter"] |= MYSQL_RULES
     uri += "&use-table-id-as-path=true&spool-disk-quota=1&spool-base-dir=/s"  # of storage sinks
     (text,) = warned_of(uri, changefeed, "classic")
@@ -122,16 +121,15 @@ def test_what_classic_does_not_know_is_read_by_master() -> None:
     assert {name.rpartition(".")[2] for name in names} == {name.rpartition(".")[2] for name in CLASSIC.options.unknown}
     assert known["sink.dispatchers[0].target-schema"] == "next-8.5.7 to next-8.5.8, next to master"
     assert known["output-row-key"] == "next-8.5.4-release.1 to master"
-    assert known["enable-old-value"] == "classic-7.1.6"
-    assert known["filter.do-dbs"] == "classic-7.1.6 to classic-7.5.7"
+    assert known["filter.do-dbs"] == "classic-7.5.7"
 
 
 MYSQL_RULES: dict[str, Any] = {"do-dbs": ["a"], "do-tables": [{"db-name": "a", "tbl-name": "b"}]}
 MYSQL_RULES |= {"ignore-dbs": ["c"], "ignore-tables": [{"db-name": "a", "tbl-name": "d"}]}
 
 
-@pytest.mark.parametrize("release", ["classic-7.1.6", "classic-7.5.7"])
-def test_rules_in_the_form_of_mysql(release: str) -> None:
+def test_rules_in_the_form_of_mysql() -> None:
+    release = "classic-7.5.7"
     for name, rules in MYSQL_RULES.items():
         assert refusal("canal-json", {"filter": {name: rules}}, release) == f"{name} is not read by this version"
     assert (
@@ -156,45 +154,6 @@ def ignored(text: str) -> tuple[set[str], dict[str, str]]:
     return set(known), known
 
 
-OLD_SINK = {
-    "sink": {
-        "dispatchers": [{"matcher": ["*.*"], "partition": "columns", "columns": ["a"], "index": "i"}],
-        "column-selectors": [{"matcher": ["t.*"], "columns": ["a"]}],
-        "delete-only-output-handle-key-columns": True,
-        "open": {"output-old-value": False},
-        "send-bootstrap-in-msg-count": 7,
-        "kafka-config": {
-            "large-message-handle": {
-                "large-message-handle-option": "claim-check",
-                "large-message-handle-compression": "lz4",
-                "claim-check-storage-uri": "file:///claims",
-                "claim-check-raw-value": True,
-            }
-        },
-    }
-}
-
-
-def test_what_7_1_does_not_know() -> None:
-    texts = warned_of("open-protocol&max-retry=3", OLD_SINK, "classic-7.1.6")
-    names, known = ignored(texts[0])
-    assert names == {
-        *("max-retry", "sink.delete-only-output-handle-key-columns", "sink.open.output-old-value"),
-        *("sink.dispatchers[0].columns", "sink.dispatchers[0].index", "sink.send-bootstrap-in-msg-count"),
-        "sink.kafka-config.large-message-handle.large-message-handle-compression",
-        "sink.kafka-config.large-message-handle.claim-check-storage-uri",
-        "sink.kafka-config.large-message-handle.claim-check-raw-value",
-    }
-    assert known["max-retry"] == "classic-8.5.7 to classic, next-8.5.7 to next-8.5.8, next to master"
-    assert "The partition dispatcher 'columns' is unknown" in texts[1]
-    old = load("open-protocol", OLD_SINK, "classic-7.1.6", strict=False)
-    assert old.column_selectors[0].columns == ("a",)
-    assert old.dispatchers[0].columns == ()
-    assert old.codec.output_old_value
-    assert not old.codec.delete_only_output_handle_key_columns
-    assert (old.codec.large_message_handle.claim_check, old.codec.large_message_handle.disabled) == (False, False)
-
-
 @pytest.mark.parametrize(("release", "raw"), [("classic-8.1.2", False), ("classic-8.5.0", True), ("next-8.5.5", True)])
 def test_claim_checks_of_raw_values_by_release(release: str, raw: bool) -> None:
     large = {"large-message-handle-option": "claim-check", "claim-check-storage-uri": "file:///claims"}
@@ -208,7 +167,7 @@ def test_claim_checks_of_raw_values_by_release(release: str, raw: bool) -> None:
 @pytest.mark.parametrize(
     ("uri", "release", "refused"),
     [
-        ("simple", "classic-7.1.6", True), ("simple", "classic-7.5.7", False), ("debezium", "classic-7.5.7", True),
+        ("simple", "classic-7.5.7", False), ("debezium", "classic-7.5.7", True),
         ("debezium", "classic-8.1.2", False), ("debezium-avro", "classic", True), ("debezium-avro", "next-8.5.7", True),
         ("debezium-avro", "next-26.3.2", True), ("debezium-avro", "next-26.3.3", False),
     ],
@@ -222,35 +181,12 @@ def test_protocols_by_release(uri: str, release: str, refused: bool) -> None:
 
 def test_the_remedy_for_a_protocol_names_the_releases_that_have_it() -> None:
     with pytest.raises(ConfigError) as refused:
-        load("debezium", release="classic-7.1.6")
+        load("debezium", release="classic-7.5.7")
     having = "classic-8.1.2 to classic, next-8.5.4-release.1 to master"
     assert refused.value.remedy == f"Only some releases have it ({having}): set release=classic"
 
 
-def test_old_values_of_7_1() -> None:
-    off = {"enable-old-value": False}
-    assert "open-protocol without old values is not written" in refusal("open-protocol", off, "classic-7.1.6")
-    assert "has no effect" in warned_of("canal-json", off, "classic-7.1.6")[0]
-    assert warned_of("avro&schema-registry=http://r", off, "classic-7.1.6") == []
-    assert load("open-protocol", off, "classic-7.5.7", strict=False)
-
-
-def test_forced_tables_in_7_1() -> None:
-    def large(option: str) -> Any:
-        return {"sink": {"kafka-config": {"large-message-handle": {"large-message-handle-option": option}}}}
-
-    assert load("avro&schema-registry=http://r", release="classic-7.1.6", force_replicate=True).force_replicate
-    assert load("open-protocol", large("other"), "classic-7.1.6", force_replicate=True).force_replicate
-    text = refusal("open-protocol", large("handle-key-only"), "classic-7.1.6", force_replicate=True)
-    assert text.endswith('when the large message handle option is set to "handle-key-only"')
-
-
-def test_the_refusal_of_a_missing_registry_by_release() -> None:
-    assert refusal("avro", release="classic-7.1.6").endswith('requires parameter "schema-registry"')
-    assert refusal("avro", release="classic-7.5.7").endswith("to specify the schema registry")
-
-
-@pytest.mark.parametrize("release", ["classic-7.1.6", "next-8.5.7", "next-26.3.4"])
+@pytest.mark.parametrize("release", ["classic-7.5.7", "next-8.5.7", "next-26.3.4"])
 def test_a_registry_for_debezium_in_json_is_refused_where_debezium_avro_exists(release: str) -> None:
     if release == "next-26.3.4":
         assert "does not support schema registry" in refusal("debezium&schema-registry=http://r", release=release)

@@ -6,7 +6,6 @@ import base64
 import json
 import pickle
 import random
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -15,8 +14,6 @@ from encode_large_messages import CANAL, FIRST, REDUCING, SIMPLE, SIMPLE_AVRO, e
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ticdc_emit import Encoder
-from ticdc_emit.config import ConfigWarning
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import LargeMessages, SeededNames
@@ -240,19 +237,3 @@ def test_feeds_with_other_options_store_one_message_under_other_names() -> None:
     again = [encode(plan_of(SIMPLE, way, limit=400), rows).claims[0][1] for way in ways]
     assert stored == again
     assert len({claim.location for claim in stored}) == len({claim.content for claim in stored}) == 4
-
-
-@pytest.mark.parametrize("protocol", ["open-protocol", "canal-json"])
-def test_claim_checks_of_7_1_which_does_not_know_them(protocol: str, tmp_path: Path) -> None:
-    claims = {"large-message-handle-option": "claim-check", "claim-check-storage-uri": tmp_path.as_uri()}
-    sink = {"sink": {"kafka-config": {"large-message-handle": claims}}}
-    uri = f"memory://x?protocol={protocol}&max-message-bytes=700&enable-tidb-extension=true"
-    schema = "create table test.t (id int primary key, v varchar(2000))"
-    rows = [{"op": "c", "commit_ts": FIRST, "after": {"id": 1, "v": "x" * 900}}]
-    with pytest.warns(ConfigWarning):
-        old = Encoder(uri, schema, changefeed=sink, release="classic-7.1.6", strict=False).encode(rows)
-    (value,) = old.column("value").to_pylist()
-    # Open Protocol reduces the message to its handle key, Canal-JSON sends it whole
-    assert (b"x" * 900 in value) is (protocol == "canal-json")
-    assert b"claim" not in value
-    assert not list(tmp_path.iterdir())

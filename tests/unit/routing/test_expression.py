@@ -83,12 +83,11 @@ def test_releases_whose_refusal_is_of_the_options_of_kafka(release: str) -> None
     assert refused.value.message == "[CDC:ErrKafkaInvalidConfig]invalid topic expression: {x}"
 
 
-@pytest.mark.parametrize("release", ["classic-7.1.6", "classic-8.1.2"])
-def test_releases_whose_refusal_lacks_the_expression(release: str) -> None:
+def test_a_release_whose_refusal_lacks_the_expression() -> None:
     refusals = {}
     for protocol in (Protocol.AVRO, Protocol.SIMPLE):
         with pytest.raises(ConfigError) as refused:
-            TopicExpression.parse("{x}", protocol, RELEASES[release].routing)
+            TopicExpression.parse("{x}", protocol, RELEASES["classic-8.1.2"].routing)
         refusals[protocol] = refused.value.message.removeprefix("[CDC:ErrKafkaTopicExprInvalid]")
     assert refusals == {
         Protocol.SIMPLE: "invalid topic expression",

@@ -10,7 +10,7 @@ import pytest
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import CLASSIC
-from ticdc_emit.config.releases import NEXT_8_5_5
+from ticdc_emit.config.releases import RELEASES
 from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.routing.partitions import (
     PartitionRule,
@@ -121,7 +121,7 @@ def test_some_releases_hash_times_without_their_fraction(kind: Any) -> None:
     rows = {"a": pa.array(["-11:22:33.44", "-11:22:33.00", "-00:00:00.99"])}
     rule = PartitionRule(kind, columns=("a",))
     whole = spread(rule, "create table test.t (a time primary key)", {"a": pa.array(["-11:22:33", "00:00:00"])})
-    found = spread(rule, sql, rows, switches=NEXT_8_5_5.routing)
+    found = spread(rule, sql, rows, switches=RELEASES["next-8.5.5"].routing)
     assert isinstance(found, list)
     assert isinstance(whole, list)
     assert found[:2] == whole[:1] * 2

@@ -359,7 +359,7 @@ def test_system_databases_by_release(release: str, results: list[str]) -> None:
     assert Feed(release, {}).run(*(f"create database {name}" for name in names)) == results
 
 
-@pytest.mark.parametrize("release", ["classic-7.1.6", "classic-8.1.2", "classic-8.5.3"])
+@pytest.mark.parametrize("release", ["classic-8.1.2", "classic-8.5.3"])
 def test_older_releases_apply_the_ddl_of_an_ignored_transaction(release: str) -> None:
     feed = Feed(release, {"ignore-txn-start-ts": [9, 19]})
     statements = CREATE.format("keep1"), "rename table keep1 to keep2", "alter table keep2 add column w int"
@@ -415,14 +415,6 @@ def test_in_7_5_a_rename_by_alter_table_is_found_by_its_new_name() -> None:
     assert feed.run(*statements) == ["sent", "sent", "ignored", "ignored"]
 
 
-def test_in_7_1_partitioning_is_not_sent_and_its_rows_are_left_out() -> None:
-    feed = Feed("classic-7.1.6", {})
-    parted = "alter table keep1 partition by hash (id) partitions 2"
-    assert feed.run(CREATE.format("keep1"), parted) == ["sent", "discarded"]
-    assert feed.left_out("keep1") == [(20, None, "not a replicated kind of DDL")]
-    assert Feed("classic-7.5.7", {}).run(CREATE.format("keep1"), parted) == ["sent", "sent"]
-
-
 @pytest.mark.parametrize(("release", "result"), [("next-8.5.4-release.1", "sent"), ("next-8.5.4", "discarded")])
 def test_the_first_release_of_next_does_not_filter_the_ddl_of_databases(release: str, result: str) -> None:
     events = {"matcher": ["*.*"], "ignore-event": ["drop database"]}
@@ -432,9 +424,9 @@ def test_the_first_release_of_next_does_not_filter_the_ddl_of_databases(release:
     assert feed.run("create database tidb_cdc") == ["discarded"]
 
 
-@pytest.mark.parametrize("release", ["classic-7.1.6", "classic-7.5.7", "classic-8.1.2", "classic-8.5.0"])
+@pytest.mark.parametrize("release", ["classic-7.5.7", "classic-8.1.2", "classic-8.5.0"])
 def test_older_releases_send_the_truncation_of_a_table_without_a_key(release: str) -> None:
-    result = "sent" if release in ("classic-7.1.6", "classic-8.1.2") else "discarded"
+    result = "sent" if release == "classic-8.1.2" else "discarded"
     feed = Feed(release, {})
     statements = "create table a (v int)", "truncate table a", "alter table a add column w int", "drop table a"
     assert feed.run(*statements) == ["discarded", result, "discarded", "sent"]

@@ -303,10 +303,7 @@ class AvroRows(RowsWithHeaders):
     options: CodecConfig
     switches: AvroSwitches
     names_records: ClassVar[bool] = False
-
-    @property
-    def refuses_large(self) -> bool:
-        return self.switches.size_limit
+    refuses_large: ClassVar[bool] = True
 
     @property
     def reads_old(self) -> bool:
@@ -392,8 +389,6 @@ class AvroRows(RowsWithHeaders):
             texts["value"] = partial(self._value_schema, "value")
         elif self._deleted_records is not None:
             texts[_KEY_RECORD] = partial(self._value_schema, _KEY_RECORD)
-        if self.switches.first_subject == "value":
-            texts = dict(reversed(texts.items()))
         return SchemaTexts(texts)
 
     def registered_for(self, op: Op, column: str) -> Sequence[str]:

@@ -282,10 +282,7 @@ class OpenRows:
     options: CodecConfig
     switches: OpenSwitches
     refuses_large: ClassVar[bool] = True
-
-    @property
-    def reduces_by_any_option(self) -> bool:
-        return self.switches.unknown_option_reduces
+    reduces_by_any_option: ClassVar[bool] = False
 
     @property
     def reads_old(self) -> bool:

@@ -12,7 +12,7 @@ import pytest
 
 from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.changes.model import Op
-from ticdc_emit.errors import MessageTooLargeError, ReleaseDefectError, SchemaError
+from ticdc_emit.errors import ReleaseDefectError, SchemaError
 from ticdc_emit.pipeline.plan import make_plan
 from ticdc_emit.pipeline.registration import Registrar
 from ticdc_emit.registry.base import MemoryRegistry
@@ -84,7 +84,6 @@ def test_a_delete_needs_no_valid_schema_of_the_whole_row() -> None:
     [
         ("classic", {"e": ["key"], "f": ["key", "value"]}),
         ("next", {"e": ["key"], "f": ["key", "value"]}),
-        ("classic-7.1.6", {"e": ["value"], "f": ["value"]}),
     ],
 )
 def test_of_a_refused_row_the_parts_before_the_refusal_are_registered(release: str, parts: dict[str, Any]) -> None:
@@ -151,13 +150,3 @@ def test_a_default_that_reads_null_fails_or_changes_the_order() -> None:
 def test_a_delete_where_the_default_fails_is_sent() -> None:
     before = {"id": 1, "a": "x", "b": b"y"}
     assert encoded(NULL_TEXTS, [{"op": "d", "before": before}], "classic-8.5.1")[0] == [None]
-
-
-def test_the_order_of_registration_and_the_limit_of_7_1() -> None:
-    long = {"op": "c", "after": {"id": 1, "a": "x" * 5000}}
-    schema = "create table test.t (id int primary key, a text)"
-    values, registry = encoded(schema, [long], "7.1.6", "&max-message-bytes=1000")
-    assert [post.subject for post in registry.posts] == ["topic-value", "topic-key"]
-    assert values == [{"id": 1, "a": "x" * 5000, "_tidb_op": "c"}]
-    with pytest.raises(MessageTooLargeError):
-        encoded(schema, [long], "7.5.7", "&max-message-bytes=1000")
