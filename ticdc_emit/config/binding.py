@@ -3,7 +3,7 @@
 In: a record whose fields are made by :func:`declare`, a sink URI and a changefeed file. Out: the given values, by
 field. An option may be given in both; a parameter of the URI then wins (:func:`merge`). Both sides remember which
 names were read, so that all others are reported as ignored, among them those that the release does not know
-(``config/releases.py``), which are never read.
+(``config/switches.py``), which are never read.
 """
 
 from __future__ import annotations

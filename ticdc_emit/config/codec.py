@@ -1,7 +1,7 @@
 """The options of the encoders: each with its default, its meaning and its checks.
 
 In: the sink URI and the changefeed file. Out: :class:`CodecConfig`, or TiCDC's refusal in its own words. A new option
-is a field here and its use in an encoder. ``config/releases.py`` lists the options that a release does not know.
+is a field here and its use in an encoder. ``config/switches.py`` lists the options that a release does not know.
 
 Source, also of the order of the checks: ``pkg/sink/codec/common/config.go`` and ``pkg/config/sink.go`` of
 pingcap/tiflow.
