@@ -86,7 +86,6 @@ ALIASES: Mapping[str, str] = {
     "mid": "substr",
     "octet_length": "length",
     "position": "locate",
-    "power": "pow",
     "sha": "sha1",
     "subdate": "date_sub",
     "substring": "substr",

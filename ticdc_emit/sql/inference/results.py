@@ -84,7 +84,6 @@ class Signature:
     is_unsigned: bool = False
     is_binary: bool = False  # bytes whatever the arguments are
     may_be_null: bool = False  # gives NULL for arguments that are not NULL
-    is_never_null: bool = False
 
     def __call__(self, arguments: Arguments) -> Operand:
         letters = self._letters(len(arguments))
@@ -110,7 +109,7 @@ class Signature:
         if self.is_binary:
             result = replace(result, charset=BYTES.charset, collate=BYTES.collate)
         result = result.flag(ColumnFlag.UNSIGNED, self.is_unsigned)
-        return folded(result.flag(ColumnFlag.NOT_NULL, self.is_never_null), converted, may_be_null=self.may_be_null)
+        return folded(result, converted, may_be_null=self.may_be_null)
 
     def _letters(self, count: int) -> str:
         required, _, optional = self.takes.rstrip("]*").partition("[")
@@ -360,36 +359,6 @@ def case(arguments: Arguments) -> Operand:
     elif result.eval is Eval.JSON:
         charset, collate = CONNECTION
     return _finished(replace(result, charset=charset, collate=collate), values)
-
-
-def extremum(arguments: Arguments) -> Operand:
-    """GREATEST and LEAST."""
-    if len(arguments) < 2:
-        raise DdlError("GREATEST and LEAST take two arguments or more")
-    kinds = {argument.type for argument in arguments}
-    if any(argument.is_null for argument in arguments) or kinds & (TEMPORAL_TYPES | {MySQLType.JSON}):
-        raise DdlError("GREATEST or LEAST of dates, times, JSON or NULL")
-    aggregate = Operand(aggregated_type(arguments), 0, 0)
-    result_eval = aggregate.eval
-    collation = derived(arguments, gives_text=result_eval is Eval.STRING)
-    converted = [as_eval(argument, result_eval) for argument in arguments]
-    result = result_of(result_eval, collation)
-    decimal = max(0, *(argument.decimal for argument in converted))
-    if result_eval is Eval.STRING:
-        decimal = max(UNSPECIFIED, decimal)
-    result = replace(with_length(result, max(0, *(argument.flen for argument in converted))), decimal=decimal)
-    if result_eval is Eval.INT and all(argument.is_unsigned for argument in arguments):
-        result = result.flag(ColumnFlag.UNSIGNED)
-    return folded(result, arguments)
-
-
-def any_value(arguments: Arguments) -> Operand:
-    """ANY_VALUE(value)."""
-    (value,) = _counted(arguments, 1)
-    text = value.eval is Eval.STRING
-    if text or value.eval in (Eval.DATETIME, Eval.TIMESTAMP, Eval.JSON):
-        raise DdlError("ANY_VALUE of text, JSON, dates or times")
-    return replace(value, is_constant=False, value=None, is_column=False)
 
 
 def _counted(arguments: Arguments, count: int) -> Arguments:

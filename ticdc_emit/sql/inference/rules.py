@@ -12,8 +12,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.sql.charsets import default_collation
-from ticdc_emit.sql.inference.casts import as_eval, datetime_width, decimal_digits, duration_width
+from ticdc_emit.sql.inference.casts import as_eval, datetime_width, duration_width
 from ticdc_emit.sql.inference.operands import (
     ASCII_TEXT,
     BYTES,
@@ -35,7 +34,6 @@ from ticdc_emit.sql.inference.operands import (
 from ticdc_emit.sql.inference.results import Arguments, Rule, Signature, case, folded, result_of
 from ticdc_emit.sql.nodes.expressions import negated
 from ticdc_emit.sql.types import (
-    BINARY_CHARSET,
     INTEGER_TYPES,
     MOMENT_TYPES,
     TEMPORAL_TYPES,
@@ -322,26 +320,20 @@ def of_arguments(*positions: int, since: int | None = None) -> Callable[[Argumen
     return rule
 
 
-def length_of(position: int = 0, *, times: int = 1, plus: int = 0, limit: bool = False) -> Callable[[Arguments], int]:
-    """Return the rule "as long as this argument", times and plus a constant; ``limit``: at most a blob."""
+def length_of(times: int = 1, plus: int = 0) -> Callable[[Arguments], int]:
+    """Return the rule "as long as the first argument", times and plus a constant."""
 
     def rule(arguments: Arguments) -> int:
-        flen = arguments[position].flen
+        flen = arguments[0].flen
         if flen == UNSPECIFIED:
             return UNSPECIFIED if (times, plus) == (1, 0) else _unknown_length()
-        length = flen * times + plus
-        return min(length, MAX_BLOB_WIDTH) if limit else length
+        return flen * times + plus
 
     return rule
 
 
 def _unknown_length() -> int:
     raise DdlError("the length of an argument in it is open")
-
-
-def longest_of(arguments: Arguments) -> int:
-    """ELT: the longest of the values."""
-    return max(0, *(argument.flen for argument in arguments[1:]))
 
 
 def concat(arguments: Arguments, *, separated: bool = False) -> Operand:
@@ -379,29 +371,6 @@ def padded_length(arguments: Arguments) -> int:
     return min(width * _UTF8_BYTES, MAX_BLOB_WIDTH)
 
 
-def set_length(arguments: Arguments) -> int:
-    """MAKE_SET: all values with a comma between any two."""
-    if arguments[0].is_constant:
-        raise DdlError("MAKE_SET with constant bits")
-    lengths = [argument.flen for argument in arguments[1:]]
-    return _unknown_length() if UNSPECIFIED in lengths else min(sum(lengths) + len(lengths) - 1, MAX_BLOB_WIDTH)
-
-
-def base64_length(arguments: Arguments) -> int:
-    """TO_BASE64: four characters for three bytes, and a line break after each 76."""
-    size = arguments[0].flen
-    if size == UNSPECIFIED:
-        return _unknown_length()
-    characters = (size + 2) // 3 * 4
-    return characters + (characters - 1) // 76 if characters else 0
-
-
-def aes_length(arguments: Arguments) -> int:
-    """AES_ENCRYPT: whole blocks of 16 bytes."""
-    size = arguments[0].flen
-    return _unknown_length() if size == UNSPECIFIED else 16 * (size // 16 + 1)
-
-
 def hex_(arguments: Arguments) -> Operand:
     """HEX: the digits of a number, or two for each byte of text."""
     if arguments[0].eval in (Eval.INT, Eval.REAL, Eval.DECIMAL):
@@ -420,24 +389,6 @@ def unhex(arguments: Arguments) -> Operand:
     return Signature(Eval.STRING, "s", flen, is_binary=True, may_be_null=True)(arguments)
 
 
-def char(arguments: Arguments) -> Operand:
-    """CHAR(code, ... USING charset): four bytes for each code; the last argument is the charset or NULL."""
-    *codes, using = arguments
-    charset = BINARY_CHARSET if using.is_null else str(using.known())
-    operands = [as_eval(code, Eval.INT) for code in codes]
-    collation = Collation(charset, default_collation(charset), ASCII_TEXT.coercibility, is_ascii=False)
-    return folded(result_of(Eval.STRING, collation, _UTF8_BYTES * len(codes)), operands)
-
-
-def convert_using(arguments: Arguments) -> Operand:
-    """CONVERT(text USING charset)."""
-    text, using = arguments
-    charset = str(using.known())
-    collation = Collation(charset, default_collation(charset), derived([text]).coercibility, is_ascii=False)
-    result = result_of(Eval.STRING, collation)
-    return folded(with_length(result, MAX_BLOB_WIDTH), [text])
-
-
 _DAYS_TO_CLOCK = frozenset({"DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR"})
 CLOCK_UNITS = _DAYS_TO_CLOCK | {
     "MICROSECOND",
@@ -452,7 +403,7 @@ CLOCK_UNITS = _DAYS_TO_CLOCK | {
     "HOUR_MINUTE",
 }
 DATE_UNITS = _DAYS_TO_CLOCK | {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "YEAR_MONTH"}
-_FULL_DATETIME_WIDTH, _NO_FSP_WIDTH, _FSP_WIDTH = 29, 19, 26
+_FULL_DATETIME_WIDTH, _FSP_WIDTH = 29, 26
 _FORMAT_CODE = re.compile(r"%(.)", re.DOTALL)
 _CLOCK_CODES, _DATE_CODES = frozenset("hHiIsSklfrT"), frozenset("yYmMcbDde")
 
@@ -516,54 +467,6 @@ def add_time(arguments: Arguments) -> Operand:
     return folded(result, arguments, may_be_null=True)
 
 
-def timestamp_add(arguments: Arguments) -> Operand:
-    """TIMESTAMPADD(unit, amount, date), which is text."""
-    flen = _FSP_WIDTH if str(arguments[0].known()) == "MICROSECOND" else _NO_FSP_WIDTH
-    return folded(result_of(Eval.STRING, TEXT, flen), arguments[1:], may_be_null=True)
-
-
-def timestamp(arguments: Arguments) -> Operand:
-    """TIMESTAMP(date) and TIMESTAMP(date, time)."""
-    return folded(_datetime(max(_fsp(argument) for argument in arguments)), arguments, may_be_null=True)
-
-
-def time(arguments: Arguments) -> Operand:
-    """TIME(value)."""
-    return folded(_duration(_fsp(arguments[0])), arguments, may_be_null=True)
-
-
-def time_diff(arguments: Arguments) -> Operand:
-    """TIMEDIFF."""
-    return folded(_duration(max(_fsp(argument) for argument in arguments)), arguments, may_be_null=True)
-
-
-def sec_to_time(arguments: Arguments) -> Operand:
-    """SEC_TO_TIME."""
-    return folded(_duration(_scale(arguments[0])), arguments, may_be_null=True)
-
-
-def make_time(arguments: Arguments) -> Operand:
-    """MAKETIME: the digits are the seconds'."""
-    return folded(_duration(_scale(arguments[2])), arguments, may_be_null=True)
-
-
-def _scale(operand: Operand) -> int:
-    open_scale = operand.eval is Eval.STRING or operand.decimal == UNSPECIFIED
-    return MAX_FSP if open_scale else min(operand.decimal, MAX_FSP)
-
-
-def from_unixtime(arguments: Arguments) -> Operand:
-    """FROM_UNIXTIME(seconds), or text with a format."""
-    if len(arguments) == 2:
-        return folded(result_of(Eval.STRING, TEXT), arguments, may_be_null=True)
-    seconds = arguments[0]
-    fsp = MAX_FSP
-    if seconds.eval is not Eval.STRING:
-        scale = decimal_digits(seconds)[1] if seconds.is_constant else as_eval(seconds, Eval.DECIMAL).decimal
-        fsp = MAX_FSP if scale == UNSPECIFIED else min(scale, MAX_FSP)
-    return folded(_datetime(fsp), arguments, may_be_null=True)
-
-
 def str_to_date(arguments: Arguments) -> Operand:
     """STR_TO_DATE: a literal format decides whether it is a date, a time or both."""
     text, pattern = arguments
@@ -578,8 +481,3 @@ def str_to_date(arguments: Arguments) -> Operand:
     else:
         result = _datetime(fsp)
     return folded(result, (text, pattern), may_be_null=True)
-
-
-def convert_tz(arguments: Arguments) -> Operand:
-    """CONVERT_TZ."""
-    return folded(_datetime(_fsp(arguments[0]) if arguments[0].is_constant else MAX_FSP), arguments, may_be_null=True)
