@@ -65,7 +65,7 @@ ROWS_ALONE = [
     if "classic-8.1.2" in kind.releases("debezium")
     and "debezium" in kind.protocols
     and kind.name not in NEED_DDL
-    and not kind.make(random.Random(1)).history.ddl
+    and not kind.history(random.Random(1)).ddl
 ]
 
 

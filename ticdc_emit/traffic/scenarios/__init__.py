@@ -7,9 +7,9 @@ expected tables of a correct consumer.
 from __future__ import annotations
 
 from ticdc_emit.traffic.scenarios.comparison import Difference
-from ticdc_emit.traffic.scenarios.files import FileScenario, FileScenarioKind, Stage, file_scenario, file_scenarios
+from ticdc_emit.traffic.scenarios.files import FileScenario, Stage, file_scenario, file_scenarios
 from ticdc_emit.traffic.scenarios.library import scenario, scenarios
-from ticdc_emit.traffic.scenarios.model import FEEDS, Scenario, ScenarioKind, feed_of
+from ticdc_emit.traffic.scenarios.model import FEEDS, FileScenarioKind, Scenario, ScenarioKind, feed_of
 
 __all__ = [
     "FEEDS",

@@ -1,12 +1,11 @@
-"""Scenarios of delivery: messages that are repeated, late, or mixed between partitions and transactions.
+"""Scenarios of delivery: messages that are repeated, late, or mixed between partitions and transactions."""
 
-In: a seeded source of chance. Out: a :class:`Script` for each kind in :data:`DELIVERIES`.
-"""
+# ruff: noqa: RUF012 -- the attributes of a scenario are read, never changed
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ticdc_emit.errors import TableRouteError
 from ticdc_emit.protocols.events import RowEvent, WatermarkEvent
@@ -18,64 +17,67 @@ from ticdc_emit.traffic.scenarios.delivery_order import (
     redeliver,
     rows_between_watermarks,
 )
-from ticdc_emit.traffic.scenarios.model import FEEDS, WITH_DDL, ScenarioKind, Script
-from ticdc_emit.traffic.scenarios.order_history import (
-    EVENTS,
-    ORDERS,
-    HistoryBuilder,
-    add_events,
-    add_orders,
-    new_order,
-    tso_at,
-)
+from ticdc_emit.traffic.scenarios.model import FEEDS, WITH_DDL, ScenarioKind
+from ticdc_emit.traffic.scenarios.orders import EVENTS, ORDERS, Step, events, insert, new_order, orders, tso_at
 
 _BY_KEY = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "index-value"}]}}
-_BY_REGION = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "columns", "columns": ["region"]}]}}
-_REGIONS = ("africa", "america", "asia", "australia", "europe", "north", "south", "west")
-_CLERKS = ("Ada", "Ben", "Cem", "Dora", "Eli", "Fay")
 
 
-def _redelivery(chance: random.Random) -> Script:
-    builder = HistoryBuilder(ORDERS)
-    left = add_orders(builder, chance, orders=10)
+class Redelivery(ScenarioKind, name="redelivery"):
+    """Every partition repeats a part of its messages (1 2 3 2 3). The tables stay the same, because a repeated row
+    replaces itself.
+    """
 
-    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
+    incident = "pingcap/ticdc#4051: a Kafka timeout; the changefeed restarts from its checkpoint"
+    breaks = "that a message arrives exactly once, so an INSERT is always a new row"
+    partitions, changefeed = 2, _BY_KEY
+
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        yield from orders(chance, 10)
+
+    def deliver(self, sent: Sequence[SentMessage], chance: random.Random) -> list[SentMessage]:
         queues = []
+        cancelled = {_id_of(each) for each in sent if _is(each, "delete")}
         for messages in by_partition(sent).values():
-            inserts = [
-                at
-                for at, each in enumerate(messages)
-                if isinstance(each.event, RowEvent) and each.event.op == "insert" and _id_of(each) in left
-            ]
+            inserts = [at for at, each in enumerate(messages) if _is(each, "insert") and _id_of(each) not in cancelled]
             start = chance.choice(inserts or [0])
             queues.append(redeliver(messages, start, chance.randrange(start, len(messages)) + 1))
         return interleave(chance, queues)
 
-    return Script(builder.history(), deliver, partitions=2, changefeed=_BY_KEY)
 
+class BAB(ScenarioKind, name="b-a-b"):
+    """The tables include rows that arrive for the first time after rows with a higher commit_ts."""
 
-def _b_a_b(chance: random.Random) -> Script:
-    builder = HistoryBuilder(ORDERS)
-    add_orders(builder, chance, orders=4)
-    first = [new_order(chance, 100 + number) for number in range(chance.randrange(1, 4))]
-    then = [new_order(chance, 200 + number) for number in range(chance.randrange(1, 4))]
-    for number, row in enumerate([*first, *then]):
-        builder.insert(9.1 + number / 100, "orders", row)
-    overtaken = {row["id"] for row in first}
+    incident = "pingcap/ticdc#5713: B is sent, the producer restarts and sends A and B"
+    breaks = "that a row older than the table's newest row must be a duplicate"
 
-    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
-        late = [at for at, each in enumerate(sent) if _id_of(each) in overtaken]
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        yield from orders(chance, 4)
+        rows = [new_order(chance, first + number) for first in (100, 200) for number in range(chance.randrange(1, 4))]
+        for number, row in enumerate(rows):
+            yield 9.1 + number / 100, insert("orders", *row)
+
+    def deliver(self, sent: Sequence[SentMessage], chance: random.Random) -> list[SentMessage]:
+        late = [at for at, each in enumerate(sent) if 100 <= _id_of(each) < 200]
         last = max(at for at, each in enumerate(sent) if isinstance(each.event, RowEvent))
         return [*sent[: late[0]], *sent[late[-1] + 1 : last + 1], *sent[late[0] :]]
 
-    return Script(builder.history(), deliver)
 
+class PartitionInterleave(ScenarioKind, name="partition-interleave"):
+    """The rows of both physical partitions of a partitioned table are there, although one partition's rows come before
+    older ones of the other.
+    """
 
-def _partition_interleave(chance: random.Random) -> Script:
-    builder = HistoryBuilder(EVENTS)
-    add_events(builder, chance, seconds=4)
+    incident = (
+        "pingcap/ticdc#5508: offset 83 has commit_ts ...856 of one physical partition, offset 84 ...855 of another"
+    )
+    breaks = "that commit_ts rises with the offset within a table"
+    schema = EVENTS
 
-    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        return events(chance, 4)
+
+    def deliver(self, sent: Sequence[SentMessage], chance: random.Random) -> list[SentMessage]:
         delivered = list(sent)
         for positions in rows_between_watermarks(sent):
             rows = [sent[at] for at in positions]
@@ -84,14 +86,19 @@ def _partition_interleave(chance: random.Random) -> Script:
                 delivered[at] = each
         return delivered
 
-    return Script(builder.history(), deliver)
 
+class RepeatedWatermark(ScenarioKind, name="repeated-watermark"):
+    """Watermarks go back and are repeated, with the rows between them. The tables stay the same."""
 
-def _repeated_watermark(chance: random.Random) -> Script:
-    builder = HistoryBuilder(ORDERS)
-    add_orders(builder, chance, orders=8, seconds=8)
+    incident = "pingcap/tiflow#12595: a watermark that is sent again, or a lower one, ends the consumer"
+    breaks = "that watermarks of a partition only rise"
+    protocols = WITH_DDL
+    partitions, changefeed = 2, _BY_KEY
 
-    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        yield from orders(chance, 8, seconds=8)
+
+    def deliver(self, sent: Sequence[SentMessage], chance: random.Random) -> list[SentMessage]:
         queues = []
         for messages in by_partition(sent).values():
             marks = [at for at, each in enumerate(messages) if isinstance(each.event, WatermarkEvent)]
@@ -99,72 +106,96 @@ def _repeated_watermark(chance: random.Random) -> Script:
             queues.append(redeliver(messages, marks[chance.randrange(at)], marks[at] + 1))
         return interleave(chance, queues)
 
-    return Script(builder.history(), deliver, partitions=2, changefeed=_BY_KEY)
 
+class SlowPartition(ScenarioKind, name="slow-partition"):
+    """The tables include the rows of the partition that is read last, although the watermarks of the others passed them
+    long ago.
+    """
 
-def _slow_partition(chance: random.Random) -> Script:
-    builder = HistoryBuilder(ORDERS)
-    add_orders(builder, chance, orders=18)
+    incident = "pingcap/ticdc#1730: rows of one partition are judged by the watermark of another"
+    breaks = "that the watermark of one partition holds for all"
+    protocols = WITH_DDL
+    partitions, changefeed = 3, _BY_KEY
 
-    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        yield from orders(chance, 18)
+
+    def deliver(self, sent: Sequence[SentMessage], chance: random.Random) -> list[SentMessage]:
         queues = by_partition(sent)
         filled = [target for target, queue in queues.items() if any(isinstance(each.event, RowEvent) for each in queue)]
         slow = queues.pop(chance.choice(filled))
         return [*merge_by_commit_ts(queues.values()), *slow]
 
-    return Script(builder.history(), deliver, partitions=3, changefeed=_BY_KEY)
 
+class WanderingKey(ScenarioKind, name="wandering-key"):
+    """The partition dispatcher is the column region, and updates change it. Each row has the values of its highest
+    commit_ts, not of its last message.
+    """
 
-def _wandering_key(chance: random.Random) -> Script:
-    builder = HistoryBuilder(
-        "create table shop.parcels (id int primary key, region varchar(20) not null, scans int not null)"
-    )
-    for number in range(1, 9):
-        regions = chance.sample(_REGIONS, 4)
-        row: dict[str, str | None] = {"id": str(number), "region": regions[0], "scans": "0"}
-        builder.insert(number / 10, "parcels", row)
-        for scans, region in enumerate(regions[1:], 1):
-            after = {**row, "region": region, "scans": str(scans)}
-            builder.update(number / 10 + scans, "parcels", row, after)
-            row = after
+    incident = "apache/inlong#7900: changes of a row arrive from several partitions and overtake one another"
+    breaks = "that the last message is the newest"
+    schema = "create table shop.parcels (id int primary key, region varchar(20) not null, scans int not null)"
+    partitions = 4
+    changefeed = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "columns", "columns": ["region"]}]}}
 
-    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        regions = ("africa", "america", "asia", "australia", "europe", "north", "south", "west")
+        for number in range(1, 9):
+            begins, *others = chance.sample(regions, 4)
+            yield number / 10, insert("parcels", number, begins, 0)
+            for scans, region in enumerate(others, 1):
+                changed = f"update parcels set region = '{region}', scans = {scans} where id = {number}"
+                yield number / 10 + scans, changed
+
+    def deliver(self, sent: Sequence[SentMessage], chance: random.Random) -> list[SentMessage]:
         queues = by_partition(sent)
         rows = (each for each in sent if isinstance(each.event, RowEvent))
         newest = max(rows, key=lambda each: each.event.commit_ts or 0)  # the key was in other partitions before
         ahead = queues.pop(newest.target)
         return [*ahead, *interleave(chance, queues.values())]
 
-    return Script(builder.history(), deliver, partitions=4, changefeed=_BY_REGION)
+
+class SharedCommitTs(ScenarioKind, name="shared-commit-ts"):
+    """Transactions of different clerks have the same commit_ts. Each sale has the clerk of its own transaction."""
+
+    incident = "pingcap/ticdc#6106: with async commit, 64 % of the transactions of 32 writers share a commit_ts"
+    breaks = "that a commit_ts names one transaction"
+    schema = """create table shop.shifts (id int primary key, clerk varchar(20) not null);
+create table shop.sales (id int primary key, clerk varchar(20) not null, amount decimal(10,2) not null)"""
+
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        number = 0
+        for at, transactions in enumerate([2, 3, 1, *(chance.randrange(1, 4) for _ in range(3))], 3):
+            for clerk in chance.sample(("Ada", "Ben", "Cem", "Dora", "Eli", "Fay"), transactions):
+                number += 1
+                start = f"/* ticdc-emit: start_ts={tso_at(at / 2) - 1 - number} */ "
+                yield at / 2, start + insert("shifts", number, clerk)
+                for sale in range(chance.randrange(1, 3)):
+                    amount = f"{chance.randrange(1, 100)}.50"
+                    yield at / 2, start + insert("sales", f"{number}{sale}", clerk, amount)
 
 
-def _shared_commit_ts(chance: random.Random) -> Script:
-    builder = HistoryBuilder(
-        "create table shop.shifts (id int primary key, clerk varchar(20) not null);\n"
-        "create table shop.sales (id int primary key, clerk varchar(20) not null, amount decimal(10,2) not null)"
-    )
-    second, number, sharing = 1.0, 0, [2, 3, 1, *(chance.randrange(1, 4) for _ in range(3))]
-    for transactions in sharing:
-        second += 0.5
-        for clerk in chance.sample(_CLERKS, transactions):
-            number += 1
-            start = {"start_ts": tso_at(second) - 1 - number}
-            builder.insert(second, "shifts", {"id": str(number), "clerk": clerk}, **start)
-            for sale in range(chance.randrange(1, 3)):
-                amount = f"{chance.randrange(1, 100)}.50"
-                builder.insert(second, "sales", {"id": f"{number}{sale}", "clerk": clerk, "amount": amount}, **start)
-    return Script(builder.history())
+class TwoSourcesOneTarget(ScenarioKind, name="two-sources-one-target"):
+    """The producer gets a TableRouteError that names both sources, before it sends a row of the second one. The
+    consumer has the rows of the first, under the name of the target.
+    """
+
+    incident = "pingcap/ticdc#6264: table routing gives tables of two databases one name"
+    breaks = "that a table of the messages is one table of the source"
+    schema = f"create database west;\n{ORDERS.replace('shop.', 'east.')}"
+    changefeed = {"sink": {"dispatchers": [{"matcher": ["east.*", "west.*"], "target-schema": "shop"}]}}
+    needs = dict.fromkeys(FEEDS, "target-schema")
+    refused_at, refused = 10, TableRouteError
+
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        yield from orders(chance, 6, table="east.orders")
+        yield 10, ORDERS.replace("shop.", "west.")
+        for number in range(1, 7):
+            yield 10 + number, insert("west.orders", *new_order(chance, number, "west"))
 
 
-def _two_sources_one_target(chance: random.Random) -> Script:
-    builder = HistoryBuilder(f"create database west;\n{ORDERS.replace('shop.', 'east.')}", database="east")
-    add_orders(builder, chance, orders=6)
-    sent = builder.history()
-    builder.ddl(10, ORDERS.replace("shop.", "west."))
-    for number in range(1, 7):
-        builder.insert(10 + number, "orders", new_order(chance, number, state="west"), schema="west")
-    routes = [{"matcher": ["east.*", "west.*"], "target-schema": "shop"}]
-    return Script(builder.history(), changefeed={"sink": {"dispatchers": routes}}, sent=sent, refused=TableRouteError)
+def _is(sent: SentMessage, op: str) -> bool:
+    return isinstance(sent.event, RowEvent) and sent.event.op == op
 
 
 def _is_second(sent: SentMessage) -> bool:
@@ -173,83 +204,6 @@ def _is_second(sent: SentMessage) -> bool:
     return isinstance(event, RowEvent) and event.after is not None and int(event.after["bucket"]) >= 100
 
 
-def _id_of(sent: SentMessage) -> str | None:
+def _id_of(sent: SentMessage) -> int:
     event = sent.event
-    if not isinstance(event, RowEvent):
-        return None
-    return str((event.after or event.before or {}).get("id"))
-
-
-DELIVERIES = (
-    ScenarioKind(
-        "redelivery",
-        "pingcap/ticdc#4051: a Kafka timeout; the changefeed restarts from its checkpoint",
-        "that a message arrives exactly once, so an INSERT is always a new row",
-        "Every partition repeats a part of its messages (1 2 3 2 3). The tables stay the same, because a repeated row "
-        "replaces itself.",
-        FEEDS,
-        _redelivery,
-    ),
-    ScenarioKind(
-        "b-a-b",
-        "pingcap/ticdc#5713: B is sent, the producer restarts and sends A and B",
-        "that a row older than the table's newest row must be a duplicate",
-        "The tables include rows that arrive for the first time after rows with a higher commit_ts.",
-        FEEDS,
-        _b_a_b,
-    ),
-    ScenarioKind(
-        "partition-interleave",
-        "pingcap/ticdc#5508: offset 83 has commit_ts ...856 of one physical partition, offset 84 ...855 of another",
-        "that commit_ts rises with the offset within a table",
-        "The rows of both physical partitions of a partitioned table are there, although one partition's rows come "
-        "before older ones of the other.",
-        FEEDS,
-        _partition_interleave,
-    ),
-    ScenarioKind(
-        "repeated-watermark",
-        "pingcap/tiflow#12595: a watermark that is sent again, or a lower one, ends the consumer",
-        "that watermarks of a partition only rise",
-        "Watermarks go back and are repeated, with the rows between them. The tables stay the same.",
-        WITH_DDL,
-        _repeated_watermark,
-    ),
-    ScenarioKind(
-        "slow-partition",
-        "pingcap/ticdc#1730: rows of one partition are judged by the watermark of another",
-        "that the watermark of one partition holds for all",
-        "The tables include the rows of the partition that is read last, although the watermarks of the others passed "
-        "them long ago.",
-        WITH_DDL,
-        _slow_partition,
-    ),
-    ScenarioKind(
-        "wandering-key",
-        "apache/inlong#7900: changes of a row arrive from several partitions and overtake one another",
-        "that the last message is the newest",
-        "The partition dispatcher is the column region, and updates change it. Each row has the values of its highest "
-        "commit_ts, not of its last message.",
-        FEEDS,
-        _wandering_key,
-    ),
-    ScenarioKind(
-        "shared-commit-ts",
-        "pingcap/ticdc#6106: with async commit, 64 % of the transactions of 32 writers share a commit_ts",
-        "that a commit_ts names one transaction",
-        "Transactions of different clerks have the same commit_ts. Each sale has the clerk of its own transaction.",
-        FEEDS,
-        _shared_commit_ts,
-    ),
-    ScenarioKind(
-        "two-sources-one-target",
-        "pingcap/ticdc#6264: table routing gives tables of two databases one name",
-        "that a table of the messages is one table of the source",
-        "The producer gets a TableRouteError that names both sources, before it sends a row of the second one. The "
-        "consumer has the rows of the first, under the name of the target.",
-        FEEDS,
-        _two_sources_one_target,
-        dict.fromkeys(FEEDS, "target-schema"),
-    ),
-)
-"""All scenarios of delivery, in listing order."""
+    return int((event.after or event.before or {})["id"]) if isinstance(event, RowEvent) else 0

@@ -8,7 +8,7 @@ some checkpoint may come again.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from typing import NamedTuple
 
@@ -32,20 +32,12 @@ class SentMessage(NamedTuple):
         return self.message.topic, self.message.partition
 
 
-Deliver = Callable[[Sequence[SentMessage]], "list[SentMessage]"]
-
-
 def by_partition(sent: Iterable[SentMessage]) -> dict[Target, list[SentMessage]]:
     """Return the messages of each partition."""
     messages_by_partition: dict[Target, list[SentMessage]] = {}
     for each in sent:
         messages_by_partition.setdefault(each.target, []).append(each)
     return messages_by_partition
-
-
-def as_sent(sent: Sequence[SentMessage]) -> list[SentMessage]:
-    """Return the messages as they were sent, partition after partition."""
-    return list(sent)
 
 
 def merge_by_commit_ts(queues: Iterable[Sequence[SentMessage]]) -> list[SentMessage]:

@@ -8,6 +8,7 @@ record schemas, or enforce BACKWARD compatibility as a consumer's registry may.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Release, load_changefeed
@@ -16,17 +17,16 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, TicdcEmitError
 from ticdc_emit.registry.base import MemoryRegistry, RegisteredSchema, SchemaRegistry, confluent_schema
 from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
-from ticdc_emit.traffic.scenarios.deliveries import DELIVERIES
+from ticdc_emit.traffic.scenarios import deliveries, rows, schema_changes
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
-from ticdc_emit.traffic.scenarios.model import WITH_DDL, Scenario, ScenarioKind, Script, kind_named
-from ticdc_emit.traffic.scenarios.rows import ROWS
-from ticdc_emit.traffic.scenarios.schema_changes import SCHEMA_CHANGES
+from ticdc_emit.traffic.scenarios.model import WITH_DDL, Scenario, ScenarioKind, kind_named, kinds_in
+from ticdc_emit.traffic.scenarios.orders import tso_at
 
 _INCOMPATIBLE = 409
 _TOPIC = "ticdc-scenario"
 _WATERMARK_EVERY_S = 1.0
 _REGISTRY = "http://127.0.0.1:8081"  # never used: scenarios come with their schemas
-_KINDS = (*DELIVERIES, *SCHEMA_CHANGES, *ROWS)
+_KINDS = tuple(kind for each in (deliveries, schema_changes, rows) for kind in kinds_in(each, ScenarioKind))
 
 
 def scenarios() -> tuple[ScenarioKind, ...]:
@@ -66,25 +66,27 @@ def scenario(
             remedy=f"Use the release {' or '.join(having)}",
             option="release",
         )
-    script = kind.make(random.Random(f"{name} {seed}"))
-    history = script.history
-    uri, config = _load_feed(chosen, topic, script, release=record, schema_registry=schema_registry)
+    chance = random.Random(f"{name} {seed}")
+    history = sent = kind.history(chance)
+    uri, config = _load_feed(chosen, topic, kind, history.time_zone, release=record, schema_registry=schema_registry)
     if config.codec.rows_only and (history.ddl or kind.protocols == WITH_DDL):
         raise ConfigError(
             f"the scenario {name} needs DDL or watermarks, which {config.release.name} does not send in {chosen}",
             remedy=f"Use the release {_sending(config)}, or another protocol",
             option="release",
         )
-    refusing = script.sent is not None
-    strict = refusing and script.refused is IncompatibleSchemaError
+    strict = kind.refused_at is not None and kind.refused is IncompatibleSchemaError
     recorded = RecordingRegistry(registry or (BackwardRegistry() if strict else MemoryRegistry()))
-    sent = script.sent or history
+    if kind.refused_at is not None:
+        end = tso_at(kind.refused_at)
+        before = [row for row in history.rows if row["commit_ts"] < end]
+        sent = replace(history, rows=before, ddl=tuple(each for each in history.ddl if each[0] < end))
     messages = sent.messages(config, registry=recorded, watermark_interval=_WATERMARK_EVERY_S)
     refused: TicdcEmitError | None = None
-    if refusing:
+    if sent is not history:
         try:
             history.messages(config, registry=recorded)
-        except script.refused as error:
+        except kind.refused as error:
             refused = error
         else:
             raise ConfigError(
@@ -93,47 +95,41 @@ def scenario(
                 option="schema-registry",
             )
     reader = reader_for(config, schemas=recorded.schemas)
-    delivered = script.deliver([SentMessage(each, reader.read(each.key, each.value)) for each in messages])
+    delivered = kind.deliver([SentMessage(each, reader.read(each.key, each.value)) for each in messages], chance)
     return Scenario(
         kind=kind,
         protocol=chosen,
         seed=seed,
         history=history,
         sink_uri=uri,
-        changefeed=script.changefeed,
+        changefeed=kind.changefeed,
         config=config,
         messages=renumber(delivered),
         expected=sent.tables(config=config),
         keys=sent.keys(config=config),
-        partitions={each.topic: script.partitions for each in messages},
+        partitions={each.topic: kind.partitions for each in messages},
         schemas=recorded.schemas,
-        refusal=script.refusal,
+        refusal=kind.refusal,
         refused=refused,
     )
 
 
 def _load_feed(
-    feed: str, topic: str, script: Script, *, release: Release, schema_registry: str | None
+    feed: str, topic: str, kind: ScenarioKind, time_zone: str, *, release: Release, schema_registry: str | None
 ) -> tuple[str, ChangefeedConfig]:
     """Return the sink URI and configuration of a feed."""
     protocol, _ = parse_protocol_name(feed)
     spec = protocol.spec
-    parameters = {**protocol_parameters(feed), **dict(spec.lossless), "partition-num": str(script.partitions)}
+    parameters = {**protocol_parameters(feed), **dict(spec.lossless), "partition-num": str(kind.partitions)}
     of_others = {name for each in QUEUED for name, _ in each.spec.parameters} - dict(spec.parameters).keys()
-    parameters |= {name: value for name, value in script.parameters.items() if name not in of_others}
+    parameters |= {name: value for name, value in kind.parameters.items() if name not in of_others}
     if spec.extension and protocol.value not in release.options.rows_only:
         parameters["enable-tidb-extension"] = "true"
     if spec.packs_rows:
         parameters["max-batch-size"] = "1"
     uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"
     registry = (schema_registry or _REGISTRY) if spec.registers_schemas else None
-    return uri, load_changefeed(
-        uri,
-        script.changefeed,
-        release=release,
-        time_zone=script.history.time_zone,
-        schema_registry=registry,
-    )
+    return uri, load_changefeed(uri, kind.changefeed, release=release, time_zone=time_zone, schema_registry=registry)
 
 
 def _sending(config: ChangefeedConfig) -> str:

@@ -1,21 +1,23 @@
-"""What a scenario is: its kind, its script for one seed, and the messages for one protocol.
+"""What a scenario is: its kind, and the messages of one protocol for one seed.
 
-In: histories, orders of arrival, incidents. Out: :class:`ScenarioKind` names a scenario, its :class:`Script` has the
-history and the order of arrival for a seed, and :class:`Scenario` the messages of one protocol (its **feed**).
-:class:`AnyKind` and :class:`AnyScenario` have what scenarios of files (``files.py``) have, too.
+In: histories, orders of arrival, incidents. Out: a subclass of :class:`ScenarioKind` has all of a scenario, and
+:class:`Scenario` its messages of one protocol (its **feed**). :class:`AnyKind` and :class:`AnyScenario` have what
+scenarios of files (``files.py``) have, too.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
 from ticdc_emit.config import RELEASES, ChangefeedConfig
-from ticdc_emit.config.protocols import FORMS, parse_protocol_name, spec_of
+from ticdc_emit.config.protocols import FORMS, STORED, parse_protocol_name, spec_of
+from ticdc_emit.config.switches import StorageSwitches
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.database.rows_after_ddl import Row
@@ -24,9 +26,11 @@ from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Message, Si
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, TicdcEmitError
 from ticdc_emit.hints import counted, did_you_mean, facts_html
 from ticdc_emit.protocols.events import RowEvent
+from ticdc_emit.storage.folder import Write
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
-from ticdc_emit.traffic.scenarios.delivery_order import Deliver, as_sent
+from ticdc_emit.traffic.scenarios.delivery_order import SentMessage
+from ticdc_emit.traffic.scenarios.orders import ORDERS, Step, history_of
 
 FEEDS = FORMS
 """The forms of scenarios: a protocol, for Simple with its encoding."""
@@ -59,37 +63,30 @@ def feed_of(config: ChangefeedConfig) -> str:
     return form
 
 
-@dataclass(frozen=True)
-class Script:
-    """A kind of scenario for one seed.
-
-    ``deliver``: the order in which the messages arrive. ``changefeed``: the changefeed file, as a mapping, and
-    ``parameters`` those of the sink URI, as far as its protocol has them. ``sent``: the part of the history that is
-    sent before the producer is refused with an error of the type ``refused``; ``None``: all of it. ``refusal``: the
-    error that a correct consumer raises, instead of having tables.
-    """
-
-    history: History
-    deliver: Deliver = as_sent
-    partitions: int = 1
-    changefeed: Mapping[str, Any] = field(default_factory=dict)
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    sent: History | None = None
-    refused: type[TicdcEmitError] = IncompatibleSchemaError
-    refusal: type[TicdcEmitError] | None = None
-
-
-@dataclass(frozen=True)
 class AnyKind:
-    """A named scenario. ``incident``: a real case. ``breaks``: the assumption that it breaks. ``outcome``: the result
-    of a correct consumer. ``protocols``: those for which it exists.
+    """A named scenario. A subclass with a ``name`` is one, and nothing else has to know it.
+
+    ``incident``: a real case. ``breaks``: the assumption that it breaks. ``outcome``: the result of a correct consumer,
+    which is the docstring of the subclass. ``protocols``: those for which it exists. ``schema``: SQL of the tables
+    before the first step.
     """
 
-    name: str
-    incident: str
-    breaks: str
-    outcome: str
-    protocols: tuple[str, ...]
+    name: ClassVar[str] = ""
+    outcome: ClassVar[str]
+    incident: ClassVar[str]
+    breaks: ClassVar[str]
+    protocols: ClassVar[tuple[str, ...]]
+    schema: ClassVar[str] = ORDERS
+
+    def __init_subclass__(cls, name: str = "") -> None:
+        cls.name, cls.outcome = name, " ".join((cls.__doc__ or "").split())
+
+    def __repr__(self) -> str:
+        return f"<the scenario {self.name}>"
+
+    def steps(self, chance: random.Random) -> Iterable[Step]:
+        """Return what happens in the tables, in any order."""
+        raise NotImplementedError
 
     def require(self, protocol: str) -> None:
         """Raise :class:`~ticdc_emit.errors.ConfigError` for a protocol for which it does not exist."""
@@ -104,6 +101,13 @@ class AnyKind:
 _Kind = TypeVar("_Kind", bound=AnyKind)
 
 
+def kinds_in(module: ModuleType, base: type[_Kind]) -> Iterator[_Kind]:
+    """Yield the scenarios of a module, in their order."""
+    for each in vars(module).values():
+        if isinstance(each, type) and issubclass(each, base) and each.name:
+            yield each()
+
+
 def kind_named(name: str, kinds: Iterable[_Kind], *, what: str = "scenario") -> _Kind:
     """Return the kind of this name. Raises :class:`~ticdc_emit.errors.ConfigError` for a name that none of them has."""
     by_name = {kind.name: kind for kind in kinds}
@@ -116,19 +120,59 @@ def kind_named(name: str, kinds: Iterable[_Kind], *, what: str = "scenario") -> 
     return by_name[name]
 
 
-@dataclass(frozen=True)
 class ScenarioKind(AnyKind):
     """A named scenario of messages: its ``protocols`` are some of :data:`~ticdc_emit.traffic.scenarios.FEEDS`.
-    ``needs``: by protocol, an option that a release must have.
+
+    ``partitions``: of each topic. ``changefeed``: the changefeed file, as a mapping, and ``parameters`` those of the
+    sink URI, as far as its protocol has them. ``needs``: by protocol, an option that a release must have.
+    ``refused_at``: the second from which on the producer is refused with an error of the type ``refused``; ``None``:
+    it is not. ``refusal``: the error that a correct consumer raises, instead of having tables.
     """
 
-    make: Callable[[random.Random], Script] = field(repr=False)
-    needs: Mapping[str, str] = field(default_factory=dict)
+    protocols = FEEDS
+    partitions: ClassVar[int] = 1
+    changefeed: ClassVar[Mapping[str, Any]] = {}
+    parameters: ClassVar[Mapping[str, str]] = {}
+    needs: ClassVar[Mapping[str, str]] = {}
+    refused_at: ClassVar[float | None] = None
+    refused: ClassVar[type[TicdcEmitError]] = IncompatibleSchemaError
+    refusal: ClassVar[type[TicdcEmitError] | None] = None
+
+    def history(self, chance: random.Random) -> History:
+        """Return the history of the steps."""
+        return history_of(self.schema, self.steps(chance))
+
+    def deliver(self, sent: Sequence[SentMessage], chance: random.Random) -> list[SentMessage]:
+        """Return the messages in the order in which they arrive: by default as they were sent."""
+        return list(sent)
 
     def releases(self, protocol: str) -> tuple[str, ...]:
         """Return the releases that have the scenario in a protocol."""
         names = parse_protocol_name(protocol)[0].releases
         return tuple(name for name in names if self.needs.get(protocol) not in RELEASES[name].options.unknown)
+
+
+class FileScenarioKind(AnyKind):
+    """A named scenario of files. ``repeats``: whether the last run comes again, after a failure."""
+
+    protocols = tuple(sorted((protocol.value for protocol in STORED), reverse=True))
+    repeats: ClassVar[bool] = False
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """The releases that have the scenario."""
+        return tuple(name for name, release in RELEASES.items() if self.needs(release.storage))
+
+    def needs(self, switches: StorageSwitches) -> bool:
+        """Return whether a release has it, by what its storage sink does."""
+        return True
+
+    def cuts(self, writes: Sequence[Write], ends: Sequence[int], chance: random.Random) -> Sequence[int]:
+        """Return after how many writes a loader reads; ``ends``: their number at the end of each run.
+
+        By default it reads after each run. After its last reading nothing is written.
+        """
+        return *ends[:-1], len(writes)
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,40 +1,39 @@
-"""Scenarios of schema changes: statements that are repeated, reordered or late, and rows of several versions.
+"""Scenarios of schema changes: statements that are repeated, reordered or late, and rows of several versions."""
 
-In: a seeded source of chance. Out: a :class:`Script` for each kind in :data:`SCHEMA_CHANGES`.
-"""
+# ruff: noqa: RUF012 -- the attributes of a scenario are read, never changed
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ticdc_emit.config.protocols import spec_of
 from ticdc_emit.protocols.events import DdlEvent, WatermarkEvent
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, by_partition, interleave, redeliver
-from ticdc_emit.traffic.scenarios.model import (
-    CORRECTNESS,
-    FEEDS,
-    WITH_CHECKSUMS,
-    WITH_DDL,
-    WITH_DEFAULTS,
-    ScenarioKind,
-    Script,
-)
-from ticdc_emit.traffic.scenarios.order_history import ORDERS, HistoryBuilder, add_orders, new_order
+from ticdc_emit.traffic.scenarios.model import CORRECTNESS, WITH_CHECKSUMS, WITH_DDL, WITH_DEFAULTS, ScenarioKind
+from ticdc_emit.traffic.scenarios.orders import ORDERS, Step, insert, new_order, orders
 
-_TOPIC_PER_TABLE = {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}", "partition": "table"}]}}
+_NEW_GIFT = "alter table shop.orders add column gift varchar(20) not null default 'none'"
 
 
-def _repeated_ddl(chance: random.Random) -> Script:
-    builder = HistoryBuilder(ORDERS)
-    left = add_orders(builder, chance, orders=6, cancelled=0.3)
-    builder.ddl(10, "alter table shop.orders add column gift varchar(20) not null default 'none'")
-    for at, row in enumerate(left.values()):
-        before = {**row, "gift": "none"}
-        builder.update(11 + at / 10, "orders", before, {**before, "gift": f"card {chance.randrange(100)}"})
-    builder.insert(13, "orders", new_order(chance, 50, gift="box"))
+class RepeatedDdl(ScenarioKind, name="repeated-ddl"):
+    """Every partition with the ALTER TABLE repeats it. It takes effect once, and rows after it keep the values of its
+    column.
+    """
 
-    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
+    incident = "pingcap/tiflow#12595: a replayed DDL is queued and run a second time"
+    breaks = "that a statement arrives exactly once"
+    protocols = WITH_DDL
+    partitions = 2
+
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        left = yield from orders(chance, 6, cancelled=0.3)
+        yield 10, _NEW_GIFT
+        for at, number in enumerate(left):
+            yield 11 + at / 10, f"update orders set gift = 'card {chance.randrange(100)}' where id = {number}"
+        yield 13, insert("orders", *new_order(chance, 50), "box")
+
+    def deliver(self, sent: Sequence[SentMessage], chance: random.Random) -> list[SentMessage]:
         queues = []
         for messages in by_partition(sent).values():
             at = next((at for at, each in enumerate(messages) if isinstance(each.event, DdlEvent)), None)
@@ -44,35 +43,49 @@ def _repeated_ddl(chance: random.Random) -> Script:
             queues.append(redeliver(messages, start, restart))
         return interleave(chance, queues)
 
-    return Script(builder.history(), deliver, partitions=2)
 
+class ReorderedDdl(ScenarioKind, name="reordered-ddl"):
+    """orders becomes archive, then incoming becomes orders; each table has its own topic and the second statement
+    arrives first. archive has the old rows, orders the new ones.
+    """
 
-def _reordered_ddl(chance: random.Random) -> Script:
-    builder = HistoryBuilder(f"{ORDERS};\n{ORDERS.replace('shop.orders', 'shop.incoming')}")
-    old = add_orders(builder, chance, orders=5, table="orders")
-    new = add_orders(builder, chance, orders=5, first=101, table="incoming")
-    builder.ddl(10, "rename table shop.orders to shop.archive")
-    builder.ddl(11, "rename table shop.incoming to shop.orders")
-    for table, rows in (("archive", old), ("orders", new)):
-        for at, row in enumerate(rows.values()):
-            builder.update(12 + at / 10, table, row, {**row, "state": "checked"})
+    incident = "pingcap/ticdc#4454: statements of different tables are run in another order than upstream"
+    breaks = "that statements arrive in the order of their commits"
+    protocols = WITH_DDL
+    schema = f"{ORDERS};\n{ORDERS.replace('shop.orders', 'shop.incoming')}"
+    changefeed = {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}", "partition": "table"}]}}
 
-    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        old = yield from orders(chance, 5)
+        new = yield from orders(chance, 5, first=101, table="incoming")
+        yield 10, "rename table shop.orders to shop.archive"
+        yield 11, "rename table shop.incoming to shop.orders"
+        for table, left in (("archive", old), ("orders", new)):
+            for at, number in enumerate(left):
+                yield 12 + at / 10, f"update {table} set state = 'checked' where id = {number}"
+
+    def deliver(self, sent: Sequence[SentMessage], chance: random.Random) -> list[SentMessage]:
         queues = by_partition(sent)
         topics = sorted({topic for topic, _ in queues}, key=lambda topic: (topic != "shop_incoming", topic))
         return [each for topic in topics for target, queue in queues.items() if target[0] == topic for each in queue]
 
-    return Script(builder.history(), deliver, changefeed=_TOPIC_PER_TABLE)
 
+class DdlBeforeCheckpoint(ScenarioKind, name="ddl-before-checkpoint"):
+    """The watermark of the ALTER TABLE arrives first, in every partition. The statement still takes effect, and older
+    rows have the column's default.
+    """
 
-def _ddl_before_checkpoint(chance: random.Random) -> Script:
-    builder = HistoryBuilder(ORDERS)
-    left = add_orders(builder, chance, orders=6, cancelled=0.2)
-    builder.ddl(10, f"alter table shop.orders add column points int not null default {chance.randrange(1, 9)}")
-    row = left["1"]
-    builder.update(11, "orders", {**row, "points": "9"}, {**row, "points": "10"})
+    incident = "pingcap/tiflow#4845: the watermark of a statement's commit_ts is sent before the statement"
+    breaks = "that every statement comes before the watermark of its commit_ts"
+    protocols = WITH_DDL
 
-    def deliver(sent: Sequence[SentMessage]) -> list[SentMessage]:
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        yield from orders(chance, 6)
+        points = chance.randrange(1, 9)
+        yield 10, f"alter table shop.orders add column points int not null default {points}"
+        yield 11, "update orders set points = 10 where id = 1"
+
+    def deliver(self, sent: Sequence[SentMessage], chance: random.Random) -> list[SentMessage]:
         queues = []
         for messages in by_partition(sent).values():
             statements = [each for each in messages if isinstance(each.event, DdlEvent)]
@@ -84,138 +97,87 @@ def _ddl_before_checkpoint(chance: random.Random) -> Script:
             queues.append(others)
         return interleave(chance, queues)
 
-    return Script(builder.history(), deliver)
+
+class AddedDefault(ScenarioKind, name="added-default"):
+    """Rows from before the statement have the column's default, later rows their own values."""
+
+    incident = "apache/paimon#2843: existing rows show NULL after ADD COLUMN ... DEFAULT"
+    breaks = "that a new column is empty in old rows"
+    protocols = WITH_DEFAULTS
+
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        yield from orders(chance, 8, cancelled=0.1)
+        yield 10, f"alter table shop.orders add column priority int not null default {chance.randrange(1, 9)}"
+        for number in range(50, 53):
+            priority = chance.randrange(10, 99)
+            yield 11 + number / 10, insert("orders", *new_order(chance, number), priority)
 
 
-def _added_default(chance: random.Random) -> Script:
-    builder = HistoryBuilder(ORDERS)
-    add_orders(builder, chance, orders=8, cancelled=0.1)
-    priority = str(chance.randrange(1, 9))
-    builder.ddl(10, f"alter table shop.orders add column priority int not null default {priority}")
-    for number in range(50, 53):
-        builder.insert(11 + number / 10, "orders", new_order(chance, number, priority=str(chance.randrange(10, 99))))
-    return Script(builder.history())
+class ChecksumAfterDdl(ScenarioKind, name="checksum-after-ddl"):
+    """The updates after the ALTER TABLE are intact: their previous checksum covers the column's default, too."""
+
+    incident = (
+        "pingcap/tiflow#10966: after ADD COLUMN, the checksum of an old row is not that of the row as it was written"
+    )
+    breaks = "that the previous checksum of an update is the current one of the row's last message"
+    protocols = tuple(name for name in WITH_CHECKSUMS if spec_of(name).old_values)
+    changefeed = CORRECTNESS
+
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        for number in range(1, 6):
+            yield number / 10, insert("orders", *new_order(chance, number))
+            yield number / 10 + 1, f"update orders set state = 'paid' where id = {number}"
+        yield 10, _NEW_GIFT
+        for number in chance.sample(range(1, 6), 3):
+            yield 11 + number / 10, f"update orders set state = 'shipped' where id = {number}"
 
 
-def _registry_refusal(chance: random.Random) -> Script:
-    builder = HistoryBuilder(ORDERS)
-    add_orders(builder, chance, orders=6)
-    sent = builder.history()
-    builder.ddl(10, "alter table shop.orders add column warehouse varchar(20) not null")
-    builder.insert(11, "orders", new_order(chance, 50, warehouse=f"hall {chance.randrange(10)}"))
-    return Script(builder.history(), sent=sent)
+class PrecisionChange(ScenarioKind, name="precision-change"):
+    """DECIMAL(10,2) becomes DECIMAL(14,6). Each value is read with the schema that its message names."""
+
+    incident = "pingcap/tiflow#5554: decimals with another precision and scale come out as other numbers"
+    breaks = "that the DECIMAL values of a topic have one scale"
+    protocols = ("avro",)
+    schema = "create table shop.rates (id int primary key, rate decimal(10,2) not null)"
+    parameters = {"avro-decimal-handling-mode": "precise"}
+
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        rates = [f"{chance.randrange(1, 100)}.25" for _ in range(5)]
+        yield 10, "alter table shop.rates modify column rate decimal(14,6) not null"
+        for number, rate in enumerate(rates, 1):
+            yield number, insert("rates", number, rate)
+            yield 10 + number, f"update rates set rate = {rate}0{chance.randrange(100, 1000)} where id = {number}"
 
 
-def _checksum_after_ddl(chance: random.Random) -> Script:
-    builder = HistoryBuilder(ORDERS)
-    rows = {number: new_order(chance, number) for number in range(1, 6)}
-    for number, row in rows.items():
-        builder.insert(number / 10, "orders", row)
-        rows[number] = {**row, "state": "paid"}
-        builder.update(number / 10 + 1, "orders", row, rows[number])
-    builder.ddl(10, "alter table shop.orders add column gift varchar(20) not null default 'none'")
-    for number in chance.sample(sorted(rows), 3):
-        before = {**rows[number], "gift": "none"}
-        rows[number] = {**before, "state": "shipped"}
-        builder.update(11 + number / 10, "orders", before, rows[number])
-    return Script(builder.history(), changefeed=CORRECTNESS)
+class SkippedPoison(ScenarioKind, name="skipped-poison"):
+    """INT becomes BIGINT, and the rows whose numbers no longer fit INT are there with their new values."""
+
+    incident = "apache/flink FLINK-36549: ignore-parse-errors loses rows without a word"
+    breaks = "that a message which does not fit the declared types can be skipped"
+    schema = "create table shop.counters (id int primary key, hits int not null)"
+
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        counts = [chance.randrange(1000, 2**31) for _ in range(6)]
+        yield 10, "alter table shop.counters modify column hits bigint not null"
+        for at, hits in enumerate(counts):
+            yield 1 + at / 10, insert("counters", at + 1, hits)
+            grown = hits // 2 + at % 2 * 2**31 + chance.randrange(1000)
+            yield 11 + at / 10, f"update counters set hits = {grown} where id = {at + 1}"
+        yield 13, insert("counters", 7, 2**40 + chance.randrange(1000))
 
 
-def _precision_change(chance: random.Random) -> Script:
-    builder = HistoryBuilder("create table shop.rates (id int primary key, rate decimal(10,2) not null)")
-    rates = {str(number): f"{chance.randrange(1, 100)}.25" for number in range(1, 6)}
-    for number, rate in rates.items():
-        builder.insert(int(number), "rates", {"id": number, "rate": rate})
-    builder.ddl(10, "alter table shop.rates modify column rate decimal(14,6) not null")
-    for number, rate in rates.items():
-        finer = f"{rate}0{chance.randrange(100, 1000)}"
-        builder.update(10 + int(number), "rates", {"id": number, "rate": f"{rate}0000"}, {"id": number, "rate": finer})
-    return Script(builder.history(), parameters={"avro-decimal-handling-mode": "precise"})
+class RegistryRefusal(ScenarioKind, name="registry-refusal"):
+    """The producer gets an IncompatibleSchemaError that names the subject, before it sends a row of the new version.
+    The consumer has the tables from before the statement.
+    """
 
+    incident = "pingcap/docs#19156: BACKWARD compatibility refuses a NOT NULL column without a default"
+    breaks = "that all rows of a topic can be read with its newest schema"
+    protocols = ("avro",)
+    refused_at = 10
 
-def _skipped_poison(chance: random.Random) -> Script:
-    builder = HistoryBuilder("create table shop.counters (id int primary key, hits int not null)")
-    rows: list[dict[str, str | None]] = [
-        {"id": str(number), "hits": str(chance.randrange(1000, 2**31))} for number in range(1, 7)
-    ]
-    for at, row in enumerate(rows):
-        builder.insert(1 + at / 10, "counters", row)
-    builder.ddl(10, "alter table shop.counters modify column hits bigint not null")
-    for at, row in enumerate(rows):
-        grown = at % 2 * 2**31 + chance.randrange(1000)
-        builder.update(11 + at / 10, "counters", row, {**row, "hits": str(int(row["hits"] or 0) // 2 + grown)})
-    builder.insert(13, "counters", {"id": "7", "hits": str(2**40 + chance.randrange(1000))})
-    return Script(builder.history())
-
-
-SCHEMA_CHANGES = (
-    ScenarioKind(
-        "repeated-ddl",
-        "pingcap/tiflow#12595: a replayed DDL is queued and run a second time",
-        "that a statement arrives exactly once",
-        "Every partition with the ALTER TABLE repeats it. It takes effect once, and rows after it keep the "
-        "values of its column.",
-        WITH_DDL,
-        _repeated_ddl,
-    ),
-    ScenarioKind(
-        "reordered-ddl",
-        "pingcap/ticdc#4454: statements of different tables are run in another order than upstream",
-        "that statements arrive in the order of their commits",
-        "orders becomes archive, then incoming becomes orders; each table has its own topic and the second statement "
-        "arrives first. archive has the old rows, orders the new ones.",
-        WITH_DDL,
-        _reordered_ddl,
-    ),
-    ScenarioKind(
-        "ddl-before-checkpoint",
-        "pingcap/tiflow#4845: the watermark of a statement's commit_ts is sent before the statement",
-        "that every statement comes before the watermark of its commit_ts",
-        "The watermark of the ALTER TABLE arrives first, in every partition. The statement still takes effect, and "
-        "older rows have the column's default.",
-        WITH_DDL,
-        _ddl_before_checkpoint,
-    ),
-    ScenarioKind(
-        "added-default",
-        "apache/paimon#2843: existing rows show NULL after ADD COLUMN ... DEFAULT",
-        "that a new column is empty in old rows",
-        "Rows from before the statement have the column's default, later rows their own values.",
-        WITH_DEFAULTS,
-        _added_default,
-    ),
-    ScenarioKind(
-        "checksum-after-ddl",
-        "pingcap/tiflow#10966: after ADD COLUMN, the checksum of an old row is not that of the row as it was written",
-        "that the previous checksum of an update is the current one of the row's last message",
-        "The updates after the ALTER TABLE are intact: their previous checksum covers the column's default, too.",
-        tuple(name for name in WITH_CHECKSUMS if spec_of(name).old_values),
-        _checksum_after_ddl,
-    ),
-    ScenarioKind(
-        "precision-change",
-        "pingcap/tiflow#5554: decimals with another precision and scale come out as other numbers",
-        "that the DECIMAL values of a topic have one scale",
-        "DECIMAL(10,2) becomes DECIMAL(14,6). Each value is read with the schema that its message names.",
-        ("avro",),
-        _precision_change,
-    ),
-    ScenarioKind(
-        "skipped-poison",
-        "apache/flink FLINK-36549: ignore-parse-errors loses rows without a word",
-        "that a message which does not fit the declared types can be skipped",
-        "INT becomes BIGINT, and the rows whose numbers no longer fit INT are there with their new values.",
-        FEEDS,
-        _skipped_poison,
-    ),
-    ScenarioKind(
-        "registry-refusal",
-        "pingcap/docs#19156: BACKWARD compatibility refuses a NOT NULL column without a default",
-        "that all rows of a topic can be read with its newest schema",
-        "The producer gets an IncompatibleSchemaError that names the subject, before it sends a row of the "
-        "new version. The consumer has the tables from before the statement.",
-        ("avro",),
-        _registry_refusal,
-    ),
-)
-"""All scenarios of schema changes, in listing order."""
+    def steps(self, chance: random.Random) -> Iterator[Step]:
+        yield from orders(chance, 6)
+        yield 10, "alter table shop.orders add column warehouse varchar(20) not null"
+        hall = chance.randrange(10)
+        yield 11, insert("orders", *new_order(chance, 50), f"hall {hall}")
