@@ -6,23 +6,27 @@ all their sizes; which of them can be keys, and which defaults they take, is in 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from hypothesis import strategies as st
 
 from ticdc_emit import hints
+from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.sql.words import quoted, string_literal
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "NEVER_KEYS",
     "TYPES",
     "ColumnType",
+    "TableOptions",
     "TableShape",
-    "arguments_text",
     "column_clause",
     "column_types",
     "known_names",
@@ -192,7 +196,19 @@ _KEYS = ("primary key ({})", "primary key ({}) nonclustered", "unique key ({})")
 _ADDABLE = frozenset({"tinyint", "smallint", "mediumint", "int"})
 
 
-@dataclass(frozen=True, repr=False)
+class TableOptions(TypedDict, total=False):
+    """The arguments of all strategies that make tables: the fields of :class:`TableShape`."""
+
+    types: str | Collection[str] | None
+    names: st.SearchStrategy[str] | None
+    max_columns: int
+    allow_keyless: bool
+    allow_defaults: bool
+    allow_virtual: bool
+    allow_backslashes: bool
+
+
+@dataclass(frozen=True)
 class TableShape:
     """The checked arguments of :func:`tables`."""
 
@@ -205,31 +221,19 @@ class TableShape:
     allow_backslashes: bool = True
 
     @classmethod
-    def of(
-        cls,
-        types: str | Collection[str] | None,
-        names: st.SearchStrategy[str] | None,
-        max_columns: int,
-        allow_keyless: bool,
-        allow_defaults: bool,
-        allow_virtual: bool = True,
-        allow_backslashes: bool = True,
-    ) -> TableShape:
+    def of(cls, options: Mapping[str, Any]) -> TableShape:
         """Raises :class:`StrategyError` for an unknown type, if no type can be in a key, and for a wrong number."""
-        if not 1 <= max_columns <= _MOST_COLUMNS:
+        types = known_names(options.get("types"), TYPES, what="column types", argument="types")
+        shape = cls(**{**options, "types": types})
+        if not 1 <= shape.max_columns <= _MOST_COLUMNS:
             raise StrategyError(
-                f"max_columns={max_columns!r} is out of its range",
+                f"max_columns={shape.max_columns!r} is out of its range",
                 remedy=f"Give a number from 1 to {_MOST_COLUMNS}",
                 argument="max_columns",
             )
-        type_names = known_names(types, TYPES, what="column types", argument="types")
-        shape = cls(type_names, names, max_columns, allow_keyless, allow_defaults, allow_virtual, allow_backslashes)
         if not shape.key_types:
             raise StrategyError("none of the types can be in a key", remedy="Add one, such as int", argument="types")
         return shape
-
-    def __repr__(self) -> str:
-        return arguments_text(self)
 
     def column_types(self, names: tuple[str, ...] | None = None) -> st.SearchStrategy[ColumnType]:
         """Return the types of columns; ``names``: some of ``types``."""
@@ -245,28 +249,21 @@ class TableShape:
         return names() if self.names is None else self.names
 
 
-def tables(
-    *,
-    schema: str = "test",
-    types: str | Collection[str] | None = None,
-    names: st.SearchStrategy[str] | None = None,
-    max_columns: int = 6,
-    allow_keyless: bool = False,
-    allow_defaults: bool = True,
-    allow_virtual: bool = True,
-) -> st.SearchStrategy[str]:
+def tables(*, schema: str = "test", **options: Unpack[TableOptions]) -> st.SearchStrategy[str]:
     """Return CREATE TABLE statements of tables in the database ``schema``.
 
     A table has a primary key, clustered or not, or a unique key whose columns are NOT NULL; some have another unique
     key, and a virtual column. ``types``: the names of the column types (:data:`~ticdc_emit.strategies.TYPES`), ``None``
-    for all. ``names``: of tables and columns, default :func:`~ticdc_emit.strategies.columns`. ``max_columns``: not
-    counting the virtual one. ``allow_keyless``: also tables without a handle key, which TiCDC replicates with
-    ``force-replicate`` only. ``allow_defaults``: columns with a DEFAULT. ``allow_virtual``: virtual columns, with which
-    debezium-avro refuses all rows. Raises :class:`~ticdc_emit.errors.StrategyError` for an unknown type, if none of the
-    types can be in a key, and for ``max_columns`` outside 1..1000.
+    for all. ``names``: of tables and columns, default :func:`~ticdc_emit.strategies.names`. ``max_columns``: not
+    counting the virtual one, default 6. ``allow_keyless``: also tables without a handle key, which TiCDC replicates
+    with ``force-replicate`` only; default ``False``. The others are ``True`` by default. ``allow_defaults``: columns
+    with a DEFAULT. ``allow_virtual``: virtual columns, with which debezium-avro refuses all rows.
+    ``allow_backslashes``: in labels of ENUM and SET; DDL as a running TiCDC prints it loses them (``ddl_text``). Raises
+    :class:`~ticdc_emit.errors.StrategyError` for an unknown type, if none of the types can be in a key, and for
+    ``max_columns`` outside 1..1000.
     """
-    shape = TableShape.of(types, names, max_columns, allow_keyless, allow_defaults, allow_virtual)
-    return named_tables(schema, shape).map(lambda made: made[1])
+    refuse_unknown("tables", options, TableOptions)
+    return named_tables(schema, TableShape.of(options)).map(lambda made: made[1])
 
 
 @st.composite
@@ -294,14 +291,6 @@ def named_tables(
     if unique and is_keyed and draw(st.booleans()):
         clauses.append(f"unique key ({quoted(draw(st.sampled_from(unique)))})")
     return table, f"create table {quoted(schema, table)} ({', '.join(clauses)})"
-
-
-def arguments_text(arguments: Any) -> str:
-    """Return the arguments in a dataclass that differ from their defaults, for reports of failing examples."""
-    given = {field.name: getattr(arguments, field.name) for field in fields(arguments) if field.repr}
-    defaults = {field.name: field.default for field in fields(arguments)}
-    shown = ", ".join(f"{name}={value!r}" for name, value in given.items() if value != defaults[name])
-    return f"{type(arguments).__name__}({shown})"
 
 
 def _names(shape: TableShape, count: int, used: frozenset[str]) -> st.SearchStrategy[list[str]]:

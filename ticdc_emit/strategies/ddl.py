@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.errors import SchemaError, StrategyError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.defaults import column_names
@@ -20,12 +22,16 @@ from ticdc_emit.sql.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
 from ticdc_emit.sql.words import quoted, string_literal
 from ticdc_emit.strategies.columns import (
     ColumnType,
+    TableOptions,
     TableShape,
     column_clause,
     known_names,
     named_tables,
     same_name,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["DDL_KINDS", "applicable", "ddl"]
 
@@ -57,20 +63,16 @@ def ddl(
     catalog: Catalog,
     *,
     kinds: str | Collection[str] | None = None,
-    types: str | Collection[str] | None = None,
-    names: st.SearchStrategy[str] | None = None,
-    max_columns: int = 6,
-    allow_keyless: bool = False,
-    allow_defaults: bool = True,
+    **options: Unpack[TableOptions],
 ) -> st.SearchStrategy[str]:
     """Return statements that apply to ``catalog`` as it is now; drawing one does not apply it.
 
     ``kinds``: some of :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all; the last table is not dropped.
-    ``types``, ``names``, ``max_columns``, ``allow_keyless`` and ``allow_defaults``: of new tables and columns, as in
-    :func:`~ticdc_emit.strategies.columns`. Raises :class:`~ticdc_emit.errors.StrategyError` for unknown kinds, and if
-    none of them applies to the catalog.
+    ``options``: of new tables and columns, as in :func:`~ticdc_emit.strategies.tables`. Raises
+    :class:`~ticdc_emit.errors.StrategyError` for unknown kinds, and if none of them applies to the catalog.
     """
-    shape = TableShape.of(types, names, max_columns, allow_keyless, allow_defaults)
+    refuse_unknown("ddl", options, TableOptions)
+    shape = TableShape.of(options)
     statements = applicable(catalog, known_names(kinds, DDL_KINDS, what="kinds of DDL", argument="kinds"), shape)
     if statements is None:
         raise StrategyError(

@@ -29,7 +29,7 @@ from hypothesis.errors import Flaky
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.document import read_document
-from ticdc_emit.config.protocols import parse_protocol_name, protocol_parameters
+from ticdc_emit.config.protocols import parse_protocol_name
 from ticdc_emit.config.releases import RELEASES, Release
 from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.errors import ConfigError, ReleaseDefectError, StrategyError, TicdcEmitError
@@ -40,6 +40,7 @@ from ticdc_emit.strategies.columns import TYPES, names
 from ticdc_emit.strategies.deliveries import Delivery, deliveries
 from ticdc_emit.strategies.histories import histories
 from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
+from ticdc_emit.traffic.scenarios.model import richest_parameters
 
 __all__ = ["SHRINK_S", "Example", "ExampleOptions", "examples", "failing_example", "feed_of_examples"]
 
@@ -74,7 +75,7 @@ def feed_of_examples(
         own = read_document(document).at("ticdc-emit").text("release")
         held = RELEASES[parse_protocol_name(name)[0].releases[0]] if own is None else Release.parse(own)
         document["ticdc-emit"] = {**document.get("ticdc-emit", {}), "release": held.name}
-        sink_uri = f"memory://fuzz/?{urlencode(_parameters(name, held))}"
+        sink_uri = f"memory://fuzz/?{urlencode(richest_parameters(name, held, 3))}"
     feed = FeedOptions(sink_uri, document)
     try:
         config = feed.load()
@@ -93,15 +94,6 @@ def feed_of_examples(
     if config.codec.protocol.spec.registers_schemas and not config.dispatchers:
         document["sink"] = {**document.get("sink", {}), "dispatchers": [_TOPIC_OF_A_TABLE]}
     return feed
-
-
-def _parameters(protocol: str, release: Release) -> dict[str, str]:
-    """Return the parameters of a sink URI with which a protocol carries most."""
-    spec = parse_protocol_name(protocol)[0].spec
-    parameters = {**protocol_parameters(protocol), **dict(spec.lossless), "partition-num": "3"}
-    if spec.extension and parse_protocol_name(protocol)[0].value not in release.options.rows_only:
-        parameters["enable-tidb-extension"] = "true"
-    return {name: value for name, value in parameters.items() if name not in release.options.unknown}
 
 
 @dataclass(frozen=True)

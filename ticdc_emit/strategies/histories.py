@@ -9,22 +9,26 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hypothesis import strategies as st
 
 from ticdc_emit.changes.model import Op
+from ticdc_emit.config.load import refuse_unknown
 from ticdc_emit.database.tables import Database
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.sql.charsets import collation_key
 from ticdc_emit.sql.types import FLOAT_TYPES, STRING_TYPES
-from ticdc_emit.strategies.columns import TableShape, arguments_text, known_names, named_tables, same_name
+from ticdc_emit.strategies.columns import TableOptions, TableShape, known_names, named_tables, same_name
 from ticdc_emit.strategies.ddl import DDL_KINDS, applicable
 from ticdc_emit.strategies.values import values
 from ticdc_emit.traffic.history import History
 from ticdc_emit.tso import LOGICAL_BITS
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["FIRST_TSO", "Change", "Row", "change", "changes", "histories", "rows", "table_of"]
 
@@ -122,7 +126,20 @@ _LONGEST_PAUSE_MS = 5_000
 _PAUSES = st.integers(1, 1 << LOGICAL_BITS + 2) | st.integers(1, _LONGEST_PAUSE_MS).map(lambda ms: ms << LOGICAL_BITS)
 
 
-@dataclass(frozen=True, repr=False)
+class HistoryOptions(TableOptions, total=False):
+    """The arguments of :func:`histories`."""
+
+    max_tables: int
+    max_commits: int
+    ddl_kinds: str | Collection[str] | None
+    allow_key_updates: bool
+    allow_deletes: bool
+    allow_seq: bool
+    time_zone: str
+    allow_zero_dates: bool
+
+
+@dataclass(frozen=True)
 class _Arguments:
     """The checked arguments of :func:`histories`."""
 
@@ -137,58 +154,29 @@ class _Arguments:
     time_zone: str = "UTC"
     allow_zero_dates: bool = True
 
-    def __repr__(self) -> str:
-        return arguments_text(self)
 
-
-def histories(
-    schema: str | None = None,
-    *,
-    types: str | Collection[str] | None = None,
-    names: st.SearchStrategy[str] | None = None,
-    max_tables: int = 2,
-    max_columns: int = 6,
-    max_commits: int = 20,
-    ddl_kinds: str | Collection[str] | None = None,
-    allow_keyless: bool = False,
-    allow_defaults: bool = True,
-    allow_virtual: bool = True,
-    allow_backslashes: bool = False,
-    allow_key_updates: bool = True,
-    allow_deletes: bool = True,
-    allow_seq: bool = True,
-    time_zone: str = "UTC",
-    allow_zero_dates: bool = True,
-) -> st.SearchStrategy[History]:
+def histories(schema: str | None = None, **options: Unpack[HistoryOptions]) -> st.SearchStrategy[History]:
     """Return histories (:class:`ticdc_emit.traffic.History`) of the tables that ``schema`` makes, or of drawn ones.
 
-    ``schema``: SQL text. Without it, up to ``max_tables`` tables of at most ``max_columns`` columns (``types``,
-    ``names``, ``allow_keyless``, ``allow_defaults``, ``allow_virtual``: as in :func:`~ticdc_emit.strategies.columns`).
-    ``allow_backslashes``: in labels of ENUM and SET; DDL as a running TiCDC prints it loses them (``ddl_text``).
-    ``max_commits``: the number of transactions and statements. ``ddl_kinds``: some of
-    :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all, ``()`` for no DDL. ``allow_key_updates``: updates that
-    change the handle key. ``allow_deletes``: deletes, and updates that change a unique key, which TiCDC splits into a
-    delete and an insert. ``allow_seq``: transactions whose changes have a ``seq``. ``time_zone``,
-    ``allow_zero_dates``: as in :func:`~ticdc_emit.strategies.values`. Raises
+    ``schema``: SQL text. Without it, up to ``max_tables`` (default 2) tables of at most ``max_columns`` columns, with
+    the other options of :func:`~ticdc_emit.strategies.tables`; ``allow_backslashes`` is ``False`` by default.
+    ``max_commits``: the number of transactions and statements, default 20. ``ddl_kinds``: some of
+    :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` (the default) for all, ``()`` for no DDL. The others are ``True``
+    by default. ``allow_key_updates``: updates that change the handle key. ``allow_deletes``: deletes, and updates that
+    change a unique key, which TiCDC splits into a delete and an insert. ``allow_seq``: transactions whose changes have
+    a ``seq``. ``time_zone``, ``allow_zero_dates``: as in :func:`~ticdc_emit.strategies.values`. Raises
     :class:`~ticdc_emit.errors.StrategyError`, and :class:`~ticdc_emit.errors.DdlError` for SQL that cannot be read.
     """
-    for name, number in (("max_tables", max_tables), ("max_commits", max_commits)):
-        if number < 1:
+    refuse_unknown("histories", options, HistoryOptions)
+    given: dict[str, Any] = {"allow_backslashes": False, **options}
+    shape = TableShape.of({name: given.pop(name) for name in TableOptions.__annotations__ if name in given})
+    given["ddl_kinds"] = _checked_kinds(options.get("ddl_kinds"))
+    arguments = _Arguments(schema, shape, **given)
+    for name in ("max_tables", "max_commits"):
+        if (number := getattr(arguments, name)) < 1:
             raise StrategyError(f"{name}={number!r} is not at least 1", remedy="Give 1 or more", argument=name)
-    if schema is not None and not _base_tables(catalog_from_sql(schema, time_zone=time_zone)):
+    if schema is not None and not _base_tables(catalog_from_sql(schema, time_zone=arguments.time_zone)):
         raise StrategyError("the schema has no table", remedy="Give CREATE TABLE statements", argument="schema")
-    arguments = _Arguments(
-        schema=schema,
-        shape=TableShape.of(types, names, max_columns, allow_keyless, allow_defaults, allow_virtual, allow_backslashes),
-        ddl_kinds=_checked_kinds(ddl_kinds),
-        max_tables=max_tables,
-        max_commits=max_commits,
-        allow_key_updates=allow_key_updates,
-        allow_deletes=allow_deletes,
-        allow_seq=allow_seq,
-        time_zone=time_zone,
-        allow_zero_dates=allow_zero_dates,
-    )
     return _draw_history(arguments)
 
 

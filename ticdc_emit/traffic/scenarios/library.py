@@ -12,14 +12,21 @@ from dataclasses import replace
 from urllib.parse import urlencode
 
 from ticdc_emit.config import RELEASES, ChangefeedConfig, Release, load_changefeed
-from ticdc_emit.config.protocols import QUEUED, form_of, parse_protocol_name, protocol_parameters
+from ticdc_emit.config.protocols import QUEUED, form_of, parse_protocol_name
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, RegistryError, TicdcEmitError
 from ticdc_emit.registry.base import MemoryRegistry, RegisteredSchema, SchemaRegistry, confluent_schema
 from ticdc_emit.testing.embedded_registry import Refusal, RegistryStore
 from ticdc_emit.traffic.scenarios import deliveries, rows, schema_changes
 from ticdc_emit.traffic.scenarios.delivery_order import SentMessage, renumber
-from ticdc_emit.traffic.scenarios.model import WITH_DDL, Scenario, ScenarioKind, kind_named, kinds_in
+from ticdc_emit.traffic.scenarios.model import (
+    WITH_DDL,
+    Scenario,
+    ScenarioKind,
+    kind_named,
+    kinds_in,
+    richest_parameters,
+)
 from ticdc_emit.traffic.scenarios.orders import tso_at
 
 _INCOMPATIBLE = 409
@@ -120,11 +127,9 @@ def _load_feed(
     """Return the sink URI and configuration of a feed."""
     protocol, _ = parse_protocol_name(feed)
     spec = protocol.spec
-    parameters = {**protocol_parameters(feed), **dict(spec.lossless), "partition-num": str(kind.partitions)}
+    parameters = richest_parameters(feed, release, kind.partitions)
     of_others = {name for each in QUEUED for name, _ in each.spec.parameters} - dict(spec.parameters).keys()
     parameters |= {name: value for name, value in kind.parameters.items() if name not in of_others}
-    if spec.extension and protocol.value not in release.options.rows_only:
-        parameters["enable-tidb-extension"] = "true"
     if spec.packs_rows:
         parameters["max-batch-size"] = "1"
     uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"

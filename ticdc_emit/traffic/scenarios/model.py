@@ -15,8 +15,8 @@ from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
-from ticdc_emit.config import RELEASES, ChangefeedConfig
-from ticdc_emit.config.protocols import FORMS, STORED, parse_protocol_name, spec_of
+from ticdc_emit.config import RELEASES, ChangefeedConfig, Release
+from ticdc_emit.config.protocols import FORMS, STORED, parse_protocol_name, protocol_parameters, spec_of
 from ticdc_emit.config.switches import StorageSwitches
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
@@ -61,6 +61,16 @@ def feed_of(config: ChangefeedConfig) -> str:
             option="protocol",
         )
     return form
+
+
+def richest_parameters(feed: str, release: Release, partitions: int) -> dict[str, str]:
+    """Return the parameters of a sink URI with which a feed carries most."""
+    protocol, _ = parse_protocol_name(feed)
+    spec = protocol.spec
+    parameters = {**protocol_parameters(feed), **dict(spec.lossless), "partition-num": str(partitions)}
+    if spec.extension and protocol.value not in release.options.rows_only:
+        parameters["enable-tidb-extension"] = "true"
+    return {name: value for name, value in parameters.items() if name not in release.options.unknown}
 
 
 class AnyKind:
