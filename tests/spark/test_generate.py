@@ -63,7 +63,7 @@ def test_partitions_and_the_number_of_rows_change_nothing(spark: Any) -> None:
 def test_changes_obey_keys_and_foreign_keys(spark: Any, name: str) -> None:
     changes = rows_of(generate(spark, name, rows=6000, transaction_size=4, deletes=0.8, seed=3))
     sql = sample_schema(name)
-    assert violations(source_tables(catalog_from_sql(sql), sql, None, Refusals()), changes) == []
+    assert violations(source_tables(catalog_from_sql(sql), None, Refusals()), changes) == []
     assert {change["op"] for change in changes} == {"c", "u", "d"}
     assert len({change["commit_ts"] for change in changes}) < 4000
 

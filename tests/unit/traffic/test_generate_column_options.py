@@ -30,7 +30,7 @@ create table shop.users (id int primary key, status varchar(10));
 
 def options_of(columns: Any) -> dict[str, ColumnOptions]:
     refusals = Refusals()
-    tables = source_tables(catalog_from_sql(SQL), SQL, None, refusals)
+    tables = source_tables(catalog_from_sql(SQL), None, refusals)
     checked = options_by_column(columns, tables, refusals)
     refusals.raise_all()
     return {f"{table[1]}.{column}": each for (table, column), each in checked.items()}

@@ -47,7 +47,7 @@ def test_samples_are_found_by_name_path_and_text(tmp_path: Path) -> None:
 
 def test_roles_of_key_columns() -> None:
     sql = sample_schema("shop")
-    keys = plan_keys(source_tables(catalog_from_sql(sql), sql, None, Refusals()), {}, Refusals())
+    keys = plan_keys(source_tables(catalog_from_sql(sql), None, Refusals()), {}, Refusals())
     roles = {name[1]: each.roles for name, each in keys.items()}
     assert roles["customers"] == {"id": Serial(), "username": Serial(), "email": Serial()}
     assert roles["tags"] == {"label": Serial(), "region": Fixed()}

@@ -156,5 +156,5 @@ def test_what_has_one_value_does_not_vary() -> None:
 def test_rows_without_a_column_that_varies_are_not_updated() -> None:
     for kind, still in (("enum('a')", True), ("enum('a','b')", False)):
         sql = f"create table t.t (id int primary key, v {kind} not null)"
-        (keys,) = plan_keys(source_tables(catalog_from_sql(sql), sql, None, Refusals()), {}, Refusals()).values()
+        (keys,) = plan_keys(source_tables(catalog_from_sql(sql), None, Refusals()), {}, Refusals()).values()
         assert keys.shape.still is still

@@ -29,7 +29,7 @@ def found(*changes: tuple[int, int, str | None, str | None]) -> list[str]:
         }
         for commit, key, before, after in changes
     ]
-    return violations(source_tables(catalog_from_sql(SQL), SQL, None, Refusals()), rows)
+    return violations(source_tables(catalog_from_sql(SQL), None, Refusals()), rows)
 
 
 def test_lawful_changes() -> None:

@@ -120,7 +120,7 @@ class TableChanges:
     @property
     def hashed_by(self) -> Column | None:
         """The integer column of the table's HASH partitioning, if its value never changes in a row."""
-        by = self._own.table.partitioning
+        by = self._own.table.state.partitioning
         if by is None or by.method != "hash" or by.expression is None:
             return None
         named = by.expression.text.strip("`").lower()
@@ -449,7 +449,7 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     refuse_path(schema)
     catalog = catalog_from_sql(schema, time_zone=settings.time_zone)
     refusals = Refusals()
-    tables = source_tables(catalog, schema, _chosen_tables(catalog, settings.tables), refusals)
+    tables = source_tables(catalog, _chosen_tables(catalog, settings.tables), refusals)
     if not tables:
         raise SchemaError("the schema has no tables", remedy="Give at least one CREATE TABLE")
     for table in tables:
@@ -479,7 +479,7 @@ def check_columns(schema: str, columns: Columns | None, tables: str | Iterable[s
     if columns is not None:
         catalog = catalog_from_sql(schema)
         refusals = Refusals()
-        sources = source_tables(catalog, schema, _chosen_tables(catalog, names(tables or (), "tables")), refusals)
+        sources = source_tables(catalog, _chosen_tables(catalog, names(tables or (), "tables")), refusals)
         plan_keys(sources, options_by_column(columns, sources, refusals), refusals)
         refusals.raise_all()
 

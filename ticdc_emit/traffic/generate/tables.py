@@ -1,7 +1,6 @@
 """The tables of a script as the generator needs them: columns, unique keys, foreign keys, partitions.
 
-In: SQL text. Out: one :class:`SourceTable` per table, referenced tables first. A catalog keeps only the names of
-foreign keys, and no prefix lengths of keys, so both are read from the statements.
+In: a catalog. Out: one :class:`SourceTable` per table, referenced tables first.
 """
 
 from __future__ import annotations
@@ -14,17 +13,9 @@ from functools import cached_property
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.nodes.alter import AddConstraint, DropForeignKey
-from ticdc_emit.sql.nodes.base import Node, TableName
+from ticdc_emit.schema.store import ForeignKey, TableState
+from ticdc_emit.sql.nodes.base import Node
 from ticdc_emit.sql.nodes.expressions import ColumnName, Constant, Default, TemporalLiteral, Unary
-from ticdc_emit.sql.nodes.statements import (
-    AlterTable,
-    CreateTable,
-    CreateTableLike,
-    UseDatabase,
-)
-from ticdc_emit.sql.nodes.tables import Constraint, Partitioning
-from ticdc_emit.sql.script import parse_ddl, schema_statements
 
 Name = tuple[str, str]
 """Schema and table."""
@@ -77,11 +68,14 @@ class UniqueKey:
 class SourceTable:
     """``depth``: the number of foreign keys on the way from the table to one without any."""
 
-    info: TableInfo
+    state: TableState
     references: tuple[Reference, ...] = ()
     unique_keys: tuple[UniqueKey, ...] = ()
-    partitioning: Partitioning | None = None
     depth: int = 0
+
+    @property
+    def info(self) -> TableInfo:
+        return self.state.info
 
     @property
     def name(self) -> Name:
@@ -90,16 +84,14 @@ class SourceTable:
     @cached_property
     def listed(self) -> tuple[str, list[str]] | None:
         """The column of LIST partitions and the values that have one; ``None`` without them, or if all values have."""
-        by = self.partitioning
+        by = self.state.partitioning
         if by is None or by.method != "list":
             return None
-        kept = {partition.name for partition in self.info.partitions}
-        values = [each.values.rows for each in by.definitions if each.name in kept and each.values is not None]
-        nodes = [row[0] for rows in values for row in rows]
+        nodes = [row[0] for each in self.info.partitions for row in self.state.partition_values[each.name].rows]
         if any(isinstance(node, Default) for node in nodes):
             return None
-        by_name = ColumnName(by.columns) if by.expression is None else by.expression.node
-        wanted = by_name.parts[-1].lower() if isinstance(by_name, ColumnName) and len(by.columns) < 2 else None
+        by_name = by.columns[0] if len(by.columns) == 1 else by.expression and by.expression.node
+        wanted = by_name.name.lower() if isinstance(by_name, ColumnName) else None
         name = next((column.name for column in self.info.row_columns if column.name.lower() == wanted), None)
         texts = [_literal(node) for node in nodes]
         if name is None or None in texts:
@@ -125,97 +117,40 @@ def _literal(node: Node) -> str | None:
     return str(node.value or "")
 
 
-@dataclass
-class _Definition:
-    """The facts of one table's statements besides its columns."""
-
-    constraints: list[Constraint] = field(default_factory=list)
-    partitioning: Partitioning | None = None
-
-
-def source_tables(catalog: Catalog, sql: str, wanted: set[Name] | None, refusals: Refusals) -> list[SourceTable]:
-    """Return the tables of ``catalog``, which ``sql`` made (``wanted``: of these only), parents first.
+def source_tables(catalog: Catalog, wanted: set[Name] | None, refusals: Refusals) -> list[SourceTable]:
+    """Return the tables of ``catalog`` (``wanted``: of these only), parents first.
 
     A foreign key to a table or column that does not exist or is not ``wanted`` is left out and among the ``refusals``.
     """
-    sources = _statements(sql)
-    tables: dict[Name, SourceTable] = {}
-    for info in catalog.tables():
-        name = (info.schema, info.name)
-        if not info.is_view and (wanted is None or name in wanted):
-            tables[name] = SourceTable(info, partitioning=sources.get(_folded(name), _Definition()).partitioning)
+    states = [state for state in catalog.states() if not state.info.is_view]
+    tables = {(each.info.schema, each.info.name): SourceTable(each) for each in states}
+    tables = {name: table for name, table in tables.items() if wanted is None or name in wanted}
     names = {_folded(name): name for name in tables}
     for name, table in list(tables.items()):
-        constraints = sources.get(_folded(name), _Definition()).constraints
         foreign = []
-        for each in constraints:
-            if each.kind == "foreign" and each.reference:
-                with refusals.collected():
-                    foreign.append(_reference(table, each, tables, names))
-        unique = tuple(_unique_keys(table.info, constraints))
-        tables[name] = replace(table, references=tuple(foreign), unique_keys=unique)
+        for key in table.state.foreign_keys:
+            with refusals.collected():
+                foreign.append(_reference(table, key, tables, names))
+        tables[name] = replace(table, references=tuple(foreign), unique_keys=tuple(_unique_keys(table.info)))
     return _by_depth(tables)
-
-
-def _statements(sql: str) -> dict[Name, _Definition]:
-    database = "test"
-    sources: dict[Name, _Definition] = {}
-    for script_statement in schema_statements(sql):
-        statement = parse_ddl(script_statement.text)
-        if isinstance(statement, UseDatabase):
-            database = statement.name
-        elif isinstance(statement, CreateTableLike):
-            source = sources.get(_qualified(statement.like, database), _Definition())
-            constraints = [each for each in source.constraints if each.kind != "foreign"]
-            sources[_qualified(statement.table, database)] = _Definition(constraints, source.partitioning)
-        elif isinstance(statement, CreateTable):
-            qualified = tuple(_with_database(each, statement.table, database) for each in statement.constraints)
-            sources[_qualified(statement.table, database)] = _Definition(list(qualified), statement.partitioning)
-        elif isinstance(statement, AlterTable):
-            entry = sources.setdefault(_qualified(statement.table, database), _Definition())
-            for spec in statement.specs:
-                if isinstance(spec, AddConstraint):
-                    entry.constraints.append(_with_database(spec.constraint, statement.table, database))
-                elif isinstance(spec, DropForeignKey):
-                    gone = spec.name.lower()
-                    entry.constraints = [each for each in entry.constraints if each.name.lower() != gone]
-    return sources
-
-
-def _qualified(name: TableName, database: str) -> Name:
-    return _folded((name.schema or database, name.name))
 
 
 def _folded(name: Name) -> Name:
     return name[0].lower(), name[1].lower()
 
 
-def _with_database(constraint: Constraint, table: TableName, database: str) -> Constraint:
-    """Add the database to the table in a foreign key, by default that of its own table."""
-    reference = constraint.reference
-    if reference is None or reference.table.schema:
-        return constraint
-    target = TableName(table.schema or database, reference.table.name)
-    return replace(constraint, reference=replace(reference, table=target))
-
-
 def _reference(
-    table: SourceTable, key: Constraint, tables: dict[Name, SourceTable], names: dict[Name, Name]
+    table: SourceTable, key: ForeignKey, tables: dict[Name, SourceTable], names: dict[Name, Name]
 ) -> Reference:
-    assert key.reference is not None
-    target = key.reference.table
-    name = (
-        f"foreign key {key.name!r}" if key.name else f"the foreign key ({', '.join(p.column or '' for p in key.keys)})"
-    )
-    parent = names.get(_folded((target.schema, target.name)))
+    name, parent = f"the foreign key {key.name} ({', '.join(key.columns)})", names.get(_folded(key.parent))
     if parent is None:
         raise SchemaError(
-            f"{name} refers to {target.schema}.{target.name}, which is not generated",
+            f"{name} refers to {'.'.join(key.parent)}, which is not generated",
             remedy="Add that table to the schema and to tables, or leave the foreign key out",
             table=table.info.full_name,
         )
-    columns = tuple(_exact(table.info, part.column) for part in key.keys)
-    held = tuple(_exact(tables[parent].info, name) for name in key.reference.columns)
+    columns = tuple(_exact(table.info, each) for each in key.columns)
+    held = tuple(_exact(tables[parent].info, each) for each in key.referred)
     if len(columns) != len(held):
         raise SchemaError(
             f"{name} has {len(columns)} columns and refers to {len(held)}",
@@ -236,21 +171,15 @@ def _exact(info: TableInfo, name: str) -> str:
     )
 
 
-def _unique_keys(info: TableInfo, constraints: list[Constraint]) -> Iterator[UniqueKey]:
+def _unique_keys(info: TableInfo) -> Iterator[UniqueKey]:
     """Yield the primary key if it is not an index of the table, and every unique index."""
-    lengths: dict[tuple[str, ...], dict[str, int]] = {}
-    for constraint in constraints:
-        if constraint.kind in ("primary", "unique"):
-            parts = {part.column.lower(): part.length for part in constraint.keys if part.length > 0}
-            lengths[tuple(part.column.lower() for part in constraint.keys)] = parts
-    columns = [tuple(column.name for column in info.whole_primary_key)] if info.whole_primary_key else []
-    named = dict.fromkeys(columns, "PRIMARY")
+    primary = tuple(column.name for column in info.whole_primary_key)
+    keys = {primary: UniqueKey("PRIMARY", primary)} if info.pk_is_handle else {}
     for index in info.indexes:
         if index.unique or index.primary:
-            named.setdefault(index.columns, index.name)
-    for key, name in named.items():
-        prefixes = lengths.get(tuple(part.lower() for part in key), {})
-        yield UniqueKey(name, key, {part: prefixes[part.lower()] for part in key if part.lower() in prefixes})
+            prefixes = {name: length for name, length in zip(index.columns, index.lengths, strict=False) if length > 0}
+            keys.setdefault(index.columns, UniqueKey(index.name, index.columns, prefixes))
+    return iter(sorted(keys.values(), key=lambda key: key.columns != primary))
 
 
 def _by_depth(tables: dict[Name, SourceTable]) -> list[SourceTable]:

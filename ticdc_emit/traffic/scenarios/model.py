@@ -271,13 +271,7 @@ class Scenario(AnyScenario):
         Raises the errors of the sink, the family of :class:`~ticdc_emit.errors.DeliveryError`.
         """
         sink.prepare(self.partitions)
-        columns = list(
-            zip(*((each.topic, each.partition, each.key, each.value) for each in self.messages), strict=True)
-        )
-        arrays = [pa.array(values, member.type) for values, member in zip(columns, MESSAGE_SCHEMA, strict=False)]
-        batch = pa.RecordBatch.from_arrays(
-            [*arrays, pa.nulls(len(self.messages), MESSAGE_SCHEMA.field("commit_ts").type)], schema=MESSAGE_SCHEMA
-        )
+        batch = pa.RecordBatch.from_pylist([each._asdict() for each in self.messages], MESSAGE_SCHEMA)
         with sink.open(sink.message_limit(self.partitions)) as writer:
             writer.write(batch)
             return writer.flush()
