@@ -128,8 +128,6 @@ _NOT_MADE_BY_USERS = {
     "SourceTable": "its of makes it, table_of and schema_sql",
     "FileScenario": "a kind of scenarios makes it",
     "Scenario": "as above",
-    "FileScenarioKind": "ticdc_emit.traffic.scenarios has all",
-    "ScenarioKind": "as above",
 }
 """Records with several texts in a field that users read and do not make, each with the reason."""
 
