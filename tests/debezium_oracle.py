@@ -29,13 +29,12 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import re
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
-__all__ = ["OracleColumn", "connect_type", "meant", "payload", "recorded_column", "schema_default", "told"]
+__all__ = ["OracleColumn", "connect_type", "meant", "payload", "recorded_column", "schema_default"]
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _UTC_EPOCH = _EPOCH.replace(tzinfo=dt.timezone.utc)
@@ -173,17 +172,6 @@ def payload(column: OracleColumn, value: Any, zone: str) -> Any:
         return (found - _EPOCH) // (dt.timedelta(milliseconds=1) if column.size <= 3 else dt.timedelta(microseconds=1))
     if isinstance(found, dt.date):
         return (found - _EPOCH.date()).days
-    return found
-
-
-def told(column: OracleColumn, value: Any, zone: str, *, has_schema: bool, extension: bool) -> Any:
-    """Return what a consumer gets of a recorded value that knows only the message."""
-    hidden = column.kind in _BINARIES or column.kind == "bigint"  # only tidb_type says binary, or unsigned
-    if not has_schema or (hidden and not extension):
-        return payload(column, value, zone)
-    found = meant(column, value, zone)
-    if found is not None and connect_type(column) == "float":
-        return struct.unpack("<f", struct.pack("<f", found))[0]
     return found
 
 

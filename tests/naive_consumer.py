@@ -292,7 +292,7 @@ class PreviousIsTheLastCurrent(NaiveConsumer):
 
     def row(self, event: RowEvent) -> None:
         super().row(event)
-        stated, number = event.message.checksum, str((event.after or {})["id"])
+        stated, number = event.message["checksum"], str((event.after or {})["id"])
         if event.op == "update":
             if stated.previous != self.current[number]:
                 raise PreviousChecksumError(f"row {number} is not the one before")

@@ -26,7 +26,8 @@ from ticdc_emit.delivery.storage_files import StorageSink
 from ticdc_emit.errors import DeliveryError, RegistryError
 from ticdc_emit.pipeline import ArrowBatch, Changefeed
 from ticdc_emit.protocols.decoder import read_claim
-from ticdc_emit.protocols.simple.decoder import SimpleReader, SimpleRow
+from ticdc_emit.protocols.events import RowEvent
+from ticdc_emit.protocols.simple.decoder import SimpleReader
 from ticdc_emit.registry.base import registry_for
 from ticdc_emit.testing import MemoryTopics
 
@@ -110,12 +111,12 @@ def test_large_messages_are_objects_on_s3(aws: str) -> None:
     assert [name.rpartition("/")[0] for name in _objects()] == ["claims"]
     reader, store = SimpleReader(), ClaimStore(Secret(storage))
     read = [reader.read(message.key, message.value) for message in topics.messages()]
-    (pointer,) = (each for each in read if isinstance(each, SimpleRow))
+    (pointer,) = (each for each in read if isinstance(each, RowEvent))
     assert pointer.claim_check is not None
     assert "secret" not in pointer.claim_check
     row = reader.read(*read_claim(pointer.claim_check, store.get))
-    assert isinstance(row, SimpleRow)
-    assert row.data == {"id": "1", "note": note}
+    assert isinstance(row, RowEvent)
+    assert row.after == {"id": "1", "note": note}
 
 
 @pytest.mark.usefixtures("aws")

@@ -13,10 +13,11 @@ from urllib.parse import urlencode
 
 from ticdc_emit.protocols.avro.decoder import AvroReader
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
-from ticdc_emit.protocols.debezium_common.records import DebeziumRow, DebeziumWatermark
-from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader, OpenRow, OpenWatermark
+from ticdc_emit.protocols.decoder import EventReader
+from ticdc_emit.protocols.events import RowEvent, WatermarkEvent
+from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader
 from ticdc_emit.protocols.registered_avro import RegistrySchemas
-from ticdc_emit.protocols.simple.decoder import SimpleReader, SimpleRow, SimpleWatermark
+from ticdc_emit.protocols.simple.decoder import SimpleReader
 
 from .history import key_columns
 
@@ -74,64 +75,22 @@ def _canal_json(_: str | None) -> Read:
     return read
 
 
-def _simple(encoding: Literal["json", "avro"]) -> Callable[[str | None], Read]:
-    def make(_: str | None) -> Read:
-        reader = SimpleReader(encoding)
+def _read_by(reader: EventReader) -> Read:
+    def read(key: bytes | None, value: bytes | None) -> Said:
+        event = reader.read(key, value)
+        if isinstance(event, WatermarkEvent):
+            return Said("watermark", commit_ts=event.commit_ts)
+        if isinstance(event, RowEvent):
+            image = event.key or event.after or event.before
+            return Said("row", event.table, _key(event.table, image), event.commit_ts)
+        return Said("other")
 
-        def read(key: bytes | None, value: bytes | None) -> Said:
-            message = reader.read(key, value)
-            if isinstance(message, SimpleWatermark):
-                return Said("watermark", commit_ts=message.commit_ts)
-            if isinstance(message, SimpleRow):
-                image = message.old if message.data is None else message.data
-                return Said("row", message.table, _key(message.table, image), message.commit_ts)
-            return Said("other")
-
-        return read
-
-    return make
+    return read
 
 
 def _avro(registry: str | None) -> Read:
     assert registry is not None
-    reader = AvroReader(RegistrySchemas(registry))
-
-    def read(key: bytes | None, value: bytes | None) -> Said:
-        if key is None and value is not None and value[:1] == b"\x02":
-            return Said("watermark", commit_ts=int.from_bytes(value[1:9], "big"))
-        row = reader.read(key, value)
-        return Said("row", row.table, _key(row.table, row.key), row.commit_ts)
-
-    return read
-
-
-def _debezium(_: str | None) -> Read:
-    reader = DebeziumReader()
-
-    def read(key: bytes | None, value: bytes | None) -> Said:
-        message = reader.read(key, value)
-        if isinstance(message, DebeziumWatermark):
-            return Said("watermark", commit_ts=message.source.commit_ts)
-        if isinstance(message, DebeziumRow):
-            table = message.source.table
-            return Said("row", table, _key(table, message.key), message.source.commit_ts)
-        return Said("other")
-
-    return read
-
-
-def _open_protocol(_: str | None) -> Read:
-    reader = OpenProtocolReader()
-
-    def read(key: bytes | None, value: bytes | None) -> Said:
-        message = reader.read(key, value)
-        if isinstance(message, OpenWatermark):
-            return Said("watermark", commit_ts=message.commit_ts)
-        if isinstance(message, OpenRow):
-            return Said("row", message.table, _key(message.table, message.data), message.commit_ts)
-        return Said("other")
-
-    return read
+    return _read_by(AvroReader(RegistrySchemas(registry)))
 
 
 _EXTENSION = {"enable-tidb-extension": "true"}
@@ -143,13 +102,15 @@ PROTOCOLS = {
         FaultProtocol(
             "avro", {"protocol": "avro", **_EXTENSION, "avro-enable-watermark": "true"}, _avro, needs_registry=True
         ),
-        FaultProtocol("simple-json", {"protocol": "simple"}, _simple("json")),
-        FaultProtocol("simple-avro", {"protocol": "simple", "encoding-format": "avro"}, _simple("avro")),
-        FaultProtocol("debezium", {"protocol": "debezium", **_EXTENSION}, _debezium),
+        FaultProtocol("simple-json", {"protocol": "simple"}, lambda _: _read_by(SimpleReader("json"))),
+        FaultProtocol(
+            "simple-avro", {"protocol": "simple", "encoding-format": "avro"}, lambda _: _read_by(SimpleReader("avro"))
+        ),
+        FaultProtocol("debezium", {"protocol": "debezium", **_EXTENSION}, lambda _: _read_by(DebeziumReader())),
         FaultProtocol(
             "open-protocol",
             {"protocol": "open-protocol", "max-batch-size": "4"},
-            _open_protocol,
+            lambda _: _read_by(OpenProtocolReader()),
             parts=OpenProtocolReader().parts,
         ),
     )

@@ -196,6 +196,6 @@ def test_a_registry_behind_https_and_a_login(
         tls = RegistryTls(ca=certificate.ca)
         TicdcSink(config, SCHEMA, registry=registry_for(config, tls)).write(_changes(spark, 0, 5))
         schemas = RegistrySchemas(server.url_with_login, tls=tls.context())
-        rows = [AvroReader(schemas).read(message.key, message.value) for message in _read(kraft, "avro-tls")]
-    assert [row.value["id"] for row in rows if row.value] == list(range(5))
+        rows: list[Any] = [AvroReader(schemas).read(message.key, message.value) for message in _read(kraft, "avro-tls")]
+    assert [row.after["id"] for row in rows if row.after] == list(range(5))
     assert "p@s" not in repr(config) + str(config)

@@ -35,12 +35,13 @@ from zlib import crc32
 
 import fastavro
 import pytest
+from avro_rows import AvroRow
 from vector_files import content_of, load_vector
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.protocols.avro.decoder import AvroReader, AvroRow, verify_checksum
+from ticdc_emit.protocols.avro.decoder import AvroReader, verify_checksum
 from ticdc_emit.protocols.events import ChecksumMismatchError
 from ticdc_emit.registry.base import MemoryRegistry
 
@@ -133,7 +134,7 @@ class _Topic:
         return int(value["_tidb_row_level_checksum"]), _document_checksum(value, schema)
 
     def row(self) -> AvroRow:
-        return AvroReader(self.schemas).read(*self.sent[-1])
+        return AvroRow(AvroReader(self.schemas), *self.sent[-1])
 
 
 def _topic(mysql: str, value: Any, zone: str = "UTC") -> _Topic:
@@ -301,7 +302,7 @@ def test_a_delete() -> None:
     topic = _topic("int", 1)
     assert topic.change("d", before={"id": 1, "c": 1}) == b""
     row = topic.row()
-    assert (row.op, row.value, row.verify()) == ("d", None, None)
+    assert (row.event.op, row.value, row.verify()) == ("delete", None, None)
     assert verify_checksum(None, {}) is None
 
 
@@ -325,14 +326,14 @@ def _recorded(case: str) -> list[tuple[str, AvroRow]]:
     for message in variant["messages"]:
         if message.get("key"):
             parts = [message[part] and content_of(message[part]) for part in ("key", "value")]
-            found.append((vector["timezone"], reader.read(*parts)))
+            found.append((vector["timezone"], AvroRow(reader, *parts)))
     return found
 
 
 @pytest.mark.parametrize("case", ["checksum_all_types", "checksum_column_order", "checksum_utc"])
 def test_recorded_rows(case: str) -> None:
     rows = _recorded(case)
-    assert any(row.op == "d" for _, row in rows)
+    assert any(row.event.op == "delete" for _, row in rows)
     for zone, row in rows:
         assert row.verify(zone) == (int(row.checksum) if row.checksum else None)
         if zone == "UTC" and row.fields is not None and row.schema is not None:

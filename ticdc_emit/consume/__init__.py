@@ -11,21 +11,11 @@ from ticdc_emit.consume.reference_consumer import ReferenceConsumer
 from ticdc_emit.consume.storage_folder import FolderReader
 from ticdc_emit.consume.tail import Tail, TailLine
 from ticdc_emit.consume.verify import Verifier, verify
-from ticdc_emit.protocols.avro.decoder import AvroReader, AvroRow, verify_checksum
-from ticdc_emit.protocols.canal_json.decoder import CanalDdl, CanalJsonReader, CanalMessage, CanalRow, CanalWatermark
+from ticdc_emit.protocols.avro.decoder import AvroReader, verify_checksum
+from ticdc_emit.protocols.canal_json.decoder import CanalJsonReader
 from ticdc_emit.protocols.debezium.decoder import DebeziumReader
 from ticdc_emit.protocols.debezium_avro.decoder import DebeziumAvroReader
-from ticdc_emit.protocols.debezium_common.records import (
-    DebeziumColumn,
-    DebeziumDdl,
-    DebeziumField,
-    DebeziumMessage,
-    DebeziumRow,
-    DebeziumSource,
-    DebeziumTable,
-    DebeziumTableChange,
-    DebeziumWatermark,
-)
+from ticdc_emit.protocols.debezium_common.records import DebeziumField
 from ticdc_emit.protocols.decoder import ClaimedMessage, EventReader, decompress, read_claim
 from ticdc_emit.protocols.events import (
     BootstrapEvent,
@@ -36,75 +26,35 @@ from ticdc_emit.protocols.events import (
     RowEvent,
     WatermarkEvent,
 )
-from ticdc_emit.protocols.open_protocol.decoder import (
-    OpenColumn,
-    OpenDdl,
-    OpenMessage,
-    OpenProtocolReader,
-    OpenRow,
-    OpenWatermark,
-)
+from ticdc_emit.protocols.open_protocol.decoder import OpenColumn, OpenProtocolReader
 from ticdc_emit.protocols.registered_avro import RegistrySchemas, SchemaSource
-from ticdc_emit.protocols.simple.decoder import (
-    SimpleBootstrap,
-    SimpleDdl,
-    SimpleMessage,
-    SimpleReader,
-    SimpleRow,
-    SimpleWatermark,
-)
-from ticdc_emit.protocols.simple.schema import SimpleColumn, SimpleIndex, SimpleTableSchema
-from ticdc_emit.protocols.simple.values import SimpleChecksum, SimpleTimestamp, row_values
+from ticdc_emit.protocols.simple.decoder import SimpleReader
+from ticdc_emit.protocols.simple.values import SimpleChecksum, SimpleTimestamp
 
 __all__ = [
     "AvroReader",
-    "AvroRow",
     "BootstrapEvent",
-    "CanalDdl",
     "CanalJsonReader",
-    "CanalMessage",
-    "CanalRow",
-    "CanalWatermark",
     "ChecksumMismatchError",
     "ClaimedMessage",
     "DdlEvent",
     "DebeziumAvroReader",
-    "DebeziumColumn",
-    "DebeziumDdl",
     "DebeziumField",
-    "DebeziumMessage",
     "DebeziumReader",
-    "DebeziumRow",
-    "DebeziumSource",
-    "DebeziumTable",
-    "DebeziumTableChange",
-    "DebeziumWatermark",
     "DecodeError",
     "Event",
     "EventReader",
     "Finding",
     "FolderReader",
     "OpenColumn",
-    "OpenDdl",
-    "OpenMessage",
     "OpenProtocolReader",
-    "OpenRow",
-    "OpenWatermark",
     "ReferenceConsumer",
     "RegistrySchemas",
     "RowEvent",
     "SchemaSource",
-    "SimpleBootstrap",
     "SimpleChecksum",
-    "SimpleColumn",
-    "SimpleDdl",
-    "SimpleIndex",
-    "SimpleMessage",
     "SimpleReader",
-    "SimpleRow",
-    "SimpleTableSchema",
     "SimpleTimestamp",
-    "SimpleWatermark",
     "Tail",
     "TailLine",
     "Verifier",
@@ -112,7 +62,6 @@ __all__ = [
     "decompress",
     "read_claim",
     "reader_for",
-    "row_values",
     "verify",
     "verify_checksum",
 ]

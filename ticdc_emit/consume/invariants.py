@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.errors import ClaimCheckError
-from ticdc_emit.protocols.avro.decoder import AvroRow
+from ticdc_emit.protocols.avro.decoder import AvroMessage
 from ticdc_emit.protocols.decoder import EventReader, read_claim
 from ticdc_emit.protocols.events import (
     BootstrapEvent,
@@ -173,8 +173,7 @@ class Checksums(Invariant):
         except DecodeError as fault:
             yield seen.finding(self.name, fault.message)
             return
-        stated = getattr(row.message, "checksum", None)
-        if getattr(row.message, "corrupted", False) or getattr(stated, "corrupted", False):
+        if self._reader.is_corrupted(row):
             yield seen.finding(self.name, "TiCDC has marked the row as corrupted")
 
 
@@ -350,9 +349,9 @@ class SchemaFirst(Invariant):
         if isinstance(event, BootstrapEvent):
             shown.add((event.schema, event.table, event.version))
         elif isinstance(event, DdlEvent):
-            for table in (event.message.table_schema, event.message.pre_table_schema):
+            for table in (event.message["tableSchema"], event.message["preTableSchema"]):
                 if table is not None:
-                    version = table.schema, table.table, table.version
+                    version = table.schema, table.name, table.version
                     shown.add(version)
                     self._stated.add((seen.target[0], version))
         elif seen.row is not None:
@@ -377,7 +376,7 @@ class SchemaIds(Invariant):
 
     def see(self, seen: Seen) -> Iterable[Finding]:
         record = None if seen.row is None else seen.row.message
-        if not isinstance(record, AvroRow) or record.schema is None or record.key_schema is None:
+        if not isinstance(record, AvroMessage) or record.schema is None or record.key_schema is None:
             return
         value, key = (
             f"{schema.get('namespace', '')}.{schema.get('name', '')}" for schema in (record.schema, record.key_schema)

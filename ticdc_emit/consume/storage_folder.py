@@ -406,13 +406,15 @@ class StoredEvents(EventReader):
     def knows(self, event: RowEvent) -> bool:
         return event.schema_version is None or (event.schema, event.table, event.schema_version) in self._tables
 
-    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
-        return self._rows.image(event, image, self._shown(event, image) if table is None else table)
+    def _image(self, event: RowEvent, image: Image, table: TableInfo | None) -> dict[str, str | None]:
+        shown = self._rows.image(event, image, self._shown(event, image) if table is None else table)
+        assert shown is not None
+        return shown
 
-    def _shown(self, event: RowEvent, image: Image | None) -> TableInfo | None:
+    def _shown(self, event: RowEvent, image: Image) -> TableInfo | None:
         """Return the table as its schema file shows it, if that has what the protocol needs."""
         table = self._tables.get((event.schema, event.table, event.schema_version or 0))
-        if table is None or image is None or not image.keys() <= {column.name for column in table.columns}:
+        if table is None or not image.keys() <= {column.name for column in table.columns}:
             return None
         lacks_labels = any(column.type in LABEL_TYPES and not column.elems for column in table.columns)
         return None if lacks_labels and self._protocol.spec.numbers_labels else table

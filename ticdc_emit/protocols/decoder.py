@@ -19,7 +19,7 @@ import base64
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -82,12 +82,15 @@ class EventReader(ABC):
         """
         return ""
 
-    @abstractmethod
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
         """Return one image of the event (``before``, ``after`` or ``key``) in canonical text.
 
         ``table`` and errors: as for :meth:`text`.
         """
+        return None if image is None else self._image(event, image, table)
+
+    @abstractmethod
+    def _image(self, event: RowEvent, image: Image, table: TableInfo | None) -> dict[str, str | None]: ...
 
     def text(self, event: RowEvent, table: TableInfo | None = None) -> RowEvent:
         """Return the event with its images in canonical text.
@@ -106,6 +109,10 @@ class EventReader(ABC):
         Raises :class:`~ticdc_emit.protocols.events.ChecksumMismatchError` for a row that differs from its checksum,
         :class:`~ticdc_emit.protocols.events.DecodeError` for values that do not fit their columns.
         """
+
+    def is_corrupted(self, event: RowEvent) -> bool:
+        """Return whether TiCDC has marked a row with a checksum as corrupted."""
+        return False
 
     def key_names(self, event: RowEvent) -> tuple[str, ...]:
         """Return the columns of the handle key; ``()`` for a table without one, or if no message has shown it."""
@@ -233,14 +240,6 @@ def _too_large(limit: int) -> DecodeError:
     )
 
 
-class _Claiming(Protocol):
-    @property
-    def claim_check(self) -> str | None: ...
-
-
-_Row = TypeVar("_Row", bound=_Claiming)
-
-
 class ClaimedMessage(NamedTuple):
     """A stored message. The key is ``None`` for a protocol whose rows have none, and with ``claim-check-raw-value``."""
 
@@ -269,29 +268,48 @@ def read_claim(location: str, get: Callable[[str], bytes], *, raw_value: bool = 
         ) from fault
 
 
-class Claims:
-    """Replaces rows that name a location by the stored ones.
+class RecordReader(EventReader):
+    """Reads the records of a topic: decompresses them, and replaces rows that name a location by the stored ones.
 
-    ``get``: returns the object; ``None``: rows stay as they are on Kafka. ``read``: the protocol's reader.
+    ``compression``: the changefeed's ``large-message-handle-compression``. ``claims``: returns the object of a
+    location; without it, rows stay as they are on Kafka. ``raw_value``: the changefeed's ``claim-check-raw-value``.
+    ``max_decompressed_bytes``: the limit of a key or value.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown compression, and
+    :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
     """
 
     def __init__(
         self,
-        get: Callable[[str], bytes] | None,
-        read: Callable[[bytes | None, bytes | None], object],
+        compression: str = "none",
         *,
-        raw_value: bool,
+        claims: Callable[[str], bytes] | None = None,
+        raw_value: bool = False,
+        max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
     ) -> None:
-        self._get = get
-        self._read = read
+        self._unpacked = decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)
+        self._claims = claims
         self._raw_value = raw_value
 
-    def whole(self, row: _Row) -> _Row:
-        """Return the stored row for a row that names it; any other row unchanged. Raises the errors of
-        :func:`read_claim`.
-        """
-        if row.claim_check is None or self._get is None:
-            return row
-        stored = read_claim(row.claim_check, self._get, raw_value=self._raw_value)
-        whole = self._read(stored.key, stored.value)
-        return whole if isinstance(whole, type(row)) else row
+    def read(self, key: bytes | None, value: bytes | None) -> Event:
+        event = self._event(key, value)
+        if not isinstance(event, RowEvent) or event.claim_check is None or self._claims is None:
+            return event
+        stored = read_claim(event.claim_check, self._claims, raw_value=self._raw_value)
+        whole = self._event(stored.key, stored.value)
+        return whole if isinstance(whole, RowEvent) else event
+
+    @abstractmethod
+    def _event(self, key: bytes | None, value: bytes | None) -> Event:
+        """Return the event of a record as it is on Kafka."""
+
+
+def record_options(inputs: ReaderInputs) -> dict[str, Any]:
+    """Return the arguments of a changefeed's :class:`RecordReader`."""
+    handle = inputs.config.codec.large_message_handle
+    return {
+        "compression": handle.compression,
+        "claims": inputs.claims,
+        "raw_value": handle.claim_check_raw_value,
+        "max_decompressed_bytes": inputs.max_decompressed_bytes,
+    }

@@ -66,8 +66,7 @@ class RowEvent:
     if the message has only that. ``schema_version`` (Simple) is a TSO.
 
     ``handle_key_only``: the images hold only the handle key; ``claim_check``: where the whole message is stored, if it
-    was not read. ``message``: the protocol's own record (``CanalRow``, ``OpenRow``, ``SimpleRow``, ``AvroRow``,
-    ``DebeziumRow``).
+    was not read. ``message``: what else the record has, in a form of its protocol.
     """
 
     schema: str

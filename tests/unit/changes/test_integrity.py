@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from avro_rows import AvroRow
 
 from ticdc_emit import Encoder
 from ticdc_emit.errors import CorruptedRowError, InvalidValueError, SchemaError, UnsupportedTypeError
@@ -24,7 +25,7 @@ def read(checksum: dict[str, Any] | None = None, at: str | None = None, **option
     encoder = Encoder(URI, TABLE, registry=registry, **{"integrity": True, **options})
     change = {"op": "c", "commit_ts": FIRST, "after": {"id": 1, "v": "x", "at": at}, "checksum": checksum}
     (row,) = encoder.encode([change]).to_pylist()
-    return AvroReader({post.id: post.schema for post in registry.posts}).read(row["key"], row["value"])
+    return AvroRow(AvroReader({post.id: post.schema for post in registry.posts}), row["key"], row["value"])
 
 
 def test_the_checksum_follows_from_the_values() -> None:

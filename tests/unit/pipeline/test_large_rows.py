@@ -41,9 +41,10 @@ def shown(uri: str, value: bytes) -> dict[str, Any]:
             "type": members["type"], "data": members["data"][0], "old": old[0] if old else None,
             "only": extension.get("onlyHandleKey"), "stored": extension.get("claimCheckLocation"),
         }  # fmt: skip
-    row = SimpleReader("avro" if uri == SIMPLE_AVRO else "json").read(None, value)
+    row: Any = SimpleReader("avro" if uri == SIMPLE_AVRO else "json").read(None, value)
     return {
-        "type": row.op, "data": row.data, "old": row.old, "only": row.handle_key_only, "stored": row.claim_check
+        "type": row.op.upper(), "data": row.after, "old": row.before,
+        "only": row.handle_key_only, "stored": row.claim_check,
     }  # fmt: skip
 
 
@@ -165,8 +166,8 @@ def test_a_table_without_handle_key_shows_no_column() -> None:
     simple = json.loads(found[SIMPLE])
     assert simple["handleKeyOnly"]
     assert not {"data", "old"} & set(simple)
-    row = SimpleReader("avro").read(None, found[SIMPLE_AVRO])
-    assert (row.handle_key_only, row.data, row.old) == (True, {}, {})
+    row: Any = SimpleReader("avro").read(None, found[SIMPLE_AVRO])
+    assert (row.handle_key_only, row.after, row.before) == (True, {}, {})
 
 
 def test_an_option_that_ticdc_does_not_know_is_treated_as_it_does() -> None:
@@ -179,11 +180,11 @@ def test_an_option_that_ticdc_does_not_know_is_treated_as_it_does() -> None:
 
 def test_a_reduced_row_has_the_checksum_of_the_whole_one() -> None:
     for uri in (SIMPLE, SIMPLE_AVRO):
-        reader = SimpleReader("avro" if uri == SIMPLE_AVRO else "json")
+        reader: Any = SimpleReader("avro" if uri == SIMPLE_AVRO else "json")
         whole = [reader.read(None, value) for value in values(plan_of(uri, integrity=True), MIXED)]
         plan = plan_of(uri, handling("handle-key-only"), limit=850, integrity=True)
         reduced = [reader.read(None, value) for value in values(plan, MIXED)]
-        assert [row.checksum for row in reduced] == [row.checksum for row in whole]
+        assert [row.message["checksum"] for row in reduced] == [row.message["checksum"] for row in whole]
         assert [row.handle_key_only for row in reduced] == [index in LARGE for index in range(len(MIXED))]
 
 

@@ -348,10 +348,10 @@ class TestMessages:
         reader = SimpleReader("json")
         sent = self.HISTORY.messages("memory://any/?protocol=simple&partition-num=1")
         kinds = [type(reader.read(message.key, message.value)).__name__ for message in sent]
-        assert [kind for kind in kinds if kind != "SimpleWatermark"] == [
-            "SimpleBootstrap", "SimpleRow", "SimpleDdl", "SimpleRow",
+        assert [kind for kind in kinds if kind != "WatermarkEvent"] == [
+            "BootstrapEvent", "RowEvent", "DdlEvent", "RowEvent",
         ]  # fmt: skip
-        assert kinds[-1] == "SimpleWatermark"
+        assert kinds[-1] == "WatermarkEvent"
 
     def test_watermarks_of_an_interval(self) -> None:
         uri = "memory://any/?protocol=canal-json&enable-tidb-extension=true&partition-num=2"

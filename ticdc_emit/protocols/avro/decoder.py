@@ -1,15 +1,13 @@
 """Avro, read: rows, their checksums, and the tables of a consumer.
 
-In: a record, and the schemas of a registry. Out: a row (:class:`AvroRow`), a DDL or a watermark, its event, and images
-in canonical text. Rule sources: "TiCDC row data checksum verification based on Avro"; reference ``pingcap/tiflow:
-pkg/sink/codec/avro``.
+In: a record, and the schemas of a registry. Out: its event, and images in canonical text. Rule sources: "TiCDC row data
+checksum verification based on Avro"; reference ``pingcap/tiflow: pkg/sink/codec/avro``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
@@ -190,43 +188,19 @@ def _elements(parameters: Mapping[str, str]) -> list[str]:
     return _SEPARATOR.split(parameters["allowed"])
 
 
-_OPS = (None, "c", "u", "d")
+_OPS: Mapping[str | None, RowOp] = {"c": "insert", "u": "update", "d": "delete", None: "insert"}
 _MARK_BYTES = 9
 _PHYSICAL_BITS = 18
 
 
-@dataclass(frozen=True)
-class AvroRow:
-    """One row change.
-
-    ``table`` and ``namespace``: those of the schema, with ``_`` for characters that Avro names cannot have. ``key``:
-    the handle key; ``None`` for a table without one. ``value``: every column of the row after the change, ``None`` for
-    a delete. ``before``: every column of the row before an update or delete, with ``avro-include-before-value``.
-
-    With the TiDB extension fields: ``op`` (``c``, ``u`` or ``d``), ``commit_ts`` (TSO), ``commit_physical_ms``. A
-    delete without a value has none of them; its ``op`` is ``d``. With row checksums: ``checksum`` (``None`` if the row
-    has none), ``corrupted``, ``checksum_version``. ``fields`` is the decoded value with all of these, ``schema`` its
-    schema, ``key_schema`` that of the key.
+class AvroMessage(NamedTuple):
+    """A row's record as it was read: ``fields`` of the value, with those of the TiDB extension and of row checksums,
+    its schema, and the schema of the key.
     """
 
-    table: str
-    namespace: str
-    key: Mapping[str, Any] | None
-    value: Mapping[str, Any] | None
-    op: str | None
-    commit_ts: int | None = None
-    commit_physical_ms: int | None = None
-    before: Mapping[str, Any] | None = None
-    checksum: str | None = None
-    corrupted: bool | None = None
-    checksum_version: int | None = None
-    fields: Mapping[str, Any] | None = None
-    schema: Mapping[str, Any] | None = None
-    key_schema: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
-
-    def verify(self, time_zone: str = "UTC") -> int | None:
-        """Check the row against its checksum (:func:`verify_checksum`); ``None`` if there is nothing to check."""
-        return None if self.schema is None else verify_checksum(self.fields, self.schema, time_zone)
+    fields: Mapping[str, Any] | None
+    schema: Mapping[str, Any] | None
+    key_schema: Mapping[str, Any] | None
 
 
 class _Known(NamedTuple):
@@ -238,19 +212,31 @@ class _Known(NamedTuple):
     before_scales: dict[str, int]
 
 
-class AvroReader:
-    """Reads the records of a topic. ``schemas``: a mapping or callable from schema id to schema text."""
+class AvroReader(EventReader):
+    """Reads the records of a topic. ``schemas``: a mapping or callable from schema id to schema text; ``zone``: the
+    changefeed's time zone.
 
-    def __init__(self, schemas: SchemaSource) -> None:
+    Names of databases and tables are those of the schema, with ``_`` for characters that Avro names cannot have.
+    Without the TiDB extension, inserts and updates look alike: both are ``insert``. The ``message`` of a row's event is
+    an :class:`AvroMessage`.
+    """
+
+    def __init__(self, schemas: SchemaSource, zone: str = "UTC") -> None:
         self._schemas = schemas
+        self._zone = zone
         self._known: dict[SchemaId, _Known] = {}
+        self._converts = per_object(_converts_of)
+        self._names = per_object(avro_names)
+        self._virtual = per_object(avro_virtual)
 
-    def read(self, key: bytes | None, value: bytes | None) -> AvroRow:
-        """Return the row change in a record; an empty key or value counts as missing.
+    def read(self, key: bytes | None, value: bytes | None) -> Event:
+        """Return the event of a record; an empty key or value counts as missing.
 
-        Raises :class:`DecodeError` for bytes that are not a row change or do not fit the schema they name, and
+        Raises :class:`DecodeError` for other bytes, for bytes that do not fit the schema they name, and
         :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro.
         """
+        if not key and value and value[:1] in (DDL, WATERMARK):
+            return _control(value)
         key_schema, key_fields = self._part("key", key)
         marked = value is not None and value[:1] == DELETE_MARK and len(value) == _MARK_BYTES
         schema, fields = self._part("value", None if marked else value)
@@ -260,37 +246,29 @@ class AvroReader:
                 "a delete without a key does not identify its row" if marked else "the record has neither key nor value"
             )
             raise DecodeError(lacking)
-        shared: dict[str, Any] = {
-            "table": named["name"],
-            "namespace": named.get("namespace", ""),
-            "key": key_fields,
-            "key_schema": key_schema,
-        }
+        database, table = named.get("namespace", "").removeprefix(NAMESPACE), named["name"]
+        message = AvroMessage(fields, schema, key_schema)
         if fields is None or schema is None:
-            if not marked or value is None:
-                return AvroRow(**shared, value=None, op="d")
-            stamp = int.from_bytes(value[1:], "big")
-            return AvroRow(**shared, value=None, op="d", commit_ts=stamp, commit_physical_ms=stamp >> _PHYSICAL_BITS)
+            stamp = int.from_bytes(value[1:], "big") if marked and value is not None else None
+            time = None if stamp is None else stamp >> _PHYSICAL_BITS
+            return RowEvent(database, table, "delete", stamp, key_fields, None, key_fields, time, message=message)
         columns, extension = _parted(fields, schema)
-        before = extension.get(BEFORE)
-        op = extension.get("_tidb_op")
+        before, op = extension.get(BEFORE), extension.get("_tidb_op")
         if op not in _OPS:
             raise DecodeError(f"{op!r} is not an op of Avro messages", part="value", field="_tidb_op")
         if (op in ("u", "d")) is not (before is not None) and before_schema(schema) is not None:
             raise DecodeError(f"a change with op {op!r} and the wrong row before it", part="value", field=BEFORE)
         extended = "_tidb_commit_ts" in extension
-        return AvroRow(
-            **shared,
-            value=None if op == "d" else columns,
-            op=op,
-            commit_ts=tso(extension, "_tidb_commit_ts") if extended else None,
-            commit_physical_ms=millis(extension, "_tidb_commit_physical_time") if extended else None,
-            before=before,
-            checksum=extension.get("_tidb_row_level_checksum") or None,
-            corrupted=extension.get("_tidb_corrupted"),
-            checksum_version=extension.get("_tidb_checksum_version"),
-            fields=fields,
-            schema=schema,
+        return RowEvent(
+            database,
+            table,
+            _OPS[op],
+            tso(extension, "_tidb_commit_ts") if extended else None,
+            key_fields if op == "d" and before is None else before,
+            None if op == "d" else columns,
+            key_fields,
+            millis(extension, "_tidb_commit_physical_time") if extended else None,
+            message=message,
         )
 
     def _part(self, part: str, data: bytes | None) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
@@ -311,6 +289,37 @@ class AvroReader:
             self._known[number] = known_schema(number, "a table", lambda: _known(text))
         return self._known[number]
 
+    def _image(self, event: RowEvent, image: Image, table: TableInfo | None) -> dict[str, str | None]:
+        message: AvroMessage = event.message
+        schema = message.key_schema if image is event.key else message.schema
+        assert schema is not None
+        shown = converted(image, self._converts(schema), table=event.table)
+        if table is None:
+            return shown
+        names, virtual = self._names(table), self._virtual(table)
+        if virtual:
+            shown = {name: value for name, value in shown.items() if name not in virtual}
+        return {names.get(name, name): value for name, value in shown.items()} if names else shown
+
+    def check(self, event: RowEvent) -> None:
+        """Compare a row with its checksum, unless its labels are ambiguous in its schema."""
+        message: AvroMessage = event.message
+        if message.schema is None:
+            return
+        try:
+            verify_checksum(message.fields, message.schema, self._zone)
+        except DecodeError:
+            if not has_doubtful_labels(message.schema):
+                raise
+
+    def is_corrupted(self, event: RowEvent) -> bool:
+        message: AvroMessage = event.message
+        return bool((message.fields or {}).get("_tidb_corrupted"))
+
+    def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
+        """Return tables that learn from the rows' schemas."""
+        return AvroTables(catalog, self, zone, lookup)
+
 
 def _known(text: str) -> _Known:
     schema = read_schema(text)
@@ -323,68 +332,6 @@ def _parted(fields: dict[str, Any], schema: Mapping[str, Any]) -> tuple[dict[str
     """Return the columns and the extension fields after them."""
     columns = {field["name"]: fields[field["name"]] for field in column_fields(schema)}
     return columns, {name: value for name, value in fields.items() if name not in columns}
-
-
-_EVENT_OPS: dict[str | None, RowOp] = {"c": "insert", "u": "update", "d": "delete", None: "insert"}
-
-
-class AvroEvents(EventReader):
-    """A reader of Avro messages.
-
-    Without the TiDB extension, inserts and updates look alike: both are ``insert``.
-    """
-
-    def __init__(self, schemas: SchemaSource, zone: str = "UTC") -> None:
-        self._reader = AvroReader(schemas)
-        self._zone = zone
-        self._converts = per_object(_converts_of)
-        self._names = per_object(avro_names)
-        self._virtual = per_object(avro_virtual)
-
-    def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return what a record says."""
-        if not key and value and value[:1] in (DDL, WATERMARK):
-            return _control(value)
-        message = self._reader.read(key, value)
-        namespace = message.namespace.removeprefix(NAMESPACE)
-        return RowEvent(
-            namespace,
-            message.table,
-            _EVENT_OPS[message.op],
-            message.commit_ts,
-            message.key if message.op == "d" and message.before is None else message.before,
-            message.value,
-            message.key,
-            message.commit_physical_ms,
-            message=message,
-        )
-
-    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
-        if image is None:
-            return None
-        message: AvroRow = event.message
-        schema = message.key_schema if image is message.key else message.schema
-        assert schema is not None
-        shown = converted(image, self._converts(schema), table=event.table)
-        if table is None:
-            return shown
-        names, virtual = self._names(table), self._virtual(table)
-        if virtual:
-            shown = {name: value for name, value in shown.items() if name not in virtual}
-        return {names.get(name, name): value for name, value in shown.items()} if names else shown
-
-    def check(self, event: RowEvent) -> None:
-        """Compare a row with its checksum, unless its labels are ambiguous in its schema."""
-        message: AvroRow = event.message
-        try:
-            message.verify(self._zone)
-        except DecodeError:
-            if message.schema is None or not has_doubtful_labels(message.schema):
-                raise
-
-    def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
-        """Return tables that learn from the rows' schemas."""
-        return AvroTables(catalog, self, zone, lookup)
 
 
 def _converts_of(schema: Mapping[str, Any]) -> dict[str, Convert]:
@@ -486,7 +433,7 @@ _SCHEMA_ID_BYTES = 5
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
     assert inputs.schemas is not None  # ensured by readers.reader_for
-    return AvroEvents(inputs.schemas, inputs.config.time_zone)
+    return AvroReader(inputs.schemas, inputs.config.time_zone)
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:

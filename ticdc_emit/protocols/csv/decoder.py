@@ -55,8 +55,9 @@ class CsvRow(NamedTuple):
     handle: str | None = None
 
 
-class CsvReader:
-    """Reads the lines of a changefeed.
+class CsvReader(EventReader):
+    """Reads the lines of a changefeed. A record is the line of a row, or the two lines of an update; the ``message`` of
+    its event is the last :class:`CsvRow`.
 
     Raises :class:`DecodeError` for options with which no reader can tell lines apart: an empty terminator, one that is
     the delimiter or begins with the quote, and, without a quote, a terminator or delimiter that begins with a
@@ -143,6 +144,51 @@ class CsvReader:
         handle = _text(next(shown) or b"") if self._shows_handle else None
         return CsvRow(_text(schema), _text(table), _OPS[op], tuple(shown), stamp, is_update, handle)
 
+    def read(self, key: bytes | None, value: bytes | None) -> Event:
+        rows = list(self.rows(value or b""))
+        match rows:
+            case [row]:
+                values = _places(row.values)
+                before = values if row.op == "delete" else None
+                after = None if row.op == "delete" else values
+                return RowEvent(row.schema, row.table, row.op, row.commit_ts, before, after, message=row)
+            case [old, new] if (old.op, new.op) == ("delete", "insert"):
+                before, after = _places(old.values), _places(new.values)
+                return RowEvent(new.schema, new.table, "update", new.commit_ts, before, after, message=new)
+        raise DecodeError(f"{len(rows)} lines are not one change", part="value")
+
+    def records(self, data: bytes) -> Iterator[bytes]:
+        return self.lines(data, header=True)
+
+    def named(self, event: RowEvent, table: TableInfo) -> RowEvent:
+        before = None if event.before is None else named_fields(event.before, table)
+        after = None if event.after is None else named_fields(event.after, table)
+        fits = (before is None) is (event.before is None) and (after is None) is (event.after is None)
+        return replace(event, before=before, after=after) if fits else event
+
+    def _image(self, event: RowEvent, image: Image, table: TableInfo | None) -> dict[str, str | None]:
+        if table is None:
+            return {place: None if value is None else _shown(value) for place, value in image.items()}
+        named = named_fields(image, table)
+        if named is None:
+            raise DecodeError(
+                f"the line has {len(image)} columns, the table has {len(table.data_columns)}",
+                remedy=OTHER_TABLES,
+                table=table.full_name,
+            )
+        return converted(named, by_column(table.data_columns, self._convert), table=event.table)
+
+    def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
+        return CsvTables(catalog, self, zone, lookup)
+
+    def _convert(self, column: Column) -> Convert:
+        if column.is_binary:
+            return _from_hex if self._csv.binary_encoding_method == "hex" else _from_base64
+        return _from_float if column.type in FLOAT_TYPES else _shown
+
+    def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
+        return value
+
 
 def _fault(terminator: str, delimiter: str, quote: str) -> str:
     """Return why no reader can tell lines apart; "" if they can be told apart."""
@@ -175,61 +221,6 @@ def _text(field: bytes) -> str:
         return field.decode()
     except UnicodeDecodeError as fault:
         raise DecodeError(f"a field is not UTF-8: {fault}") from fault
-
-
-class CsvEvents(EventReader):
-    """A reader of CSV: a record is the line of a row, or the two lines of an update."""
-
-    def __init__(self, inputs: ReaderInputs) -> None:
-        self._options = inputs.config.codec
-        self._reader = CsvReader(self._options, inputs.config.release.csv)
-
-    def read(self, key: bytes | None, value: bytes | None) -> Event:
-        rows = list(self._reader.rows(value or b""))
-        match rows:
-            case [row]:
-                values = _places(row.values)
-                before = values if row.op == "delete" else None
-                after = None if row.op == "delete" else values
-                return RowEvent(row.schema, row.table, row.op, row.commit_ts, before, after, message=row)
-            case [old, new] if (old.op, new.op) == ("delete", "insert"):
-                before, after = _places(old.values), _places(new.values)
-                return RowEvent(new.schema, new.table, "update", new.commit_ts, before, after, message=new)
-        raise DecodeError(f"{len(rows)} lines are not one change", part="value")
-
-    def records(self, data: bytes) -> Iterator[bytes]:
-        return self._reader.lines(data, header=True)
-
-    def named(self, event: RowEvent, table: TableInfo) -> RowEvent:
-        before = None if event.before is None else named_fields(event.before, table)
-        after = None if event.after is None else named_fields(event.after, table)
-        fits = (before is None) is (event.before is None) and (after is None) is (event.after is None)
-        return replace(event, before=before, after=after) if fits else event
-
-    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
-        if image is None:
-            return None
-        if table is None:
-            return {place: None if value is None else _shown(value) for place, value in image.items()}
-        named = named_fields(image, table)
-        if named is None:
-            raise DecodeError(
-                f"the line has {len(image)} columns, the table has {len(table.data_columns)}",
-                remedy=OTHER_TABLES,
-                table=table.full_name,
-            )
-        return converted(named, by_column(table.data_columns, self._convert), table=event.table)
-
-    def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
-        return CsvTables(catalog, self, zone, lookup)
-
-    def _convert(self, column: Column) -> Convert:
-        if column.is_binary:
-            return _from_hex if self._options.csv.binary_encoding_method == "hex" else _from_base64
-        return _from_float if column.type in FLOAT_TYPES else _shown
-
-    def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        return value
 
 
 class Fields(dict[str, "bytes | None"]):
@@ -287,7 +278,7 @@ def _from_float(value: bytes) -> str:
 
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
-    return CsvEvents(inputs)
+    return CsvReader(inputs.config.codec, inputs.config.release.csv)
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:

@@ -1,7 +1,7 @@
 """Debezium messages in Avro, read.
 
-In: key and value of a Kafka record, and schema texts as a registry has them. Out: rows, DDL and watermarks as
-``protocols.debezium_common.records`` defines them, and their events. A row's schema is an envelope with two images of
+In: key and value of a Kafka record, and schema texts as a registry has them. Out: its event, and images in canonical
+text. A row's schema is an envelope with two images of
 one row and its source, or a flat key. It is foreign input and could nest without limit, so any other schema is refused
 before decoding. Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (toAvroSchema).
 """
@@ -21,14 +21,11 @@ from ticdc_emit.protocols.debezium_avro.schema import DECIMAL, ENVELOPE, ddl_sch
 from ticdc_emit.protocols.debezium_common.records import (
     DebeziumField,
     DebeziumMessage,
-    DebeziumRow,
-    DebeziumSource,
-    DebeziumWatermark,
-    ddl_record,
+    ddl_event,
     debezium_column,
     debezium_convert,
-    event_of,
-    source_of,
+    row_event,
+    watermark_event,
 )
 from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
 from ticdc_emit.protocols.events import OTHER_SCHEMAS, DdlEvent, DecodeError, Event, Image, RowEvent, member
@@ -216,19 +213,22 @@ off.
 """
 
 
-class DebeziumAvroReader:
-    """Reads the records of a topic. ``schemas``: a mapping or callable from schema id to schema text.
+class DebeziumAvroReader(EventReader):
+    """Reads the records of a topic. ``schemas``: a mapping or callable from schema id to schema text; ``zone``: the
+    changefeed's time zone. The ``message`` of an event is a :class:`DebeziumMessage`.
 
     Values are fastavro's: int, float, bool, text, ``bytes`` of binary data and of BIT (little-endian), ``Decimal``.
     Dates and times are numbers in Debezium's units; TIMESTAMP is text in UTC.
     """
 
-    def __init__(self, schemas: SchemaSource) -> None:
+    def __init__(self, schemas: SchemaSource, zone: str = "UTC") -> None:
         self._schemas = schemas
+        self._zone = zone
         self._known: dict[tuple[SchemaId, str], tuple[RowSchema | ControlSchema, Any]] = {}
+        self._converts: dict[tuple[int, int], tuple[object, object, dict[str, Convert]]] = {}
 
-    def read(self, key: bytes | None, value: bytes | None) -> DebeziumMessage:
-        """Return the message in a record: a row change, or the DDL and watermarks of ``avro-enable-watermark``.
+    def read(self, key: bytes | None, value: bytes | None) -> Event:
+        """Return the event of a record: a row change, or the DDL and watermarks of ``avro-enable-watermark``.
 
         Raises :class:`DecodeError` for other bytes, for bytes that do not fit the schema they name, and
         :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro.
@@ -238,10 +238,7 @@ class DebeziumAvroReader:
         if isinstance(schema, ControlSchema) or isinstance(key_schema, ControlSchema):
             if schema != key_schema:
                 raise DecodeError("the key and the value belong to different kinds of messages")
-            source, ts_ms = _source(payload["source"]), member(payload, "ts_ms", int)
-            if schema is ControlSchema.DDL:
-                return ddl_record(payload, source, ts_ms)
-            return DebeziumWatermark(source, ts_ms)
+            return ddl_event(payload) if schema is ControlSchema.DDL else watermark_event(payload)
         if schema.table != key_schema.table:
             raise DecodeError(f"the value's schema is of {schema.table}, the key's of {key_schema.table}")
         op = member(payload, "op", str)
@@ -252,16 +249,8 @@ class DebeziumAvroReader:
             if shown is not None and shown is not (image is not None):
                 raise DecodeError(f"a change with op {op!r} and the wrong images", part="value")
         before, after = (None if image is None else _columns(image, schema) for image in images)
-        return DebeziumRow(
-            op,
-            _source(payload["source"]),
-            member(payload, "ts_ms", int),
-            _columns(handle, key_schema),
-            before,
-            after,
-            key_schema.columns,
-            schema.columns,
-        )
+        message = DebeziumMessage(payload, key_schema.columns, schema.columns)
+        return row_event(message, _columns(handle, key_schema), before, after)
 
     def _part(self, part: str, data: bytes | None) -> tuple[RowSchema | ControlSchema, dict[str, Any]]:
         if not data:
@@ -284,46 +273,12 @@ class DebeziumAvroReader:
             self._known[place] = known_schema(number, "Debezium's rows", lambda: _known(text, part))
         return self._known[place]
 
-
-def _known(text: str, part: str) -> tuple[RowSchema | ControlSchema, Any]:
-    control = control_schema(text, part)
-    if control is not None:
-        return control[0], fastavro_module().parse_schema(dict(control[1]))
-    schema = read_schema(text, part)
-    return schema, fastavro_module().parse_schema(dict(schema.plain))
-
-
-def _columns(record: Mapping[str, Any], schema: RowSchema) -> dict[str, Any]:
-    return {schema.names[name]: value for name, value in record.items()}
-
-
-def _source(members: Mapping[str, Any]) -> DebeziumSource:
-    return source_of(members, **{name: members.get(name) for name in ("snapshot", "gtid", "thread", "query")})
-
-
-_ALIKE = (INTEGER_TYPES, DATE_TYPES, FLOAT_TYPES)
-
-
-class DebeziumAvroEvents(EventReader):
-    """A reader of Debezium's messages in Avro."""
-
-    def __init__(self, schemas: SchemaSource, zone: str = "UTC") -> None:
-        self._reader = DebeziumAvroReader(schemas)
-        self._zone = zone
-        self._converts: dict[tuple[int, int], tuple[object, object, dict[str, Convert]]] = {}
-
-    def read(self, key: bytes | None, value: bytes | None) -> Event:
-        return event_of(self._reader.read(key, value))
-
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        row: DebeziumRow = event.message
-        return repr((row.op, row.source, row.key, row.before, row.after))
+        return repr((event.op, event.message.payload["source"], event.key, event.before, event.after))
 
-    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
-        if image is None:
-            return None
-        message: DebeziumRow = event.message
-        fields = message.key_fields if image is message.key else message.fields
+    def _image(self, event: RowEvent, image: Image, table: TableInfo | None) -> dict[str, str | None]:
+        message: DebeziumMessage = event.message
+        fields = message.key_fields if image is event.key else message.fields
         return converted(image, self._converts_of(fields or (), table), table=event.table)
 
     def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
@@ -338,6 +293,21 @@ class DebeziumAvroEvents(EventReader):
             known = {name: convert for name, convert in converts.items() if convert is not None}
             self._converts[place] = fields, table, known  # an object that is kept alive keeps its id
         return self._converts[place][2]
+
+
+def _known(text: str, part: str) -> tuple[RowSchema | ControlSchema, Any]:
+    control = control_schema(text, part)
+    if control is not None:
+        return control[0], fastavro_module().parse_schema(dict(control[1]))
+    schema = read_schema(text, part)
+    return schema, fastavro_module().parse_schema(dict(schema.plain))
+
+
+def _columns(record: Mapping[str, Any], schema: RowSchema) -> dict[str, Any]:
+    return {schema.names[name]: value for name, value in record.items()}
+
+
+_ALIKE = (INTEGER_TYPES, DATE_TYPES, FLOAT_TYPES)
 
 
 def _convert(field: DebeziumField, own: Column | None, zone: str) -> Convert | None:
@@ -417,11 +387,12 @@ class DebeziumAvroTables(Tables):
 
 def _described(event: RowEvent) -> TableInfo:
     """Return the table that a message describes."""
-    message: DebeziumRow = event.message
-    made = map(debezium_column, message.fields or ())
+    message: DebeziumMessage = event.message
+    described = map(debezium_column, message.fields or ())
+    key = event.key or {}
     columns = tuple(
-        replace(column, id=number, flags=column.flags | (_KEYED if column.name in message.key else ColumnFlag.NONE))
-        for number, column in enumerate(made, 1)
+        replace(column, id=number, flags=column.flags | (_KEYED if column.name in key else ColumnFlag.NONE))
+        for number, column in enumerate(described, 1)
     )
     return TableInfo(event.schema, event.table, 0, columns)
 
@@ -432,7 +403,7 @@ _SOURCE = b"\x162.4.0.Final\nTiCDC"
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
     assert inputs.schemas is not None  # ensured by readers.reader_for
-    return DebeziumAvroEvents(inputs.schemas, inputs.config.time_zone)
+    return DebeziumAvroReader(inputs.schemas, inputs.config.time_zone)
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:

@@ -12,7 +12,7 @@ import datetime as dt
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ticdc_emit.protocols.canonical_text import (
     BINARY_TYPES,
@@ -25,68 +25,17 @@ from ticdc_emit.protocols.canonical_text import (
 from ticdc_emit.protocols.debezium_common.schema import SEMANTIC_TYPES
 from ticdc_emit.protocols.events import (
     DdlEvent,
-    Event,
     RowEvent,
     RowOp,
     WatermarkEvent,
     member,
     millis,
     objects,
-    texts,
     tso,
 )
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.sql.types import DATE_TYPES, FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType
-
-
-def source_of(members: Mapping[str, Any], **others: Any) -> DebeziumSource:
-    """Return the source of a message. ``others``: fields that the formats read differently.
-
-    Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a missing member and for one of another type.
-    """
-    return DebeziumSource(
-        version=member(members, "version", str),
-        connector=member(members, "connector", str),
-        name=member(members, "name", str),
-        ts_ms=millis(members, "ts_ms"),
-        db=member(members, "db", str),
-        table=member(members, "table", str),
-        commit_ts=tso(members, "commit_ts"),
-        cluster_id=member(members, "cluster_id", str),
-        file=member(members, "file", str),
-        pos=member(members, "pos", int),
-        row=member(members, "row", int),
-        **others,
-    )
-
-
-@dataclass(frozen=True)
-class DebeziumSource:
-    """The source of a message. ``name`` and ``cluster_id`` are TiCDC's cluster id.
-
-    ``db`` and ``table`` are empty for a watermark, ``table`` for the DDL of a database. Members that only MySQL has
-    (``server_id``, ``gtid``, ``file``, ``pos``, ``row``, ``thread``, ``query``) are 0, empty or ``None``. ``start_ts``
-    (TSO): only in rows, with ``debezium-include-start-ts``.
-    """
-
-    version: str
-    connector: str
-    name: str
-    ts_ms: int
-    snapshot: str | None
-    db: str
-    table: str
-    commit_ts: int
-    cluster_id: str
-    server_id: int = 0
-    gtid: str | None = None
-    file: str = ""
-    pos: int = 0
-    row: int = 0
-    thread: int | None = 0
-    query: str | None = None
-    start_ts: int | None = None
 
 
 @dataclass(frozen=True)
@@ -107,89 +56,52 @@ class DebeziumField:
     tidb_type: str | None = None
 
 
-@dataclass(frozen=True)
-class DebeziumRow:
-    """A row change. ``op``: ``c``, ``u`` or ``d``.
-
-    ``key``: the handle key's columns, empty for a table without, and in messages without keys. ``before`` is ``None``
-    for an insert, and for an update with ``output-old-value = false``; ``after`` for a delete. ``key_fields`` and
-    ``fields`` are their schemas, ``None`` without (``debezium-disable-schema``, or no key); virtual generated columns
-    are in ``fields``, but in no row.
+class DebeziumMessage(NamedTuple):
+    """A record as it was read: its payload and, of a row with schema, the columns of the key and of both images.
+    Virtual generated columns are in ``fields``, but in no row.
     """
 
-    op: str
-    source: DebeziumSource
-    ts_ms: int
-    key: Mapping[str, Any]
-    before: Mapping[str, Any] | None
-    after: Mapping[str, Any] | None
+    payload: Mapping[str, Any]
     key_fields: tuple[DebeziumField, ...] | None = None
     fields: tuple[DebeziumField, ...] | None = None
 
 
-@dataclass(frozen=True)
-class DebeziumColumn:
-    """A column of a table. ``enum_values`` are SQL literals, quotes included; ``position`` begins with 1."""
-
-    name: str
-    jdbc_type: int
-    type_name: str
-    type_expression: str
-    position: int
-    optional: bool
-    native_type: int | None = None
-    comment: str | None = None
-    default_value_expression: str | None = None
-    enum_values: tuple[str, ...] | None = None
-    charset_name: str | None = None
-    length: int | None = None
-    scale: int | None = None
-    auto_incremented: bool = False
-    generated: bool = False
+_OPS: Mapping[str, RowOp] = {"c": "insert", "u": "update", "d": "delete"}
 
 
-@dataclass(frozen=True)
-class DebeziumTable:
-    """A table after a DDL."""
-
-    default_charset_name: str
-    primary_key_column_names: tuple[str, ...]
-    columns: tuple[DebeziumColumn, ...]
-    comment: str | None = None
-
-
-@dataclass(frozen=True)
-class DebeziumTableChange:
-    """The effect of a DDL on a table. ``type``: ``CREATE``, ``ALTER`` or ``DROP``; ``id``: its quoted name, both for a
-    rename. ``table`` is ``None`` once it is dropped.
+def row_event(
+    message: DebeziumMessage, key: Mapping[str, Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> RowEvent:
+    """Return the event of a row. Raises :class:`~ticdc_emit.protocols.events.DecodeError` for a missing member and for
+    one of another type.
     """
-
-    type: str
-    id: str
-    table: DebeziumTable | None
-
-
-@dataclass(frozen=True)
-class DebeziumDdl:
-    """A statement. ``table_changes`` is empty for the DDL of a database and for TRUNCATE TABLE."""
-
-    source: DebeziumSource
-    ts_ms: int
-    database_name: str
-    ddl: str
-    table_changes: tuple[DebeziumTableChange, ...]
-    schema_name: str | None = None
+    db, table, commit_ts, commit_ms = _source(message.payload)
+    op = _OPS[message.payload["op"]]
+    return RowEvent(db, table, op, commit_ts, before, after, key, commit_ms, message=message)
 
 
-@dataclass(frozen=True)
-class DebeziumWatermark:
-    """Everything up to ``source.commit_ts`` has been sent to this partition."""
+def ddl_event(payload: Mapping[str, Any]) -> DdlEvent:
+    """Return the event of a schema change; errors as of :func:`row_event`."""
+    db, table, commit_ts, commit_ms = _source(payload)
+    member(payload, "databaseName", str)
+    objects(payload, "tableChanges")
+    return DdlEvent(member(payload, "ddl", str), commit_ts, db, table, commit_ms, DebeziumMessage(payload))
 
-    source: DebeziumSource
-    ts_ms: int
+
+def watermark_event(payload: Mapping[str, Any]) -> WatermarkEvent:
+    """Return the event of a watermark; errors as of :func:`row_event`."""
+    return WatermarkEvent(_source(payload)[2], DebeziumMessage(payload))
 
 
-DebeziumMessage: TypeAlias = "DebeziumRow | DebeziumDdl | DebeziumWatermark"
+def _source(payload: Mapping[str, Any]) -> tuple[str, str, int, int]:
+    """Return database, table, commit_ts (TSO) and its physical time in ms."""
+    source = member(payload, "source", dict)
+    member(payload, "ts_ms", int)
+    for name in ("version", "connector", "cluster_id"):
+        member(source, name, str)
+    if "start_ts" in source:
+        tso(source, "start_ts")
+    return member(source, "db", str), member(source, "table", str), tso(source, "commit_ts"), millis(source, "ts_ms")
 
 
 _T = TypeVar("_T")
@@ -198,54 +110,6 @@ _T = TypeVar("_T")
 def nullable(members: Mapping[str, Any], name: str, kind: type[_T], part: str = "value") -> _T | None:
     """Return a member that may be null."""
     return None if name in members and members[name] is None else member(members, name, kind, part=part)
-
-
-def ddl_record(payload: Mapping[str, Any], source: DebeziumSource, ts_ms: int) -> DebeziumDdl:
-    """Return the content of a schema change's payload. Raises :class:`DecodeError` for another payload."""
-    return DebeziumDdl(
-        source,
-        ts_ms,
-        member(payload, "databaseName", str),
-        member(payload, "ddl", str),
-        tuple(_table_change(change) for change in objects(payload, "tableChanges")),
-        nullable(payload, "schemaName", str),
-    )
-
-
-def _table_change(members: Mapping[str, Any]) -> DebeziumTableChange:
-    table = nullable(members, "table", dict)
-    return DebeziumTableChange(
-        member(members, "type", str), member(members, "id", str), None if table is None else _table(table)
-    )
-
-
-def _table(members: Mapping[str, Any]) -> DebeziumTable:
-    return DebeziumTable(
-        member(members, "defaultCharsetName", str),
-        texts(members, "primaryKeyColumnNames"),
-        tuple(_column(column) for column in objects(members, "columns")),
-        nullable(members, "comment", str),
-    )
-
-
-def _column(members: Mapping[str, Any]) -> DebeziumColumn:
-    return DebeziumColumn(
-        name=member(members, "name", str),
-        jdbc_type=member(members, "jdbcType", int),
-        type_name=member(members, "typeName", str),
-        type_expression=member(members, "typeExpression", str),
-        position=member(members, "position", int),
-        optional=member(members, "optional", bool),
-        native_type=nullable(members, "nativeType", int),
-        comment=nullable(members, "comment", str),
-        default_value_expression=nullable(members, "defaultValueExpression", str),
-        enum_values=None if nullable(members, "enumValues", list) is None else texts(members, "enumValues"),
-        charset_name=nullable(members, "charsetName", str),
-        length=nullable(members, "length", int),
-        scale=nullable(members, "scale", int),
-        auto_incremented=member(members, "autoIncremented", bool),
-        generated=member(members, "generated", bool),
-    )
 
 
 _WORD = (1 << 64) - 1
@@ -328,31 +192,3 @@ def _zoned(text: str, zone: str, fsp: int) -> str:
     if text.startswith(_BEFORE_ALL):
         return _ZERO_MOMENT + ("." + "0" * fsp if fsp else "")
     return in_zone(text.rstrip("Z").replace("T", " "), "UTC", zone, fsp)
-
-
-_OPS: dict[str, RowOp] = {"c": "insert", "u": "update", "d": "delete"}
-
-
-def event_of(message: DebeziumMessage) -> Event:
-    """Return the event of a message, whose record is the event's ``message``."""
-    if isinstance(message, DebeziumRow):
-        return _row_event(message)
-    source = message.source
-    if isinstance(message, DebeziumDdl):
-        return DdlEvent(message.ddl, source.commit_ts, source.db, source.table, source.ts_ms, message)
-    return WatermarkEvent(source.commit_ts, message)
-
-
-def _row_event(row: DebeziumRow) -> RowEvent:
-    source = row.source
-    return RowEvent(
-        source.db,
-        source.table,
-        _OPS[row.op],
-        source.commit_ts,
-        row.before,
-        row.after,
-        row.key,
-        source.ts_ms,
-        message=row,
-    )

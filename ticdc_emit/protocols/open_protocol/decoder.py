@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -22,15 +21,7 @@ from ticdc_emit.protocols.canonical_text import (
     raw_text,
     set_labels,
 )
-from ticdc_emit.protocols.decoder import (
-    MAX_DECOMPRESSED_BYTES,
-    Claims,
-    EventReader,
-    Part,
-    ReaderInputs,
-    Recognizer,
-    decompressor,
-)
+from ticdc_emit.protocols.decoder import EventReader, Part, ReaderInputs, Recognizer, RecordReader, record_options
 from ticdc_emit.protocols.events import (
     GO_NUMBERS,
     DdlEvent,
@@ -96,51 +87,6 @@ class OpenColumn(NamedTuple):
     @property
     def is_unsigned(self) -> bool:
         return bool(self.flags & Flag.UNSIGNED)
-
-
-class OpenRow(NamedTuple):
-    """A row change. ``data`` is the row after the change (for a delete: before it). ``old`` is the row before an
-    update, with only the changed columns under ``only-output-updated-columns``. Both have the message's JSON values;
-    ``columns`` describes their columns.
-
-    ``op``: an update without ``old`` is an ``insert``, because nothing distinguishes them. ``row_id``: the row's
-    handle, 0 if it is not an integer or unknown; ``partition``: the id of its partition. ``handle_key_only``: the
-    message was too large and has only the handle key's columns; ``claim_check``: the same, and the location of the
-    whole message.
-    """
-
-    schema: str
-    table: str
-    op: RowOp
-    commit_ts: int
-    data: Mapping[str, Any]
-    old: Mapping[str, Any] | None
-    columns: Mapping[str, OpenColumn]
-    row_id: int = 0
-    partition: int | None = None
-    handle_key_only: bool = False
-    claim_check: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OpenDdl:
-    """A statement; ``action`` is TiDB's number of its kind, ``table`` "" for a database."""
-
-    schema: str
-    table: str
-    query: str
-    action: int
-    commit_ts: int
-
-
-@dataclass(frozen=True, slots=True)
-class OpenWatermark:
-    """Everything up to ``commit_ts`` has been sent to this partition."""
-
-    commit_ts: int
-
-
-OpenMessage: TypeAlias = "OpenRow | OpenDdl | OpenWatermark"
 
 
 _ESCAPE = re.compile(r'\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|([abtnvfr"\\])|)')
@@ -228,82 +174,94 @@ def unquoted(text: str) -> bytes:
 
 _OF_COLUMN = frozenset("thfv")
 _VALUES = frozenset({str, int, float, type(None)})
-_Told: TypeAlias = "list[tuple[str, Any, Any, Any]]"
+_Described: TypeAlias = "list[tuple[str, Any, Any, Any]]"
 
 
-class OpenProtocolReader:
+class OpenProtocolReader(RecordReader):
     """Reads the records of a topic.
 
-    ``compression``: the changefeed's ``large-message-handle-compression``; ``max_decompressed_bytes``: the limit of a
-    value. Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown compression, and
-    :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
+    The ``message`` of a row's event has its columns (:class:`OpenColumn`) by name, that of another event the members of
+    its key. An update without the row before it is an ``insert``, because nothing distinguishes them. Options and
+    errors: see :class:`RecordReader`.
     """
 
-    def __init__(self, compression: str = "none", *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> None:
-        self._unpacked = decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)
-        self._told: dict[tuple[str, str], tuple[_Told, dict[str, OpenColumn]]] = {}
+    def __init__(self, compression: str = "none", **options: Any) -> None:
+        super().__init__(compression, **{**options, "raw_value": False})
+        self._described: dict[tuple[str, str], tuple[_Described, dict[str, OpenColumn]]] = {}
+        self._converts = per_object(_converts_of)
+        self._converts_by_type = per_object(_converts_by_type)
 
-    def read_all(self, key: bytes | None, value: bytes | None) -> list[OpenMessage]:
+    def read_all(self, key: bytes | None, value: bytes | None) -> list[Event]:
         """Return the content of a record: one statement or watermark, or its rows.
 
         Raises :class:`DecodeError` for a record that is not a message of Open Protocol.
         """
-        return [self._message(*content) for content in contents(key, value)]
+        return [self._event_of(*content) for content in contents(key, value)]
 
-    def read(self, key: bytes | None, value: bytes | None) -> OpenMessage:
-        """Return the content of a record with one row, a statement or a watermark; raises the errors of
-        :meth:`read_all`.
-        """
+    def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:
+        return records_of(key, value)
+
+    def _event(self, key: bytes | None, value: bytes | None) -> Event:
         parts = contents(key, value)
         if len(parts) > 1:
             raise DecodeError(f"the record holds {len(parts)} rows", remedy="Read it with read_all")
-        return self._message(*parts[0])
+        return self._event_of(*parts[0])
 
-    def parts(self, key: bytes | None, value: bytes | None) -> list[Part]:
-        return records_of(key, value)
-
-    def _message(self, key: bytes, value: bytes) -> OpenMessage:
+    def _event_of(self, key: bytes, value: bytes) -> Event:
         key_members = document(key, "key")
         commit_ts, kind = tso(key_members, "ts"), member(key_members, "t", int, part="key")
         if kind == Kind.WATERMARK:
             if value:
                 raise DecodeError("a watermark has no value", part="value")
-            return OpenWatermark(commit_ts)
+            return WatermarkEvent(commit_ts, key_members)
         schema, table = member(key_members, "scm", str, "", part="key"), member(key_members, "tbl", str, "", part="key")
         if kind == Kind.DDL:
             value_members = document(self._unpacked(value), "value")
-            return OpenDdl(schema, table, member(value_members, "q", str), member(value_members, "t", int), commit_ts)
+            member(value_members, "t", int)
+            return DdlEvent(member(value_members, "q", str), commit_ts, schema, table, message=key_members)
         if kind != Kind.ROW:
             raise DecodeError(f"{kind} is not a kind of Open Protocol messages", part="key")
-        value_members = document(self._unpacked(value), "value", **GO_NUMBERS)
-        op, shown, before = _images(value_members)
+        op, shown, old = _images(document(self._unpacked(value), "value", **GO_NUMBERS))
         data, columns = _values(shown, "d" if op == "delete" else "u"), self._columns(schema, table, shown)
-        old = None
-        if before is not None:
-            before = {name: each for name, each in before.items() if isinstance(each, dict) or name not in _OF_COLUMN}
-            old = _values(before, "p")
+        before = None
+        if old is not None:
+            old = {name: each for name, each in old.items() if isinstance(each, dict) or name not in _OF_COLUMN}
+            before = _values(old, "p")
+        for name in ("rid", "ptn"):
+            member(key_members, name, int, 0, part="key")
         claim = member(key_members, "ccl", str, "", part="key") or None
-        return OpenRow(
+        return RowEvent(
             schema,
             table,
             op,
             commit_ts,
-            data,
-            old,
-            columns,
-            member(key_members, "rid", int, 0, part="key"),
-            member(key_members, "ptn", int, part="key") if "ptn" in key_members else None,
-            claim is not None or key_members.get("ohk") is True,
-            claim,
+            data if op == "delete" else before,
+            None if op == "delete" else data,
+            handle_key_only=claim is not None or key_members.get("ohk") is True,
+            claim_check=claim,
+            message=columns,
         )
 
     def _columns(self, schema: str, table: str, image: Mapping[str, Any]) -> dict[str, OpenColumn]:
         described = [(name, each.get("t"), each.get("f"), each.get("h")) for name, each in image.items()]
-        known = self._told.get((schema, table))
+        known = self._described.get((schema, table))
         # most rows of a table have the same, so it is checked and stored once
         if known is None or known[0] != described:
-            known = self._told[schema, table] = described, {name: _column(each) for name, each in image.items()}
+            columns = {name: _column(each) for name, each in image.items()}
+            known = self._described[schema, table] = described, columns
         return known[1]
+
+    def _image(self, event: RowEvent, image: Image, table: TableInfo | None) -> dict[str, str | None]:
+        converts = self._converts_by_type(event.message) if table is None else self._converts(table)
+        return converted(image, converts, table=event.table)
+
+    def key_names(self, event: RowEvent) -> tuple[str, ...]:
+        columns: Mapping[str, OpenColumn] = event.message
+        return tuple(name for name, column in columns.items() if column.is_handle_key)
+
+    def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
+        parts = event.handle_key_only, event.claim_check is not None
+        return repr((event.op, event.commit_ts, in_any_order(event.before), in_any_order(event.after), parts))
 
 
 def _images(images: Mapping[str, Any]) -> tuple[RowOp, dict[str, Any], dict[str, Any] | None]:
@@ -333,71 +291,17 @@ def _column(column: Mapping[str, Any]) -> OpenColumn:
     return OpenColumn(member(column, "t", int), member(column, "f", int), member(column, "h", bool, False))
 
 
-class OpenEvents(EventReader):
-    """A reader of Open Protocol."""
-
-    def __init__(self, inputs: ReaderInputs) -> None:
-        handle = inputs.config.codec.large_message_handle
-        self._reader = OpenProtocolReader(handle.compression, max_decompressed_bytes=inputs.max_decompressed_bytes)
-        self._claims = Claims(inputs.claims, self._reader.read, raw_value=False)
-        self._converts = per_object(_converts_of)
-        self._told_converts = per_object(_told_converts_of)
-
-    def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:
-        return self._reader.parts(key, value)
-
-    def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return the event of a record with one row, a statement or a watermark."""
-        message = self._reader.read(key, value)
-        if isinstance(message, OpenRow):
-            return _row(self._claims.whole(message))
-        if isinstance(message, OpenDdl):
-            return DdlEvent(message.query, message.commit_ts, message.schema, message.table, message=message)
-        return WatermarkEvent(message.commit_ts, message)
-
-    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
-        if image is None:
-            return None
-        message: OpenRow = event.message
-        converts = self._told_converts(message.columns) if table is None else self._converts(table)
-        return converted(image, converts, table=event.table)
-
-    def key_names(self, event: RowEvent) -> tuple[str, ...]:
-        message: OpenRow = event.message
-        return tuple(name for name, column in message.columns.items() if column.is_handle_key)
-
-    def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        row: OpenRow = event.message
-        parts = row.handle_key_only, row.claim_check is not None, row.partition
-        return repr((row.op, row.commit_ts, in_any_order(row.data), in_any_order(row.old), parts))
-
-
 def _converts_of(table: TableInfo) -> dict[str, Convert]:
     return by_column(table.columns, open_convert)
 
 
-def _told_converts_of(columns: Mapping[str, OpenColumn]) -> dict[str, Convert]:
+def _converts_by_type(columns: Mapping[str, OpenColumn]) -> dict[str, Convert]:
     converts = {name: open_type_convert(column) for name, column in columns.items()}
     return {name: convert for name, convert in converts.items() if convert is not None}
 
 
-def _row(message: OpenRow) -> RowEvent:
-    deleted = message.op == "delete"
-    return RowEvent(
-        message.schema,
-        message.table,
-        message.op,
-        message.commit_ts,
-        message.data if deleted else message.old,
-        None if deleted else message.data,
-        handle_key_only=message.handle_key_only,
-        claim_check=message.claim_check,
-        message=message,
-    )
-
-
 def make_reader(inputs: ReaderInputs) -> EventReader:
-    return OpenEvents(inputs)
+    return OpenProtocolReader(**record_options(inputs))
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:

@@ -1,10 +1,9 @@
-"""Simple, read: records of both encodings as messages, their events, and the tables that they describe.
+"""Simple, read: the events of records in both encodings, and the tables that they describe.
 
-In: a record. Out: a row, a DDL, a BOOTSTRAP or a watermark (:class:`SimpleRow` ...), its event, and images in canonical
-text. Values in Avro have no header: each is a ``Message`` of ``simple_message.avsc``, a union of all record types;
-fastavro decodes. :class:`AvroMembers` removes the differences between the encodings: a table schema's database is
-``schema``, a BIT's default is a number, numbers from 2^63 on are positive, members that are null are left out. Rule
-source: reference ``pingcap/tiflow: pkg/sink/codec/simple/avro.go``.
+In: a record. Out: its event, and images in canonical text. Values in Avro have no header: each is a ``Message`` of
+``simple_message.avsc``, a union of all record types; fastavro decodes. :class:`AvroMembers` removes the differences
+between the encodings: a table schema's database is ``schema``, a BIT's default is a number, numbers from 2^63 on are
+positive, members that are null are left out. Rule source: reference ``pingcap/tiflow: pkg/sink/codec/simple/avro.go``.
 """
 
 from __future__ import annotations
@@ -13,21 +12,14 @@ import io
 import json
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ticdc_emit.errors import ConfigError, MissingDependencyError, SchemaError, UnknownTableError
 from ticdc_emit.protocols.canonical_text import Convert, by_column, converted, per_object
 from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableRows, Tables
-from ticdc_emit.protocols.decoder import (
-    MAX_DECOMPRESSED_BYTES,
-    Claims,
-    EventReader,
-    ReaderInputs,
-    Recognizer,
-    decompressor,
-)
+from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer, RecordReader, record_options
 from ticdc_emit.protocols.events import (
     PARTITIONS_UNKNOWN,
     BootstrapEvent,
@@ -41,18 +33,9 @@ from ticdc_emit.protocols.events import (
     document,
     in_any_order,
     member,
-    objects,
-    texts,
     tso,
 )
-from ticdc_emit.protocols.simple.schema import (
-    DDL_TYPES,
-    VERSION,
-    SimpleColumn,
-    SimpleIndex,
-    SimpleTableSchema,
-    simple_table,
-)
+from ticdc_emit.protocols.simple.schema import DDL_TYPES, VERSION, described_table
 from ticdc_emit.protocols.simple.values import SimpleChecksum, SimpleTimestamp, check_images, simple_convert
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent as SchemaEvent
@@ -61,65 +44,6 @@ from ticdc_emit.sql.nodes.alter import ChangePartitions, ExchangePartition
 from ticdc_emit.sql.nodes.statements import AlterTable
 from ticdc_emit.sql.script import parse_ddl
 
-
-@dataclass(frozen=True)
-class SimpleRow:
-    """A row change. ``op``: ``INSERT``, ``UPDATE`` or ``DELETE``; ``data`` is the row after it, ``old`` before it.
-
-    Values are those of the encoding; :func:`row_values` reads them by the table's
-    schema. JSON: text, :class:`SimpleTimestamp` or ``None``. Avro: numbers, text, bytes, :class:`SimpleTimestamp` or
-    ``None``.
-
-    ``handle_key_only``: the message was too large and has only the handle key's columns; ``claim_check`` is where the
-    whole one is stored, if it is. ``start_ts``: the TSO at which the transaction began, if the message has it.
-    """
-
-    database: str
-    table: str
-    table_id: int
-    op: str
-    commit_ts: int
-    build_ts: int
-    schema_version: int
-    checksum: SimpleChecksum | None = None
-    data: Mapping[str, Any] | None = None
-    old: Mapping[str, Any] | None = None
-    handle_key_only: bool = False
-    claim_check: str | None = None
-    start_ts: int | None = None
-
-
-@dataclass(frozen=True)
-class SimpleDdl:
-    """A statement. ``type``: ``CREATE``, ``RENAME``, ``CINDEX``, ``DINDEX``, ``ERASE``, ``TRUNCATE``, ``ALTER`` or
-    ``QUERY``. Both schemas are ``None`` for a database's DDL, ``pre_table_schema`` for a table that is new.
-    """
-
-    type: str
-    sql: str
-    commit_ts: int
-    build_ts: int
-    table_schema: SimpleTableSchema | None = None
-    pre_table_schema: SimpleTableSchema | None = None
-
-
-@dataclass(frozen=True)
-class SimpleWatermark:
-    """Everything up to ``commit_ts`` has been sent to this partition."""
-
-    commit_ts: int
-    build_ts: int
-
-
-@dataclass(frozen=True)
-class SimpleBootstrap:
-    """The schema of a table whose rows are being sent."""
-
-    build_ts: int
-    table_schema: SimpleTableSchema
-
-
-SimpleMessage: TypeAlias = "SimpleRow | SimpleDdl | SimpleWatermark | SimpleBootstrap"
 _WORD = (1 << 64) - 1
 _UNSIGNED = ("commitTs", "schemaVersion")
 _NAMESPACE = "com.pingcap.simple.avro."
@@ -231,17 +155,24 @@ def _checked(members: dict[str, Any]) -> dict[str, Any]:
     return members
 
 
-_ROWS = {"INSERT": ("data",), "UPDATE": ("data", "old"), "DELETE": ("old",)}
+_OPS: Mapping[str, RowOp] = {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"}
+_IMAGES = {"INSERT": ("data",), "UPDATE": ("data", "old"), "DELETE": ("old",)}
+_MADE_ANEW = frozenset({"buildTs", "claimCheckLocation"})
+_SCHEMAS = ("preTableSchema", "tableSchema")
 _T = TypeVar("_T")
 
 
-class SimpleReader:
-    """Reads the records of a topic.
+class SimpleReader(RecordReader):
+    """Reads the records of a topic. Rows do not contain their types: without a table, the schemas from DDL and
+    BOOTSTRAP messages are used.
 
-    ``encoding``: the changefeed's ``encoding-format``, ``json`` or ``avro``; ``compression``: its
-    ``large-message-handle-compression``; ``max_decompressed_bytes``: the limit of a value. Raises
-    :class:`~ticdc_emit.errors.ConfigError` for another encoding or compression, and
-    :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro for ``avro``, without cramjam for a compression.
+    The ``message`` of an event has the members of its message: ``tableSchema`` and ``preTableSchema`` as ``TableInfo``,
+    ``checksum`` as :class:`SimpleChecksum`, the values of a TIMESTAMP as :class:`SimpleTimestamp`.
+
+    ``encoding``: the changefeed's ``encoding-format``, ``json`` or ``avro``; ``zone``: its time zone;
+    ``handle_key_deletes``: its ``delete-only-output-handle-key-columns``. Other options and errors: see
+    :class:`RecordReader`; :class:`~ticdc_emit.errors.ConfigError` for another encoding, and
+    :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro for ``avro``.
     """
 
     def __init__(
@@ -249,18 +180,22 @@ class SimpleReader:
         encoding: Literal["json", "avro"] = "json",
         compression: str = "none",
         *,
-        max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
+        zone: str = "UTC",
+        handle_key_deletes: bool = False,
+        **options: Any,
     ) -> None:
         if encoding not in ("json", "avro"):
             raise ConfigError(f"Simple has no encoding {encoding!r}", remedy="Use json or avro", option="encoding")
-        self.encoding = encoding
-        self.packed = compression != "none"
-        """Whether values may be compressed."""
-        self._unpacked = decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)
-        self._members: Callable[[bytes], Mapping[str, Any]] = AvroMembers() if encoding == "avro" else _json_members
+        super().__init__(compression, **options)
+        self._shows_schemas = encoding == "avro" or compression != "none"
+        self._members: Callable[[bytes], dict[str, Any]] = AvroMembers() if encoding == "avro" else _json_members
+        self._zone = zone
+        self._handle_key_deletes = handle_key_deletes
+        self._shown: dict[tuple[str, str, int], TableInfo] = {}
+        self._converts = per_object(self._converts_of)
+        self._names = per_object(_names_of)
 
-    def read(self, key: bytes | None, value: bytes | None) -> SimpleMessage:
-        """Return the message in a record. Raises :class:`DecodeError` if it is not a Simple message."""
+    def _event(self, key: bytes | None, value: bytes | None) -> Event:
         if key:
             raise DecodeError("not a Simple message: its key should be empty", part="key")
         if not value:
@@ -273,169 +208,31 @@ class SimpleReader:
                 remedy="Use a newer release of ticdc_emit",
                 part="value",
             )
-        if kind in _ROWS:
+        member(members, "buildTs", int)
+        if kind in _OPS:
             return _row(kind, members)
-        if kind in DDL_TYPES:
-            return _ddl(kind, members)
         if kind == "WATERMARK":
-            return SimpleWatermark(tso(members, "commitTs"), member(members, "buildTs", int))
+            return WatermarkEvent(tso(members, "commitTs"), members)
+        if kind != "BOOTSTRAP" and kind not in DDL_TYPES:
+            raise DecodeError(f"{kind!r} is not a type of Simple messages", part="value")
+        for name in _SCHEMAS:
+            described = _optional(members, name, dict)
+            members[name] = None if described is None else described_table(described)
+        for table in (members["preTableSchema"], members["tableSchema"]):
+            if table is not None:
+                self._shown.setdefault((table.schema, table.name, table.version), table)
+        table = members["tableSchema"] or members["preTableSchema"]
         if kind == "BOOTSTRAP":
-            return SimpleBootstrap(member(members, "buildTs", int), _table_schema(member(members, "tableSchema", dict)))
-        raise DecodeError(f"{kind!r} is not a type of Simple messages", part="value")
-
-
-def _json_members(value: bytes) -> Mapping[str, Any]:
-    members = document(value, "value")
-    for name in ("data", "old"):
-        image = members.get(name)
-        if isinstance(image, dict):
-            members[name] = {column: _json_value(column, cell) for column, cell in image.items()}
-    return members
-
-
-def _json_value(column: str, value: Any) -> Any:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, dict) and len(value) == 2:
-        return SimpleTimestamp(member(value, "location", str), member(value, "value", str))
-    raise DecodeError("a value of Simple JSON is text, null or a TIMESTAMP", part="value", field=column)
-
-
-def _optional(members: Mapping[str, Any], name: str, kind: type[_T]) -> _T | None:
-    return member(members, name, kind) if name in members else None
-
-
-def _row(op: str, members: Mapping[str, Any]) -> SimpleRow:
-    images = {name: _optional(members, name, dict) for name in ("data", "old")}
-    for name, image in images.items():
-        if (image is not None) != (name in _ROWS[op]):
-            raise DecodeError(f"{op} {'lacks' if image is None else 'has no'} {name}", part="value")
-    checksum = _optional(members, "checksum", dict)
-    return SimpleRow(
-        database=member(members, "database", str),
-        table=member(members, "table", str),
-        table_id=member(members, "tableID", int),
-        op=op,
-        commit_ts=tso(members, "commitTs"),
-        build_ts=member(members, "buildTs", int),
-        schema_version=tso(members, "schemaVersion"),
-        checksum=None if checksum is None else _checksum(checksum),
-        data=images["data"],
-        old=images["old"],
-        handle_key_only=member(members, "handleKeyOnly", bool, False),
-        claim_check=_optional(members, "claimCheckLocation", str),
-        start_ts=tso(members, "startTs") if "startTs" in members else None,
-    )
-
-
-def _checksum(members: Mapping[str, Any]) -> SimpleChecksum:
-    return SimpleChecksum(
-        member(members, "version", int),
-        member(members, "corrupted", bool),
-        member(members, "current", int),
-        member(members, "previous", int),
-    )
-
-
-def _ddl(kind: str, members: Mapping[str, Any]) -> SimpleDdl:
-    table, pre_table = (_optional(members, name, dict) for name in ("tableSchema", "preTableSchema"))
-    return SimpleDdl(
-        kind,
-        member(members, "sql", str),
-        tso(members, "commitTs"),
-        member(members, "buildTs", int),
-        None if table is None else _table_schema(table),
-        None if pre_table is None else _table_schema(pre_table),
-    )
-
-
-def _table_schema(members: Mapping[str, Any]) -> SimpleTableSchema:
-    return SimpleTableSchema(
-        member(members, "schema", str),
-        member(members, "table", str),
-        member(members, "tableID", int),
-        tso(members, "version"),
-        tuple(_column(column) for column in objects(members, "columns")),
-        tuple(_index(index) for index in objects(members, "indexes")),
-    )
-
-
-def _column(members: Mapping[str, Any]) -> SimpleColumn:
-    kind = member(members, "dataType", dict)
-    default = members.get("default")
-    if isinstance(default, bool) or not isinstance(default, str | int | None):
-        raise DecodeError("a default is neither text nor number", part="value", member="default")
-    return SimpleColumn(
-        name=member(members, "name", str),
-        mysql_type=member(kind, "mysqlType", str),
-        charset=member(kind, "charset", str),
-        collate=member(kind, "collate", str),
-        nullable=member(members, "nullable", bool),
-        default=default,
-        length=member(kind, "length", int, 0),
-        decimal=member(kind, "decimal", int, 0),
-        elements=texts(kind, "elements") if "elements" in kind else (),
-        unsigned=member(kind, "unsigned", bool, False),
-        zerofill=member(kind, "zerofill", bool, False),
-    )
-
-
-def _index(members: Mapping[str, Any]) -> SimpleIndex:
-    return SimpleIndex(
-        member(members, "name", str),
-        member(members, "unique", bool),
-        member(members, "primary", bool),
-        member(members, "nullable", bool),
-        texts(members, "columns"),
-    )
-
-
-_MADE_ANEW = frozenset({"build_ts", "claim_check"})
-_OPS: dict[str, RowOp] = {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"}
-
-
-class SimpleEvents(EventReader):
-    """A reader of either encoding of the Simple protocol.
-
-    Rows do not contain their types. Without a table, the schemas from DDL and BOOTSTRAP messages are used.
-    """
-
-    def __init__(self, inputs: ReaderInputs) -> None:
-        codec = inputs.config.codec
-        handle = codec.large_message_handle
-        self._reader = SimpleReader(
-            "avro" if codec.encoding_format == "avro" else "json",
-            handle.compression,
-            max_decompressed_bytes=inputs.max_decompressed_bytes,
-        )
-        self._claims = Claims(inputs.claims, self._reader.read, raw_value=handle.claim_check_raw_value)
-        self._zone = inputs.config.time_zone
-        self._handle_key_deletes = codec.delete_only_output_handle_key_columns
-        self._shown: dict[tuple[str, str, int], TableInfo] = {}
-        self._converts = per_object(self._converts_of)
-        self._names = per_object(_names_of)
-
-    def read(self, key: bytes | None, value: bytes | None) -> Event:
-        message = self._reader.read(key, value)
-        if isinstance(message, SimpleRow):
-            return _row_event(self._claims.whole(message))
-        if isinstance(message, SimpleDdl):
-            self._learn(message.pre_table_schema)
-            self._learn(message.table_schema)
-            table = message.table_schema or message.pre_table_schema
-            schema, name = ("", "") if table is None else (table.schema, table.table)
-            return DdlEvent(message.sql, message.commit_ts, schema, name, None, message)
-        if isinstance(message, SimpleBootstrap):
-            self._learn(message.table_schema)
-            schema_of = message.table_schema
-            return BootstrapEvent(schema_of.schema, schema_of.table, schema_of.version, None, message)
-        assert isinstance(message, SimpleWatermark)
-        return WatermarkEvent(message.commit_ts, message)
+            if table is None:
+                raise DecodeError("the message lacks a member", part="value", member="tableSchema")
+            return BootstrapEvent(table.schema, table.name, table.version, None, members)
+        schema, name = ("", "") if table is None else (table.schema, table.name)
+        return DdlEvent(member(members, "sql", str), tso(members, "commitTs"), schema, name, None, members)
 
     def learn(self, key: bytes | None, value: bytes | None) -> None:
         """Read the table schemas of a record of any kind; raises the errors of :meth:`read`."""
         # a row in JSON is not parsed: most records are rows, and only others contain this name
-        if self._reader.encoding == "avro" or self._reader.packed or b"ableSchema" in (value or b""):
+        if self._shows_schemas or b"ableSchema" in (value or b""):
             self.read(key, value)
 
     def knows(self, event: RowEvent) -> bool:
@@ -457,30 +254,27 @@ class SimpleEvents(EventReader):
         return self.key_names(event) or _handle_key(newest)
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        row: SimpleRow = event.message
-        members = {name: value for name, value in vars(row).items() if name not in _MADE_ANEW}
-        members |= {
-            "data": in_any_order(row.data),
-            "old": in_any_order(row.old),
-            "claimed": row.claim_check is not None,
-        }
-        return repr(members)
+        members = {name: value for name, value in event.message.items() if name not in _MADE_ANEW}
+        images = {"data": in_any_order(event.after), "old": in_any_order(event.before)}
+        return repr(members | images | {"claimed": event.claim_check is not None})
 
     def check(self, event: RowEvent) -> None:
         """Compare a row with its checksums, if it has all columns and a message has shown its table."""
-        stated, table = event.message.checksum, self.shown(event)
+        stated, table = event.message.get("checksum"), self.shown(event)
         partial = event.handle_key_only or (event.op == "delete" and self._handle_key_deletes)
         if stated is not None and table is not None and not partial:
             check_images(event, stated, table)
+
+    def is_corrupted(self, event: RowEvent) -> bool:
+        stated: SimpleChecksum | None = event.message.get("checksum")
+        return stated is not None and stated.corrupted
 
     def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
         """Return tables that follow the schemas in messages."""
         return SimpleTables(catalog, self, zone, lookup)
 
-    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
+    def _image(self, event: RowEvent, image: Image, table: TableInfo | None) -> dict[str, str | None]:
         """Return one image of the event in canonical text, in table order: messages show columns by name."""
-        if image is None:
-            return None
         if table is None:
             table = self.table(event)
         shown = converted(image, self._converts(table), table=event.table)
@@ -502,11 +296,55 @@ class SimpleEvents(EventReader):
     def _converts_of(self, table: TableInfo) -> dict[str, Convert]:
         return by_column(table.columns, lambda column: simple_convert(column, self._zone))
 
-    def _learn(self, schema: SimpleTableSchema | None) -> None:
-        if schema is not None:
-            place = schema.schema, schema.table, schema.version
-            if place not in self._shown:
-                self._shown[place] = simple_table(schema)
+
+def _json_members(value: bytes) -> dict[str, Any]:
+    members = document(value, "value")
+    for name in ("data", "old"):
+        image = members.get(name)
+        if isinstance(image, dict):
+            members[name] = {column: _json_value(column, cell) for column, cell in image.items()}
+    return members
+
+
+def _json_value(column: str, value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, dict) and len(value) == 2:
+        return SimpleTimestamp(member(value, "location", str), member(value, "value", str))
+    raise DecodeError("a value of Simple JSON is text, null or a TIMESTAMP", part="value", field=column)
+
+
+def _optional(members: Mapping[str, Any], name: str, kind: type[_T]) -> _T | None:
+    return member(members, name, kind) if name in members else None
+
+
+def _row(kind: str, members: dict[str, Any]) -> RowEvent:
+    images = {name: _optional(members, name, dict) for name in ("data", "old")}
+    for name, image in images.items():
+        if (image is not None) != (name in _IMAGES[kind]):
+            raise DecodeError(f"{kind} {'lacks' if image is None else 'has no'} {name}", part="value")
+    stated = _optional(members, "checksum", dict)
+    if stated is not None:
+        version, corrupted = member(stated, "version", int), member(stated, "corrupted", bool)
+        sums = member(stated, "current", int), member(stated, "previous", int)
+        members["checksum"] = SimpleChecksum(version, corrupted, *sums)
+    member(members, "tableID", int)
+    if "startTs" in members:
+        tso(members, "startTs")
+    return RowEvent(
+        member(members, "database", str),
+        member(members, "table", str),
+        _OPS[kind],
+        tso(members, "commitTs"),
+        images["old"],
+        images["data"],
+        None,
+        None,
+        tso(members, "schemaVersion"),
+        member(members, "handleKeyOnly", bool, False),
+        _optional(members, "claimCheckLocation", str),
+        members,
+    )
 
 
 def _handle_key(table: TableInfo | None) -> tuple[str, ...]:
@@ -517,27 +355,10 @@ def _names_of(table: TableInfo) -> list[str]:
     return [column.name for column in table.row_columns]
 
 
-def _row_event(message: SimpleRow) -> RowEvent:
-    return RowEvent(
-        message.database,
-        message.table,
-        _OPS[message.op],
-        message.commit_ts,
-        message.old,
-        message.data,
-        None,
-        None,
-        message.schema_version,
-        message.handle_key_only,
-        message.claim_check,
-        message,
-    )
-
-
 class SimpleTables(Tables):
     """``catalog``: tables before the first event, if any are known; it is changed."""
 
-    def __init__(self, catalog: Catalog, reader: SimpleEvents, zone: str, lookup: Lookup | None = None) -> None:
+    def __init__(self, catalog: Catalog, reader: SimpleReader, zone: str, lookup: Lookup | None = None) -> None:
         super().__init__(catalog, reader, zone, lookup)
         self._events = reader
 
@@ -558,26 +379,25 @@ class SimpleTables(Tables):
         try:
             return super()._made(event, commit)
         except SchemaError:
-            message: SimpleDdl = event.message
-            for schema in (message.pre_table_schema, message.table_schema):
-                self._catalog.ensure_database("" if schema is None else schema.schema)
-            if message.pre_table_schema is not None:
-                self._adopt(simple_table(message.pre_table_schema))
+            before, table = (event.message[name] for name in _SCHEMAS)
+            for shown in (before, table):
+                self._catalog.ensure_database("" if shown is None else shown.schema)
+            if before is not None:
+                self._adopt(before)
         try:
             return super()._made(event, commit)
         except SchemaError:
-            return self._as_told(event, message, commit)
+            return self._as_described(event, table, commit)
 
     def _adopt(self, info: TableInfo) -> None:
         if (info.schema, info.name) not in self._tables and self._catalog.adopt(info, commit_ts=info.version):
             self._tables[info.schema, info.name] = TableRows(info, info.version)
 
-    def _as_told(self, event: DdlEvent, message: SimpleDdl, commit: int) -> tuple[SchemaEvent, ...]:
+    def _as_described(self, event: DdlEvent, info: TableInfo | None, commit: int) -> tuple[SchemaEvent, ...]:
         """Return the effect of a statement that the catalog cannot apply, from the table in the message."""
-        if message.table_schema is None:
+        if info is None:
             return ()  # for a database whose tables are not known
         before = self._tables.get((event.schema, event.table))
-        info = simple_table(message.table_schema)
         if before is not None:
             if before.rows and _loses_rows(event.query):
                 raise DecodeError(
@@ -635,7 +455,13 @@ def _loses_rows(query: str) -> bool:
 
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
-    return SimpleEvents(inputs)
+    codec = inputs.config.codec
+    return SimpleReader(
+        "avro" if codec.encoding_format == "avro" else "json",
+        zone=inputs.config.time_zone,
+        handle_key_deletes=codec.delete_only_output_handle_key_columns,
+        **record_options(inputs),
+    )
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:

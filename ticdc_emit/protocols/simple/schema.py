@@ -1,18 +1,19 @@
 """Tables and DDL in Simple's messages, as both encodings and their decoder know them.
 
-In: a table version, or the columns and indexes of a message's schema. Out: what a message shows of the table, or the
+In: a table version, or the members of a message's schema. Out: what a message shows of the table, or the
 table that it describes. Rule sources: protocol document "DDL Event"; semantics 2.2; reference ``pingcap/tiflow:
 pkg/sink/codec/simple/message.go`` (newTableSchema).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ticdc_emit.config.switches import SimpleSwitches
 from ticdc_emit.protocols.canonical_text import BINARY_TYPES
-from ticdc_emit.protocols.events import DecodeError
+from ticdc_emit.protocols.events import DecodeError, member, objects, texts, tso
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.sql.actions import ACTIONS
@@ -37,26 +38,6 @@ def named_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
 
 
 @dataclass(frozen=True)
-class SimpleColumn:
-    """A column. ``decimal``: digits of a DECIMAL's fraction (JSON: also those of a time); ``elements``: labels.
-
-    ``default``: as TiDB stores it; ``None`` for none; a number for BIT.
-    """
-
-    name: str
-    mysql_type: str
-    charset: str
-    collate: str
-    nullable: bool
-    default: str | int | None
-    length: int = 0
-    decimal: int = 0
-    elements: tuple[str, ...] = ()
-    unsigned: bool = False
-    zerofill: bool = False
-
-
-@dataclass(frozen=True)
 class SimpleIndex:
     """An index; ``nullable``: one of its columns can be NULL."""
 
@@ -67,63 +48,53 @@ class SimpleIndex:
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class SimpleTableSchema:
-    """A table at one version. ``table_id`` is the table's own id, even if rows have that of their partition."""
-
-    schema: str
-    table: str
-    table_id: int
-    version: int
-    columns: tuple[SimpleColumn, ...]
-    indexes: tuple[SimpleIndex, ...]
-
-    def column(self, name: str) -> SimpleColumn:
-        """Return the column of that name; :class:`DecodeError` if there is none."""
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise DecodeError(
-            "the table's schema has no such column",
-            remedy="Give the schema of the version that the row names",
-            table=f"{self.schema}.{self.table}",
-            field=name,
-        )
-
-
-def simple_table(schema: SimpleTableSchema) -> TableInfo:
+def described_table(members: Mapping[str, Any]) -> TableInfo:
     """Return the table that a message's schema describes, for readers without another one."""
-    primary = {name for index in schema.indexes if index.primary for name in index.columns}
+    indexes = tuple(
+        Index(
+            number,
+            member(index, "name", str),
+            texts(index, "columns"),
+            unique=member(index, "unique", bool),
+            primary=member(index, "primary", bool),
+        )
+        for number, index in enumerate(objects(members, "indexes"), 1)
+    )
+    primary = {name for index in indexes if index.primary for name in index.columns}
+    version = tso(members, "version")
     return TableInfo(
-        schema.schema,
-        schema.table,
-        schema.table_id,
-        tuple(_column(number, column, primary) for number, column in enumerate(schema.columns, 1)),
-        tuple(
-            Index(number, index.name, index.columns, unique=index.unique, primary=index.primary)
-            for number, index in enumerate(schema.indexes, 1)
-        ),
-        version=schema.version,
-        update_ts=schema.version,
+        member(members, "schema", str),
+        member(members, "table", str),
+        member(members, "tableID", int),
+        tuple(_column(number, column, primary) for number, column in enumerate(objects(members, "columns"), 1)),
+        indexes,
+        version=version,
+        update_ts=version,
     )
 
 
-def _column(number: int, column: SimpleColumn, primary: set[str]) -> Column:
-    flags = ColumnFlag.NONE if column.nullable else ColumnFlag.NOT_NULL
-    flags |= ColumnFlag.UNSIGNED if column.unsigned else ColumnFlag.NONE
-    flags |= ColumnFlag.PRIMARY_KEY if column.name in primary else ColumnFlag.NONE
-    binary = column.mysql_type in BINARY_TYPES
+def _column(number: int, members: Mapping[str, Any], primary: set[str]) -> Column:
+    kind, default = member(members, "dataType", dict), members.get("default")
+    if isinstance(default, bool) or not isinstance(default, str | int | None):
+        raise DecodeError("a default is neither text nor number", part="value", member="default")
+    name, type_text = member(members, "name", str), member(kind, "mysqlType", str)
+    flags = ColumnFlag.NONE if member(members, "nullable", bool) else ColumnFlag.NOT_NULL
+    flags |= ColumnFlag.UNSIGNED if member(kind, "unsigned", bool, False) else ColumnFlag.NONE
+    flags |= ColumnFlag.PRIMARY_KEY if name in primary else ColumnFlag.NONE
+    charset, collate = member(kind, "charset", str), member(kind, "collate", str)
+    if type_text in BINARY_TYPES:
+        charset = collate = "binary"
     return Column(
         number,
-        column.name,
-        _TYPES.get(column.mysql_type, MySQLType.UNSPECIFIED),
-        column.length,
-        column.decimal,
-        charset="binary" if binary else column.charset or "utf8mb4",
-        collate="binary" if binary else column.collate or "utf8mb4_bin",
+        name,
+        _TYPES.get(type_text, MySQLType.UNSPECIFIED),
+        member(kind, "length", int, 0),
+        member(kind, "decimal", int, 0),
+        charset=charset or "utf8mb4",
+        collate=collate or "utf8mb4_bin",
         flags=flags,
-        elems=column.elements,
-        default=None if column.default is None else str(column.default),
+        elems=texts(kind, "elements") if "elements" in kind else (),
+        default=None if default is None else str(default),
     )
 
 

@@ -1,7 +1,7 @@
 """Values of Simple's messages, as a reader gets them from either encoding.
 
 In: a column and a value (JSON: text, :class:`SimpleTimestamp`; Avro: numbers, text, bytes, :class:`SimpleTimestamp`).
-Out: Python values, canonical text, and the comparison of a row with its checksums. Rule sources: protocol document "DML
+Out: canonical text, and the comparison of a row with its checksums. Rule sources: protocol document "DML
 Event"; semantics 3.3.
 """
 
@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import struct
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from typing import Any
 from zlib import crc32
 
 from ticdc_emit.protocols.canonical_text import (
-    BINARY_TYPES,
     Convert,
     blob,
     double,
@@ -30,15 +28,9 @@ from ticdc_emit.protocols.canonical_text import (
     word,
 )
 from ticdc_emit.protocols.events import OTHER_TABLES, ChecksumMismatchError, DecodeError, RowEvent
-from ticdc_emit.protocols.simple.schema import SimpleColumn, SimpleTableSchema
 from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import (
-    FLOAT_TYPES,
-    INT64_TYPES,
-    WHOLE_TYPES,
-    MySQLType,
-)
+from ticdc_emit.sql.types import FLOAT_TYPES, INT64_TYPES, WHOLE_TYPES, MySQLType
 
 
 @dataclass(frozen=True)
@@ -59,74 +51,7 @@ class SimpleChecksum:
     previous: int
 
 
-_INTEGERS = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint", "year", "bit"})
-_TEXTS = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext"})
-_PRINTED = frozenset({"json", "vector", "date", "time", "datetime"})
 _WORD = (1 << 64) - 1
-
-
-def row_values(schema: SimpleTableSchema, image: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an image's values. Raises :class:`DecodeError` for a column or value that does not fit the schema."""
-    columns = {column.name: column for column in schema.columns}
-    values = {}
-    for name, value in image.items():
-        column = columns.get(name) or schema.column(name)
-        try:
-            values[name] = None if value is None else _value(column, value)
-        except (ValueError, TypeError, LookupError, InvalidOperation, OverflowError) as fault:
-            raise DecodeError(
-                f"{value!r:.100} is not a value of a column of type {column.mysql_type}: {fault}",
-                remedy="Give the schema of the version that the row names",
-                table=f"{schema.schema}.{schema.table}",
-                field=name,
-            ) from fault
-    return values
-
-
-def _value(column: SimpleColumn, value: Any) -> Any:
-    kind = column.mysql_type
-    if kind in _INTEGERS:
-        return int(value) & _WORD if column.unsigned else int(value)
-    if kind in _TEXTS or kind in _PRINTED:
-        return _of(str, value)
-    if kind in BINARY_TYPES:
-        return value if isinstance(value, bytes) else b64decode(_of(str, value), validate=True)
-    return _READ[kind](column, value)
-
-
-def _of(kind: type, value: Any) -> Any:
-    if not isinstance(value, kind):
-        raise TypeError(f"a {type(value).__name__}")
-    return value
-
-
-def _single(column: SimpleColumn, value: Any) -> float:
-    return float(struct.unpack("<f", struct.pack("<f", float(value)))[0])
-
-
-def _label(column: SimpleColumn, value: Any) -> str:
-    """Number 0 is the empty text of an invalid value."""
-    number = int(value)
-    if number < 0:
-        raise ValueError("a negative number")
-    return column.elements[number - 1] if number else ""
-
-
-def _labels(column: SimpleColumn, value: Any) -> str:
-    mask = int(value) & _WORD
-    if mask >> len(column.elements):
-        raise ValueError("a bit without label")
-    return ",".join(label for place, label in enumerate(column.elements) if mask >> place & 1)
-
-
-_READ: Mapping[str, Callable[[SimpleColumn, Any], Any]] = {
-    "float": _single,
-    "double": lambda column, value: float(value),
-    "decimal": lambda column, value: Decimal(_of(str, value)),
-    "enum": _label,
-    "set": _labels,
-    "timestamp": lambda column, value: _of(SimpleTimestamp, value),
-}
 
 
 def simple_convert(column: Column, zone: str) -> Convert | None:

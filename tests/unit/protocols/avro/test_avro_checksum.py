@@ -11,6 +11,7 @@ from zlib import crc32
 
 import pytest
 from avro_recorded import Recorded, row_messages
+from avro_rows import AvroRow
 
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.protocols.avro.decoder import AvroReader, verify_checksum
@@ -27,7 +28,7 @@ def _stated(message: Recorded) -> dict[str, Any]:
 
 @pytest.mark.parametrize("message", _CHECKED, ids=[f"{m.case}-{at}" for at, m in enumerate(_CHECKED)])
 def test_what_was_sent(message: Recorded) -> None:
-    row = AvroReader(message.schemas).read(message.key, message.value)
+    row = AvroRow(AvroReader(message.schemas), message.key, message.value)
     stated = _stated(message)
     if row.value is None or stated["current"] == 0:  # a delete, or half of a split update
         assert row.verify(message.time_zone) is None
@@ -47,7 +48,7 @@ def test_every_case_was_checked() -> None:
 
 def test_a_timestamp_needs_the_time_zone() -> None:
     message = next(m for m in _CHECKED if m.case == "checksum_all_types" and m.row and m.row["op"] == "insert")
-    row = AvroReader(message.schemas).read(message.key, message.value)
+    row = AvroRow(AvroReader(message.schemas), message.key, message.value)
     with pytest.raises(ChecksumMismatchError, match="give its time zone") as caught:
         row.verify()
     assert caught.value.expected == _stated(message)["current"] != caught.value.actual

@@ -20,8 +20,8 @@ from ticdc_emit.errors import ConfigError, InvalidValueError, MessageTooLargeErr
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.run import Changefeed
-from ticdc_emit.protocols.events import DecodeError
-from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader, OpenRow, OpenWatermark, unquoted
+from ticdc_emit.protocols.events import DecodeError, RowEvent, WatermarkEvent
+from ticdc_emit.protocols.open_protocol.decoder import OpenProtocolReader, unquoted
 
 TS = 450_000_000_262_144_000
 SECOND = 1000 << 18
@@ -85,7 +85,7 @@ def test_rows_of_different_partitions_are_in_different_messages() -> None:
         found = [
             (row["partition"], each) for row in given.to_pylist() for each in reader.read_all(row["key"], row["value"])
         ]
-        return {(partition, each.data["id"]) for partition, each in found if isinstance(each, OpenRow)}
+        return {(partition, each.after["id"]) for partition, each in found if isinstance(each, RowEvent) and each.after}
 
     assert rows(batch) == rows(alone)
     assert batch.num_rows < 10
@@ -123,16 +123,16 @@ def test_no_message_has_rows_from_both_sides_of_a_control_message(store: str) ->
     reader = OpenProtocolReader()
     sent = [reader.read_all(key, value) for _, partition, key, value in delivered(store, 1000)]
     kinds = [type(each[0]).__name__ for each in sent]
-    assert kinds.count("OpenDdl") == 2
+    assert kinds.count("DdlEvent") == 2
     floor = 0
-    held = [each for each in sent if isinstance(each[0], (OpenRow, OpenWatermark))]
-    with_rows = {id(each): each for each in held if isinstance(each[0], OpenRow)}
+    held = [each for each in sent if isinstance(each[0], (RowEvent, WatermarkEvent))]
+    with_rows = {id(each): each for each in held if isinstance(each[0], RowEvent)}
     assert sorted({len(each) for each in with_rows.values()})[-1] == 4
-    for each in (each for each in held if any(isinstance(one, OpenRow) for one in each)):
+    for each in (each for each in held if any(isinstance(one, RowEvent) for one in each)):
         stamps = [one.commit_ts for one in each]
         assert stamps == sorted(stamps)
         assert stamps[0] >= floor
-        marks = [one[0].commit_ts for one in held if isinstance(one[0], OpenWatermark)]
+        marks = [one[0].commit_ts for one in held if isinstance(one[0], WatermarkEvent)]
         assert not [mark for mark in marks if stamps[0] <= mark < stamps[-1]]
 
 
@@ -260,7 +260,7 @@ def test_a_record_of_several_rows_is_read_row_by_row() -> None:
         reader.read(*record)
     whole = reader.read_all(*record)
     assert [reader.read(*part) for part in reader.parts(*record)] == whole
-    assert [each.data for each in whole if isinstance(each, OpenRow)] == [{"a": 1}, {"a": 2}]
+    assert [each.after for each in whole if isinstance(each, RowEvent)] == [{"a": 1}, {"a": 2}]
 
 
 def test_quoted_bytes_are_read() -> None:
