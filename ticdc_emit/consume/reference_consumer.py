@@ -19,10 +19,11 @@ from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.delivery.base import Message, Target
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, Redelivery, Row, RowKey, TableName
+from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, Redelivery, RowKey, TableName
 from ticdc_emit.protocols.events import DdlEvent, DecodeError, Event, RowEvent, WatermarkEvent, as_decode_error
 from ticdc_emit.protocols.registered_avro import SchemaSource
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.tso import LOGICAL_BITS
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ticdc_emit.database.row_values import key_part
-from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.tables import Database
 from ticdc_emit.database.transaction import StoredTable
 from ticdc_emit.errors import StatementError, UnknownTableError
 from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.schema.store import ForeignKey, TableState
 
 NO_PARENT, HAS_CHILDREN = 1452, 1451

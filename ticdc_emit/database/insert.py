@@ -23,11 +23,11 @@ from ticdc_emit.database.expressions import UNKNOWN_COLUMN, Scope, value_of
 from ticdc_emit.database.partitions import NO_PARTITION
 from ticdc_emit.database.refusals import expression_errors, unsupported
 from ticdc_emit.database.row_values import canonical_texts
-from ticdc_emit.database.rows_after_ddl import Row, value_of_old_rows
 from ticdc_emit.database.statement import OF_GENERATED, RunningStatement
 from ticdc_emit.database.transaction import StoredTable
 from ticdc_emit.errors import SchemaError, StatementError
 from ticdc_emit.schema.model import NOW, Column
+from ticdc_emit.schema.row_versions import Row, value_of_old_rows
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.evaluation.values import Value, byte_size, check_bytes, constant
 from ticdc_emit.sql.lexer import SqlMode, literal_content

@@ -20,9 +20,9 @@ from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.database.expressions import no_column
 from ticdc_emit.database.refusals import expression_errors
 from ticdc_emit.database.row_values import canonical_texts, column_values
-from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.errors import StatementError
 from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.schema.store import TableState
 from ticdc_emit.sql.call_tree import call_tree
 from ticdc_emit.sql.evaluation.comparisons import collation_keys

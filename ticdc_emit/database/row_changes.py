@@ -14,7 +14,6 @@ from ticdc_emit.changes.images import refused_value
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.database.row_values import accepted, canonical_texts
-from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.statement import RunningStatement
 from ticdc_emit.database.tables import row_place
 from ticdc_emit.database.transaction import StoredTable
@@ -28,6 +27,7 @@ from ticdc_emit.errors import (
     shown,
 )
 from ticdc_emit.hints import did_you_mean
+from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.sql.nodes import TableName
 
 

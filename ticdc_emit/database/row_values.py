@@ -18,8 +18,8 @@ from ticdc_emit.changes.images import image_column
 from ticdc_emit.columnar.expressions import ColumnValues
 from ticdc_emit.columnar.strings import labels_of
 from ticdc_emit.columnar.values import Rendering, accept, plain_text
-from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.sql.evaluation.comparisons import EXACT_COLLATIONS, PADDED_COLLATIONS, collation_keys
 from ticdc_emit.sql.types import FLOAT_TYPES, LABEL_TYPES, STRING_TYPES
 

@@ -18,12 +18,12 @@ from ticdc_emit.database.foreign_keys import RESTRICTS, ForeignKeys, has_childre
 from ticdc_emit.database.partitions import check_partitions
 from ticdc_emit.database.refusals import expression_errors, unsupported
 from ticdc_emit.database.row_values import canonical_texts, column_values
-from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.tables import DUPLICATE, Database
 from ticdc_emit.database.transaction import Identities, OpenTransaction, StoredTable
 from ticdc_emit.errors import StatementError, UnknownTableError
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.call_tree import parse_call_tree
 from ticdc_emit.sql.evaluation.values import NotExactError, check_bytes

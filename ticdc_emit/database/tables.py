@@ -2,7 +2,7 @@
 
 In: a catalog, row changes in canonical text, statements with their commit_ts, in commit order. Out: rows by handle key.
 A change that does not fit the rows before it is refused on request. SQL acts on the same rows (``session.py``). What a
-statement makes of the rows that exist is in ``rows_after_ddl.py``.
+statement makes of the rows that exist is in ``schema/row_versions.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.database.partitions import check_partitions, partitions_of
 from ticdc_emit.database.refusals import expression_errors
 from ticdc_emit.database.row_values import KeyIndex, accepted, typed_changes
-from ticdc_emit.database.rows_after_ddl import Row, rows_after_ddl
 from ticdc_emit.errors import (
     HistoryError,
     MissingColumnError,
@@ -33,6 +32,7 @@ from ticdc_emit.errors import (
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.row_versions import Row, rows_after_ddl
 from ticdc_emit.schema.store import TableState
 from ticdc_emit.sql.evaluation.values import EvaluationError, NotExactError
 from ticdc_emit.sql.nodes.statements import TruncateTable

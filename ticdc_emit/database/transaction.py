@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ticdc_emit.changes.model import Op
 from ticdc_emit.database.row_values import KeyIndex, key_part
-from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.tables import Rows, TemporaryRows, handle_of, row_place
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.schema.store import TableState
 
 Identities: TypeAlias = "list[tuple[Any, ...] | None]"

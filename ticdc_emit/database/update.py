@@ -24,11 +24,11 @@ from ticdc_emit.database.insert import Inserted, default_text, new_rows
 from ticdc_emit.database.partitions import partitions_of
 from ticdc_emit.database.refusals import expression_errors, unsupported
 from ticdc_emit.database.row_values import accepted, canonical_texts, column_values
-from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.statement import OF_GENERATED, RunningStatement, duplicate
 from ticdc_emit.database.transaction import Identities, StoredTable
 from ticdc_emit.errors import StatementError
 from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.call_tree import Call, CallTree, Constant, Reference
 from ticdc_emit.sql.evaluation.values import OUT_OF_RANGE, EvaluationError

@@ -1,23 +1,17 @@
-"""Convert rows from one version of a table to another, in canonical text.
+"""The tables of a consumer: rows by handle key, in canonical text, which events and DDL change.
 
-In: two versions of a table, rows of the first. Out: the same rows with the columns of the second. A column is the same
-if it has the same id or, if MODIFY COLUMN gave it a new id, the same name. A new column has its DEFAULT; without one,
-NULL or its type's zero. A value that only TiDB knows (DEFAULT CURRENT_TIMESTAMP, a DEFAULT that is not UTF-8, MODIFY
-COLUMN to another kind of type) is missing in the row until the row changes. Rule sources: reference ``pingcap/tidb:
-pkg/ddl/column.go`` (generateOriginDefaultValue), ``pkg/table/column.go`` (GetZeroValue).
+In: events, in any order that delivery may have. Out: the tables, and whether an event was new, came again, or is of a
+table that no DDL has shown yet. What a DDL makes of rows is in ``schema/row_versions.py``.
 """
 
 from __future__ import annotations
 
-import struct
-from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ticdc_emit.errors import SchemaError, UnknownTableError
-from ticdc_emit.protocols.canonical_text import decimal_of_scale, in_zone, raw_text
 from ticdc_emit.protocols.events import (
     FAULTS,
     OTHER_TABLES,
@@ -29,180 +23,29 @@ from ticdc_emit.protocols.events import (
     RowOp,
 )
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.defaults import float_text
 from ticdc_emit.schema.events import DdlEvent as SchemaEvent
-from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.types import (
-    FLOAT_TYPES,
-    FSP_TYPES,
-    INTEGER_TYPES,
-    LABEL_TYPES,
-    STRING_TYPES,
-    TYPES,
-    MySQLType,
-)
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.row_versions import Row, RowConversion
+from ticdc_emit.sql.types import FLOAT_TYPES
 from ticdc_emit.sql.words import to_lower
 
 if TYPE_CHECKING:
     from ticdc_emit.protocols.decoder import EventReader
 
 
-_REPLACEMENT = "\ufffd"  # TiDB's replacement in a default that is not UTF-8
-_UNKNOWN = object()
+class Carrier(RowConversion):
+    """Converts the rows of a consumer. A text that is not a value of its column is a :class:`DecodeError`."""
 
-
-class Carrier:
-    """Converts rows from the version ``before`` to the version ``after``. ``zone``: the time zone of TIMESTAMP
-    values.
-    """
-
-    def __init__(self, before: TableInfo, after: TableInfo, zone: str) -> None:
-        self._kept: list[tuple[str, str, bool, Callable[[str], str] | None]] = []
-        self._added: Row = {}
-        self._table = after.full_name
-        self._order = [column.name for column in after.row_columns]
-        lost = {column.id for column in before.columns} - {column.id for column in after.columns}
-        for column in after.row_columns:
-            old = _source(column, before, lost)
-            if old is None:
-                value = value_in_old_rows(column, zone)
-                if value is None or isinstance(value, str):
-                    self._added[column.name] = value
-                continue
-            self._kept.append((old.name, column.name, *_conversion(old, column)))
-
-    def row(self, row: Mapping[str, str | None]) -> Row:
-        """Return a whole row, its columns in table order."""
-        values = self._added | self.part(row)
-        return {name: values[name] for name in self._order if name in values}
-
-    def part(self, row: Mapping[str, str | None]) -> Row:
-        """Return some columns of a row. Raises :class:`DecodeError` for text that is not a value of its column."""
-        values: Row = {}
-        for old, new, known, convert in self._kept:
-            if old in row:
-                text = row[old]
-                if text is None or known:
-                    values[new] = text if text is None or convert is None else self._converted(text, new, convert)
-        return values
-
-    def _converted(self, text: str, name: str, convert: Callable[[str], str]) -> str:
+    def converted(self, text: str, name: str, cast: Callable[[str], str]) -> str:
         try:
-            return convert(text)
+            return cast(text)
         except FAULTS as fault:
             raise DecodeError(
                 f"{text!r:.100} is not a value of the column: {type(fault).__name__}",
                 remedy=OTHER_TABLES,
-                table=self._table,
+                table=self.table,
                 field=name,
             ) from fault
-
-
-def value_in_old_rows(column: Column, zone: str) -> object:
-    """Return the value of a new column in existing rows: text or ``None``; otherwise only TiDB knows it.
-
-    ``zone``: the changefeed's, for TIMESTAMP.
-    """
-    default, kind = column.default, column.type
-    if default is None:
-        return None if column.nullable else _zero(column)
-    if isinstance(default, bytes):
-        return str(int.from_bytes(default, "big")) if kind is MySQLType.BIT else raw_text(default)
-    if kind is MySQLType.BIT:
-        return str(int.from_bytes(default.encode(), "big"))
-    if kind in STRING_TYPES:
-        if not column.is_binary:
-            return default
-        return _UNKNOWN if _REPLACEMENT in default else raw_text(default.encode())
-    if kind in LABEL_TYPES or kind is MySQLType.JSON:
-        return default
-    try:
-        return _number_or_time(column, default, zone)
-    except (ValueError, ArithmeticError):
-        return _UNKNOWN  # an expression
-
-
-def _number_or_time(column: Column, text: str, zone: str) -> str | object:
-    kind = column.type
-    if kind in INTEGER_TYPES:
-        return str(int(text))
-    if kind in FLOAT_TYPES:
-        return float_text(float(text), single=kind is MySQLType.FLOAT)
-    if kind is MySQLType.NEWDECIMAL:
-        return decimal_of_scale(text.strip(), column.fraction_digits)
-    if kind is MySQLType.YEAR:
-        year = int(text)
-        return str(year + (2000 if year < 70 else 1900) if 0 < year < 100 or (year == 0 and len(text) != 4) else year)
-    if not text.lstrip("-")[:1].isdigit():
-        return _UNKNOWN  # an expression
-    return in_zone(text, "UTC", zone) if kind is MySQLType.TIMESTAMP else text
-
-
-def _zero(column: Column) -> str | object:
-    kind, zero = column.type, TYPES[column.type].zero
-    if kind is MySQLType.ENUM:
-        return column.elems[0]
-    if zero is None:
-        return _UNKNOWN
-    if column.is_binary and kind is MySQLType.STRING:
-        return raw_text(bytes(column.flen))
-    has_fraction = column.fraction_digits > 0 and (kind in FSP_TYPES or kind is MySQLType.NEWDECIMAL)
-    return f"{zero}.{'0' * column.fraction_digits}" if has_fraction else zero
-
-
-def _source(column: Column, before: TableInfo, lost: set[int]) -> Column | None:
-    named = None
-    for old in before.row_columns:
-        if old.id == column.id:
-            return old
-        if old.id in lost and old.name.lower() == column.name.lower():
-            named = old
-    return named
-
-
-def _conversion(old: Column, new: Column) -> tuple[bool, Callable[[str], str] | None]:
-    """Return whether values of ``old`` are known in ``new``, and the conversion if their text changes."""
-    kind, digits, more = new.type, new.fraction_digits, new.fraction_digits - old.fraction_digits
-    if old.type in INTEGER_TYPES and (kind in INTEGER_TYPES or (kind in STRING_TYPES and not new.is_binary)):
-        return True, None
-    if old.type in STRING_TYPES and kind in STRING_TYPES:
-        return _characters(old, new)
-    if kind in FLOAT_TYPES and old.type in FLOAT_TYPES:
-        if kind is old.type:
-            return True, None
-        single = MySQLType.FLOAT in (old.type, kind)
-        return True, lambda text: float_text(_single(text) if single else float(text), single=kind is MySQLType.FLOAT)
-    if kind is MySQLType.NEWDECIMAL and old.type in INTEGER_TYPES | {kind} and more >= 0:
-        return True, lambda text: decimal_of_scale(text, digits)
-    if kind is not old.type:
-        return False, None
-    if kind in FSP_TYPES:
-        return more >= 0, _finer(digits) if more else None
-    if kind is MySQLType.NEWDECIMAL:
-        return False, None
-    return kind not in LABEL_TYPES or new.elems[: len(old.elems)] == old.elems, None
-
-
-def _single(text: str) -> float:
-    return float(struct.unpack("<f", struct.pack("<f", float(text)))[0])
-
-
-def _finer(fsp: int) -> Callable[[str], str]:
-    def finer(text: str) -> str:
-        whole, _, fraction = text.partition(".")
-        return f"{whole}.{fraction.ljust(fsp, '0')}"
-
-    return finer
-
-
-def _characters(old: Column, new: Column) -> tuple[bool, Callable[[str], str] | None]:
-    """BINARY is padded with zero bytes; CHAR loses trailing blanks."""
-    if not new.is_binary:
-        return not old.is_binary, (lambda text: text.rstrip(" ")) if new.type is MySQLType.STRING else None
-    width = new.flen if new.type is MySQLType.STRING else 0
-    if old.is_binary:
-        return True, (lambda text: raw_text(b64decode(text).ljust(width, b"\0"))) if width else None
-    return True, lambda text: raw_text(text.encode().ljust(width, b"\0"))
 
 
 class Redelivery:
@@ -242,7 +85,6 @@ def _items(image: Any) -> Any:
     return None if image is None else frozenset(image.items())
 
 
-Row: TypeAlias = "dict[str, str | None]"
 RowKey: TypeAlias = "tuple[Any, ...]"
 
 

@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 
 from ticdc_emit.changes.attributes import ATTRIBUTES, START_TS
 from ticdc_emit.changes.model import Op
-from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.session import DEFAULT_START, Session
 from ticdc_emit.database.tables import Database
 from ticdc_emit.database.transaction import AppliedDdl, Transaction
@@ -23,6 +22,7 @@ from ticdc_emit.database.update import differs
 from ticdc_emit.errors import HistoryError, TicdcEmitError
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.sql.types import (
     CALENDAR_TYPES,
     FLOAT_TYPES,

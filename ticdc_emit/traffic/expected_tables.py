@@ -19,10 +19,10 @@ from ticdc_emit.columnar.binary_text import go_quoted_json
 from ticdc_emit.columnar.escape import GO_STD
 from ticdc_emit.columnar.strings import label_number
 from ticdc_emit.config.protocols import BinaryForm, ProtocolSpec, spec_of
-from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.tables import Database, Tables, add_row
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.sql.types import BLOB_TYPES, LABEL_TYPES, STRING_TYPES
 
 _Change: TypeAlias = Mapping[str, Any]

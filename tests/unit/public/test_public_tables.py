@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.session import Session
 from ticdc_emit.database.tables import Database
 from ticdc_emit.errors import DdlError, StatementError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.row_versions import Row
 
 _INPUTS = Path(__file__).parent / "inputs"
 

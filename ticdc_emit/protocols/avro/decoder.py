@@ -42,7 +42,7 @@ from ticdc_emit.protocols.canonical_text import (
     vector,
     word,
 )
-from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, Row, TableName, TableRows, Tables
+from ticdc_emit.protocols.consumer_tables import Lookup, Outcome, TableName, TableRows, Tables
 from ticdc_emit.protocols.decoder import EventReader, ReaderInputs, Recognizer
 from ticdc_emit.protocols.events import (
     OTHER_SCHEMAS,
@@ -73,6 +73,7 @@ from ticdc_emit.protocols.registered_avro import (
 )
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.row_versions import Row
 
 if TYPE_CHECKING:
     from fastavro.types import Schema

@@ -18,13 +18,13 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.database.rows_after_ddl import value_of_old_rows
 from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import ddl_statements
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.model import Column as TableColumn
 from ticdc_emit.schema.model import TableInfo, schema_and_name
+from ticdc_emit.schema.row_versions import value_of_old_rows
 from ticdc_emit.spark.row_changes import Moment, TimeUnit, column_named, commit_ts_of
 from ticdc_emit.sql.script import split_statements
 from ticdc_emit.tso import MAX_LONG_TSO, tso_from_datetime

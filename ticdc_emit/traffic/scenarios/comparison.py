@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.tables import Tables
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.schema.row_versions import Row
 
 GivenRow: TypeAlias = "Mapping[str, str | None]"
 

@@ -20,12 +20,12 @@ from ticdc_emit.config.protocols import FORMS, STORED, parse_protocol_name, prot
 from ticdc_emit.config.switches import StorageSwitches
 from ticdc_emit.consume.readers import reader_for
 from ticdc_emit.consume.reference_consumer import ReferenceConsumer
-from ticdc_emit.database.rows_after_ddl import Row
 from ticdc_emit.database.tables import Tables
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, TicdcEmitError
 from ticdc_emit.hints import counted, did_you_mean, facts_html
 from ticdc_emit.protocols.events import RowEvent
+from ticdc_emit.schema.row_versions import Row
 from ticdc_emit.storage.folder import Write
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.comparison import Difference, GivenTables, differences
