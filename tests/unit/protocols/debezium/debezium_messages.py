@@ -79,14 +79,6 @@ def inserted(table: str | TableInfo, rows: Iterable[Mapping[str, Any]], **option
     return [value.partition(b'"after":')[2][:-2] for value in values]
 
 
-def fields_of(sql: str, **options: Any) -> dict[str, dict[str, Any]]:
-    """Return the schema of each column of a table, by name."""
-    info = table_of(sql)
-    changes = [{"op": "d", "before": {column.name: 1 for column in info.data_columns}}]
-    ((_, value),) = row_messages(info, changes, **options)
-    return {field["field"]: field for field in json.loads(value)["schema"]["fields"][0]["fields"]}
-
-
 def described(*statements: str, **options: Any) -> list[dict[str, Any]]:
     """Return ``tableChanges`` of the last of some statements."""
     catalog = Catalog()

@@ -1,105 +1,21 @@
-"""Debezium DDL and WATERMARK messages."""
+"""Debezium DDL messages: the defaults of columns, what is not sent, and what is refused."""
 
 from __future__ import annotations
 
-import json
 import pickle
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from debezium_messages import BUILD_TS, COMMIT_TS, codec_of, described, described_columns, table_of
 
-from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.debezium.encoder import make_codec
 from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings
-from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.sql.actions import ACTIONS
 
 T = "create table test.t (id int primary key, v varchar(9) comment 'note')"
-
-
-def ddl(*statements: str, **options: Any) -> ControlMessage:
-    catalog = Catalog()
-    events = [event for sql in statements for event in catalog.apply(sql, commit_ts=COMMIT_TS)]
-    message = codec_of(**options).ddl(events[-1], BUILD_TS)
-    assert message is not None
-    return message
-
-
-def test_a_ddl_is_these_bytes_without_schema() -> None:
-    message = ddl("create table test.t (id int primary key)", disable_schema=True)
-    assert message.commit_ts == COMMIT_TS
-    assert message.key == b'{"payload":{"databaseName":"test"}}'
-    assert message.value == (
-        b'{"payload":{"source":{"version":"2.4.0.Final","connector":"TiCDC","name":"default","ts_ms":1000,'
-        b'"snapshot":"false","db":"test","table":"t","server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,'
-        b'"query":null,"commit_ts":262144000,"cluster_id":"default"},"ts_ms":2000,"databaseName":"test",'
-        b'"schemaName":null,"ddl":"create table test.t (id int primary key)","tableChanges":[{"type":"CREATE",'
-        b'"id":"\\"test\\".\\"t\\"","table":{"defaultCharsetName":"utf8mb4","primaryKeyColumnNames":["id"],"columns":['
-        b'{"name":"id","jdbcType":4,"nativeType":null,"comment":null,"defaultValueExpression":null,"enumValues":null,'
-        b'"typeName":"INT","typeExpression":"INT","charsetName":null,"length":null,"scale":null,"position":1,'
-        b'"optional":false,"autoIncremented":false,"generated":false}],"comment":null}}]}}'
-    )
-
-
-def test_the_schemas_of_a_ddl() -> None:
-    message, short = ddl(T), ddl(T, disable_schema=True)
-    assert message.key == (
-        b'{"payload":{"databaseName":"test"},"schema":{"type":"struct",'
-        b'"name":"io.debezium.connector.mysql.SchemaChangeKey","optional":false,"version":1,'
-        b'"fields":[{"field":"databaseName","optional":false,"type":"string"}]}}'
-    )
-    assert message.value.startswith(short.value[:-1] + b',"schema":{"optional":false,"type":"struct","version":1,')
-    schema = json.loads(message.value)["schema"]
-    assert [each["field"] for each in schema["fields"]] == [
-        "source",
-        "ts_ms",
-        "databaseName",
-        "schemaName",
-        "ddl",
-        "tableChanges",
-    ]
-    change = schema["fields"][-1]["items"]["fields"]
-    columns = change[2]["fields"][2]["items"]["fields"]
-    (shown,) = json.loads(message.value)["payload"]["tableChanges"]
-    assert set(shown) == {each["field"] for each in change}
-    assert set(shown["table"]) == {each["field"] for each in change[2]["fields"]}
-    assert set(shown["table"]["columns"][0]) == {each["field"] for each in columns}
-
-
-@pytest.mark.parametrize(
-    ("statements", "changes"),
-    [
-        (["create database d"], []),
-        ([T, "truncate table test.t"], []),
-        ([T, "drop table test.t"], [{"type": "DROP", "id": '"test"."t"', "table": None}]),
-    ],
-)
-def test_changes_without_a_table(statements: list[str], changes: list[Any]) -> None:
-    assert described(*statements) == changes
-
-
-@pytest.mark.parametrize(
-    ("statement", "kind", "identity"),
-    [
-        ("alter table test.t add column w int", "ALTER", '"test"."t"'),
-        ("alter table test.t add index x (v)", "ALTER", '"test"."t"'),
-        ('rename table test.t to test.`u"`', "ALTER", '"test"."t","test"."u""'),
-        ("create view test.w as select id from test.t", "CREATE", '"test"."w"'),
-    ],
-)
-def test_changes_name_kind_and_table(statement: str, kind: str, identity: str) -> None:
-    (change,) = described(T, statement)
-    assert (change["type"], change["id"]) == (kind, identity)
-
-
-def test_dropping_an_index_is_a_drop() -> None:
-    (change,) = described(T, "create index x on test.t (v)", "drop index x on test.t")
-    assert (change["type"], next(iter(change["table"]))) == ("DROP", "defaultCharsetName")
 
 
 def test_which_kinds_are_sent() -> None:
@@ -110,49 +26,6 @@ def test_which_kinds_are_sent() -> None:
     assert len(sent) == 32
     for action in ("add foreign key", "drop foreign key", "shard row ID", "modify auto id cache", "alter table ttl"):
         assert action not in sent
-
-
-@pytest.mark.parametrize(
-    ("column", "shown"),
-    [
-        ("int unsigned", {"jdbcType": 4, "typeName": "INT UNSIGNED", "typeExpression": "INT UNSIGNED", "length": None}),
-        ("int(5) unsigned zerofill", {"typeName": "INT UNSIGNED ZEROFILL", "length": 5}),
-        ("tinyint(3) unsigned", {"jdbcType": 5, "length": None}),
-        ("tinyint(4) unsigned zerofill", {"length": None}),
-        ("bigint", {"jdbcType": -5, "length": None}),
-        ("bigint(7)", {"length": 7}),
-        ("float", {"jdbcType": 6, "length": None, "scale": None}),
-        ("float(7,2)", {"typeExpression": "FLOAT", "length": 7, "scale": 2}),
-        ("double(7,2)", {"jdbcType": 8, "typeExpression": "DOUBLE(7,2)", "length": 7, "scale": 2}),
-        ("decimal(10,2) unsigned", {"jdbcType": 3, "typeExpression": "DECIMAL", "length": 10, "scale": 2}),
-        ("varchar(9)", {"jdbcType": 12, "charsetName": "utf8mb4", "length": 9}),
-        ("varchar(5)", {"length": None}),
-        ("varbinary(9)", {"jdbcType": -3, "typeName": "VARBINARY", "charsetName": None}),
-        ("char(9)", {"jdbcType": 1, "length": 9}),
-        ("binary(9)", {"jdbcType": -2}),
-        ("text", {"jdbcType": 12, "charsetName": "utf8mb4", "length": None}),
-        ("blob", {"jdbcType": 2004, "typeName": "BLOB"}),
-        ("enum('a','it''s')", {"jdbcType": 1, "enumValues": ["'a'", "'it's'"], "length": 1, "charsetName": "utf8mb4"}),
-        ("set('a','b','c')", {"jdbcType": 1, "length": 5}),
-        ("json", {"jdbcType": 1111, "charsetName": None}),
-        ("bit(9)", {"jdbcType": -7, "length": 9}),
-        ("date", {"jdbcType": 91, "length": None}),
-        ("vector(3)", {"jdbcType": 12, "typeExpression": "VECTOR(3)", "length": 3}),
-        ("year", {"jdbcType": 4, "length": None}),
-        ("year(4)", {"length": 4}),
-        ("time", {"jdbcType": 92, "length": None}),
-        ("time(2)", {"length": 2}),
-        ("datetime(3)", {"jdbcType": 93, "length": 3}),
-        ("timestamp(0) null", {"jdbcType": 2014, "length": 0, "autoIncremented": False}),
-        ("timestamp null default current_timestamp on update current_timestamp", {"autoIncremented": True}),
-        ("datetime default current_timestamp on update current_timestamp", {"generated": False}),
-        ("int not null auto_increment, key (v)", {"autoIncremented": True, "generated": True, "optional": False}),
-        ("int comment 'x'", {"comment": None}),
-    ],
-)
-def test_columns(column: str, shown: dict[str, Any]) -> None:
-    found = described_columns(f"create table test.t (id int primary key, v {column})")["v"]
-    assert {name: found[name] for name in shown} == shown
 
 
 @pytest.mark.parametrize(
@@ -202,44 +75,6 @@ def test_a_definition_that_the_table_does_not_have_is_refused() -> None:
     with pytest.raises(SchemaError) as raised:
         described(T, "alter table test.t alter column V set default 'x'")
     assert (raised.value.column, raised.value.table) == ("V", "test.t")
-
-
-def test_the_primary_key_is_shown_in_its_own_order() -> None:
-    def names(columns: str) -> list[str]:
-        (change,) = described(f"create table test.t ({columns})")
-        found: list[str] = change["table"]["primaryKeyColumnNames"]
-        return found
-
-    assert names("a int, b int, primary key (b, a)") == ["b", "a"]
-    assert names("a int not null, b int, unique (b), unique (a)") == ["a"]
-    assert names("a int, unique (a)") == []
-    assert names("a int not null, unique e ((a + 1)), unique u (a)") == ["a"]
-
-
-def test_hidden_columns_keep_their_position() -> None:
-    shown = described_columns("create table test.t (a int, index x ((a + 1)))", "alter table test.t add column b int")
-    places = {name: column["position"] for name, column in shown.items()}
-    assert places == {"a": 1, "b": 3}
-
-
-def test_watermarks_need_the_extension() -> None:
-    assert codec_of().watermark(COMMIT_TS, BUILD_TS) is None
-    message = codec_of(enable_tidb_extension=True, cluster_id="a-b").watermark(COMMIT_TS, BUILD_TS)
-    assert message is not None
-    assert message.key == (
-        b'{"payload":{},"schema":{"type":"struct","name":"a_b.watermark.Key","optional":false,"fields":[]}}'
-    )
-    short = codec_of(enable_tidb_extension=True, disable_schema=True).watermark(COMMIT_TS, BUILD_TS)
-    assert short == ControlMessage(
-        b'{"payload":{}}',
-        b'{"payload":{"source":{"version":"2.4.0.Final","connector":"TiCDC","name":"default","ts_ms":1000,'
-        b'"snapshot":"false","db":"","table":"","server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,'
-        b'"query":null,"commit_ts":262144000,"cluster_id":"default"},"ts_ms":2000,"transaction":null,"op":"m"}}',
-        COMMIT_TS,
-    )
-    schema = json.loads(message.value)["schema"]
-    assert schema["name"] == "a_b.watermark.Envelope"
-    assert [each["field"] for each in schema["fields"]] == ["source", "op", "ts_ms", "transaction"]
 
 
 def test_make_codec_reads_the_changefeed() -> None:

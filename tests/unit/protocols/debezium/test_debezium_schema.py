@@ -1,4 +1,4 @@
-"""Kafka Connect schemas of rows: types, names, parameters and defaults of fields."""
+"""Kafka Connect schemas of rows: the defaults of fields."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from debezium_messages import codec_of, row_messages, table_of
+from debezium_messages import codec_of, table_of
 
-from ticdc_emit.config import NEXT, CodecConfig
+from ticdc_emit.config import CodecConfig
 from ticdc_emit.protocols.debezium.encoder import field_schema
 from ticdc_emit.protocols.debezium_common.schema import DebeziumSettings
-
-TIME = "io.debezium.time."
-DATA = "io.debezium.data."
 
 
 def field(column: str, *, tidb_type: bool = False) -> list[tuple[str, Any]]:
@@ -21,63 +18,6 @@ def field(column: str, *, tidb_type: bool = False) -> list[tuple[str, Any]]:
     info = table_of(f"create table test.t (v {column})")
     settings = DebeziumSettings(CodecConfig(enable_tidb_extension=tidb_type))
     return list(json.loads(field_schema(info.column("v"), settings) or b"null").items())
-
-
-@pytest.mark.parametrize(
-    ("column", "kind"),
-    [
-        ("tinyint", "int16"),
-        ("tinyint unsigned", "int16"),
-        ("smallint", "int16"),
-        ("smallint unsigned", "int32"),
-        ("mediumint unsigned", "int32"),
-        ("int", "int32"),
-        ("int unsigned", "int64"),
-        ("bigint unsigned", "int64"),
-        ("float", "float"),
-        ("float(7,2)", "double"),
-        ("float(7,0)", "double"),
-        ("double", "double"),
-        ("decimal(10,2)", "double"),
-        ("varchar(9)", "string"),
-        ("varbinary(9)", "string"),
-        ("longblob", "string"),
-        ("bit(1)", "boolean"),
-    ],
-)
-def test_plain_types(column: str, kind: str) -> None:
-    assert field(column) == [("type", kind), ("optional", True), ("field", "v")]
-    assert field(f"{column} not null") == [("type", kind), ("optional", False), ("field", "v")]
-
-
-@pytest.mark.parametrize(
-    ("column", "kind", "name"),
-    [
-        ("date", "int32", TIME + "Date"),
-        ("datetime", "int64", TIME + "Timestamp"),
-        ("datetime(3)", "int64", TIME + "Timestamp"),
-        ("datetime(4)", "int64", TIME + "MicroTimestamp"),
-        ("timestamp null", "string", TIME + "ZonedTimestamp"),
-        ("time", "int64", TIME + "MicroTime"),
-        ("year", "int32", TIME + "Year"),
-        ("json", "string", DATA + "Json"),
-    ],
-)
-def test_semantic_types(column: str, kind: str, name: str) -> None:
-    assert field(column) == [("type", kind), ("optional", True), ("name", name), ("version", 1), ("field", "v")]
-
-
-def test_parameters() -> None:
-    labels = r"('a,b','c''''d','\\\'')"
-    assert dict(field(f"enum{labels}"))["parameters"] == {"allowed": "a\\,b,c'd,'"}
-    assert dict(field("set('a','\"')"))["parameters"] == {"allowed": 'a,"'}
-    assert field("bit(12)")[2:5] == [("name", DATA + "Bits"), ("version", 1), ("parameters", {"length": "12"})]
-    assert field("vector(3)") == [
-        ("type", "string"),
-        ("optional", True),
-        ("name", DATA + "TiDBVectorFloat32"),
-        ("field", "v"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -126,42 +66,6 @@ def test_defaults(column: str, default: str | None) -> None:
 def test_a_bit_default_without_bits_leaves_the_field_empty() -> None:
     assert field("bit(3) default ''") == []
     assert field("bit(3) default ''", tidb_type=True) == [("tidb_type", "bit")]
-
-
-@pytest.mark.parametrize(
-    ("column", "name"),
-    [
-        ("int unsigned zerofill", "int unsigned"),
-        ("float unsigned", "float unsigned"),
-        ("decimal(10,2) unsigned", "decimal"),
-        ("varbinary(9)", "varbinary"),
-        ("blob", "blob"),
-        ("char(3)", "char"),
-        ("year", "year"),
-        ("enum('a')", "enum"),
-    ],
-)
-def test_the_extension_names_the_tidb_type_first(column: str, name: str) -> None:
-    assert field(column, tidb_type=True)[0] == ("tidb_type", name)
-    assert field(column, tidb_type=True)[1:] == field(column)
-
-
-def test_virtual_and_hidden_columns_follow_those_of_rows() -> None:
-    sql = """create table test.t (
-        a int as (b + 1) virtual, b int primary key, c int as (b + 2) stored, index x ((b * 2))
-    )"""
-    ((key, value),) = row_messages(sql, [{"op": "c", "after": {"b": 1, "c": 3}}], enable_tidb_extension=True)
-    shown = json.loads(value)
-    assert list(shown["payload"]["after"]) == ["b", "c"]
-    before, after = shown["schema"]["fields"][:2]
-    assert [each["field"] for each in after["fields"]] == ["b", "c", "a", "_V$_x_0"]
-    assert before == after | {"field": "before"}
-    changes = [{"op": "c", "after": {"b": 1, "c": 3}}]
-    ((_, value),) = row_messages(sql, changes, enable_tidb_extension=True, switches=NEXT.debezium)
-    after, source = json.loads(value)["schema"]["fields"][1:3]
-    assert [each["field"] for each in after["fields"]] == ["a", "b", "c", "_V$_x_0", "a", "_V$_x_0"]
-    assert [each["field"] for each in source["fields"]][-3:] == ["query", "commit_ts", "cluster_id"]
-    assert json.loads(key)["schema"]["fields"][0]["tidb_type"] == "int"
 
 
 def test_a_schema_is_made_once() -> None:

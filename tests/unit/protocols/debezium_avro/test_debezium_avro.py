@@ -53,26 +53,6 @@ def _read(schemas: Mapping[int, str], key: bytes, value: bytes) -> Any:
     return DebeziumAvroReader(schemas).read(key, value)
 
 
-def test_fastavro_reads_a_row_with_the_registered_schemas() -> None:
-    sql = "create table test.t (`a b` int primary key, n decimal(5,2), b binary(2), k bit(9), f bit(1), ts timestamp)"
-    row = {"a b": 1, "n": "-1.50", "b": b"\0\xff", "k": 258, "f": 1, "ts": "2024-01-01 00:00:00"}
-    sent = Sent(sql, [change("c", after=row)])
-    assert [post.subject for post in sent.registry.posts] == ["a.topic-key", "a.topic-value"]
-    assert sent.by_fastavro(0) == {"a_b": 1}
-    value = sent.by_fastavro(1)
-    assert (value["op"], value["before"], value["source"]["table"], value["source"]["commit_ts"]) == (
-        "c",
-        None,
-        "t",
-        TS,
-    )
-    assert value["source"]["snapshot"] is value["source"]["thread"] is None
-    shown = {"n": Decimal("-1.50"), "b": b"\0\xff", "k": b"\2\1", "f": True, "ts": "2024-01-01T00:00:00Z"}
-    assert value["after"] == {"a_b": 1, **shown}
-    key, data = sent.messages[0]
-    assert _read(sent.schemas, key, data).after == {"a b": 1, **shown}
-
-
 def test_updates_show_what_was_before_unless_it_is_turned_off() -> None:
     rows = [
         change("u", {"id": 1, "v": "a"}, {"id": 1, "v": "b"}),
