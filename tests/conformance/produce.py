@@ -20,7 +20,8 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_emit.changes.attributes import ATTRIBUTES, ROW_KEY, START_TS
-from ticdc_emit.changes.codec import Encoded, RegisteredRows, one_row_messages
+from ticdc_emit.changes.codec import RegisteredRows, one_row_messages
+from ticdc_emit.changes.model import Encoded
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Protocol, Release, load_changefeed
 from ticdc_emit.errors import (
     InvalidValueError,

@@ -13,7 +13,7 @@ from conformance.produce import load_variant
 from conformance.vectors import Case, Variant, read_case
 from vector_files import content_of, load_vector, vector_path
 
-from ticdc_emit.changes.codec import Encoded
+from ticdc_emit.changes.model import Encoded
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.pipeline.control_events import ControlEncoder, Event, Watermark

@@ -12,18 +12,15 @@ rows come together does not depend on the protocol, and ``pipeline.message_packi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ticdc_emit.changes.model import Changes, Op
-from ticdc_emit.columnar.buffers import text_buffers
+from ticdc_emit.changes.model import Changes, Encoded, Op, RowEncoder
 from ticdc_emit.columnar.packed_fields import Piece
-from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
@@ -50,33 +47,6 @@ class Codec(Protocol):
         ...
 
 
-class RowEncoder(Protocol):
-    """A protocol's plan for one table version: picklable, free of state, made on the driver and used on workers.
-
-    Changes may be of several tables that are alike (``changes.model``): what its table has beside columns, an encoder
-    shows by :meth:`Changes.constant`.
-    """
-
-    table: TableInfo
-    reads_old: bool
-    """Whether the message of an update shows its before image; where not, updates need none."""
-    refuses_large: bool
-    """Whether TiCDC's encoder refuses a message beyond ``max-message-bytes``; otherwise only the producer does."""
-
-    @property
-    def overhead(self) -> int:
-        """Bytes of a message that do not come from a value's own bytes, at most."""
-        ...
-
-    def check(self, changes: Changes) -> None:
-        """Refuse accepted values that the protocol cannot show (the :class:`~ticdc_emit.errors.RowError` family)."""
-        ...
-
-    def encode(self, changes: Changes) -> Encoded:
-        """Return one message per change."""
-        ...
-
-
 @dataclass(frozen=True)
 class ControlMessage:
     """A DDL, watermark or bootstrap message; a null key is null on Kafka too. ``commit_ts`` is its TSO."""
@@ -84,60 +54,6 @@ class ControlMessage:
     key: bytes | None
     value: bytes
     commit_ts: int
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """Keys (``None``: every key is the empty byte string) and values of a batch, ``binary``, in the rows' order.
-
-    A null value is a tombstone. ``claims``: the objects that messages name, which must be stored before they are sent,
-    each with the place of its message. ``ends``: what follows each value, a dictionary of ``binary``, where a protocol
-    ends all messages of a table version alike (Debezium's schema): it is put there last, for it is large.
-    """
-
-    values: pa.Array
-    keys: pa.Array | None = None
-    claims: tuple[tuple[int, Claim], ...] = ()
-    ends: pa.DictionaryArray | None = None
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """Return the bytes of each key and value."""
-        sizes = text_buffers(self.values).lengths.astype(np.int64)
-        if self.ends is not None:
-            sizes += text_buffers(self.ends.dictionary).lengths[np.asarray(self.ends.indices)]
-        return sizes if self.keys is None else sizes + text_buffers(self.keys).lengths
-
-    def take(self, rows: pa.Array) -> Encoded:
-        """Return the messages at these places; of claims none."""
-        keys = None if self.keys is None else self.keys.take(rows)
-        return Encoded(self.values.take(rows), keys, ends=None if self.ends is None else self.ends.take(rows))
-
-    def slice(self, start: int, count: int) -> Encoded:
-        """Return ``count`` messages from place ``start`` on; of claims none."""
-        keys = None if self.keys is None else self.keys.slice(start, count)
-        return Encoded(
-            self.values.slice(start, count), keys, ends=None if self.ends is None else self.ends.slice(start, count)
-        )
-
-    def whole(self) -> Encoded:
-        """Return the messages with their ends in their values."""
-        if self.ends is None:
-            return self
-        return replace(self, values=with_ends(self.values, self.ends), ends=None)
-
-    def filled_keys(self) -> pa.Array:
-        """Return one key per message: those of zero length too."""
-        return pa.repeat(pa.scalar(b"", pa.binary()), len(self.values)) if self.keys is None else self.keys
-
-
-def with_ends(values: pa.Array, ends: pa.DictionaryArray) -> pa.Array:
-    """Return each value with its end. The same one for all, as of one table, is not copied out first."""
-    same = len(ends.dictionary) == 1 and not ends.null_count
-    texts = ends.dictionary[0] if same else ends.dictionary_decode()
-    return pc.binary_join_element_wise(values, texts, pa.scalar(b"", pa.binary()))
 
 
 @runtime_checkable

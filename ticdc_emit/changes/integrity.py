@@ -18,7 +18,6 @@ sources: semantics 3; reference ``pingcap/tiflow: cdc/entry/mounter.go`` (verify
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -26,14 +25,11 @@ import pyarrow as pa
 
 from ticdc_emit.changes.attributes import CHECKSUM, SPLIT
 from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.model import Changes
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.columnar.value_errors import ValueRefused
 from ticdc_emit.errors import CorruptedRowError, InvalidValueError, RowError, SchemaError, UnsupportedTypeError
-
-if TYPE_CHECKING:
-    from ticdc_emit.changes.model import Changes
-
 
 FIRST_VERSION, CHECKSUM_VERSION = 0, 2
 _WHOLE = "Give a whole number"
@@ -106,14 +102,28 @@ def _numbers(name: str, values: pa.Array, table: str) -> pa.Array:
     return numbers
 
 
+def given_checksums(changes: Changes) -> dict[str, pa.Array]:
+    """Return the given checksums, by member. Raises what :func:`read_given` does."""
+    return changes.once(_given)
+
+
+def _given(changes: Changes) -> dict[str, pa.Array]:
+    column = changes.attributes.get(CHECKSUM)
+    return {} if column is None else read_given(column, changes.table.full_name)
+
+
 def checksums_of(changes: Changes) -> Checksums:
-    """Return the checksums that messages of the changes show.
+    """Return the checksums that messages of the changes show: an encoder that shows them asks for them in its check.
 
     Raises :class:`InvalidValueError` for a TIMESTAMP that has no moment in UTC.
     """
+    return changes.once(_checksums)
+
+
+def _checksums(changes: Changes) -> Checksums:
     computed = {"current": _crc(changes.after, changes), "previous": _crc(changes.before, changes)}
     corrupted = _corrupted(changes)
-    given = changes.given_checksum
+    given = given_checksums(changes)
     if corrupted.any():
         for name, numbers in computed.items():
             if name in given:
@@ -134,7 +144,7 @@ def check_given(changes: Changes, *, refuse_corrupted: bool) -> None:
     ``refuse_corrupted``: ``corruption-handle-level = error``, with which TiCDC stops at such a row
     (CDC:ErrCorruptedDataMutation). Raises :class:`CorruptedRowError`, :class:`InvalidValueError`.
     """
-    given = changes.given_checksum
+    given = given_checksums(changes)
     corrupted = _corrupted(changes)
     if refuse_corrupted and corrupted.any():
         marked = np.flatnonzero(corrupted)
@@ -163,7 +173,7 @@ def _other_checksum(changes: Changes, name: str, rows: npt.NDArray[np.int64]) ->
     return changes.current.refused(
         rows,
         lambda number: InvalidValueError(
-            f"the given checksum {name}={changes.given_checksum[name][int(rows[number])]} does not match the values",
+            f"the given checksum {name}={given_checksums(changes)[name][int(rows[number])]} does not match the values",
             remedy="Leave it out, or mark the row as corrupted",
             table=changes.table.full_name,
             column=CHECKSUM,
@@ -173,7 +183,7 @@ def _other_checksum(changes: Changes, name: str, rows: npt.NDArray[np.int64]) ->
 
 
 def _corrupted(changes: Changes) -> Mask:
-    marks = changes.given_checksum.get("corrupted")
+    marks = given_checksums(changes).get("corrupted")
     if marks is None:
         return np.zeros(len(changes), np.bool_)
     marked = np.asarray(marks.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
@@ -182,7 +192,7 @@ def _corrupted(changes: Changes) -> Mask:
 
 def _versions(changes: Changes) -> npt.NDArray[np.int32]:
     version = FIRST_VERSION if _knows_first_only(changes) else CHECKSUM_VERSION
-    given = changes.given_checksum.get("version")
+    given = given_checksums(changes).get("version")
     if given is None:
         return np.full(len(changes), version, np.int32)
     return np.asarray(given.fill_null(version)).astype(np.int32)

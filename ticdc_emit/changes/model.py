@@ -1,9 +1,9 @@
 """Row changes of one table version and one kind, with everything that messages show of them beside their columns.
 
-In: images by column, TSOs, and the optional columns of ``changes.attributes``. Out: times as text, keys and handles in
-TiKV, checksums: each made once, when it is first asked for. Here is also which tables are of one shape, so that their
-rows may be the rows of one :class:`Changes`, and how large messages can be, by which batches are cut so that the
-messages of one stay far below Arrow's 2 GiB.
+In: images by column, TSOs, and the optional columns of ``changes.attributes``. Out: times as text, what a
+:class:`RowEncoder` makes (:class:`Encoded`), and what others make of changes once (:meth:`Changes.once`). Here is also
+which tables are of one shape, so that their rows may be the rows of one :class:`Changes`, and how large messages can
+be, by which batches are cut so that the messages of one stay far below Arrow's 2 GiB.
 """
 
 from __future__ import annotations
@@ -12,25 +12,22 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ticdc_emit.changes.attributes import CHECKSUM, PHYSICAL_TABLE_ID, START_TS, physical_table_ids, start_tsos
+from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, START_TS, physical_table_ids, start_tsos
 from ticdc_emit.changes.images import BeforeImage, Image
-from ticdc_emit.changes.integrity import Checksums, checksums_of, read_given
-from ticdc_emit.changes.row_keys import row_ids_of, row_keys_of
 from ticdc_emit.columnar.assemble import Fragment, gather
+from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.columnar.epochs import COMMIT_TS, tso_ms_text, tso_text
 from ticdc_emit.columnar.packed_fields import Piece, chosen, join_pieces
 from ticdc_emit.columnar.small_batches import BatchedColumns, Pieces, Render
+from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.schema.model import Column, TableInfo
-
-if TYPE_CHECKING:
-    from ticdc_emit.changes.codec import RowEncoder
-
 
 MESSAGE_OVERHEAD = 36
 """Bytes that TiCDC adds to key and value for the size check: sarama's record overhead (semantics 2.0.7)."""
@@ -75,6 +72,90 @@ REFUSED = "!"
 _OPS = {op.value: op for op in Op} | {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
 
 
+class RowEncoder(Protocol):
+    """A protocol's plan for one table version: picklable, free of state, made on the driver and used on workers.
+
+    Changes may be of several tables that are alike (``changes.model``): what its table has beside columns, an encoder
+    shows by :meth:`Changes.constant`.
+    """
+
+    table: TableInfo
+    reads_old: bool
+    """Whether the message of an update shows its before image; where not, updates need none."""
+    refuses_large: bool
+    """Whether TiCDC's encoder refuses a message beyond ``max-message-bytes``; otherwise only the producer does."""
+
+    @property
+    def overhead(self) -> int:
+        """Bytes of a message that do not come from a value's own bytes, at most."""
+        ...
+
+    def check(self, changes: Changes) -> None:
+        """Refuse accepted values that the protocol cannot show (the :class:`~ticdc_emit.errors.RowError` family)."""
+        ...
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return one message per change."""
+        ...
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Keys (``None``: every key is the empty byte string) and values of a batch, ``binary``, in the rows' order.
+
+    A null value is a tombstone. ``claims``: the objects that messages name, which must be stored before they are sent,
+    each with the place of its message. ``ends``: what follows each value, a dictionary of ``binary``, where a protocol
+    ends all messages of a table version alike (Debezium's schema): it is put there last, for it is large.
+    """
+
+    values: pa.Array
+    keys: pa.Array | None = None
+    claims: tuple[tuple[int, Claim], ...] = ()
+    ends: pa.DictionaryArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Return the bytes of each key and value."""
+        sizes = text_buffers(self.values).lengths.astype(np.int64)
+        if self.ends is not None:
+            sizes += text_buffers(self.ends.dictionary).lengths[np.asarray(self.ends.indices)]
+        return sizes if self.keys is None else sizes + text_buffers(self.keys).lengths
+
+    def take(self, rows: pa.Array) -> Encoded:
+        """Return the messages at these places; of claims none."""
+        keys = None if self.keys is None else self.keys.take(rows)
+        return Encoded(self.values.take(rows), keys, ends=None if self.ends is None else self.ends.take(rows))
+
+    def slice(self, start: int, count: int) -> Encoded:
+        """Return ``count`` messages from place ``start`` on; of claims none."""
+        keys = None if self.keys is None else self.keys.slice(start, count)
+        return Encoded(
+            self.values.slice(start, count), keys, ends=None if self.ends is None else self.ends.slice(start, count)
+        )
+
+    def whole(self) -> Encoded:
+        """Return the messages with their ends in their values."""
+        if self.ends is None:
+            return self
+        return replace(self, values=with_ends(self.values, self.ends), ends=None)
+
+    def filled_keys(self) -> pa.Array:
+        """Return one key per message: those of zero length too."""
+        return pa.repeat(pa.scalar(b"", pa.binary()), len(self.values)) if self.keys is None else self.keys
+
+
+def with_ends(values: pa.Array, ends: pa.DictionaryArray) -> pa.Array:
+    """Return each value with its end. The same one for all, as of one table, is not copied out first."""
+    same = len(ends.dictionary) == 1 and not ends.null_count
+    texts = ends.dictionary[0] if same else ends.dictionary_decode()
+    return pc.binary_join_element_wise(values, texts, pa.scalar(b"", pa.binary()))
+
+
+_Made = TypeVar("_Made")
+
+
 @dataclass(eq=False)
 class Changes:
     """Changes of one table version and one kind. ``encoder``: of that version. ``commit_ts`` is ``uint64`` TSO.
@@ -97,6 +178,8 @@ class Changes:
     rows: npt.NDArray[np.int64] | None = None
     batched: BatchedColumns | None = field(default=None, init=False, repr=False)
     """Where the rows are few: the TSOs, rendered with those of other changes (``pipeline.small_groups``)."""
+
+    _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.commit_ts)
@@ -170,12 +253,6 @@ class Changes:
         return self.table if self.tables is None else self.tables.encoders[self.tables.codes[row]].table
 
     @cached_property
-    def given_checksum(self) -> Mapping[str, pa.Array]:
-        """The given checksums, by member. Raises what ``changes.integrity.read_given`` does."""
-        column = self.attributes.get(CHECKSUM)
-        return {} if column is None else read_given(column, self.table.full_name)
-
-    @cached_property
     def physical_table_ids(self) -> pa.Array:
         """The physical table id of each row, ``int64``: a partition's, or the table's own where none is given.
 
@@ -185,27 +262,16 @@ class Changes:
         return physical_table_ids(self.attributes.get(PHYSICAL_TABLE_ID), self.table.full_name, own)
 
     @cached_property
-    def row_keys(self) -> pa.Array:
-        """The key of each row in TiKV, ``binary``. Raises what ``changes.row_keys.row_keys_of`` does."""
-        return row_keys_of(self)
-
-    @cached_property
-    def row_ids(self) -> pa.Array:
-        """The handle of each row where it is an integer that is known, ``int64``; null elsewhere.
-
-        Raises what ``changes.row_keys.row_ids_of`` does.
-        """
-        return row_ids_of(self)
-
-    @cached_property
     def start_tsos(self) -> pa.Array:
         """The TSO at which each row's transaction began, ``int64``. Raises :class:`UnsupportedTypeError`."""
         return start_tsos(self.attributes.get(START_TS), self.commit_ts, self.table.full_name)
 
-    @cached_property
-    def checksums(self) -> Checksums:
-        """The row checksums, computed when they are asked for: an encoder that shows them does so in its check."""
-        return checksums_of(self)
+    def once(self, make: Callable[[Changes], _Made]) -> _Made:
+        """Return what a function makes of these changes, which is made once."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: _Made = self._made[make]
+        return made
 
     @cached_property
     def commit_ts_text(self) -> pa.Array:

@@ -22,12 +22,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.attributes import ROW_KEY
+from ticdc_emit.changes.model import Changes
 from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.columnar.times import in_utc
 from ticdc_emit.columnar.values import plain_text
@@ -42,10 +43,6 @@ from ticdc_emit.sql.types import (
     STRING_TYPES,
     MySQLType,
 )
-
-if TYPE_CHECKING:
-    from ticdc_emit.changes.model import Changes
-
 
 _SIGN, _MASK = 1 << 63, (1 << 64) - 1
 _BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = b"\x01", b"\x03", b"\x04", b"\x05", b"\x06", b"\x07"

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import Encoded
+from ticdc_emit.changes.model import Encoded
 from ticdc_emit.delivery.base import MOST_PARTITIONS, Target
 from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.errors import TemporaryFileError, TicdcEmitError

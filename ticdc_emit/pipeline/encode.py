@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.attributes import SPLIT
-from ticdc_emit.changes.codec import ControlMessage, Encoded
-from ticdc_emit.changes.integrity import check_given
-from ticdc_emit.changes.model import Changes
+from ticdc_emit.changes.codec import ControlMessage
+from ticdc_emit.changes.integrity import check_given, given_checksums
+from ticdc_emit.changes.model import Changes, Encoded
 from ticdc_emit.columnar.buffers import to_number
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, Target
 from ticdc_emit.errors import BatchTooLargeError, TicdcEmitError
@@ -60,7 +60,7 @@ def encode_batches(batches: Iterable[RowBatch], plan: Plan) -> Iterator[EncodedR
             changes.current.check()
             if changes.after is not None and changes.before is not None:
                 changes.before.check()
-            if plan.integrity.enabled and changes.given_checksum:
+            if plan.integrity.enabled and given_checksums(changes):
                 check_given(changes, refuse_corrupted=plan.integrity.corruption_handle_level == "error")
             changes.encoder.check(changes)
         topics, codes = targets_of(groups, rows.tables, rows.length)

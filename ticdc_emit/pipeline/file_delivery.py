@@ -29,8 +29,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
-from ticdc_emit.changes.codec import Codec, ControlMessage, Encoded, HeadedRows, RowEncoder
-from ticdc_emit.changes.model import Changes
+from ticdc_emit.changes.codec import Codec, ControlMessage, HeadedRows
+from ticdc_emit.changes.model import Changes, Encoded, RowEncoder
 from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.columnar.integers import integer_text
 from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Target

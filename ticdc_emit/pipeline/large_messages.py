@@ -21,17 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import (
-    Codec,
-    ControlMessage,
-    Encoded,
-    Packing,
-    PackingCodec,
-    ReducibleRows,
-    RowEncoder,
-    one_row_messages,
-)
-from ticdc_emit.changes.model import MESSAGE_OVERHEAD, Changes
+from ticdc_emit.changes.codec import Codec, ControlMessage, Packing, PackingCodec, ReducibleRows, one_row_messages
+from ticdc_emit.changes.model import MESSAGE_OVERHEAD, Changes, Encoded, RowEncoder
 from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import DEFAULT_MAX_MESSAGE_BYTES, ChangefeedConfig
 from ticdc_emit.config.uri import StorageUri

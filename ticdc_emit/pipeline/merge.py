@@ -19,7 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage, with_ends
+from ticdc_emit.changes.codec import ControlMessage
+from ticdc_emit.changes.model import with_ends
 from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, PartitionBatch, Target
 from ticdc_emit.pipeline.chunks import Chunk

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import Encoded, Packing, Starts, one_row_messages
-from ticdc_emit.changes.model import MESSAGE_OVERHEAD
+from ticdc_emit.changes.codec import Packing, Starts, one_row_messages
+from ticdc_emit.changes.model import MESSAGE_OVERHEAD, Encoded
 from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.pipeline.encode import message_batch
 from ticdc_emit.pipeline.plan import Plan

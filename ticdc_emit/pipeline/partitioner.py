@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import RowEncoder
 from ticdc_emit.changes.images import Image, image_column
-from ticdc_emit.changes.model import Changes
+from ticdc_emit.changes.model import Changes, RowEncoder
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.delivery.base import MOST_PARTITIONS
 from ticdc_emit.errors import DispatcherError, TicdcEmitError

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import Codec, RowEncoder
-from ticdc_emit.changes.model import encoding_shape, key_shape
+from ticdc_emit.changes.codec import Codec
+from ticdc_emit.changes.model import RowEncoder, encoding_shape, key_shape
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, Integrity
 from ticdc_emit.config.switches import RoutingSwitches, TransactionSwitches

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
-from ticdc_emit.changes.codec import RegisteredControls, RegisteredRows, RowEncoder
-from ticdc_emit.changes.model import Op
+from ticdc_emit.changes.codec import RegisteredControls, RegisteredRows
+from ticdc_emit.changes.model import Op, RowEncoder
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import RegistryError
 from ticdc_emit.pipeline.plan import Plan, TablePlan

@@ -18,9 +18,8 @@ import pyarrow as pa
 
 from ticdc_emit.changes.arrow_input import only_op
 from ticdc_emit.changes.attributes import ATTRIBUTES, SPLIT
-from ticdc_emit.changes.codec import RowEncoder
 from ticdc_emit.changes.commit_ts import commit_ts_array
-from ticdc_emit.changes.model import Op, rows_within
+from ticdc_emit.changes.model import Op, RowEncoder, rows_within
 from ticdc_emit.columnar.buffers import python_value
 from ticdc_emit.errors import RowError
 from ticdc_emit.pipeline.plan import TablePlan

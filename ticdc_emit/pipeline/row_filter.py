@@ -19,9 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, START_TS, physical_table_ids
-from ticdc_emit.changes.codec import RowEncoder
 from ticdc_emit.changes.images import Image, differing
-from ticdc_emit.changes.model import Op
+from ticdc_emit.changes.model import Op, RowEncoder
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_reader import read_image

@@ -16,9 +16,9 @@ from typing import cast
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import Encoded, FramedRows, RowEncoder
+from ticdc_emit.changes.codec import FramedRows
 from ticdc_emit.changes.images import BeforeImage
-from ticdc_emit.changes.model import Changes, Op, TableConstants
+from ticdc_emit.changes.model import Changes, Encoded, Op, RowEncoder, TableConstants
 from ticdc_emit.columnar.epochs import COMMIT_TS
 from ticdc_emit.columnar.packed_fields import Piece, join_pieces
 from ticdc_emit.columnar.small_batches import ColumnBatcher

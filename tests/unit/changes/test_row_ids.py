@@ -11,6 +11,7 @@ import pytest
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op
+from ticdc_emit.changes.row_keys import row_ids_of
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.schema.catalog import catalog_from_sql
@@ -26,18 +27,18 @@ def changes(sql: str, ids: list[int], row_keys: list[bytes | None] | None = None
 
 def test_a_clustered_integer_is_the_handle() -> None:
     made = changes("create table test.t (id bigint unsigned primary key)", [0, 7, (1 << 64) - 1])
-    assert made.row_ids.to_pylist() == [0, 7, -1]
+    assert made.once(row_ids_of).to_pylist() == [0, 7, -1]
 
 
 def test_row_keys_tell_what_only_tidb_knows() -> None:
     keys = [b"t" + bytes(8) + b"_r" + struct.pack(">Q", number ^ (1 << 63)) for number in (5, 1 << 40)]
     made = changes("create table test.t (id bigint unsigned)", [1, 2, 3], [keys[0], None, keys[1]])
-    assert made.row_ids.to_pylist() == [5, None, 1 << 40]
-    assert changes("create table test.t (id bigint unsigned)", [1]).row_ids.to_pylist() == [None]
+    assert made.once(row_ids_of).to_pylist() == [5, None, 1 << 40]
+    assert changes("create table test.t (id bigint unsigned)", [1]).once(row_ids_of).to_pylist() == [None]
 
 
 def test_other_keys_are_refused_where_they_would_be_read() -> None:
     with pytest.raises(InvalidValueError, match="_tidb_rowid"):
-        _ = changes("create table test.t (id bigint unsigned)", [1], [b"t_r"]).row_ids
+        _ = changes("create table test.t (id bigint unsigned)", [1], [b"t_r"]).once(row_ids_of)
     common = "create table test.t (id bigint unsigned, primary key (id, id2) clustered, id2 int)"
-    assert changes(common, [1], [b"t_r"]).row_ids.to_pylist() == [None]
+    assert changes(common, [1], [b"t_r"]).once(row_ids_of).to_pylist() == [None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ticdc_emit.changes.codec import Encoded
+from ticdc_emit.changes.model import Encoded
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.pipeline.encode import encode_rows
 from ticdc_emit.pipeline.large_messages import ClaimNames

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ticdc_emit.changes.codec import Encoded, Starts
-from ticdc_emit.changes.model import MESSAGE_OVERHEAD
+from ticdc_emit.changes.codec import Starts
+from ticdc_emit.changes.model import MESSAGE_OVERHEAD, Encoded
 from ticdc_emit.columnar.packed_fields import framed, joined
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 from ticdc_emit.pipeline.encode import message_batch

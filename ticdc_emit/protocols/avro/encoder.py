@@ -25,9 +25,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage, Encoded
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.changes.images import Image
-from ticdc_emit.changes.model import Changes, Op
+from ticdc_emit.changes.integrity import checksums_of
+from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.columnar.avro import (
     Union,
     bit_pieces,
@@ -439,7 +440,7 @@ class AvroRows(RowsWithHeaders):
         if not has_value:
             self._refuse_deletes(changes)
         if self.options.enable_row_checksum and (has_value or self._deleted_records is not None):
-            _ = changes.checksums  # kept for the messages
+            _ = checksums_of(changes)  # kept for the messages
         if has_value and _KEY_RECORD not in self.headers:
             self._refuse_virtual(changes)
         images = [changes.current]
@@ -568,7 +569,7 @@ class AvroRows(RowsWithHeaders):
         """Lay out the checksum of the current or last row; empty, false and 0 if there is none. Of a record of the key
         it is 0.
         """
-        sums = changes.checksums
+        sums = checksums_of(changes)
         present = sums.present
         last = changes.op is Op.DELETE and self._deleted_records is None
         numbers = sums.previous if last else sums.current

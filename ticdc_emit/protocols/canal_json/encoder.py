@@ -19,9 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage, Encoded, refuse_empty
+from ticdc_emit.changes.codec import ControlMessage, refuse_empty
 from ticdc_emit.changes.images import Image
-from ticdc_emit.changes.model import Changes, Op, json_overhead
+from ticdc_emit.changes.model import Changes, Encoded, Op, json_overhead
+from ticdc_emit.changes.row_keys import row_keys_of
 from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, blank_where, gather, join, reuse_equal
 from ticdc_emit.columnar.binary_text import base64_text
 from ticdc_emit.columnar.buffers import fixed_values, null_mask
@@ -226,11 +227,11 @@ class CanalJsonRows:
         """Refuse updates at which TiCDC crashes, and rows without a key in TiKV; every accepted value has a text.
 
         Raises :class:`~ticdc_emit.errors.ColumnSelectorError`, :class:`~ticdc_emit.errors.SchemaError` for rows without
-        columns, and the errors of ``Changes.row_keys``.
+        columns, and those of ``row_keys_of``.
         """
         refuse_empty(self.table)
         if self._shows_row_keys:
-            _ = changes.row_keys  # kept for the messages
+            _ = changes.once(row_keys_of)  # kept for the messages
         dropped = self.table.selected is not None and self.switches.selected_updates == "failing"
         if dropped and changes.op is Op.UPDATE and self.options.only_output_updated_columns:
             raise ColumnSelectorError(
@@ -277,7 +278,7 @@ class CanalJsonRows:
         laid += [b',"mysqlType":', members.mysql_type, b',"old":', *old, b',"data":[', *data, b"]"]
         if self.options.enable_tidb_extension:
             if self._shows_row_keys:
-                marks = [*marks, b',"rowkey":"', base64_text(changes.row_keys), b'"']
+                marks = [*marks, b',"rowkey":"', base64_text(changes.once(row_keys_of)), b'"']
             laid += [b',"_tidb":{"commitTs":', changes.commit_ts_text, *marks, b"}"]
         return [*laid, b"}" + self.options.terminator.encode()]
 

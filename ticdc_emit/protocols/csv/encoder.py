@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage, Encoded, refuse_empty
+from ticdc_emit.changes.codec import ControlMessage, refuse_empty
 from ticdc_emit.changes.images import Image
-from ticdc_emit.changes.model import Changes, Op, json_overhead
+from ticdc_emit.changes.model import Changes, Encoded, Op, json_overhead
 from ticdc_emit.changes.row_keys import handle_texts
 from ticdc_emit.columnar.assemble import Fragment, gathered, join
 from ticdc_emit.columnar.binary_text import base64_text, hex_text

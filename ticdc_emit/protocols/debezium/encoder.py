@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage, Encoded
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.changes.images import Image
-from ticdc_emit.changes.model import Changes, Op, json_overhead
+from ticdc_emit.changes.model import Changes, Encoded, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, join, reuse_equal
 from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.columnar.escape import JSONITER, quoted

@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import ControlMessage, Encoded
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.changes.images import Image
-from ticdc_emit.changes.model import Changes, Op
+from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.columnar.avro import long_pieces, sized_bytes, zigzag_bytes
 from ticdc_emit.columnar.epochs import commit_times
 from ticdc_emit.columnar.packed_fields import Piece, join_pieces, share_pieces

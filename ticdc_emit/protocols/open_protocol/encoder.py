@@ -18,8 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage, Encoded, Starts, refuse_empty
-from ticdc_emit.changes.model import Changes, Op, json_overhead
+from ticdc_emit.changes.codec import ControlMessage, Starts, refuse_empty
+from ticdc_emit.changes.model import Changes, Encoded, Op, json_overhead
+from ticdc_emit.changes.row_keys import row_ids_of
 from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, ObjectLayout, blank_where, join, reuse_equal
 from ticdc_emit.columnar.binary_text import base64_text, go_quoted_json
 from ticdc_emit.columnar.buffers import null_mask
@@ -313,7 +314,7 @@ class OpenRows:
         return key[0] if self.table.pk_is_handle and not key[0].unsigned and key[0] in self.table.handle_key else None
 
     def check(self, changes: Changes) -> None:
-        """Refuse what would show no column, and what :attr:`Changes.row_ids` refuses.
+        """Refuse what would show no column, and what ``row_ids_of`` refuses.
 
         Raises :class:`~ticdc_emit.errors.SchemaError` and the :class:`~ticdc_emit.errors.RowError` family.
         """
@@ -321,7 +322,7 @@ class OpenRows:
         if changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns:
             self._refuse_keyless()
         if self.switches.row_ids:
-            _ = changes.row_ids
+            _ = changes.once(row_ids_of)
 
     def encode(self, changes: Changes) -> Encoded:
         """Return key and value of each change."""
@@ -368,7 +369,7 @@ class OpenRows:
 
     def _row_id(self, changes: Changes, members: Members) -> list[Fragment]:
         """Lay out ``rid``, nothing where it is 0 or not known."""
-        numbers = changes.row_ids
+        numbers = changes.once(row_ids_of)
         if numbers.null_count == len(numbers):
             return []
         known = (numbers.fill_null(0) if numbers.null_count else numbers).to_numpy()

@@ -24,8 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import ControlMessage, Encoded
-from ticdc_emit.changes.model import Changes, Op, json_overhead
+from ticdc_emit.changes.codec import ControlMessage
+from ticdc_emit.changes.integrity import checksums_of
+from ticdc_emit.changes.model import Changes, Encoded, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, gather, join, reuse_equal
 from ticdc_emit.columnar.avro import (
     Union,
@@ -109,7 +110,7 @@ class _SimpleRows:
         Raises :class:`~ticdc_emit.errors.InvalidValueError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
         """
         if self.options.enable_row_checksum:
-            _ = changes.checksums  # kept for the messages
+            _ = checksums_of(changes)  # kept for the messages
         if self.options.simple_include_start_ts:
             _ = changes.start_tsos
 
@@ -203,7 +204,7 @@ def _json_number(numbers: pa.Array) -> Fragment:
 
 def _json_checksum(changes: Changes) -> list[Fragment]:
     """Lay out ``,"checksum":{...}``, or nothing if a row has none."""
-    sums = changes.checksums
+    sums = checksums_of(changes)
     if not sums.present.any():
         return []
     parts: list[Fragment] = [b',"checksum":{"version":', _json_number(pa.array(sums.version)), b',"corrupted":']
@@ -455,7 +456,7 @@ def _avro_number(numbers: pa.Array) -> list[Piece]:
 
 def _avro_checksum(changes: Changes) -> list[Piece]:
     """Lay out the optional ``Checksum``, null if a row has none."""
-    sums = changes.checksums
+    sums = checksums_of(changes)
     present = sums.present
     version, current, previous = (
         pa.array(numbers.astype(np.int64), mask=~present) for numbers in (sums.version, sums.current, sums.previous)
