@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from ticdc_emit.pipeline.report import RunReport
     from ticdc_emit.registry import MemoryRegistry
     from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-    from ticdc_emit.source_schemas import schema_sql, table_of, table_sql
+    from ticdc_emit.schema.frames import table_of, table_sql
+    from ticdc_emit.source_schemas import schema_sql
     from ticdc_emit.spark import TicdcSink, local_session
     from ticdc_emit.strategies.changefeeds import changefeeds
     from ticdc_emit.strategies.histories import histories
@@ -129,7 +130,8 @@ _HOMES = {
         "pipeline.report": "RunReport",
         "registry": "MemoryRegistry",
         "schema.catalog": "Catalog catalog_from_sql",
-        "source_schemas": "schema_sql table_of table_sql",
+        "schema.frames": "table_of table_sql",
+        "source_schemas": "schema_sql",
         "spark": "TicdcSink local_session",
         "strategies": "changefeeds histories",
         "testing": "EmbeddedKafka EmbeddedRegistry MemoryTopics",

@@ -65,8 +65,8 @@ from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.routing.replication import Replication
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.frames.any_frame import Keys, keys_of, schema_of_changes
 from ticdc_emit.schema.model import schema_and_name
-from ticdc_emit.source_schemas.frames import Keys, keys_of, schema_of_changes
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.tso import tso_of
 

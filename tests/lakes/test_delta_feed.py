@@ -16,7 +16,7 @@ from ticdc_emit.cli.app import Replay
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
+from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning
 from ticdc_emit.traffic.replay import column_history, feed_reader
 from ticdc_emit.traffic.replay.table_versions import versioned_table
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit import table_ddl
-from ticdc_emit.source_schemas import spark_types, table_of
+from ticdc_emit.schema.frames import spark_types, table_of
 
 
 def test_iceberg_shows_its_key_and_its_buckets(spark: Any) -> None:

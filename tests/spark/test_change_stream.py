@@ -17,7 +17,7 @@ from spark_session import ON_CONNECT
 from ticdc_emit import TicdcSink
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import LateRowError
-from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
+from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning
 from ticdc_emit.tso import LOGICAL_PER_MICROSECOND, compose
 
 pytestmark = pytest.mark.spark

@@ -18,7 +18,7 @@ from ticdc_emit import replay
 from ticdc_emit.config import Secret
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import ConfigError, DeliveryError
-from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
+from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.spark.datasource import SourceOptions, StagedFile, Staging, TicdcDataSource
 from ticdc_emit.spark.session import register

@@ -24,7 +24,7 @@ from ticdc_emit.errors import ConfigError, DdlError, DuplicateChangeError, Missi
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.schema.catalog import Catalog, current_database
-from ticdc_emit.source_schemas.frames import schema_of_changes
+from ticdc_emit.schema.frames.any_frame import schema_of_changes
 from ticdc_emit.spark.change_feed import changes_of_table, feed_form
 from ticdc_emit.spark.row_changes import Moment, TimeUnit, operation_of, refusing_rows
 from ticdc_emit.sql.words import quoted

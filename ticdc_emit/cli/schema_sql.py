@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ticdc_emit.cli.console import print_json
 from ticdc_emit.errors import ConfigError, SchemaError, TicdcEmitError, warn_caller
 from ticdc_emit.hints import counted
-from ticdc_emit.source_schemas.frames import AssumedSchemaWarning
+from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning
 from ticdc_emit.sql.script import SKIPPED, script_statements
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from ticdc_emit.cli.console import print_json
 from ticdc_emit.cli.input_files import IMAGES, InputFiles, check_readable, find_files, unified
 from ticdc_emit.cli.session import spark_for
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.source_schemas.arrow_types import with_sparks_metadata
-from ticdc_emit.source_schemas.frames import schema_of_changes, table_of
+from ticdc_emit.schema.frames.any_frame import schema_of_changes, table_of
+from ticdc_emit.schema.frames.arrow_types import with_sparks_metadata
 
 if TYPE_CHECKING:
     from ticdc_emit.cli.app import Schema

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from ticdc_emit.errors import SchemaError, UnsupportedTypeError
+from ticdc_emit.schema.frames.key_lengths import MAX_KEY_BYTES, has_length, key_bytes, may_be_in_key, of_length
+from ticdc_emit.schema.frames.source_table import KEEPS_SPACES, SourceColumn, TypeChoice, no_default
 from ticdc_emit.source_schemas.definitions import ColumnDefinition, Name, one_line
 from ticdc_emit.source_schemas.generated_columns import Generated, generated_of, holds
-from ticdc_emit.source_schemas.key_lengths import MAX_KEY_BYTES, has_length, key_bytes, may_be_in_key, of_length
 from ticdc_emit.source_schemas.source_script import Lexicon, Token
-from ticdc_emit.source_schemas.source_table import KEEPS_SPACES, SourceColumn, TypeChoice, no_default
 from ticdc_emit.source_schemas.source_types import AS_TEXT, JSON_VALUE, WITHOUT_CURRENCY, SourceType, tidb_type
 from ticdc_emit.source_schemas.source_values import Default, default_of, parsed, unnested
 from ticdc_emit.sql.words import quoted, string_literal, to_lower

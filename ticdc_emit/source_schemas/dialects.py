@@ -2,7 +2,7 @@
 
     schema_sql(script, "postgres")
 
-In: the text of a script, such as pg_dump's. Out: a :class:`~ticdc_emit.source_schemas.source_table.SourceTable` for
+In: the text of a script, such as pg_dump's. Out: a :class:`~ticdc_emit.schema.frames.source_table.SourceTable` for
 each table that the script leaves behind, and a sentence for each choice that it does not make. Names keep the case that
 the system keeps them in. docs/schemas.md is the page for users; rule sources are the systems' manuals (lexical
 structure).
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.hints import did_you_mean
+from ticdc_emit.schema.frames.source_table import SourceTable
 from ticdc_emit.source_schemas.definitions import one_line
 from ticdc_emit.source_schemas.source_script import (
     BACKQUOTES,
@@ -25,7 +26,6 @@ from ticdc_emit.source_schemas.source_script import (
     statements,
 )
 from ticdc_emit.source_schemas.source_statements import Translation
-from ticdc_emit.source_schemas.source_table import SourceTable
 from ticdc_emit.sql.script import refuse_path
 
 _ESCAPED_STRING = r"\bE'(?:\\.|''|[^'\\])*'"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from ticdc_emit.schema.columns import MAX_DECIMAL, MAX_SCALE
-from ticdc_emit.source_schemas.source_table import LONGEST_VARCHAR
+from ticdc_emit.schema.frames.source_table import LONGEST_VARCHAR
 from ticdc_emit.source_schemas.source_values import (
     ALL_TEXTS,
     BOOLEAN,

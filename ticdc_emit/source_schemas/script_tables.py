@@ -1,7 +1,7 @@
 """A table of another system's script while its statements are read: its columns and keys as the system has them.
 
 In: definitions of columns and keys (``definitions``), in the order of the statements that give, change and drop them.
-Out: the :class:`~ticdc_emit.source_schemas.source_table.SourceTable` of TiDB that is left at the end of the script.
+Out: the :class:`~ticdc_emit.schema.frames.source_table.SourceTable` of TiDB that is left at the end of the script.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.hints import counted, did_you_mean
+from ticdc_emit.schema.frames.source_table import SourceTable
 from ticdc_emit.source_schemas.column_choices import UserType, resolved_columns
 from ticdc_emit.source_schemas.definitions import ColumnDefinition, Definitions, KeyDefinition, KeyOverIndex, Name
 from ticdc_emit.source_schemas.source_script import Lexicon
-from ticdc_emit.source_schemas.source_table import SourceTable
 from ticdc_emit.sql.script import place_in
 from ticdc_emit.sql.words import to_lower
 

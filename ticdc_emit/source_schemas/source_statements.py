@@ -1,7 +1,7 @@
 """Statements of other systems, and the tables that they leave behind.
 
 In: the statements of a script, one after the other (:class:`Translation`). Out: a
-:class:`~ticdc_emit.source_schemas.source_table.SourceTable` for each table, and sentences about the script as a whole.
+:class:`~ticdc_emit.schema.frames.source_table.SourceTable` for each table, and sentences about the script as a whole.
 CREATE, ALTER and DROP TABLE, unique indexes, types, comments and the current schema count; other statements are
 skipped. Rule source: the systems' manuals (CREATE TABLE, ALTER TABLE, CREATE TYPE, COMMENT).
 """
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ticdc_emit.hints import counted
+from ticdc_emit.schema.frames.source_table import SourceTable
 from ticdc_emit.source_schemas.column_choices import Domain, EnumType, TextType, UserType, type_name
 from ticdc_emit.source_schemas.definitions import (
     ColumnDefinition,
@@ -27,7 +28,6 @@ from ticdc_emit.source_schemas.definitions import (
 )
 from ticdc_emit.source_schemas.script_tables import ScriptTable
 from ticdc_emit.source_schemas.source_script import Lexicon, SourceStatement
-from ticdc_emit.source_schemas.source_table import SourceTable
 from ticdc_emit.sql.words import to_lower
 
 _MODIFIERS = frozenset(

@@ -1,7 +1,7 @@
 """Column types of other systems as TiDB's: one row for each type of each dialect.
 
 In: a type as a dialect writes it, with its arguments (:class:`SourceType`). Out: a
-:class:`~ticdc_emit.source_schemas.source_table.TypeChoice`: TiDB's type that holds all its values, and what the choice
+:class:`~ticdc_emit.schema.frames.source_table.TypeChoice`: TiDB's type that holds all its values, and what the choice
 assumes; :class:`~ticdc_emit.errors.UnsupportedTypeError` where no type does. docs/schemas.md shows the table. Rule
 sources: the manuals of the systems (chapters on data types), and pingcap/tidb ``pkg/parser/mysql/const.go`` (limits).
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn, TypeAlias
 
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.schema.columns import MAX_CHAR_LENGTH, MAX_DECIMAL, MAX_SCALE, MAX_VARCHAR_BYTES
-from ticdc_emit.source_schemas.source_table import (
+from ticdc_emit.schema.frames.source_table import (
     LONGEST_VARCHAR,
     MICROSECONDS,
     ONLY_NULLS,

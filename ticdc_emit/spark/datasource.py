@@ -51,7 +51,7 @@ from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.pipeline.state_store import open_state_store
-from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, schema_of_changes
+from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning, schema_of_changes
 from ticdc_emit.spark.batch import check_changes
 from ticdc_emit.spark.frames import variants
 from ticdc_emit.spark.worker import with_offsets
@@ -145,7 +145,7 @@ class SourceOptions:
         """Return the CREATE TABLE of rows in the typed form that have no schema, and warn of it, but in a stream only
         before its first batch; ``None`` if the options give the tables.
 
-        Raises the errors of :func:`~ticdc_emit.source_schemas.frames.schema_of_changes`.
+        Raises the errors of :func:`~ticdc_emit.schema.frames.any_frame.schema_of_changes`.
         """
         if "schema" in self.values or "schemaPath" in self.values:
             return None

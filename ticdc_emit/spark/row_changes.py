@@ -27,7 +27,7 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.hints import names as names_of
-from ticdc_emit.source_schemas.frames import KEYS
+from ticdc_emit.schema.frames.any_frame import KEYS
 from ticdc_emit.spark.session import conf_is_true
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, tso_from_micros, tso_of

@@ -27,7 +27,7 @@ from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal, call
 from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.base import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.source_schemas.frames import Keys, schema_of_changes
+from ticdc_emit.schema.frames.any_frame import Keys, schema_of_changes
 from ticdc_emit.spark.batch import POLL_S, SparkBatch, hold_until_stopped, idle_check, in_micro_batch
 from ticdc_emit.spark.change_feed import feeds_as_changes, feeds_as_images, has_feed
 from ticdc_emit.spark.frames import RowLengths

@@ -11,10 +11,10 @@ import pytest
 
 from ticdc_emit import catalog_from_sql
 from ticdc_emit.errors import ConfigError, DdlError, SchemaError, TicdcEmitError, UnsupportedTypeError
+from ticdc_emit.schema.frames.spark_types import spark_type
 from ticdc_emit.source_schemas import DIALECTS, SourceSchema, schema_sql, source_schema
 from ticdc_emit.source_schemas.dialects import dialect_of
 from ticdc_emit.source_schemas.source_script import statements
-from ticdc_emit.source_schemas.spark_types import spark_type
 
 SCRIPTS = Path(__file__).parent / "scripts"
 

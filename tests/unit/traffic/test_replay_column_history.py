@@ -16,7 +16,7 @@ from ticdc_emit.errors import ConfigError, StateError
 from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.pipeline.state_store import FsspecStateStore
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
+from ticdc_emit.schema.frames.source_table import SourceColumn, SourceTable
 from ticdc_emit.spark.change_feed import rising
 from ticdc_emit.traffic.replay import column_history
 from ticdc_emit.traffic.replay.column_history import TableDdl, TrackedTable, alterations, continued_ddl, table_ddl

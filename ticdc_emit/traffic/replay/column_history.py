@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from ticdc_emit.config.secrets import Secret, hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, SchemaError, warn_caller
 from ticdc_emit.pipeline.state_store import FsspecStateStore
+from ticdc_emit.schema.frames.any_frame import AssumedSchemaWarning, Keys, keys_of
+from ticdc_emit.schema.frames.source_table import SourceColumn, SourceTable
+from ticdc_emit.schema.frames.spark_types import spark_table, table_facts
 from ticdc_emit.schema.model import schema_and_name
-from ticdc_emit.source_schemas.frames import AssumedSchemaWarning, Keys, keys_of
-from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
-from ticdc_emit.source_schemas.spark_types import spark_table, table_facts
 from ticdc_emit.spark.change_feed import rising
 from ticdc_emit.spark.row_changes import required_keys
 from ticdc_emit.sql.words import quoted, to_lower
@@ -66,7 +66,7 @@ def table_ddl(
 
     A column keeps its identity when it is renamed: Delta's column mapping and Iceberg's field ids. Statements have the
     last TSO before the rows of their version. An added column is nullable and has no default, because older rows are
-    NULL there. Types are those of ``ticdc_emit.source_schemas``.
+    NULL there. Types are those of ``ticdc_emit.schema.frames``.
 
     Raises the errors of :func:`from_versions`, the family of :class:`~ticdc_emit.errors.SchemaError` for a type or
     a name that TiDB does not have, and with ``state_uri`` :class:`ConfigError` where what is kept there does not fit

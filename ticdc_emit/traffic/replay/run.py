@@ -20,7 +20,7 @@ from ticdc_emit.hints import counted, facts_html
 from ticdc_emit.observe import report_line
 from ticdc_emit.pipeline.report import RunReport, RunTotal, callbacks_of, report_facts, shown_watermark
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.source_schemas.spark_types import name_parts
+from ticdc_emit.schema.frames.spark_types import name_parts
 from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.change_feed import feed_form, feeds_as_changes
 from ticdc_emit.spark.row_changes import refusing_rows

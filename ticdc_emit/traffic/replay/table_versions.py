@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 from ticdc_emit.config.secrets import foreign_text, mask_text
 from ticdc_emit.errors import ConfigError, shown
 from ticdc_emit.hints import whole_number
-from ticdc_emit.source_schemas import delta_log
-from ticdc_emit.source_schemas.spark_types import name_parts
+from ticdc_emit.schema.frames import delta_log
+from ticdc_emit.schema.frames.spark_types import name_parts
 from ticdc_emit.spark.change_feed import rising
 from ticdc_emit.spark.row_changes import LOST_FILE
 from ticdc_emit.sql.words import quoted

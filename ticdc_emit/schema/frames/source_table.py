@@ -21,7 +21,7 @@ from ticdc_emit.schema.columns import (
     MAX_NAME,
     MAX_VARCHAR_BYTES,
 )
-from ticdc_emit.source_schemas.key_lengths import CHARACTER_BYTES, MAX_KEY_BYTES, key_bytes, may_be_in_key, of_length
+from ticdc_emit.schema.frames.key_lengths import CHARACTER_BYTES, MAX_KEY_BYTES, key_bytes, may_be_in_key, of_length
 from ticdc_emit.sql.words import quoted, string_literal, to_lower
 
 _MAX_TABLE_COMMENT = 2048

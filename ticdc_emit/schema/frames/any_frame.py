@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ticdc_emit.errors import ConfigError, MissingDependencyError, TicdcEmitWarning, UnsupportedTypeError, warn_caller
 from ticdc_emit.hints import names
+from ticdc_emit.schema.frames.source_table import SourceTable
+from ticdc_emit.schema.frames.spark_types import name_parts, spark_table, table_facts
 from ticdc_emit.schema.model import schema_and_name
-from ticdc_emit.source_schemas.source_table import SourceTable
-from ticdc_emit.source_schemas.spark_types import name_parts, spark_table, table_facts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +79,7 @@ def table_of(
     if _is_spark(source):
         schema = source if type(source).__name__ == "StructType" else source.schema
         return spark_table(schema, _name(name), keys, types=types)
-    from ticdc_emit.source_schemas.arrow_types import arrow_table
+    from ticdc_emit.schema.frames.arrow_types import arrow_table
 
     return arrow_table(_arrow_schema(source), _name(name), keys, types=types)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.source_schemas.arrow_types import arrow_type
-from ticdc_emit.source_schemas.spark_types import spark_type
+from ticdc_emit.schema.frames.arrow_types import arrow_type
+from ticdc_emit.schema.frames.spark_types import spark_type
 
 T = pytest.importorskip("pyspark.sql.types")
 _PAGE = (Path(__file__).parents[3] / "docs" / "types.md").read_text(encoding="utf-8")

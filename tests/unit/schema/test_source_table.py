@@ -8,7 +8,7 @@ import pytest
 
 from ticdc_emit.errors import MissingColumnError, SchemaError
 from ticdc_emit.schema.catalog import catalog_from_sql
-from ticdc_emit.source_schemas.source_table import SourceColumn, SourceTable
+from ticdc_emit.schema.frames.source_table import SourceColumn, SourceTable
 from ticdc_emit.sql.types import MySQLType
 
 

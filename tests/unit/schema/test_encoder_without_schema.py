@@ -12,7 +12,7 @@ import pytest
 
 from ticdc_emit import Encoder, table_sql
 from ticdc_emit.errors import ConfigError, SchemaError
-from ticdc_emit.source_schemas import AssumedSchemaWarning
+from ticdc_emit.schema.frames import AssumedSchemaWarning
 
 URI = "memory://t?protocol=canal-json&partition-num=1"
 TS = 450_000_000_262_144_000
@@ -36,7 +36,7 @@ def test_the_first_frame_makes_the_table() -> None:
     assert Encoder(URI, schema).encode(_changes({"id": 1, "tags": ["x"]})) == first
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.source_schemas.AssumedSchemaWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.schema.frames.AssumedSchemaWarning")
 def test_several_tables() -> None:
     encoder = Encoder(URI, keys={"shop.a": "id", "shop.b": ["x", "y"]})
     encoder.encode(_changes({"id": 1}), "shop.a")

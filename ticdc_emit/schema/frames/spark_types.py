@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import names
 from ticdc_emit.schema.columns import MAX_SCALE
-from ticdc_emit.source_schemas.delta_log import current_schema
-from ticdc_emit.source_schemas.source_table import (
+from ticdc_emit.schema.frames.delta_log import current_schema
+from ticdc_emit.schema.frames.source_table import (
     CHAR_VARCHAR,
     JSON_TEXT,
     MICROSECONDS,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit.errors import UnsupportedTypeError
-from ticdc_emit.source_schemas.spark_types import TableFacts, name_parts, spark_column, spark_table, spark_type
+from ticdc_emit.schema.frames.spark_types import TableFacts, name_parts, spark_column, spark_table, spark_type
 
 types = pytest.importorskip("pyspark.sql.types")
 T = types

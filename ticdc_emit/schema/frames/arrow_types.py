@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import pyarrow as pa
 
 from ticdc_emit.schema.columns import MAX_CHAR_LENGTH, MAX_DECIMAL, MAX_SCALE, MAX_VARCHAR_BYTES
-from ticdc_emit.source_schemas.source_table import (
+from ticdc_emit.schema.frames.source_table import (
     CHAR_VARCHAR,
     JSON_TEXT,
     MICROSECONDS,
