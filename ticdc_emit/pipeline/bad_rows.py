@@ -366,6 +366,11 @@ def skipped_rows(refused: Iterable[Refused]) -> list[BadRow]:
     return [row for row, _ in described]
 
 
+def count_by_table(rows: Iterable[BadRow]) -> Counter[str]:
+    """Return how many rows each ``schema.name`` has."""
+    return Counter(f"{row.schema}.{row.table}" for row in rows)
+
+
 def _rank(row: BadRow) -> tuple[bytes, str, str, str]:
     return row.order, row.schema, row.table, row.reason
 

@@ -6,6 +6,7 @@ partitioning, because a batch that is replayed after a restart must give the sam
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +24,7 @@ from ticdc_emit.changes.arrow_input import (
     is_generic,
     is_tabular,
     normal_form,
+    rows_by_table,
 )
 from ticdc_emit.changes.commit_ts import commit_ts_array
 from ticdc_emit.delivery.base import Target
@@ -99,6 +101,7 @@ def null_in_ddl(column: str, commit_ts: int | None, query: str | None) -> Invali
     )
 
 
+_HELD_BYTES = 16 * 1024 * 1024  # of rows, whose messages fit one Arrow array
 _GREATEST_LIMIT = 1024 * 1024 * 1024  # what is sorted at once must stay below the 2 GiB of an Arrow array
 
 
@@ -152,7 +155,13 @@ class ArrowBatch:
         return sorted({table for part in self._parts for table in part.tables(plan)})
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
-        """Run both tasks here: nothing is sent before every row of the batch is encoded."""
+        """Run both tasks here: nothing is sent before every row of the batch is encoded.
+
+        Few rows of one part are held as they are; others, as chunks, are merged in bounded memory.
+        """
+        if len(self._parts) == 1 and self._parts[0].size < min(_HELD_BYTES, self._limit):
+            (part,) = self._parts
+            return deliver.here(replace(encode, table=part.table_of(encode.plan)).held(part.rows()))
         chunks = (
             chunk for part in self._parts for chunk in replace(encode, table=part.table_of(encode.plan))(part.rows())
         )
@@ -182,6 +191,11 @@ class _Part:
     @property
     def names(self) -> list[str]:
         return [] if self._schema is None else self._schema.names
+
+    @property
+    def size(self) -> float:
+        """Bytes of the rows, if they are in memory."""
+        return sum(batch.nbytes for batch in self._batches) if isinstance(self._batches, list) else math.inf
 
     def table_of(self, plan: Plan) -> tuple[str, str] | None:
         """Return the table of rows in the typed form; ``None`` for the generic form, and without rows."""
@@ -218,8 +232,7 @@ class _Part:
         for batch in self.rows():
             rows = _selected(batch, (*GENERIC_NAMES, "op", "query"))
             rows = rows.filter(pc.invert(is_ddl(rows))) if "query" in self.names else rows
-            named = pa.table({name: rows.column(name) for name in GENERIC_NAMES}).group_by(list(GENERIC_NAMES))
-            names |= {tuple(row.values()) for row in named.aggregate([]).to_pylist() if None not in row.values()}
+            names |= {name for name, _ in rows_by_table(*map(rows.column, GENERIC_NAMES)) if None not in name}
         return names
 
 

@@ -344,7 +344,7 @@ class ChunkStore:
         self._counts: list[pa.Buffer | _Span] = []
         self.returns_counts = False
         self.failures: list[TicdcEmitError] = []
-        self.late_rows: Counter[Target] = Counter()
+        self.late_rows = 0
         self.transactions: dict[str, set[bytes]] = {}
         self.skipped: Counter[str] = Counter()
         self.filtered: Counter[str] = Counter()
@@ -365,7 +365,7 @@ class ChunkStore:
                 case ChunkKind.CLAIMS:
                     self._claims.setdefault(target, []).append(self._hold(body))
                 case ChunkKind.LATE:
-                    self.late_rows[target] += rows.as_py()
+                    self.late_rows += rows.as_py()
                 case ChunkKind.FILTERED:
                     self.filtered[target[0]] += rows.as_py()
                 case ChunkKind.COUNTS:

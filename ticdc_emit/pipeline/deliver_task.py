@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields
 from typing import TypeAlias
@@ -18,6 +18,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.delivery.base import DeliveryReport, MessageWriter, Sink, Target, TaskWriter
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.storage_files import StorageSink
@@ -26,10 +27,11 @@ from ticdc_emit.pipeline.bad_rows import SkippedFile, combine_failures
 from ticdc_emit.pipeline.chunks import ChunkFolder, ChunkStore
 from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
 from ticdc_emit.pipeline.control_events import ControlEncoder, ControlSchedule, PartitionSchedules
+from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.error_json import error_as_json, error_from_json
 from ticdc_emit.pipeline.external_sort import ORDER_KEY
 from ticdc_emit.pipeline.file_delivery import write_files
-from ticdc_emit.pipeline.merge import Merge, MergedRows, place
+from ticdc_emit.pipeline.merge import HeldMerge, HeldRows, Merge, MergedRows, place
 from ticdc_emit.pipeline.message_packing import MessagePacker
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.report import ControlCounts
@@ -211,6 +213,20 @@ def deliver_rows(
     results[min(results)].retries = report.retries
 
 
+def deliver_controls(
+    sink: Sink, encoder: ControlEncoder, messages: Sequence[tuple[Target, ControlMessage]]
+) -> DeliveryReport:
+    """Write control messages that follow all rows."""
+    if not messages:
+        return DeliveryReport()
+    try:
+        with sink.open(encoder.plan.large.max_message_bytes) as writer:
+            writer.write(control_batch(messages))
+            return writer.flush()
+    except MessageTooLargeError as fault:
+        raise encoder.named(fault) from None
+
+
 DEFAULT_MEMORY_LIMIT = 256 * 1024 * 1024
 _SLICE_BYTES = 4 * 1024 * 1024  # of messages that are handed on at once: a processor's cache holds them
 
@@ -247,10 +263,7 @@ class DeliverTask:
         with closing(ChunkStore(self.memory_limit, self.folder)) as store:
             for batch in chunks:
                 store.add(batch)
-            merges = {
-                target: Merge(own, store.transactions.get(target[0], set()), self.memory_limit)
-                for target, own in store.chunks()
-            }
+            merges = Merge.of(store, self.memory_limit)
             try:
                 self._refuse(store, merges)
             except TicdcEmitError as error:
@@ -258,38 +271,58 @@ class DeliverTask:
                     raise
                 yield error_result(error)
                 return
-            results = {target: TaskResult(late_rows=rows) for target, rows in store.late_rows.items()}
-            if store.filtered:
-                results.setdefault(self.plan.targets[0], TaskResult()).filtered = dict(store.filtered)
-            if store.skipped:
-                results.setdefault(self.plan.targets[0], TaskResult()).skipped = dict(store.skipped)
-                if self.skipped is not None and not self.check_only:
-                    self.skipped.write(store.skipped_lines())
-            encoder = ControlEncoder(self.plan)
-            schedules = PartitionSchedules(self._batch_schedule(store, results, has_rows=bool(merges)), encoder)
-            rows = {
-                target: self._rows(target, merge, store, schedules, results.setdefault(target, TaskResult()))
-                for target, merge in merges.items()
-            }
-            if self.check_only:
-                for of_target in rows.values():
-                    for _ in of_target:
-                        pass
-                if self.connects and self.sink is not None:
-                    self.sink.open(self.plan.large.max_message_bytes).close()
-            elif self.sink is None:
+            if self.sink is None and not self.check_only:
+                _, rows, _ = self._placed(store, merges)
                 for target, of_target in rows.items():
                     yield from batches_of(target, of_target, MessagePacker.of(self.plan))
-                return
-            elif rows:
-                try:
-                    deliver_rows(self.sink, self.plan, rows, results)
-                except MessageTooLargeError as fault:
-                    raise encoder.named(fault) from None
-            yield result_batch(results)
+            else:
+                yield result_batch(self._deliver(store, merges))
+
+    def here(self, held: HeldRows) -> dict[Target, TaskResult]:
+        """Deliver the rows of a whole batch that are in this process; raises what is wrong with them."""
+        merges = held.merges()
+        self._refuse(held, merges)
+        return self._deliver(held, merges)
+
+    def _placed(
+        self, store: ChunkStore | HeldRows, merges: Mapping[Target, Merge | HeldMerge]
+    ) -> tuple[ControlEncoder, dict[Target, Iterator[MergedRows]], dict[Target, TaskResult]]:
+        """Return the rows of each topic-partition, control messages among them, and what will be told of them."""
+        results: dict[Target, TaskResult] = {}
+        encoder = ControlEncoder(self.plan)
+        schedules = PartitionSchedules(self._batch_schedule(store, results, has_rows=bool(merges)), encoder)
+        rows = {
+            target: self._rows(target, merge, store, schedules, results.setdefault(target, TaskResult()))
+            for target, merge in merges.items()
+        }
+        if store.late_rows or store.filtered or store.skipped:
+            first = results.setdefault(self.plan.targets[0], TaskResult())
+            first.late_rows, first.filtered, first.skipped = store.late_rows, dict(store.filtered), dict(store.skipped)
+        return encoder, rows, results
+
+    def _deliver(
+        self, store: ChunkStore | HeldRows, merges: Mapping[Target, Merge | HeldMerge]
+    ) -> dict[Target, TaskResult]:
+        encoder, rows, results = self._placed(store, merges)
+        if self.check_only:
+            for of_target in rows.values():
+                for _ in of_target:
+                    pass
+            if self.connects and self.sink is not None:
+                self.sink.open(self.plan.large.max_message_bytes).close()
+            return results
+        if store.skipped and self.skipped is not None:
+            self.skipped.write(store.skipped_lines())
+        if rows:
+            assert self.sink is not None
+            try:
+                deliver_rows(self.sink, self.plan, rows, results)
+            except MessageTooLargeError as fault:
+                raise encoder.named(fault) from None
+        return results
 
     def _batch_schedule(
-        self, store: ChunkStore, results: dict[Target, TaskResult], *, has_rows: bool
+        self, store: ChunkStore | HeldRows, results: dict[Target, TaskResult], *, has_rows: bool
     ) -> ControlSchedule:
         """Return the batch's schedule; one task also reports the counts that they come from."""
         if self.rules is None or not (store.returns_counts or has_rows):
@@ -299,26 +332,31 @@ class DeliverTask:
             results.setdefault(self.plan.targets[0], TaskResult()).counts = counts
         return self.rules.with_rows(self.schedule, self.plan, counts)[0] if has_rows else self.schedule
 
-    def _refuse(self, store: ChunkStore, merges: dict[Target, Merge]) -> None:
+    def _refuse(self, store: ChunkStore | HeldRows, merges: Mapping[Target, Merge | HeldMerge]) -> None:
         """Raise the error of any bad row of the batch, or of the order of this task's rows."""
         if store.failures:
             raise combine_failures(store.failures)
         for merge in merges.values():
             order = ConflictCheck(self.plan.in_order)
-            for window in merge.tied_windows(store.order_keys):
+            for window in merge.tied_windows():
                 order.check(window.column(ORDER_KEY))
 
     def _rows(
-        self, target: Target, merge: Merge, store: ChunkStore, schedules: PartitionSchedules, result: TaskResult
+        self,
+        target: Target,
+        merge: Merge | HeldMerge,
+        store: ChunkStore | HeldRows,
+        schedules: PartitionSchedules,
+        result: TaskResult,
     ) -> Iterator[MergedRows]:
         """Store what a topic-partition's messages name, then yield its rows in order, control messages among them."""
         digest = RowsDigest(target) if self.digests else None
         if not self.check_only:
-            for claims in store.claims(target):
+            for claims in filter(None, store.claims(target)):
                 assert self.claims is not None
                 self.claims.put(claims)
                 result.claims += len(claims)
-        for window in merge.windows(store.messages):
+        for window in merge.windows():
             for rows in window.slices(_SLICE_BYTES):
                 if digest is not None:
                     digest.add(rows)

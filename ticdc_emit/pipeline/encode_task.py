@@ -7,14 +7,23 @@ delivering task, so that none sends anything and the driver raises it with its o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pyarrow as pa
 
 from ticdc_emit.errors import RegistryError, RowError, SchemaError, TicdcEmitError
-from ticdc_emit.pipeline.bad_rows import ArrowRows, Refusals, Refused, Rows, separate_bad_rows, skipped_rows
+from ticdc_emit.pipeline.bad_rows import (
+    ArrowRows,
+    BadRow,
+    Refusals,
+    Refused,
+    Rows,
+    count_by_table,
+    separate_bad_rows,
+    skipped_rows,
+)
 from ticdc_emit.pipeline.chunks import (
     Buckets,
     ChunkFiles,
@@ -29,11 +38,13 @@ from ticdc_emit.pipeline.chunks import (
     transaction_chunks,
 )
 from ticdc_emit.pipeline.encode import encode_batches
+from ticdc_emit.pipeline.merge import HeldRows
 from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.pipeline.row_batch import BATCH_BYTES, BATCH_ROWS, RowBatch, TableGroup
 from ticdc_emit.pipeline.row_sorter import RowSorter
 
 _HELD_BYTES = 8 * 1024 * 1024
+_Packed = TypeVar("_Packed")
 
 
 @dataclass(frozen=True)
@@ -59,16 +70,18 @@ class EncodeTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches of ``CHUNK_SCHEMA``."""
-        sorter, refusals = self._sorter(), Refusals()
-        of_block = self._skip_bad_rows if self.bad_rows == "skip" else self._refuse_bad_rows
+        sorter, files = self._sorter(), ChunkFiles(self.folder)
+
+        def chunks(made: Iterable[EncodedRows]) -> Iterator[pa.RecordBatch]:
+            return self._chunks(made, files)
+
+        def skipped(rows: list[BadRow]) -> Iterator[pa.RecordBatch]:
+            return skipped_chunks(rows, lines=self.tells_skipped)
+
         try:
-            files = ChunkFiles(self.folder)
-            for rows in sorter.gather(batches):
-                yield from of_block(sorter, rows, refusals, files)
-            if refusals.tables:
-                raise refusals.error()
-            for target, count in sorter.late_rows.items():
-                yield side_chunk(ChunkKind.LATE, self.buckets.of(target), target, rows=count)
+            yield from self._blocks(batches, sorter, chunks, skipped)
+            if sorter.late_rows:
+                yield side_chunk(ChunkKind.LATE, 0, ("", 0), rows=sorter.late_rows)
             for rule, count in sorter.kept_back.items():
                 yield side_chunk(ChunkKind.FILTERED, 0, (rule, 0), rows=count)
             for topic, transactions in sorter.split_transactions.items():
@@ -78,50 +91,51 @@ class EncodeTask:
         except (RowError, SchemaError, RegistryError) as error:
             yield from failure_chunks(error, self.buckets)
 
-    def encoded(self, batches: Iterable[pa.RecordBatch]) -> tuple[list[EncodedRows], RowSorter]:
-        """Return the messages of all rows, in this process, and what the sorter found out.
+    def held(self, batches: Iterable[pa.RecordBatch]) -> HeldRows:
+        """Return the messages of all rows, in this process; raises the error of the first bad one, which lists all."""
+        sorter, bad_rows = self._sorter(), list[BadRow]()
 
-        Raises the error of the first bad row, which lists all of them.
-        """
-        sorter, refusals = self._sorter(), Refusals()
-        made: list[EncodedRows] = []
-        for rows in sorter.gather(batches):
-            try:
-                made += self._encoded(sorter.sort(rows))
-            except RowError as fault:
-                refusals.add(self._separate(rows, fault)[1])
-        if refusals.tables:
-            raise refusals.error()
-        return made, sorter
+        def skip(rows: list[BadRow]) -> Iterator[EncodedRows]:
+            bad_rows.extend(rows)
+            return iter(())
+
+        made = list(self._blocks(batches, sorter, iter, skip))
+        return HeldRows(made, sorter, bad_rows if self.tells_skipped else [], count_by_table(bad_rows))
 
     def _sorter(self) -> RowSorter:
         return RowSorter(self.plan, self.table, self.late, self.late_until, self.tick_ms)
 
-    def _refuse_bad_rows(
-        self, sorter: RowSorter, rows: pa.RecordBatch, refusals: Refusals, files: ChunkFiles
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield the chunks of a block; once a row of the task was bad, the others are only looked at."""
-        try:
-            for chunk in self._chunks(sorter.sort(rows), files):
-                if not refusals.tables:
-                    yield chunk
-        except RowError as fault:
-            refusals.add(self._separate(rows, fault)[1])
+    def _blocks(
+        self,
+        batches: Iterable[pa.RecordBatch],
+        sorter: RowSorter,
+        pack: Callable[[Iterable[EncodedRows]], Iterator[_Packed]],
+        skip: Callable[[list[BadRow]], Iterator[_Packed]],
+    ) -> Iterator[_Packed]:
+        """Yield what ``pack`` makes of each block's messages, and ``skip`` of bad rows that are left out.
 
-    def _skip_bad_rows(
-        self, sorter: RowSorter, rows: pa.RecordBatch, refusals: Refusals, files: ChunkFiles
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield the chunks of a block's sound rows; of a block that has a bad one, nothing went out before."""
-        own = self._sorter()
-        try:
-            chunks = list(self._chunks(own.sort(rows), files))
-        except RowError as fault:
-            rows, refused = self._separate(rows, fault)
-            chunks = [*skipped_chunks(skipped_rows(refused), lines=self.tells_skipped)]
-            own = self._sorter()
-            chunks += self._chunks(own.sort(rows), files)
-        sorter.include(own)
-        yield from chunks
+        Where bad rows refuse the batch, the others are only looked at once one was bad, and the error of all is raised.
+        """
+        refusals = Refusals()
+        for rows in sorter.gather(batches):
+            own = self._sorter() if self.bad_rows == "skip" else sorter
+            packed = pack(self._encoded(own.sort(rows)))
+            try:
+                if own is not sorter:  # of a block that has a bad row, nothing goes out before
+                    packed = iter(list(packed))
+                    sorter.include(own)
+                for each in packed:
+                    if not refusals.tables:
+                        yield each
+            except RowError as fault:
+                rows, refused = self._separate(rows, fault)
+                if own is sorter:
+                    refusals.add(refused)
+                else:
+                    yield from skip(skipped_rows(refused))
+                    yield from pack(self._encoded(sorter.sort(rows)))
+        if refusals.tables:
+            raise refusals.error()
 
     def _separate(self, rows: pa.RecordBatch, fault: RowError) -> tuple[pa.RecordBatch, list[Refused]]:
         """Return the sound rows of a block, and the bad ones; raise ``fault`` where it is of no one row.
@@ -145,10 +159,10 @@ class EncodeTask:
             raise fault
         return rows.take(pa.array(sound)), refused
 
-    def _chunks(self, batches: Iterable[RowBatch], files: ChunkFiles) -> Iterator[pa.RecordBatch]:
+    def _chunks(self, made: Iterable[EncodedRows], files: ChunkFiles) -> Iterator[pa.RecordBatch]:
         held: list[EncodedRows] = []
         size = 0
-        for messages in self._encoded(batches):
+        for messages in made:
             held.append(messages)
             size += messages.encoded.values.nbytes  # most of what is held
             if size > _HELD_BYTES:

@@ -20,9 +20,8 @@ from ticdc_emit.pipeline.control_events import ControlSchedule, highest_watermar
 from ticdc_emit.pipeline.deliver_task import TaskResult
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import Plan
-from ticdc_emit.pipeline.planning import Planner
+from ticdc_emit.pipeline.planning import BatchPlan, Planner
 from ticdc_emit.pipeline.report import RunReport
-from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.pipeline.state_store import StateStore
 from ticdc_emit.tso import compose
 
@@ -97,7 +96,7 @@ class PeriodicTask:
 
 
 Send = Callable[
-    [BatchState, Plan, ControlSchedule, Mapping[Target, TaskResult], int, int, float], "tuple[RunReport, int]"
+    [BatchPlan, Plan, ControlSchedule, Mapping[Target, TaskResult], int, int, float], "tuple[RunReport, int]"
 ]
 """Sends what is due although no rows came and returns the report, and the TSO up to which DDL is sent."""
 
@@ -112,16 +111,17 @@ def send_heartbeat(store: StateStore, planner: Planner, options: RunOptions, sen
     if newest is None or not newest.done or now is None:
         return None
     limit = highest_watermark(compose(now), options.lateness)
-    state = newest.next(newest.batch_id, now)
-    plan = planner.plan(state)
-    if not (planner.config.codec.has_watermarks and planner.schedule(state).rises_to(limit)):
+    planned = planner.of(newest.next(newest.batch_id, now))
+    plan, schedule, bootstraps = planner.plan(planned), planned.schedule, None
+    if not (planner.config.codec.has_watermarks and schedule.rises_to(limit)):
         return None
-    schedule, bootstraps = planner.schedule_without_rows(state, now, limit)
+    if planned.rules is not None:
+        schedule, bootstraps = planned.rules.without_rows(schedule, plan, now, limit)
     marked = replace(newest, end_watermark=limit)
     sent = replace(marked, end_sent_until=max(limit, newest.end_sent_until), end_bootstraps=bootstraps)
     waits = bool(schedule.sent_ddl(limit) or schedule.bootstraps)
     store.save(marked if waits else sent)
-    report, _ = send(state, plan, schedule, {}, -1, limit, started)
+    report, _ = send(planned, plan, schedule, {}, -1, limit, started)
     if waits:
         store.save(sent)
     return report

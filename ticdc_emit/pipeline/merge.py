@@ -9,7 +9,7 @@ cost little more than those of one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -23,11 +23,15 @@ from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.changes.model import with_ends
 from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.delivery.base import MESSAGE_SCHEMA, PartitionBatch, Target
-from ticdc_emit.pipeline.chunks import Chunk
+from ticdc_emit.delivery.claims import Claim
+from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.pipeline.bad_rows import BadRow
+from ticdc_emit.pipeline.chunks import Chunk, ChunkStore, EncodedRows, messages_by_target
 from ticdc_emit.pipeline.control_events import Event, PartitionSchedules
 from ticdc_emit.pipeline.encode import control_batch
 from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRun, SortedRuns, merged_order
 from ticdc_emit.pipeline.message_packing import MessagePacker
+from ticdc_emit.pipeline.row_sorter import RowSorter
 from ticdc_emit.pipeline.sort_key import STAMP_BYTES, TRANSACTION_BYTES, commit_stamps, order_of, with_ranks
 
 _Objects: TypeAlias = "tuple[list[bytes | None], npt.NDArray[np.int64]]"
@@ -192,22 +196,29 @@ class Merge:
     messages that a merge holds before it uses temporary files.
     """
 
-    def __init__(self, chunks: Sequence[Chunk], transactions: set[bytes], limit: int) -> None:
+    def __init__(self, store: ChunkStore, chunks: Sequence[Chunk], transactions: set[bytes], limit: int) -> None:
+        self._store = store
         self._clusters = list(_clusters(chunks, TRANSACTION_BYTES if transactions else None))
         self._transactions = pa.array(sorted(transactions), pa.binary()) if transactions else None
         self._limit = limit
 
-    def windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
-        """Yield what ``read`` gives for the chunks, in total order."""
+    @classmethod
+    def of(cls, store: ChunkStore, limit: int) -> dict[Target, Merge]:
+        """Return a merge for each topic-partition of a store, in order."""
+        return {
+            target: cls(store, own, store.transactions.get(target[0], set()), limit) for target, own in store.chunks()
+        }
+
+    def windows(self) -> Iterator[MergedRows]:
+        """Yield the messages, in total order."""
+        read = self._store.messages
         return _join_small(
             (window for cluster in self._clusters for window in self._merge_cluster(cluster, read)), _JOINED_ROWS
         )
 
-    def tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[MergedRows]:
-        """Yield the windows that may hold two changes of one commit_ts, and those that share theirs with another.
-
-        ``read`` gives order keys.
-        """
+    def tied_windows(self) -> Iterator[MergedRows]:
+        """Yield order keys: of the windows that may hold two changes of one commit_ts, alone or with another."""
+        read = self._store.order_keys
         clusters, tied = self._clusters, []
         for place, cluster in enumerate(clusters):
             alone = len(cluster) == 1 and not cluster[0].ties
@@ -247,6 +258,57 @@ class Merge:
                 for batch in batches:
                     runs.add(batch.rows)
                 yield from (MergedRows.merged([SortedRun.of(rows)]) for rows in runs.windows())
+
+
+class HeldRows:
+    """The messages of all rows of a batch in one process, as a ``ChunkStore`` has those of chunks.
+
+    ``told``: skipped rows whose lines are asked for; ``skipped``: how many there are, by table.
+    """
+
+    failures: Sequence[TicdcEmitError] = ()
+    returns_counts = True
+
+    def __init__(
+        self, made: Sequence[EncodedRows], sorter: RowSorter, told: Sequence[BadRow], skipped: Mapping[str, int]
+    ) -> None:
+        self._made, self._sorter, self._told = made, sorter, told
+        self.skipped, self.late_rows, self.filtered = skipped, sorter.late_rows, sorter.kept_back
+
+    def merges(self) -> dict[Target, HeldMerge]:
+        """Return the rows of each topic-partition, in order."""
+        split = {topic: pa.array(sorted(own), pa.binary()) for topic, own in self._sorter.split_transactions.items()}
+        rows = messages_by_target(self._made) if self._made else ()
+        ranked_rows = sorted((target, ranked(own, split.get(target[0]))) for target, own in rows)
+        return {
+            target: HeldMerge(MergedRows([own], commit_stamps(own.column(ORDER_KEY)))) for target, own in ranked_rows
+        }
+
+    def claims(self, target: Target) -> Iterator[list[Claim]]:
+        """Yield the objects that messages of a topic-partition name."""
+        yield [claim for each in self._made for place, claim in each.encoded.claims if each.target(place) == target]
+
+    def skipped_lines(self) -> Iterator[bytes]:
+        """Yield the lines of JSON for skipped rows, in the rows' order."""
+        return (row.line() for row in sorted(self._told, key=lambda row: row.order))
+
+    def counts(self) -> Iterator[pa.RecordBatch]:
+        """Yield what was counted (``pipeline.row_counts``)."""
+        if self._sorter.row_counts:
+            yield self._sorter.row_counts.sums()
+
+
+@dataclass(frozen=True)
+class HeldMerge:
+    """The rows of one topic-partition, all at once."""
+
+    rows: MergedRows
+
+    def windows(self) -> Iterator[MergedRows]:
+        """Yield the messages, in total order."""
+        yield self.rows
+
+    tied_windows = windows
 
 
 def ranked(batch: pa.RecordBatch, transactions: pa.Array | None) -> pa.RecordBatch:

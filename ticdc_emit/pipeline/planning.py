@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.base import Sink
@@ -51,15 +51,34 @@ class _Applied:
 
 
 class _Outline(NamedTuple):
-    """The plan without the sink, and the DDL that is sent and ``filtered`` (as :class:`_Applied` has it).
-
-    ``registers``: a table needs schemas in a registry.
-    """
+    """The plan without the sink, the DDL that is sent, and what is ``filtered``. ``registers``: as in BatchPlan."""
 
     plan: Plan
     events: tuple[DdlEvent, ...]
     filtered: tuple[tuple[int, str], ...]
     registers: bool
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """What follows from the state in which a batch begins, before the sink is asked for anything.
+
+    ``outline``: the plan, whose partition counts are made up. ``schedule``: the control messages that the batch may
+    have to send. ``rules``: what these depend on beside, if they depend on rows. ``registers``: whether a table needs
+    schemas in a registry, so that the batch will be asked for its tables.
+    """
+
+    state: BatchState
+    outline: Plan
+    schedule: ControlSchedule
+    rules: ControlRules | None
+    registers: bool
+    filtered: tuple[tuple[int, str], ...]
+
+    def filtered_ddl(self, sent_until: int) -> dict[str, int]:
+        """Return how many DDL events each rule kept back, of those that the batch reached by ``sent_until``."""
+        reached = (reason for commit_ts, reason in self.filtered if self.state.sent_until < commit_ts <= sent_until)
+        return dict(sorted(Counter(reached).items()))
 
 
 @dataclass
@@ -84,83 +103,56 @@ class Planner:
     _outlined: dict[tuple[DdlStatement, ...], _Outline] = field(default_factory=dict, init=False)
     _made: dict[tuple[DdlStatement, ...], Plan] = field(default_factory=dict, init=False)
 
-    def outline(self, state: BatchState) -> Plan:
-        """Return the plan of a batch as far as it is known without the sink: partition counts are made up."""
-        return self._outline(state.ddl).plan.at(state.build_ts)
+    def of(self, state: BatchState) -> BatchPlan:
+        """Return what is known of a batch without the sink.
 
-    def checkable_plan(self, state: BatchState) -> Plan:
+        The schedule depends on rows with the Simple protocol, and while the first watermarks are to follow the first
+        row. Raises :class:`~ticdc_emit.errors.StateError` for a state of the bootstraps that does not fit the table
+        history, and what wrong DDL and tables raise.
+        """
+        made, codec = self._outline(state.ddl), self.config.codec
+        outline = made.plan.at(state.build_ts)
+        interval = (self.interval_ms or 0) if codec.has_watermarks else 0
+        marks: list[int] = []
+        if self.config.release.ddl.watermarks and codec.has_watermarks:
+            marks = sorted({event.commit_ts for event in made.events})
+        schedule = ControlSchedule(
+            made.events, interval, self.lateness, state.sent_until, state.watermark, marks=tuple(marks)
+        )
+        ticks = codec.protocol.spec.default_ticks and self.interval_ms is None and state.build_ts is None
+        begins = bool(self.interval_ms) and codec.has_watermarks and state.watermark is None
+        rules = None
+        if self._bootstraps.enabled or ticks or begins:
+            rules = ControlRules(self._bootstraps, ticks, state.bootstraps)
+        if rules is not None and self._bootstraps.enabled:
+            rules.bootstraps(outline)
+        return BatchPlan(state, outline, schedule, rules, made.registers, made.filtered)
+
+    def checkable(self, batch: BatchPlan) -> Plan:
         """Return the outline as messages can be made of it, to look at rows before any schema is registered."""
-        outline = self.outline(state)
-        return with_made_up_headers(outline, self.config) if self._outline(state.ddl).registers else outline
+        return with_made_up_headers(batch.outline, self.config) if batch.registers else batch.outline
 
-    def plan(self, state: BatchState) -> Plan:
+    def plan(self, batch: BatchPlan) -> Plan:
         """Return the plan of a batch, at the batch's clock; its topics exist from now on."""
-        return self._plan(state.ddl).at(state.build_ts)
+        return self._plan(batch.state.ddl).at(batch.state.build_ts)
 
-    def registered_plan(self, state: BatchState, batch: Batch) -> Plan:
+    def registered(self, batch: BatchPlan, rows: Batch) -> Plan:
         """Return the plan of a batch with every schema registered that its rows may need.
 
         Raises the :class:`~ticdc_emit.errors.RegistryError` family, and
         :class:`~ticdc_emit.errors.UnknownTableError` before the sink is asked for topics.
         """
-        outline = self._outline(state.ddl)
-        needed: list[tuple[str, str]] = []
-        if outline.registers:
-            tables = (outline.plan.table(*key) for key in batch.tables(outline.plan))
-            needed = [(table.schema, table.name) for table in tables]
-        plan = self._plan(state.ddl)
-        for key in needed:
-            planned = plan.table(*key)
+        needed = [batch.outline.table(*key) for key in rows.tables(batch.outline)] if batch.registers else []
+        plan = self._plan(batch.state.ddl)
+        for table in needed:
+            planned = plan.table(table.schema, table.name)
             plan = self._registrar.register_rows(plan, planned, needed_by_all(planned))
-        self._made[state.ddl] = plan
-        return plan.at(state.build_ts)
+        self._made[batch.state.ddl] = plan
+        return plan.at(batch.state.build_ts)
 
     @cached_property
     def _registrar(self) -> Registrar:
         return Registrar(self.config, self.registry)
-
-    def schedule(self, state: BatchState) -> ControlSchedule:
-        """Return the control messages that a batch may have to send, as far as the plan shows."""
-        events = self._outline(state.ddl).events
-        has_watermarks = self.config.codec.has_watermarks
-        interval = (self.interval_ms or 0) if has_watermarks else 0
-        marks: list[int] = []
-        if self.config.release.ddl.watermarks and has_watermarks:
-            marks = sorted({event.commit_ts for event in events})
-        return ControlSchedule(events, interval, self.lateness, state.sent_until, state.watermark, marks=tuple(marks))
-
-    def filtered_ddl(self, state: BatchState, sent_until: int) -> dict[str, int]:
-        """Return how many DDL events each rule kept back, of those that a batch reached by ``sent_until``."""
-        filtered = self._outline(state.ddl).filtered
-        reached = (reason for commit_ts, reason in filtered if state.sent_until < commit_ts <= sent_until)
-        return dict(sorted(Counter(reached).items()))
-
-    def control_rules(self, state: BatchState) -> ControlRules | None:
-        """Return what the batch's schedule depends on beside its rows; ``None`` where it does not depend on rows.
-
-        It does with the Simple protocol, and while the first watermarks are to follow the first row. Raises
-        :class:`~ticdc_emit.errors.StateError` for a state of the bootstraps that does not fit the table history.
-        """
-        codec = self.config.codec
-        ticks = codec.protocol.spec.default_ticks and self.interval_ms is None and state.build_ts is None
-        begins = bool(self.interval_ms) and codec.has_watermarks and state.watermark is None
-        if not (self._bootstraps.enabled or ticks or begins):
-            return None
-        rules = ControlRules(self._bootstraps, ticks, state.bootstraps)
-        if self._bootstraps.enabled:
-            rules.bootstraps(self.outline(state))
-        return rules
-
-    def schedule_without_rows(
-        self, state: BatchState, moment: int, limit: int
-    ) -> tuple[ControlSchedule, dict[str, Any] | None]:
-        """Return what may be due at ``moment`` (ms) and the TSO ``limit``, and the state of the bootstraps then."""
-        rules = ControlRules(self._bootstraps, default_ticks=False, bootstrap_state=state.bootstraps)
-        return rules.without_rows(self.schedule(state), self.plan(state), moment, limit)
-
-    def names_tables(self, state: BatchState) -> bool:
-        """Return whether a batch that begins in this state will be asked for its tables."""
-        return self._outline(state.ddl).registers
 
     @cached_property
     def _bootstraps(self) -> BootstrapRules:
@@ -196,7 +188,10 @@ class Planner:
         latest, self._latest = self._latest, None  # a statement that fails leaves none
         if latest is None or latest.ddl != ddl[: len(latest.ddl)]:
             self._encoders.clear()
-            latest = _Applied((), copy.deepcopy(self.catalog), Replication.of(self.config, self.catalog), [], [])
+            catalog = copy.deepcopy(self.catalog) if ddl else self.catalog
+            latest = _Applied((), catalog, Replication.of(self.config, self.catalog), [], [])
+        elif latest.catalog is self.catalog and ddl:
+            latest.catalog = copy.deepcopy(self.catalog)
         sending = SentDdl(self.config)
         for commit_ts, schema, query in ddl[len(latest.ddl) :]:
             events = latest.catalog.apply(query, schema=schema, commit_ts=commit_ts)

@@ -23,10 +23,8 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.arrow_input import check_columns, is_ddl, normal_form, rows_by_table
 from ticdc_emit.changes.attributes import SPLIT
 from ticdc_emit.changes.commit_ts import refuse_far
-from ticdc_emit.delivery.base import Target
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.pipeline.conflicting_changes import ConflictCheck
-from ticdc_emit.pipeline.partitioner import partitions_of_unchecked
 from ticdc_emit.pipeline.plan import Plan, TablePlan
 from ticdc_emit.pipeline.row_batch import BATCH_ROWS, POSITION, FieldNames, RowBatch
 from ticdc_emit.pipeline.row_counts import RowCounts
@@ -64,7 +62,7 @@ class RowSorter:
         self._late_until = None if late == "emit" else late_until
         self._where = "the changefeed" if table is None else ".".join(table)
         self._field_names = FieldNames()
-        self.late_rows: Counter[Target] = Counter()
+        self.late_rows = 0
         self.kept_back: Counter[str] = Counter()
         self.split_transactions: dict[str, set[bytes]] = {}
         self.row_counts = None if tick_ms is None else RowCounts(tick_ms)
@@ -102,7 +100,7 @@ class RowSorter:
 
     def include(self, other: RowSorter) -> None:
         """Add what another sorter found out."""
-        self.late_rows.update(other.late_rows)
+        self.late_rows += other.late_rows
         self.kept_back.update(other.kept_back)
         for topic, transactions in other.split_transactions.items():
             self.split_transactions.setdefault(topic, set()).update(transactions)
@@ -162,8 +160,7 @@ class RowSorter:
                 table=table.full_name,
                 commit_ts=int(stamps[0]),
             )
-        for number, rows in Counter(partitions_of_unchecked(part.slice(0, count), table, self._plan.rendering)).items():
-            self.late_rows[table.topic, max(number, 0)] += rows  # one that could not be told is as good as any
+        self.late_rows += count
         return part.slice(count)
 
     def _with_keys(self, table: TablePlan, part: pa.RecordBatch) -> RowBatch:

@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.changes.commit_ts import warn_unlikely
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.base import DeliveryReport, PartitionCount, Sink, Target
 from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.errors import ConfigError, MessageTooLargeError, RegistryError, RowError, SchemaError, StateError
+from ticdc_emit.errors import ConfigError, RegistryError, RowError, SchemaError, StateError
 from ticdc_emit.pipeline.bad_rows import SkippedFile, new_run_name
 from ticdc_emit.pipeline.batch import (
     Batch,
@@ -36,14 +35,13 @@ from ticdc_emit.pipeline.control_events import (
     highest_watermark,
 )
 from ticdc_emit.pipeline.ddl import DdlStatement, catalog_for, ddl_statements
-from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult, sum_of_digests
-from ticdc_emit.pipeline.encode import control_batch
+from ticdc_emit.pipeline.deliver_task import DeliverTask, TaskResult, deliver_controls, sum_of_digests
 from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.pipeline.file_delivery import warn_discarded
 from ticdc_emit.pipeline.heartbeat import PeriodicTask, send_heartbeat
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.plan import Plan, verify_tables, warn_keyless
-from ticdc_emit.pipeline.planning import Planner
+from ticdc_emit.pipeline.planning import BatchPlan, Planner
 from ticdc_emit.pipeline.report import ControlCounts, ReportCallback, ReportLog, RunReport, RunTotal, add_counts
 from ticdc_emit.pipeline.row_counts import ControlRules
 from ticdc_emit.pipeline.state import GREATEST, BatchState
@@ -130,11 +128,11 @@ class Changefeed:
 
         Makes no request, so partition counts are assumptions.
         """
-        return self._planner.outline(BatchState(-1, ddl=self._ddl))
+        return self._planner.of(BatchState(-1, ddl=self._ddl)).outline
 
     def outline_of(self, batch_id: int) -> Plan:
         """The tables as :attr:`outline` has them, for one batch: a batch that was sent keeps the DDL that it had."""
-        return self._planner.outline(self._state_of((), batch_id))
+        return self._planner.of(self._state_of((), batch_id)).outline
 
     def next_batch_id(self) -> int:
         """Return the id of the unfinished batch if there is one, else the id after the last one."""
@@ -190,24 +188,24 @@ class Changefeed:
         hooks: CommitHooks | None,
     ) -> RunReport:
         started = time.monotonic()
-        statements = batch.ddl_rows(
-            self._database, names_tables=self._planner.names_tables(self._state_of((), batch_id))
-        )
+        registers = self._planner.of(self._state_of((), batch_id)).registers
+        statements = batch.ddl_rows(self._database, names_tables=registers)
         state = self._state_of(statements, batch_id, batch)
-        batch.check(self._planner.outline(state))
+        planned = self._planner.of(state)
+        batch.check(planned.outline)
         is_checked = self._options.validate == "batch" and not state.done and self._options.state_uri is None
         if is_checked:
-            schedule = self._planner.schedule(state)
-            checkable = self._planner.checkable_plan(state)
-            check = DeliverTask(checkable, schedule, None, check_only=True)
-            batch.run(self._encode_task(checkable, schedule.late_until), check)
+            checkable = self._planner.checkable(planned)
+            check = DeliverTask(checkable, planned.schedule, None, check_only=True)
+            batch.run(self._encode_task(checkable, planned.schedule.late_until), check)
         if self._store.claim():  # another writer may have been here since
             state = self._state_of(statements, batch_id, batch)
+            planned = self._planner.of(state)
         # from here on the world outside is touched: topics, subjects, records, messages
-        plan = self._planner.registered_plan(state, batch)
+        plan = self._planner.registered(planned, batch)
         self._warn_keyless(plan)
-        schedule, rules = self._planner.schedule(state), self._planner.control_rules(state)
-        state, results = self._send_rows(batch, state, plan, schedule, rules, hooks, is_checked=is_checked)
+        schedule, rules = planned.schedule, planned.rules
+        state, results = self._send_rows(batch, planned, plan, hooks, is_checked=is_checked)
         bootstraps = None
         if rules is not None:
             counts = next((result.counts for result in results.values() if result.counts), b"")
@@ -217,7 +215,7 @@ class Changefeed:
             top = _greatest_ts(state.ddl, top, state.max_commit_ts)
         limit = top if final else highest_watermark(top, self._options.lateness)
         limit = limit if until is None else max(limit, until)
-        report, sent_until = self._end_batch(state, plan, schedule, results, top, limit, started, watermark=watermark)
+        report, sent_until = self._end_batch(planned, plan, schedule, results, top, limit, started, watermark=watermark)
         done = state.complete(
             watermark=report.watermark,
             sent_until=sent_until,
@@ -238,10 +236,8 @@ class Changefeed:
     def _send_rows(
         self,
         batch: Batch,
-        state: BatchState,
+        planned: BatchPlan,
         plan: Plan,
-        schedule: ControlSchedule,
-        rules: ControlRules | None,
         hooks: CommitHooks | None,
         *,
         is_checked: bool,
@@ -251,6 +247,7 @@ class Changefeed:
         ``is_checked``: every row was looked at before. A batch that is sent again, and one that is validated whole, is
         checked first, so that nothing goes out of rows that are bad or others than before.
         """
+        state, schedule, rules = planned.state, planned.schedule, planned.rules
         encode = self._encode_task(plan, schedule.late_until, rules)
         path, skipped = self._options.bad_rows_path, None
         if path is not None:
@@ -291,7 +288,7 @@ class Changefeed:
             before = self._store.latest_before(batch_id) or BatchState(-1)
             known = before.next(batch_id, self._options.now(), before.run or self._run_name)
         state = known.with_ddl([*self._ddl, *statements])
-        self._planner.outline(state)  # a statement that does not apply must not be in a record
+        self._planner.of(state)  # a statement that does not apply must not be in a record
         return batch.begin_in(state) if isinstance(batch, EncodedBatch) else state
 
     def _encode_task(self, plan: Plan, late_until: int | None, rules: ControlRules | None = None) -> EncodeTask:
@@ -309,7 +306,7 @@ class Changefeed:
 
     def _end_batch(
         self,
-        state: BatchState,
+        planned: BatchPlan,
         plan: Plan,
         schedule: ControlSchedule,
         results: Mapping[Target, TaskResult],
@@ -324,6 +321,7 @@ class Changefeed:
         ``top``: the batch's greatest commit_ts, -1 for a batch without rows. ``limit``: the TSO of its ``watermark``.
         ``started``: when it began, by ``time.monotonic``.
         """
+        state = planned.state
         counts = {t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages}
         delivery = DeliveryReport(counts, sum(result.retries for result in results.values()))
         end = FinalControls([], [], state.watermark, state.sent_until)
@@ -331,7 +329,7 @@ class Changefeed:
             encoder = ControlEncoder(plan)
             last_rows = {t: r.max_commit_ts for t, r in results.items() if r.rows}
             end = final_controls(plan, encoder, schedule, last_rows, limit, watermark=watermark)
-            delivery += self._deliver(plan, encoder, end.messages)
+            delivery += deliver_controls(self.sink, encoder, end.messages)
         sent_until = max(end.sent_until, state.sent_until)
         discarded = add_counts(*(result.discarded for result in results.values()))
         report = RunReport(
@@ -349,22 +347,10 @@ class Changefeed:
             live=self._options.clock == "wall",
             skipped=add_counts(*(result.skipped for result in results.values())),
             filtered=add_counts(*(result.filtered for result in results.values())),
-            filtered_ddl=self._planner.filtered_ddl(state, sent_until),
+            filtered_ddl=planned.filtered_ddl(sent_until),
             discarded=discarded,
         )
         return report, sent_until
-
-    def _deliver(
-        self, plan: Plan, encoder: ControlEncoder, messages: list[tuple[Target, ControlMessage]]
-    ) -> DeliveryReport:
-        if not messages:
-            return DeliveryReport()
-        try:
-            with self.sink.open(plan.large.max_message_bytes) as writer:
-                writer.write(control_batch(messages))
-                return writer.flush()
-        except MessageTooLargeError as fault:
-            raise encoder.named(fault) from None
 
     def finish(self) -> RunReport | None:
         """Send DDL after the last row, and the last watermark. Returns ``None`` if nothing was sent.
@@ -389,8 +375,8 @@ class Changefeed:
         top = _greatest_ts(newest.ddl, newest.end_sent_until, newest.end_max_commit_ts)
         state = newest.next(newest.batch_id, newest.build_ts)
         with self._planner.ask_again_after_failure():
-            plan, schedule = self._planner.plan(state), self._planner.schedule(state)
-            report, top = self._end_batch(state, plan, schedule, {}, top, top, started)
+            planned = self._planner.of(state)
+            report, top = self._end_batch(planned, self._planner.plan(planned), planned.schedule, {}, top, top, started)
         done = newest.complete(
             watermark=report.watermark,
             sent_until=top,
@@ -439,8 +425,9 @@ class Changefeed:
         """
         ddl = [*self._ddl, *batch.ddl_rows(self._database)]
         state = BatchState(-1, self._options.now()).with_ddl(ddl)
-        batch.check(self._planner.outline(state))
-        plan = self._planner.registered_plan(state, batch)
+        planned = self._planner.of(state)
+        batch.check(planned.outline)
+        plan = self._planner.registered(planned, batch)
         encode = replace(self._encode_task(plan, None), bad_rows="refuse")
         return encode, DeliverTask(plan, ControlSchedule(), None, self._claims)
 
@@ -462,10 +449,11 @@ class Changefeed:
         this way. Writes no state. Creates topics and registers schemas.
         """
         state = self._state_of((), batch_id)
-        if table is None and self._planner.names_tables(state):
+        planned = self._planner.of(state)
+        if table is None and planned.registers:
             return None
-        plan = self._planner.registered_plan(state, EncodedBatch(state, table, ()))
-        encode = self._encode_task(plan, self._planner.schedule(state).late_until, self._planner.control_rules(state))
+        plan = self._planner.registered(planned, EncodedBatch(state, table, ()))
+        encode = self._encode_task(plan, planned.schedule.late_until, planned.rules)
         return Encoding.of_table(state, encode, table)
 
 

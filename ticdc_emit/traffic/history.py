@@ -37,7 +37,6 @@ from ticdc_emit.errors import ConfigError, HistoryError, InvalidValueError, Miss
 from ticdc_emit.hints import counted, did_you_mean, facts_html
 from ticdc_emit.json_objects import VERSION, Json, Members, encoded, json_line
 from ticdc_emit.pipeline.batch import ArrowBatch
-from ticdc_emit.pipeline.direct import send_directly
 from ticdc_emit.pipeline.options import RunOptions
 from ticdc_emit.pipeline.python_rows import require_mapping
 from ticdc_emit.pipeline.run import Changefeed
@@ -52,7 +51,6 @@ from ticdc_emit.traffic.expected_tables import TableFold, shown_tables
 from ticdc_emit.tso import tso_of
 
 _MOST_SHOWN = 100
-_SENT_AT_ONCE = 64 * 1024 * 1024  # bytes of rows, whose messages fit one Arrow array
 _ROW_REMEDY = "Give each row as {'schema': ..., 'table': ..., 'op': ..., 'commit_ts': ..., 'before': ..., 'after': ...}"
 
 _IMAGE = pa.map_(pa.string(), pa.string())
@@ -318,14 +316,8 @@ class History:
     def _send(
         self, config: ChangefeedConfig, sink: Sink, options: RunOptions, registry: SchemaRegistry | None = None
     ) -> None:
-        rows = self.to_arrow()
-        if rows.nbytes <= _SENT_AT_ONCE:
-            send_directly(
-                config, sink, self._catalog, rows, self.ddl, interval_ms=options.interval_ms, registry=registry
-            )
-        else:
-            feed = Changefeed(config, sink, self._catalog, ddl=self.ddl, registry=registry, options=options)
-            feed.run(ArrowBatch(rows), 0, final=True)
+        feed = Changefeed(config, sink, self._catalog, ddl=self.ddl, registry=registry, options=options)
+        feed.run(ArrowBatch(self.to_arrow()), 0, final=True)
 
     def _require_zone(self, config: ChangefeedConfig) -> None:
         if config.time_zone != self.time_zone:

@@ -10,14 +10,12 @@ import pyarrow as pa
 import pytest
 from shuffled_chunks import FORM
 
-from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.deliver_task import TaskResult, read_results, result_batch
 from ticdc_emit.pipeline.options import RunOptions
-from ticdc_emit.pipeline.partitioner import UNKNOWN, partitions_of_unchecked
 from ticdc_emit.pipeline.run import Changefeed
 
 URI = "memory://late/t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
@@ -86,19 +84,6 @@ def test_a_late_row_is_refused_where_none_may_be_lost() -> None:
     running.run(changes(("c", 100, "1")), 0, final=True)
     with pytest.raises(LateRowError):
         running.run(changes(("c", 70, "5")), 1, final=True)
-
-
-def test_only_the_rows_that_fail_have_no_partition() -> None:
-    plan = Encoder(URI, "create table s.t (id int primary key)", changefeed=BY_KEY).plan
-    table = plan.table("s", "t")
-    keys = pa.array(["1", "x", "2", None, "3", "4", "y"])
-    stamps = pa.array([ts(9), ts(8), ts(7), ts(6), None, ts(4), ts(3)])
-    after = pa.StructArray.from_arrays([keys], ["id"])
-    rows = pa.record_batch({"op": ["c"] * len(keys), "commit_ts": stamps, "after": after})
-    found = partitions_of_unchecked(rows, table, plan.rendering)
-    alone = [partitions_of_unchecked(rows.slice(n, 1), table, plan.rendering)[0] for n in range(len(keys))]
-    assert found == alone
-    assert [number == UNKNOWN for number in found] == [False, True, False, True, True, False, True]
 
 
 def test_what_two_tasks_say_of_one_topic_partition_adds_up() -> None:
