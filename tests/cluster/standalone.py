@@ -13,7 +13,8 @@ import pyspark
 
 from ticdc_emit.java import java_env
 from ticdc_emit.testing.addresses import free_ports
-from ticdc_emit.testing.kraft import Server, ServerProcess
+from ticdc_emit.testing.kraft import ServerProcess
+from ticdc_emit.testing.running import Running
 
 __all__ = ["StandaloneCluster"]
 
@@ -44,7 +45,7 @@ class _Daemon(ServerProcess):
             return False
 
 
-class StandaloneCluster(Server):
+class StandaloneCluster(Running):
     """A master at ``url`` and ``workers`` of one core each."""
 
     def __init__(self, folder: Path, workers: int = 2) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from types import TracebackType
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -151,9 +150,7 @@ class MessageWriter(Protocol):
 
     def __enter__(self) -> MessageWriter: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
 
 
 class Sink(Protocol):
@@ -398,9 +395,7 @@ class TaskWriter(ABC):
     def __enter__(self: Self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
                 self.flush()

@@ -195,16 +195,6 @@ class EmulatedChangefeed:
         self._position = start_ts
         self.state, self.error = "normal", None
 
-    def reconfigure(self, config: ChangefeedConfig | None, sink: RecordingSink | None) -> None:
-        """Take another configuration, which begins with the next :meth:`restart`; raises what the first one may."""
-        before = self.config, self.sink
-        self.config, self.sink = config, sink
-        try:
-            self._begin(self.checkpoint)
-        except TicdcEmitError:
-            self.config, self.sink = before
-            raise
-
     def rows_in(self, messages: Iterable[Message]) -> int:
         """Return how many row changes messages have."""
         if self.config is None:

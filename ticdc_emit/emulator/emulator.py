@@ -21,8 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from types import TracebackType
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import pyarrow as pa
 
@@ -43,10 +42,14 @@ from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.registry.base import SchemaRegistry, registry_for
 from ticdc_emit.routing.table_routes import TableRoutes
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.testing.running import Running
 from ticdc_emit.traffic.expected_tables import shown_tables
 from ticdc_emit.traffic.generate.live import LiveTraffic
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.scenarios import Scenario, feed_of, scenario
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +139,7 @@ class _Call:
         )
 
 
-class Emulator:
+class Emulator(Running):
     """``schema``: SQL of the tables, which begin empty. ``config``: of the default changefeed, whose release, time zone
     and SQL mode are the server's.
 
@@ -195,7 +198,7 @@ class Emulator:
 
     # -- life ---------------------------------------------------------------------------------------------------------
 
-    def start(self) -> Emulator:
+    def start(self) -> Self:
         """Create the topics, send the first watermark, and begin to follow the clock. Raises the errors of the sink."""
         with self._lock.held("the start"):
             self.changefeed().send_new(self.source.clock())
@@ -212,14 +215,6 @@ class Emulator:
         if thread is not None:
             thread.join()
         self.is_ready = False
-
-    def __enter__(self) -> Emulator:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def _follow_clock(self) -> None:
         is_behind = False

@@ -11,7 +11,6 @@ import socket
 import threading
 import time
 from collections.abc import Collection, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.config.secrets import Secret
@@ -20,9 +19,11 @@ from ticdc_emit.emulator.guard import Guard, address_of, check_binding, is_loopb
 from ticdc_emit.errors import ConfigError, MissingDependencyError, ServerError
 from ticdc_emit.hints import names
 from ticdc_emit.testing.addresses import address_text
+from ticdc_emit.testing.running import Running
 
 if TYPE_CHECKING:
     import uvicorn
+    from typing_extensions import Self
 
 MOST_CONNECTIONS = 64
 _START_TIMEOUT_S = 10.0
@@ -49,7 +50,7 @@ def _impatient() -> type[asyncio.Protocol]:
     return Impatient
 
 
-class ControlServer:
+class ControlServer(Running):
     """A context manager. ``address``: ``HOST:PORT``; port 0 chooses a free one. ``token``: that requests must have.
 
     ``served``: ``host:port`` of the Kafka and of the schema registry that changefeeds made over HTTP may use beside
@@ -95,7 +96,7 @@ class ControlServer:
         """Let ``GET /settings`` answer this, which JSON must hold."""
         self._application.state.settings = settings
 
-    def start(self) -> ControlServer:
+    def start(self) -> Self:
         """Return when it answers. Raises :class:`~ticdc_emit.errors.ConfigError` for a port in use."""
         import uvicorn
 
@@ -148,11 +149,3 @@ class ControlServer:
             server.should_exit = True
         if thread is not None:
             thread.join(_STOP_TIMEOUT_S)
-
-    def __enter__(self) -> ControlServer:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()

@@ -7,7 +7,6 @@ and Java clients do not understand it, so a gateway stands between it and them (
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.config.load import refuse_unknown
@@ -17,15 +16,17 @@ from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.testing.addresses import LOOPBACK, Address, address_text, reached_here, unusable_port
 from ticdc_emit.testing.kafka_gateway import KafkaGateway
+from ticdc_emit.testing.running import Running
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
+    from typing_extensions import Self
 
 
 _START_TIMEOUT_S = 10.0
 
 
-class EmbeddedKafka:
+class EmbeddedKafka(Running):
     """A context manager around the mock cluster; ``brokers`` has its addresses while it runs.
 
     The cluster chooses its ports, and only librdkafka's clients on this machine can use them. ``port``: a port for all
@@ -63,7 +64,7 @@ class EmbeddedKafka:
         """The port of the first broker in ``bootstrap``."""
         return int(self.bootstrap.partition(",")[0].rpartition(":")[2])
 
-    def start(self) -> EmbeddedKafka:
+    def start(self) -> Self:
         """Raise :class:`~ticdc_emit.errors.ConfigError` if ``port`` or ``host`` cannot be used."""
         try:
             from confluent_kafka import Producer
@@ -89,14 +90,6 @@ class EmbeddedKafka:
         self._gateway = None
         self._cluster = None
         self.brokers = ()
-
-    def __enter__(self) -> EmbeddedKafka:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def sink(self, **options: Any) -> KafkaSink:
         """Return a :class:`~ticdc_emit.delivery.kafka.KafkaSink` into this cluster; ``options``: its fields."""

@@ -19,14 +19,17 @@ import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 from ticdc_emit.json_depth import parsed
 from ticdc_emit.registry.confluent import CONTENT_TYPE, compact_json
 from ticdc_emit.testing.addresses import LOOPBACK, address_text, reached_here
+from ticdc_emit.testing.running import Running
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 LEVELS = (
     "BACKWARD",
@@ -336,7 +339,7 @@ _ROUTES = tuple((method, re.compile(path.replace("{}", "([^/]+)") + "/?"), actio
 _LONGEST_BODY = 16 * 1024 * 1024
 
 
-class EmbeddedRegistry:
+class EmbeddedRegistry(Running):
     """A context manager around the server; ``url`` is its address while it runs.
 
     Schemas and port survive a stop and a new start.
@@ -385,7 +388,7 @@ class EmbeddedRegistry:
         """The port it listens on."""
         return self._port
 
-    def start(self) -> EmbeddedRegistry:
+    def start(self) -> Self:
         self._server = _Server((self._host, self._port), self.store, self._login, self._tls)
         self._port = self._server.server_port
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -399,14 +402,6 @@ class EmbeddedRegistry:
             self._thread.join()
             self._server.server_close()
         self._server = self._thread = None
-
-    def __enter__(self) -> EmbeddedRegistry:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 class _Server(ThreadingHTTPServer):

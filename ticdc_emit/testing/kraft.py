@@ -18,17 +18,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from ticdc_emit.config.document import toml_document
 from ticdc_emit.errors import JarsMissingError, ServerError
 from ticdc_emit.hints import names
 from ticdc_emit.java import short_lived_jvm, user_cache
 from ticdc_emit.testing.addresses import LOOPBACK, Address, address_text, free_ports
+from ticdc_emit.testing.running import Running
 
 if TYPE_CHECKING:
     from confluent_kafka.admin._metadata import ClusterMetadata
+    from typing_extensions import Self
 
 
 def locked_jars(server: Path) -> Path:
@@ -118,33 +119,9 @@ def _verify(folder: Path, wanted: dict[str, str]) -> None:
 
 _START_TIMEOUT_S = 90.0
 _STOP_TIMEOUT_S = 15.0
-_Self = TypeVar("_Self", bound="Server")
-_Process = TypeVar("_Process", bound="ServerProcess")
 
 
-class Server:
-    """A process between :meth:`start` and :meth:`stop`, as a context manager."""
-
-    def start(self: _Self) -> _Self:
-        raise NotImplementedError
-
-    def stop(self) -> None:
-        raise NotImplementedError
-
-    def __enter__(self: _Self) -> _Self:
-        try:
-            return self.start()
-        except BaseException:
-            self.stop()
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-
-class ServerProcess(Server):
+class ServerProcess(Running):
     """:meth:`kill` and :meth:`start` keep folder and ports, as a crash and a restart do; :meth:`stop` removes them."""
 
     def __init__(self, name: str, folder: Path) -> None:
@@ -152,7 +129,7 @@ class ServerProcess(Server):
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self: _Process) -> _Process:
+    def start(self) -> Self:
         """Returns once the server answers."""
         self._folder.mkdir(parents=True, exist_ok=True)
         self._prepare()
@@ -343,7 +320,7 @@ class KraftBroker(ServerProcess):
             return False
 
 
-class KafkaCluster(Server):
+class KafkaCluster(Running):
     """A few :class:`KraftBroker` nodes with ids from 1, each also a controller.
 
     Topics have ``replication_factor`` replicas, and ``min_isr`` of them must store a message with acks=all. With the
@@ -392,7 +369,7 @@ class KafkaCluster(Server):
         """Return ``host:port`` of one listener on every node, with commas between."""
         return ",".join(node.address(listener) for node in self._nodes.values())
 
-    def start(self) -> KafkaCluster:
+    def start(self) -> Self:
         """Returns once every node knows all others as brokers."""
         with ThreadPoolExecutor(len(self._nodes)) as pool:
             # a single node has no quorum and would not answer

@@ -5,7 +5,6 @@ In: a name, by default a unique one. Out: a sink and sink URIs for a store of th
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -53,9 +52,7 @@ class MemoryTopics:
     def __enter__(self) -> MemoryTopics:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.clear()
 
 

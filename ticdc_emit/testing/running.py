@@ -1,0 +1,31 @@
+"""What runs until it is stopped: servers of this process and its children, and emulators.
+
+In: a class with a start and a stop. Out: a context manager between the two.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Running:
+    """Runs between :meth:`start` and :meth:`stop`; a context manager, which also stops what fails to start."""
+
+    def start(self) -> Self:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        try:
+            return self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
