@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ticdc_emit.emulator.control_api import openapi_description
-from ticdc_emit.emulator.guard import TICDC_PATH
+from ticdc_emit.emulator.ticdc_api import TICDC_PATH
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "control.md"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
+from message_rows import message_batch
 
 from ticdc_emit.delivery import KafkaSink
 from ticdc_emit.testing.kraft import KafkaCluster
@@ -19,15 +20,7 @@ _MESSAGES, _PARTITIONS, _STEP = 40_000, 3, 1_000
 
 
 def _batch(topic: str, start: int) -> pa.RecordBatch:
-    rows = range(start, start + _STEP)
-    return pa.record_batch(
-        {
-            "topic": pa.array([topic] * _STEP),
-            "partition": pa.array([n % _PARTITIONS for n in rows], pa.int32()),
-            "key": pa.nulls(_STEP, pa.binary()),
-            "value": pa.array([b"%d" % n for n in rows], pa.binary()),
-        }
-    )
+    return message_batch(*((topic, n % _PARTITIONS, None, b"%d" % n) for n in range(start, start + _STEP)))
 
 
 def _written_while(cluster: KafkaCluster, topic: str, change: Callable[[], None]) -> None:

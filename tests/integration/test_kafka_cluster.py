@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pytest
+from message_rows import message_batch
 
 from ticdc_emit.delivery import DeliveryReport, KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
@@ -35,15 +36,7 @@ def sink_of(cluster: KafkaCluster, delivery_timeout_ms: int = 60_000) -> KafkaSi
 
 
 def numbered(topic: str, start: int, stop: int) -> pa.RecordBatch:
-    rows = range(start, stop)
-    return pa.record_batch(
-        {
-            "topic": pa.array([topic] * len(rows)),
-            "partition": pa.array([n % 3 for n in rows], pa.int32()),
-            "key": pa.nulls(len(rows), pa.binary()),
-            "value": pa.array([b"%d" % n for n in rows], pa.binary()),
-        }
-    )
+    return message_batch(*((topic, n % 3, None, b"%d" % n) for n in range(start, stop)))
 
 
 def test_a_leader_dies_while_writing(cluster: KafkaCluster, topic: str) -> None:

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pytest
+from message_rows import message_batch
 
 from ticdc_emit.delivery import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
@@ -25,15 +26,7 @@ def topic() -> str:
 
 
 def numbered(topic: str, start: int, stop: int, partitions: int = 2, pad: int = 0) -> pa.RecordBatch:
-    rows = range(start, stop)
-    return pa.record_batch(
-        {
-            "topic": pa.array([topic] * len(rows)),
-            "partition": pa.array([n % partitions for n in rows], pa.int32()),
-            "key": pa.nulls(len(rows), pa.binary()),
-            "value": pa.array([b"%d" % n + b" " * pad for n in rows], pa.binary()),
-        }
-    )
+    return message_batch(*((topic, n % partitions, None, b"%d" % n + b" " * pad) for n in range(start, stop)))
 
 
 def values(broker: KraftBroker, topic: str, partition: int) -> list[int]:

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pytest
+from message_rows import message_batch
 from oidc import IdentityProvider
 from secured_kraft import PASSWORD, USER, Identity, security
 
@@ -90,7 +91,7 @@ def oauth(provider: IdentityProvider, secret: str = _CLIENT_SECRET) -> dict[str,
 
 
 def one(topic: str) -> pa.RecordBatch:
-    return pa.record_batch({"topic": [topic], "partition": pa.array([0], pa.int32()), "key": [b"k"], "value": [b"v"]})
+    return message_batch((topic, 0, b"k", b"v"))
 
 
 def goes_through(sink: KafkaSink) -> None:

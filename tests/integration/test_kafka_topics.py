@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pytest
+from message_rows import message_batch
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocols import FORMS, protocol_parameters, spec_of
@@ -257,14 +258,7 @@ def test_a_topic_deleted_while_messages_are_written(
 ) -> None:
     sink = KafkaSink((kraft.bootstrap,), queue_messages=200, delivery_timeout_ms=2_000, auto_create_topic=creates)
     make(kraft, name, 1)
-    rows = pa.record_batch(
-        {
-            "topic": [name] * 100,
-            "partition": pa.array([0] * 100, pa.int32()),
-            "key": pa.nulls(100, pa.binary()),
-            "value": pa.array([b"x"] * 100, pa.binary()),
-        }
-    )
+    rows = message_batch(*[(name, 0, None, b"x")] * 100)
     writer = sink.open()
     writer.write(rows)
     delete(kraft, name)

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pytest
+from message_rows import Row, message_batch
 
 from ticdc_emit.delivery import (
     MESSAGE_SCHEMA,
@@ -27,8 +28,6 @@ from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.delivery.memory import clear
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError
 from ticdc_emit.testing import EmbeddedKafka
-
-Row = tuple[str, int, bytes | None, bytes | None]
 
 
 @dataclass
@@ -72,16 +71,6 @@ def topic(request: pytest.FixtureRequest) -> str:
     return f"t-{uuid4().hex}"
 
 
-def batch(rows: list[Row]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist(
-        [
-            {"topic": to, "partition": partition, "key": key, "value": value, "commit_ts": number}
-            for number, (to, partition, key, value) in enumerate(rows)
-        ],
-        MESSAGE_SCHEMA,
-    )
-
-
 def by_partition(messages: list[Message]) -> dict[int, list[tuple[bytes | None, bytes | None]]]:
     found = defaultdict(list)
     for message in messages:
@@ -96,9 +85,9 @@ def test_order_and_counts(place: Place, topic: str) -> None:
     rows: list[Row] = [(topic if n % 5 else f"{topic}.b", n % 7 % 2, b"%d" % (n % 3), b"v%d" % n) for n in range(4000)]
     with sink.open() as writer:
         for start in range(0, 3000, 1000):
-            writer.write(batch(rows[start : start + 1000]))
+            writer.write(message_batch(*rows[start : start + 1000]))
         first = writer.flush()
-        writer.write(batch(rows[3000:]))
+        writer.write(message_batch(*rows[3000:]))
         second = writer.flush()
         assert writer.flush().messages == 0
     assert (first.messages, second.messages) == (3000, 1000)
@@ -116,7 +105,7 @@ def test_null_and_empty_are_different(place: Place, topic: str) -> None:
     sink.prepare({topic: 1})
     pairs = [(None, b"a"), (b"", b"a"), (b"k", None), (b"k", b""), (None, None), (b"", b""), (b"\xff\0", b"\x80")]
     with sink.open() as writer:
-        writer.write(batch([(topic, 0, key, value) for key, value in pairs]))
+        writer.write(message_batch(*((topic, 0, key, value) for key, value in pairs)))
         assert writer.flush().bytes == 7
     assert by_partition(place.read(topic)) == {0: pairs}
 
@@ -132,7 +121,7 @@ def test_null_and_empty_are_different(place: Place, topic: str) -> None:
 def test_arrow_types(place: Place, topic: str, types: dict[str, pa.DataType]) -> None:
     sink = place.sink()
     sink.prepare({topic: 2})
-    messages = batch([(topic, n % 2, b"k", b"v") for n in range(10)])
+    messages = message_batch(*((topic, n % 2, b"k", b"v") for n in range(10)))
     arrays = {name: messages.column(name).cast(kind) for name, kind in types.items()}
     with sink.open() as writer:
         writer.write(
@@ -148,8 +137,8 @@ def test_a_large_message_and_an_empty_batch(place: Place, topic: str) -> None:
     sink.prepare({topic: 1})
     value = bytes(range(256)) * (3 * 4096)
     with sink.open() as writer:
-        writer.write(batch([]))
-        writer.write(batch([(topic, 0, b"k", value), (topic, 0, None, b"after")]))
+        writer.write(message_batch())
+        writer.write(message_batch((topic, 0, b"k", value), (topic, 0, None, b"after")))
     assert by_partition(place.read(topic))[0][-1] == (None, b"after")
     assert (b"k", value) in by_partition(place.read(topic))[0]
 
@@ -158,10 +147,10 @@ def test_a_message_above_the_limit_stops_its_batch(place: Place, topic: str) -> 
     sink = place.sink(max_message_bytes=2000)
     sink.prepare({topic: 1})
     writer = sink.open()
-    writer.write(batch([(topic, 0, b"k" * 1000, b"v" * 1000)]))
+    writer.write(message_batch((topic, 0, b"k" * 1000, b"v" * 1000)))
     writer.flush()
     with pytest.raises(MessageTooLargeError) as refused:
-        writer.write(batch([(topic, 0, None, b"fits"), (topic, 0, b"k" * 1000, b"v" * 1001)]))
+        writer.write(message_batch((topic, 0, None, b"fits"), (topic, 0, b"k" * 1000, b"v" * 1001)))
     with pytest.raises(MessageTooLargeError):
         writer.flush()
     writer.close()
@@ -189,12 +178,12 @@ def test_unknown_topic_and_partition(place: Place, topic: str) -> None:
     sink = place.sink()
     if not place.makes_any_topic:
         with pytest.raises(UnknownTopicError, match=topic), sink.open() as writer:
-            writer.write(batch([(topic, 0, None, b"v")]))
+            writer.write(message_batch((topic, 0, None, b"v")))
     sink.prepare({topic: 2})
     assert place.sink(auto_create_topic=False).prepare({topic: None}) == sink.prepare({topic: None})
     writer = sink.open()
     with pytest.raises(UnknownTopicError, match="no partition 9"):
-        writer.write(batch([(topic, 0, None, b"v"), (topic, 9, None, b"v")]))
+        writer.write(message_batch((topic, 0, None, b"v"), (topic, 9, None, b"v")))
     writer.close()
     assert place.read(topic) == []
 
@@ -214,9 +203,9 @@ def test_a_batch_that_is_not_one_of_messages(place: Place, topic: str, wrong: di
     sink = place.sink()
     sink.prepare({topic: 2})
     columns = {"topic": [topic, topic], "partition": [0, 1], "key": [b"", b""], "value": [b"", b""], **wrong}
-    message_batch = pa.record_batch({name: column for name, column in columns.items() if column is not None})
+    wrong_batch = pa.record_batch({name: column for name, column in columns.items() if column is not None})
     with pytest.raises(DeliveryError, match=cause), sink.open() as writer:
-        writer.write(message_batch)
+        writer.write(wrong_batch)
     assert place.read(topic) == []
 
 
@@ -224,10 +213,10 @@ def test_a_closed_writer_takes_nothing(place: Place, topic: str) -> None:
     sink = place.sink()
     sink.prepare({topic: 1})
     with sink.open() as writer:
-        writer.write(batch([(topic, 0, None, b"v")]))
+        writer.write(message_batch((topic, 0, None, b"v")))
     writer.close()
     with pytest.raises(DeliveryError, match="closed"):
-        writer.write(batch([(topic, 0, None, b"v")]))
+        writer.write(message_batch((topic, 0, None, b"v")))
     assert len(place.read(topic)) == 1
 
 
@@ -237,13 +226,13 @@ def test_an_abandoned_task_reports_nothing_and_the_next_one_works(place: Place, 
 
     def abandoned() -> None:
         with sink.open() as writer:
-            writer.write(batch([(topic, 0, None, b"maybe")]))
+            writer.write(message_batch((topic, 0, None, b"maybe")))
             raise KeyError("the task died")
 
     with pytest.raises(KeyError):
         abandoned()
     with sink.open() as writer:
-        writer.write(batch([(topic, 0, None, b"surely")]))
+        writer.write(message_batch((topic, 0, None, b"surely")))
         assert writer.flush().messages == 1
     assert [message.value for message in place.read(topic)][-1] == b"surely"
 
@@ -252,7 +241,7 @@ def test_sinks_and_reports_pickle(place: Place, topic: str) -> None:
     sink = pickle.loads(pickle.dumps(place.sink()))
     sink.prepare({topic: 1})
     with sink.open() as writer:
-        writer.write(batch([(topic, 0, b"k", b"v")]))
+        writer.write(message_batch((topic, 0, b"k", b"v")))
         report = pickle.loads(pickle.dumps(writer.flush()))
     assert report.to_dict() == {
         "messages": 1,

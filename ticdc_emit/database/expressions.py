@@ -30,7 +30,7 @@ from ticdc_emit.sql.call_tree import Call, CallTree, Cast, Collated, Reference, 
 from ticdc_emit.sql.evaluation.comparisons import truth
 from ticdc_emit.sql.evaluation.values import EvaluationError, NotExactError, Value
 from ticdc_emit.sql.expressions import evaluate
-from ticdc_emit.sql.nodes.base import PLAIN, Node, every_node, with_children
+from ticdc_emit.sql.nodes.base import Node, with_children
 from ticdc_emit.sql.words import to_lower
 
 UNKNOWN_COLUMN, DIVISION_BY_ZERO = 1054, 1365
@@ -261,14 +261,3 @@ def check_divisions(tree: CallTree, resolve: Callable[[Reference], Value], *, ch
 
 def no_column(reference: Reference) -> Value:
     raise NotExactError(f"the column {reference.name} in a value")
-
-
-def shown_expression(node: Node) -> str:
-    """Return an expression as errors show it."""
-    return node.restore(PLAIN)
-
-
-def refuse_subqueries(node: Node | None) -> None:
-    """Refuse an expression with a query in it, by its name."""
-    if node is not None and any(isinstance(each, nodes.Subquery | nodes.Query) for each in every_node(node)):
-        raise unsupported("a subquery")

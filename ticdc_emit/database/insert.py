@@ -60,9 +60,9 @@ def insert(statement: nodes.Insert, running: RunningStatement) -> Inserted:
     if statement.word == "REPLACE":
         return Inserted(_replace(table, rows, running), first_id)
     added = 0
-    for row, identities in zip(rows, running.identities(table, rows), strict=True):
-        if not (running.rules.nearest and table.keys.conflicts(identities)):
-            running.add(table, row, identities)
+    for row in running.stored(table, rows):
+        if not (running.rules.nearest and table.keys.conflicts(row.keys)):
+            running.write(table, None, row)
             added += 1
     return Inserted(added, first_id if added else None)
 
@@ -164,7 +164,8 @@ def _rows(
     table: StoredTable, values: dict[Column, list[_Given]], mode: SqlMode, running: RunningStatement
 ) -> tuple[list[Row], int | None]:
     """Return the rows in canonical text, without generated columns, and the first number of AUTO_INCREMENT."""
-    automatic = next((column for column in values if _is_automatic(table, column)), None)
+    drawn = (each for each in values if each.flags & ColumnFlag.AUTO_INCREMENT or each.name == table.state.auto_random)
+    automatic = next(drawn, None)
     texts = {column: _explicit(column, own, mode, running, nulls=column is automatic) for column, own in values.items()}
     for column, own in values.items():
         if column is not automatic:
@@ -177,10 +178,6 @@ def _rows(
         texts[automatic], first_id = _numbered(table, automatic, texts[automatic], running)
     names = [column.name for column in values]
     return [dict(zip(names, row, strict=True)) for row in zip(*texts.values(), strict=True)], first_id
-
-
-def _is_automatic(table: StoredTable, column: Column) -> bool:
-    return bool(column.flags & ColumnFlag.AUTO_INCREMENT) or column.name == table.state.auto_random
 
 
 def _explicit(
@@ -309,14 +306,14 @@ def _numbered(
 def _replace(table: StoredTable, rows: list[Row], running: RunningStatement) -> int:
     """Add rows; those in conflict with a row go first. Return how many rows were added or removed."""
     affected = 0
-    for row, identities in zip(rows, running.identities(table, rows), strict=True):
-        places = dict.fromkeys(place for _, place in table.keys.conflicts(identities))
+    for row in running.stored(table, rows):
+        places = dict.fromkeys(place for _, place in table.keys.conflicts(row.keys))
         others = [table.rows[place] for place in places]
-        if len(others) == 1 and others[0] == row:
+        if others == [row.row]:
             affected += 1  # the same row: TiDB writes nothing
             continue
-        for other in others:
-            running.remove(table, other, running.identities(table, [other])[0])
-        running.add(table, row, identities)
+        for other in running.stored(table, others):
+            running.write(table, other, None)
+        running.write(table, None, row)
         affected += 1 + len(others)
     return affected

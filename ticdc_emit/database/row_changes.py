@@ -62,7 +62,7 @@ def change_rows(changes: Sequence[Mapping[str, Any]], running: RunningStatement)
 
 
 def _change(table: StoredTable, before: Row | None, new: Row | None, running: RunningStatement) -> None:
-    old, identities = None, []
+    old = None
     if before is not None:
         old = table.rows.get(row_place(table.rows, table.info, before, added=True))
         if old is None or any(differs(table.info.column(name), old[name], text) for name, text in before.items()):
@@ -71,16 +71,10 @@ def _change(table: StoredTable, before: Row | None, new: Row | None, running: Ru
                 remedy="Give the row as GET /tables has it, or its key alone",
                 table=table.info.full_name,
             )
-        (identities,) = running.identities(table, [old])
     running.database.raise_counter(table.info, new)
-    if new is None:
-        assert old is not None
-        running.remove(table, old, identities)
-    elif old is None:
-        running.add(table, new, running.identities(table, [new])[0])
-    else:
+    if old is not None and new is not None:
         refuse_moves(table, [(old, new)], running)
-        running.replace(table, old, identities, new)
+    running.write(table, *(None if row is None else running.stored(table, [row])[0] for row in (old, new)))
 
 
 def _canonical(

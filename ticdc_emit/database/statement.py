@@ -8,18 +8,16 @@ replace,update,delete}.go``, ``pkg/table/tables/tables.go`` (``AddRecord``, ``Up
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ticdc_emit.columnar.assignment import STRICT, SqlRules
-from ticdc_emit.columnar.expressions import ColumnValues
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.database.expressions import SessionValues, check_divisions, has_choices
 from ticdc_emit.database.foreign_keys import RESTRICTS, ForeignKeys, has_children, referred_values
 from ticdc_emit.database.partitions import check_partitions
 from ticdc_emit.database.refusals import expression_errors, unsupported
-from ticdc_emit.database.row_values import canonical_texts, column_values
+from ticdc_emit.database.row_values import UniqueKey, canonical_texts, column_values
 from ticdc_emit.database.tables import DUPLICATE, Database
-from ticdc_emit.database.transaction import Identities, OpenTransaction, StoredTable
+from ticdc_emit.database.transaction import OpenTransaction, Stored, StoredTable
 from ticdc_emit.errors import StatementError, UnknownTableError
 from ticdc_emit.schema.defaults import time_zone_of
 from ticdc_emit.schema.model import Column
@@ -107,7 +105,9 @@ class RunningStatement:
         for column in generated:
             with expression_errors(column.name):
                 try:
-                    self._check_generated(column, values)
+                    if self.values.divisions_fail:
+                        tree = parse_call_tree(column.generated_expr)
+                        check_divisions(tree, values.resolve, chooses=has_choices(tree))
                     texts = canonical_texts(column, values.accepted(column))
                 except NotExactError:
                     if not column.is_virtual:
@@ -117,11 +117,6 @@ class RunningStatement:
                 for row, text in zip(filled, texts, strict=True):
                     row[column.name] = text
         return filled
-
-    def _check_generated(self, column: Column, values: ColumnValues) -> None:
-        if self.values.divisions_fail:
-            tree = parse_call_tree(column.generated_expr)
-            check_divisions(tree, values.resolve, chooses=has_choices(tree))
 
     def check_numbers(self, column: Column, texts: Sequence[str | None]) -> None:
         """Refuse numbers of AUTO_INCREMENT that the column cannot hold."""
@@ -133,17 +128,26 @@ class RunningStatement:
                 number=OUT_OF_NUMBERS,
             )
 
-    def identities(self, table: StoredTable, rows: Sequence[Row]) -> list[Identities]:
-        """Return of each row what it is in each unique key."""
+    def stored(self, table: StoredTable, rows: Sequence[Row]) -> list[Stored]:
+        """Return rows with what they are in each unique key."""
         with expression_errors():
-            return table.keys.identities(rows)
+            return list(map(Stored, rows, table.keys.identities(rows)))
 
-    def add(self, table: StoredTable, row: Row, identities: Identities) -> None:
-        """Add a row; a :class:`StatementError` if another row has one of its keys."""
-        for key, place in table.keys.conflicts(identities):
-            raise duplicate(table, key.columns, key.name, row, table.rows[place])
-        self._foreign_keys.check_child(table, row)
-        self.transaction.add(table, row, identities, self._seq)
+    def write(self, table: StoredTable, old: Stored | None, new: Stored | None) -> None:
+        """Add, remove or change a row, and do to the rows that refer to it what their foreign keys say.
+
+        Raises :class:`StatementError` if another row has one of its new keys.
+        """
+        row = None if old is None else old.row
+        if new is not None:
+            kept = [None] * len(new.keys) if old is None else old.keys
+            coming = [key if key != own else None for key, own in zip(new.keys, kept, strict=True)]
+            for key, place in table.keys.conflicts(coming):
+                raise _duplicate(table, key, new.row, table.rows[place])
+            self._foreign_keys.check_child(table, new.row, row)
+        self.transaction.write(table, old, new, self._seq)
+        if row is not None:
+            self._follow(table, row, None if new is None else new.row)
 
     def has_parents(self, table: StoredTable, row: Row) -> bool:
         """Return whether other rows have what a new one refers to."""
@@ -152,17 +156,6 @@ class RunningStatement:
         except StatementError:
             return False
         return True
-
-    def remove(self, table: StoredTable, row: Row, identities: Identities) -> None:
-        """Remove a row, and do to the rows that refer to it what their foreign keys say."""
-        self.transaction.remove(table, row, identities, self._seq)
-        self._follow(table, row, None)
-
-    def change(self, table: StoredTable, old: tuple[Row, Identities], new: tuple[Row, Identities]) -> None:
-        """Change a row into one whose keys are free, and the rows that refer to it."""
-        self._foreign_keys.check_child(table, new[0], old[0])
-        self.transaction.change(table, old, new, self._seq)
-        self._follow(table, old[0], new[0])
 
     def _follow(self, table: StoredTable, row: Row, after: Row | None) -> None:
         """Cascade the removal of a row, or its change, to the rows that refer to it."""
@@ -175,35 +168,22 @@ class RunningStatement:
             if action not in ("CASCADE", "SET NULL") or state.info is table.info:
                 raise unsupported(f"ON {word} {action} of the foreign key {key.name}", "Change its rows first")
             child = self.table(nodes.TableName(state.info.schema, state.info.name))
-            for each, identities in zip(children, self.identities(child, children), strict=True):
+            values = referred_values(table.info, key, after if action == "CASCADE" else None)
+            for each in self.stored(child, children):
                 if action == "CASCADE" and after is None:
-                    self.remove(child, each, identities)
-                else:
-                    values = referred_values(table.info, key, after if action == "CASCADE" else None)
-                    self._cascade(child, each, identities, values)
-
-    def _cascade(self, table: StoredTable, row: Row, identities: Identities, values: Row) -> None:
-        """Give a row the values of the changed row that it refers to, or NULL."""
-        for name, text in values.items():
-            if text is None and not table.info.column(name).nullable:
-                raise unsupported(f"SET NULL of the NOT NULL column {name}", "Change its rows first")
-        (new,) = self.completed(table, [row | values])
-        self.replace(table, row, identities, new)
-
-    def replace(self, table: StoredTable, row: Row, identities: Identities, new: Row) -> None:
-        """Change a row into a complete one; a :class:`StatementError` if another row has one of its keys."""
-        (new_identities,) = self.identities(table, [new])
-        wanted = [one if one != other else None for one, other in zip(new_identities, identities, strict=True)]
-        for unique, place in table.keys.conflicts(wanted):
-            raise duplicate(table, unique.columns, unique.name, new, table.rows[place])
-        self.change(table, (row, identities), (new, new_identities))
+                    self.write(child, each, None)
+                    continue
+                for name, text in values.items():
+                    if text is None and not child.info.column(name).nullable:
+                        raise unsupported(f"SET NULL of the NOT NULL column {name}", "Change its rows first")
+                self.write(child, each, *self.stored(child, self.completed(child, [each.row | values])))
 
 
-def duplicate(table: StoredTable, columns: Sequence[Any], key: str, row: Row, other: Row | None) -> StatementError:
+def _duplicate(table: StoredTable, key: UniqueKey, row: Row, other: Row) -> StatementError:
     """Return the error of a row whose unique key another row has."""
-    entry = "-".join(str(row.get(column.name, (other or {}).get(column.name))) for column in columns)
+    entry = "-".join(str(row.get(column.name, other.get(column.name))) for column in key.columns)
     return StatementError(
-        f"Duplicate entry '{entry}' for key '{table.info.name}.{key}'",
+        f"Duplicate entry '{entry}' for key '{table.info.name}.{key.name}'",
         remedy="Use another key, or change or delete the row that has it",
         number=DUPLICATE,
         table=table.info.full_name,

@@ -321,7 +321,8 @@ NotExactError` and ``EvaluationError`` for keys that cannot be compared as TiDB 
             return
         for column in info.row_columns:
             if column.flags & ColumnFlag.AUTO_INCREMENT:
-                counter.reach(int(row[column.name] or 0))
+                text = row[column.name] or "0"
+                counter.reach(int(text) if text.lstrip("-").isdecimal() else 0)
 
     def _change_partitions(
         self, event: DdlEvent, name: tuple[str, str], other: tuple[str, str], before: TableState

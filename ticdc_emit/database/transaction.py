@@ -64,14 +64,19 @@ class StoredTable:
         return self.state.info
 
 
+class Stored(NamedTuple):
+    """A row, and what it is in each unique key."""
+
+    row: Row
+    keys: Identities
+
+
 class _Step(NamedTuple):
     """One row that is added (``old`` is None), removed (``new`` is None) or changed."""
 
     table: StoredTable
-    old: Row | None
-    old_keys: Identities
-    new: Row | None
-    new_keys: Identities
+    old: Stored | None
+    new: Stored | None
     seq: int | None
 
 
@@ -89,29 +94,16 @@ class OpenTransaction:
     def __len__(self) -> int:
         return len(self._steps)
 
-    def add(self, table: StoredTable, row: Row, keys: Identities, seq: int | None = None) -> None:
-        """Add a row whose unique keys no other row has."""
-        self._take(_Step(table, None, [], row, keys, seq))
-
-    def remove(self, table: StoredTable, row: Row, keys: Identities, seq: int | None = None) -> None:
-        """Remove a row that exists."""
-        self._take(_Step(table, row, keys, None, [], seq))
-
-    def change(
-        self, table: StoredTable, old: tuple[Row, Identities], new: tuple[Row, Identities], seq: int | None = None
-    ) -> None:
-        """Change a row that exists into one whose unique keys no other row has."""
-        self._take(_Step(table, *old, *new, seq))
-
-    def _take(self, step: _Step) -> None:
-        _apply(step.table, step.old, step.old_keys, step.new, step.new_keys)
-        self._steps.append(step)
+    def write(self, table: StoredTable, old: Stored | None, new: Stored | None, seq: int | None = None) -> None:
+        """Add, remove or change a row; no other row has the unique keys of the new one."""
+        _apply(table, old, new)
+        self._steps.append(_Step(table, old, new, seq))
 
     def rollback(self, length: int = 0) -> None:
         """Take back all steps after the first ``length``."""
         while len(self._steps) > length:
             step = self._steps.pop()
-            _apply(step.table, step.new, step.new_keys, step.old, step.old_keys)
+            _apply(step.table, step.new, step.old)
 
     def commit(self, commit_ts: int) -> Transaction:
         """Return what the transaction changes; ``commit_ts`` is a TSO."""
@@ -184,15 +176,15 @@ class _Net:
         return self.before is not None or self.after is not None
 
 
-def _apply(table: StoredTable, old: Row | None, old_keys: Identities, new: Row | None, new_keys: Identities) -> None:
+def _apply(table: StoredTable, old: Stored | None, new: Stored | None) -> None:
     rows, info = table.rows, table.info
     if old is not None:
-        del rows[row_place(rows, info, old, added=True)]
-        table.keys.remove(old_keys)
+        del rows[row_place(rows, info, old.row, added=True)]
+        table.keys.remove(old.keys)
     if new is not None:
-        place = row_place(rows, info, new)
-        rows[place] = new
-        table.keys.add(new_keys, place)
+        place = row_place(rows, info, new.row)
+        rows[place] = new.row
+        table.keys.add(new.keys, place)
 
 
 def _handle(info: TableInfo, row: Row) -> tuple[Any, ...]:
@@ -210,14 +202,14 @@ def _clustered_nets(info: TableInfo, steps: list[_Step]) -> tuple[list[_Net], bo
     has_moves = False
     for step in steps:
         if step.old is not None and step.new is not None:
-            has_moves = has_moves or stored_key(step.old) != stored_key(step.new)
-        for row, is_new in ((step.old, False), (step.new, True)):
-            if row is not None:
-                key = stored_key(row)
+            has_moves = has_moves or stored_key(step.old.row) != stored_key(step.new.row)
+        for stored, is_new in ((step.old, False), (step.new, True)):
+            if stored is not None:
+                key = stored_key(stored.row)
                 net = nets.get(key)
                 if net is None:
-                    net = nets[key] = _Net(None if is_new else row, None, None)
-                net.after, net.seq = (row if is_new else None), step.seq
+                    net = nets[key] = _Net(None if is_new else stored.row, None, None)
+                net.after, net.seq = (stored.row if is_new else None), step.seq
     return [net for net in nets.values() if net.is_left], has_moves
 
 
@@ -226,12 +218,13 @@ def _nets_by_row_id(info: TableInfo, steps: list[_Step]) -> list[_Net]:
     live: dict[tuple[Any, ...], list[_Net]] = {}
     nets: list[_Net] = []
     for step in steps:
-        waiting = live.get(_handle(info, step.old), []) if step.old is not None else []
-        waiting_net = bool(waiting)
-        net = waiting.pop() if waiting else _Net(step.old, None, None)
-        net.after, net.seq = step.new, step.seq
-        if not waiting_net:
-            nets.append(net)
-        if step.new is not None:
-            live.setdefault(_handle(info, step.new), []).append(net)
+        old, new = (None if stored is None else stored.row for stored in (step.old, step.new))
+        waiting = [] if old is None else live.get(_handle(info, old), [])
+        if waiting:
+            net = waiting.pop()
+        else:
+            nets.append(net := _Net(old, None, None))
+        net.after, net.seq = new, step.seq
+        if new is not None:
+            live.setdefault(_handle(info, new), []).append(net)
     return [net for net in nets if net.is_left]

@@ -12,10 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
-from functools import partial
 from typing import Any
-
-import pyarrow as pa
 
 from ticdc_emit.columnar.assignment import BEYOND_RANGE, NOT_NULL, assign, assign_each
 from ticdc_emit.columnar.expressions import ColumnValues
@@ -23,9 +20,9 @@ from ticdc_emit.database.expressions import Scope, matching, value_of
 from ticdc_emit.database.insert import Inserted, default_text, new_rows
 from ticdc_emit.database.partitions import partitions_of
 from ticdc_emit.database.refusals import expression_errors, unsupported
-from ticdc_emit.database.row_values import accepted, canonical_texts, column_values
-from ticdc_emit.database.statement import OF_GENERATED, RunningStatement, duplicate
-from ticdc_emit.database.transaction import Identities, StoredTable
+from ticdc_emit.database.row_values import canonical_texts, column_values
+from ticdc_emit.database.statement import OF_GENERATED, RunningStatement
+from ticdc_emit.database.transaction import Stored, StoredTable
 from ticdc_emit.errors import StatementError
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.row_versions import Row
@@ -53,7 +50,8 @@ def update(statement: nodes.Update, running: RunningStatement) -> int:
     if not rows:
         return 0
     changed = _changed_rows(table, rows, assignments, condition, running)
-    _write(table, changed, running)
+    if changed:
+        _write(table, changed, running)
     return len(changed)
 
 
@@ -70,8 +68,8 @@ def delete(statement: nodes.Delete, running: RunningStatement) -> int:
     scope = Scope(running.values, table.info, source.alias)
     condition = None if statement.where is None else scope.bind(statement.where)
     rows = _matching_rows(table, condition, running)
-    for row, identities in zip(rows, running.identities(table, rows), strict=True):
-        running.remove(table, row, identities)
+    for row in running.stored(table, rows):
+        running.write(table, row, None)
     return len(rows)
 
 
@@ -274,14 +272,25 @@ def _moments_of_update(
 
 
 def _write(table: StoredTable, changed: Sequence[tuple[Row, Row]], running: RunningStatement) -> None:
-    """Change the rows, none if one of them gets a key that another row has."""
     refuse_moves(table, changed, running)
-    olds = running.identities(table, [old for old, _ in changed])
-    news = running.identities(table, [new for _, new in changed])
-    _check_keys(table, changed, olds, news)
-    for (old, new), old_keys, new_keys in zip(changed, olds, news, strict=True):
-        _raise_counter(table, old, new, running)
-        running.change(table, (old, old_keys), (new, new_keys))
+    olds, news = (running.stored(table, rows) for rows in zip(*changed, strict=True))
+    leaving = {
+        (place, key)
+        for old, new in zip(olds, news, strict=True)
+        for place, key in enumerate(old.keys)
+        if key is not None and key != new.keys[place]
+    }
+    for old, new in zip(olds, news, strict=True):
+        if any((place, key) in leaving and key != old.keys[place] for place, key in enumerate(new.keys)):
+            fault = "an UPDATE in which keys change places"
+            raise unsupported(fault, "Write one UPDATE for each row, in an order that fits")
+        _change(table, old, new, running)
+
+
+def _change(table: StoredTable, old: Stored, new: Stored, running: RunningStatement) -> None:
+    running.database.counter(table.state)  # it knows the numbers before the change
+    running.database.raise_counter(table.info, new.row)
+    running.write(table, old, new)
 
 
 def refuse_moves(table: StoredTable, changed: Sequence[tuple[Row, Row]], running: RunningStatement) -> None:
@@ -294,37 +303,6 @@ def refuse_moves(table: StoredTable, changed: Sequence[tuple[Row, Row]], running
         places = [partitions_of(state, rows, running.rendering) for rows in zip(*moved, strict=True)]
     if moved and places[0] != places[1]:
         raise unsupported("an UPDATE that moves a row to another partition", "Delete the row, and insert it again")
-
-
-def _check_keys(
-    table: StoredTable, changed: Sequence[tuple[Row, Row]], olds: list[Identities], news: list[Identities]
-) -> None:
-    leaving: set[tuple[int, Any]] = set()
-    coming: set[tuple[int, Any]] = set()
-    for old_keys, new_keys in zip(olds, news, strict=True):
-        moved = [place for place, old in enumerate(old_keys) if old != new_keys[place]]
-        leaving |= {(place, old_keys[place]) for place in moved if old_keys[place] is not None}
-    for (_, new), old_keys, new_keys in zip(changed, olds, news, strict=True):
-        for place, identity in enumerate(new_keys):
-            if identity is None or identity == old_keys[place]:
-                continue
-            key = table.keys.keys[place]
-            if (place, identity) in leaving:
-                raise unsupported(
-                    "an UPDATE in which keys change places", "Write one UPDATE for each row, in an order that fits"
-                )
-            alone: Identities = [identity if other == place else None for other in range(len(new_keys))]
-            if (place, identity) in coming or table.keys.conflicts(alone):
-                raise duplicate(table, key.columns, key.name, new, None)
-            coming.add((place, identity))
-
-
-def _raise_counter(table: StoredTable, old: Row, new: Row, running: RunningStatement) -> None:
-    for column in table.info.row_columns:
-        text = new[column.name]
-        is_auto = column.flags & ColumnFlag.AUTO_INCREMENT
-        if is_auto and text is not None and text != old[column.name] and text.lstrip("-").isdecimal():
-            running.database.counter(table.state).reach(int(text))
 
 
 # -- ON DUPLICATE KEY UPDATE -------------------------------------------------------------------------------------------
@@ -362,10 +340,10 @@ def insert_or_update(statement: nodes.Insert, running: RunningStatement) -> Inse
     stored = table.info.row_columns
     both = replace(table.info, columns=(*stored, *(replace(each, name=_inserted(each.name)) for each in stored)))
     affected, last_id = 0, None
-    for row, identities in zip(rows, running.identities(table, rows), strict=True):
-        found = table.keys.conflicts(identities)
+    for row, keys in running.stored(table, rows):
+        found = table.keys.conflicts(keys)
         if not found:
-            running.add(table, row, identities)
+            running.write(table, None, Stored(row, keys))
             affected, last_id = affected + 1, first_id if first_id is not None else last_id
             continue
         old = table.rows[found[0][1]]
@@ -374,7 +352,7 @@ def insert_or_update(statement: nodes.Insert, running: RunningStatement) -> Inse
             if value == Reference(_inserted(column.name)):
                 values[column.name] = row[column.name]
                 continue
-            columns = ColumnValues(both, partial(_accepted_of, values, running), 1, running.rendering)
+            columns = column_values(both, [values], running.rendering)
             (values[column.name],) = _assigned_texts(column, value, columns, 1, running, _OVERFLOWING)
             if column.name.lower() in id_columns:
                 last_id = int(values[column.name] or 0)
@@ -382,11 +360,7 @@ def insert_or_update(statement: nodes.Insert, running: RunningStatement) -> Inse
             changed = {name: values[name] for name in old} | _moments_of_update(table, assignments, running)
             (new,) = running.completed(table, [changed])
             refuse_moves(table, [(old, new)], running)
-            _raise_counter(table, old, new, running)
-            running.replace(table, old, running.identities(table, [old])[0], new)
+            before, after = running.stored(table, [old, new])
+            _change(table, before, after, running)
             affected += 2
     return Inserted(affected, last_id)
-
-
-def _accepted_of(values: Row, running: RunningStatement, column: Column) -> pa.Array:
-    return accepted(column, [values], running.rendering)

@@ -180,6 +180,8 @@ class Sink(Protocol):
         """
 
 
+_BINARY, _TEXT = (pa.types.is_binary, pa.types.is_large_binary), (pa.types.is_string, pa.types.is_large_string)
+
 MOST_PARTITIONS = 1 << 31
 """More than a topic can have: a topic's number times this, plus the partition, numbers topic-partitions."""
 
@@ -250,8 +252,8 @@ def partition_batches(batch: pa.RecordBatch, max_message_bytes: int) -> list[Par
     changes its partition with every row. Raises :class:`~ticdc_emit.errors.MessageTooLargeError` for the first row
     above ``max_message_bytes`` and :class:`~ticdc_emit.errors.DeliveryError` for a batch that is not one of messages.
     """
-    topics, codes = _topics(_column(batch, "topic"))
-    partitions = _partitions(_column(batch, "partition"))
+    topics, codes = _topics(_column(batch, "topic", "text", *_TEXT))
+    partitions = _partitions(_column(batch, "partition", "integer", pa.types.is_integer))
     keys, values = _binary(batch, "key"), _binary(batch, "value")
     sizes = _lengths(keys) + _lengths(values)
     _check_sizes(sizes, max_message_bytes, lambda row: (topics[codes[row]], int(partitions[row])))
@@ -270,7 +272,8 @@ def partition_batches(batch: pa.RecordBatch, max_message_bytes: int) -> list[Par
     return batches
 
 
-def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+def _column(batch: pa.RecordBatch, name: str, kind: str, *accepted: Callable[[pa.DataType], bool]) -> pa.Array:
+    """Return a column whose type one of the tests accepts. Only key and value may be null."""
     index = batch.schema.get_field_index(name)
     if index < 0:
         raise DeliveryError(
@@ -278,17 +281,18 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
             remedy="Give the columns topic, partition, key and value",
             column=name,
         )
-    return batch.column(index)
+    column = batch.column(index)
+    type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not any(is_accepted(type_) for is_accepted in accepted) or (column.null_count and kind != "binary"):
+        fault = f"the column {name!r} must hold {kind} in every row, not {type_}"
+        raise DeliveryError(fault, remedy=f"Cast it to {kind} first, and leave no row without it", column=name)
+    return column
 
 
 def _topics(topic: pa.Array) -> tuple[list[str], npt.NDArray[np.int64]]:
     """Return the names of topics, and the place of each row's among them."""
     encoded = topic if pa.types.is_dictionary(topic.type) else pc.dictionary_encode(topic)
     names, codes = encoded.dictionary, encoded.indices
-    if not (pa.types.is_string(names.type) or pa.types.is_large_string(names.type)) or topic.null_count:
-        raise DeliveryError(
-            "the column 'topic' must hold text in every row", remedy="Give each message its topic", column="topic"
-        )
     if len(names.unique()) < len(names):
         # Two codes for one topic would be two partitions' worth of order and counts.
         return _topics(topic.cast(names.type))
@@ -296,12 +300,6 @@ def _topics(topic: pa.Array) -> tuple[list[str], npt.NDArray[np.int64]]:
 
 
 def _partitions(column: pa.Array) -> npt.NDArray[np.int64]:
-    if not pa.types.is_integer(column.type) or column.null_count:
-        raise DeliveryError(
-            "the column 'partition' must hold an integer in every row",
-            remedy="Give each message its partition",
-            column="partition",
-        )
     partitions: npt.NDArray[np.int64] = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     if len(partitions) and partitions.min() < 0:
         raise DeliveryError(
@@ -311,14 +309,8 @@ def _partitions(column: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def _binary(batch: pa.RecordBatch, name: str) -> pa.Array:
-    column = _column(batch, name)
-    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-        return column
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_null(column.type):
-        return column.cast(pa.large_binary())
-    raise DeliveryError(
-        f"the column {name!r} must be binary, not {column.type}", remedy="Cast it to binary first", column=name
-    )
+    column = _column(batch, name, "binary", *_BINARY, *_TEXT, pa.types.is_null)
+    return column if any(is_binary(column.type) for is_binary in _BINARY) else column.cast(pa.large_binary())
 
 
 def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:

@@ -221,19 +221,20 @@ def security_settings(tls: TlsConfig, sasl: SaslConfig) -> dict[str, Any]:
     if tls.enable:
         settings |= _tls(tls)
     if sasl.mechanism:
-        settings |= _sasl(sasl, sasl.mechanism)
+        settings |= {"sasl.mechanisms": sasl.mechanism, **_sasl(sasl, sasl.mechanism)}
     elif sasl.user or sasl.password:
         warn_of_option("sasl-user and sasl-password have no effect without sasl-mechanism")
     return settings
 
 
+def _given(**settings: Any) -> dict[str, Any]:
+    """Return settings that have a value, by librdkafka's names with ``_`` for ``.``."""
+    return {name.replace("_", "."): value for name, value in settings.items() if value}
+
+
 def _tls(tls: TlsConfig) -> dict[str, Any]:
-    settings: dict[str, Any] = {}
-    if tls.ca:
-        settings["ssl.ca.location"] = tls.ca
-    if tls.cert and tls.key:
-        settings["ssl.certificate.location"] = tls.cert
-        settings["ssl.key.location"] = tls.key
+    own = {"ssl_certificate_location": tls.cert, "ssl_key_location": tls.key} if tls.cert and tls.key else {}
+    settings = _given(ssl_ca_location=tls.ca, **own)
     if tls.insecure_skip_verify:
         logger.warning("insecure-skip-verify: the brokers' certificates are not checked")
         settings["enable.ssl.certificate.verification"] = False
@@ -241,69 +242,49 @@ def _tls(tls: TlsConfig) -> dict[str, Any]:
 
 
 def _sasl(sasl: SaslConfig, mechanism: str) -> dict[str, Any]:
-    settings: dict[str, Any] = {"sasl.mechanisms": mechanism}
     if mechanism == "GSSAPI":
-        return settings | _gssapi(sasl.gssapi)
+        return _gssapi(sasl.gssapi)
     if mechanism == "OAUTHBEARER":
-        return settings | _oauth(sasl.oauth)
+        return _oauth(sasl.oauth)
     if not sasl.user or sasl.password is None:
-        raise ConfigError(
-            f"SASL {mechanism} needs sasl-user and sasl-password",
-            remedy="Add both to the sink URI",
-            option="sasl-password" if sasl.user else "sasl-user",
-        )
-    return settings | {"sasl.username": sasl.user, "sasl.password": sasl.password}
+        fault = f"SASL {mechanism} needs sasl-user and sasl-password"
+        option = "sasl-password" if sasl.user else "sasl-user"
+        raise ConfigError(fault, remedy="Add both to the sink URI", option=option)
+    return {"sasl.username": sasl.user, "sasl.password": sasl.password}
 
 
 def _gssapi(gssapi: GssapiConfig) -> dict[str, Any]:
     if gssapi.auth_type == "user":
-        raise ConfigError(
-            "librdkafka cannot log in to Kerberos with a password",
-            remedy="Use sasl-gssapi-auth-type=keytab.",
-            option="sasl-gssapi-auth-type",
-        )
-    settings: dict[str, Any] = {}
-    if gssapi.service_name:
-        settings["sasl.kerberos.service.name"] = gssapi.service_name
-    if gssapi.user:
-        settings["sasl.kerberos.principal"] = f"{gssapi.user}@{gssapi.realm}" if gssapi.realm else gssapi.user
-    if gssapi.keytab_path:
-        settings["sasl.kerberos.keytab"] = gssapi.keytab_path
+        fault, option = "librdkafka cannot log in to Kerberos with a password", "sasl-gssapi-auth-type"
+        raise ConfigError(fault, remedy="Use sasl-gssapi-auth-type=keytab.", option=option)
     if gssapi.kerberos_config_path:
         warn_of_option("sasl-gssapi-kerberos-config-path is not used: set KRB5_CONFIG in the workers' environment")
     if gssapi.disable_pafxfast:
         warn_of_option("sasl-gssapi-disable-pafxfast is not used: the Kerberos library negotiates PA-FX-FAST itself")
-    return settings
+    return _given(
+        sasl_kerberos_service_name=gssapi.service_name,
+        sasl_kerberos_principal=f"{gssapi.user}@{gssapi.realm}" if gssapi.user and gssapi.realm else gssapi.user,
+        sasl_kerberos_keytab=gssapi.keytab_path,
+    )
 
 
 def _oauth(oauth: OAuthConfig | None) -> dict[str, Any]:
     if oauth is None:
-        raise ConfigError(
-            "SASL OAUTHBEARER needs sasl-oauth-client-id, sasl-oauth-client-secret and sasl-oauth-token-url",
-            remedy="Add them to the sink URI",
-            option="sasl-oauth-client-id",
-        )
+        fault = "SASL OAUTHBEARER needs sasl-oauth-client-id, sasl-oauth-client-secret and sasl-oauth-token-url"
+        raise ConfigError(fault, remedy="Add them to the sink URI", option="sasl-oauth-client-id")
     if oauth.grant_type != "client_credentials":
-        raise ConfigError(
-            f"librdkafka has no OAuth grant type {oauth.grant_type}",
-            remedy="Use client_credentials.",
-            option="sasl-oauth-grant-type",
-        )
+        fault = f"librdkafka has no OAuth grant type {oauth.grant_type}"
+        raise ConfigError(fault, remedy="Use client_credentials.", option="sasl-oauth-grant-type")
     if oauth.audience:
-        raise ConfigError(
-            "librdkafka cannot send an OAuth audience",
-            remedy="Remove it, and let the token endpoint set the audience",
-            option="sasl-oauth-audience",
-        )
-    settings: dict[str, Any] = {
-        "sasl.oauthbearer.method": "oidc",
-        "sasl.oauthbearer.client.id": oauth.client_id,
-        "sasl.oauthbearer.client.secret": oauth.client_secret,
-        "sasl.oauthbearer.token.endpoint.url": oauth.token_url,
-    }
-    if oauth.scopes:
-        settings["sasl.oauthbearer.scope"] = " ".join(oauth.scopes)
-    return settings
+        remedy = "Remove it, and let the token endpoint set the audience"
+        raise ConfigError("librdkafka cannot send an OAuth audience", remedy=remedy, option="sasl-oauth-audience")
+    return _given(
+        sasl_oauthbearer_method="oidc",
+        sasl_oauthbearer_client_id=oauth.client_id,
+        sasl_oauthbearer_client_secret=oauth.client_secret,
+        sasl_oauthbearer_token_endpoint_url=oauth.token_url,
+        sasl_oauthbearer_scope=" ".join(oauth.scopes),
+    )
 
 
 T = TypeVar("T")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -56,19 +57,7 @@ def stream_topics(
     :class:`~ticdc_emit.errors.UnknownTopicError`, or :class:`~ticdc_emit.errors.DeliveryError` if messages that the
     topics hold do not arrive.
     """
-    try:
-        from confluent_kafka import Consumer, KafkaException
-    except ImportError:
-        raise MissingDependencyError("reading Kafka needs confluent-kafka", extra="kafka") from None
-    own = {"group.id": f"ticdc-emit-reader-{uuid4()}", "enable.auto.commit": False, "auto.offset.reset": "error"}
-    log = ConnectionLog()
-    brokers = str(settings.get("bootstrap.servers", "")).split(",")
-    try:
-        consumer = Consumer(client_settings({**settings, **own}, log))
-    except KafkaException as error:
-        raise settings_refused(error) from None
-    started = time.monotonic()
-    try:
+    with _consumer(settings) as (consumer, log, brokers):
         targets: list[Target] = []
         if callable(topics):
             every = find_topics(consumer, log, brokers, timeout_s).topics
@@ -82,10 +71,6 @@ def stream_topics(
                 partitions[topic] = len(metadata.partitions)
         ends = _assign(consumer, targets, newest, timeout_s)
         yield from _messages(consumer, ends, follow, timeout_s)
-    except KafkaException as error:
-        raise log.failure(brokers, time.monotonic() - started, error.args[0].str()) from None
-    finally:
-        consumer.close()
 
 
 def end_offsets(settings: Mapping[str, Any], targets: Collection[Target], timeout_s: float = 10.0) -> dict[Target, int]:
@@ -93,17 +78,28 @@ def end_offsets(settings: Mapping[str, Any], targets: Collection[Target], timeou
 
     Raises :class:`~ticdc_emit.errors.BrokerUnreachableError` or :class:`~ticdc_emit.errors.AuthenticationError`.
     """
+    with _consumer(settings) as (consumer, _, _):
+        from confluent_kafka import TopicPartition
+
+        return {target: _offsets(consumer, TopicPartition(*target), timeout_s)[1] for target in targets}
+
+
+@contextmanager
+def _consumer(settings: Mapping[str, Any]) -> Iterator[tuple[Consumer, ConnectionLog, list[str]]]:
+    """Yield a consumer in a group of its own, its log and its brokers; what Kafka raises becomes an error of ours."""
     try:
-        from confluent_kafka import Consumer, KafkaException, TopicPartition
+        from confluent_kafka import Consumer, KafkaException
     except ImportError:
         raise MissingDependencyError("reading Kafka needs confluent-kafka", extra="kafka") from None
-    log, brokers, started = ConnectionLog(), str(settings.get("bootstrap.servers", "")).split(","), time.monotonic()
+    own = {"group.id": f"ticdc-emit-reader-{uuid4()}", "enable.auto.commit": False, "auto.offset.reset": "error"}
+    log, brokers = ConnectionLog(), str(settings.get("bootstrap.servers", "")).split(",")
     try:
-        consumer = Consumer(client_settings({**settings, "group.id": f"ticdc-emit-reader-{uuid4()}"}, log))
+        consumer = Consumer(client_settings({**settings, **own}, log))
     except KafkaException as error:
         raise settings_refused(error) from None
+    started = time.monotonic()
     try:
-        return {target: _offsets(consumer, TopicPartition(*target), timeout_s)[1] for target in targets}
+        yield consumer, log, brokers
     except KafkaException as error:
         raise log.failure(brokers, time.monotonic() - started, error.args[0].str()) from None
     finally:

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ticdc_emit.delivery.object_storage import ObjectStorage
-from ticdc_emit.storage.folder import Data
+from ticdc_emit.storage.folder import Data, MemoryFolder
 
 T = TypeVar("T")
 
@@ -37,11 +37,8 @@ class ObjectFolder:
         return self._ask(_is_file, "cannot look for a file", path)
 
     def read(self, path: str) -> bytes:
-        def read(files: Any, whole: str) -> bytes:
-            content: bytes = files.cat_file(whole)
-            return content
-
-        return self._ask(read, "cannot read a file", path)
+        content: bytes = self._ask(lambda files, whole: files.cat_file(whole), "cannot read a file", path)
+        return content
 
     def files(self, folder: str) -> list[str]:
         found = self._ask(self._below, "cannot list files", folder)
@@ -82,17 +79,8 @@ def _refuse_unless_missing(error: OSError) -> None:
         raise error
 
 
-class NoFolder:
+class NoFolder(MemoryFolder):
     """A folder that keeps nothing."""
-
-    def exists(self, path: str) -> bool:
-        return False
-
-    def read(self, path: str) -> bytes:
-        raise FileNotFoundError(path)
-
-    def files(self, folder: str) -> list[str]:
-        return []
 
     def write(self, path: str, *parts: Data) -> None:
         """Forget it."""

@@ -45,7 +45,6 @@ from ticdc_emit.emulator.control_bodies import (
     RateRequest,
     Ready,
     RedeliverRequest,
-    Reset,
     RestartRequest,
     ScenarioKind,
     ScenarioRequest,
@@ -59,8 +58,7 @@ from ticdc_emit.emulator.control_bodies import (
     TrafficState,
 )
 from ticdc_emit.emulator.emulator import DEFAULT, Emulator, Sent
-from ticdc_emit.emulator.guard import TICDC_PATH
-from ticdc_emit.emulator.ticdc_api import TicdcRefusal, TicdcService, ticdc_error
+from ticdc_emit.emulator.ticdc_api import TICDC_PATH, TicdcRefusal, TicdcService, ticdc_error
 from ticdc_emit.errors import (
     ChangefeedStateError,
     ConfigError,
@@ -205,12 +203,9 @@ def settings(request: Request) -> dict[str, Any]:
 
 
 @router.post("/reset", tags=["server"])
-def reset(running: Running) -> Reset:
+def reset(running: Running) -> Sent:
     """Make everything as at the start, for the next test, which reads each topic-partition from its ``end_offset``."""
-    sent = running.reset()
-    assert sent.commit_ts is not None
-    ends = [PartitionEnd(topic=p.topic, partition=p.partition, end_offset=p.end_offset) for p in sent.partitions]
-    return Reset(commit_ts=sent.commit_ts, partitions=ends)
+    return running.reset()
 
 
 # -- changes -----------------------------------------------------------------------------------------------------------

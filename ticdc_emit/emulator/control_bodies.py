@@ -189,13 +189,6 @@ class HeldPartitions(BaseModel):
     held: list[Held]
 
 
-class Reset(BaseModel):
-    """From ``end_offset`` on the next test reads."""
-
-    commit_ts: Tso
-    partitions: list[PartitionEnd]
-
-
 class Health(BaseModel):
     """``retained_bytes``: of commits and sent messages that are kept, at most ``retain_bytes``."""
 

@@ -19,7 +19,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -312,11 +312,9 @@ class Emulator(Running):
         sinks = [feed.sink for feed in list(self.changefeeds.values()) if feed.sink is not None]
         return self.source.retained_bytes + sum(sink.retained_bytes for sink in sinks)
 
-    @contextmanager
-    def locked(self, call: str) -> Iterator[None]:
+    def locked(self, call: str) -> AbstractContextManager[None]:
         """Keep other calls out of the block; ``call`` names it. Raises :class:`~ticdc_emit.errors.ServerBusyError`."""
-        with self._lock.held(call):
-            yield
+        return self._lock.held(call)
 
     @contextmanager
     def exclusive(self, call: str) -> Iterator[None]:
@@ -458,21 +456,18 @@ class Emulator(Running):
         with self._lock.held("the start of traffic"):
             if rate is not None:
                 self.set_rate(rate)
-            if self._traffic is None:
+            traffic = self._traffic
+            if traffic is None:
                 begin = self.source.clock()
-                made = LiveTraffic(self._schema, replace(self._traffic_settings, rows=None, start=begin))
-                if not self.source.has_definition_of_start(made.tables):
-                    raise ChangefeedStateError(
-                        "the tables have other definitions than those of which changes are generated",
-                        remedy="Reset the server first",
-                    )
-                self._traffic, self._generated_of = made, self._tables_of(made)
-            if self._tables_of(self._traffic) != self._generated_of:
-                raise ChangefeedStateError(
-                    "a table of which changes are generated was changed meanwhile", remedy="Reset the server first"
-                )
-            if self._traffic.is_paused:
-                self._traffic.resume(self.source.clock(), self._rate)
+                traffic = LiveTraffic(self._schema, replace(self._traffic_settings, rows=None, start=begin))
+                is_as_before = self.source.has_definition_of_start(traffic.tables)
+            else:
+                is_as_before = self._tables_of(traffic) == self._generated_of
+            if not is_as_before:
+                raise _table_changed()
+            self._traffic, self._generated_of = traffic, self._tables_of(traffic)
+            if traffic.is_paused:
+                traffic.resume(self.source.clock(), self._rate)
             self._traffic_error = None
             return self.traffic
 
@@ -480,7 +475,7 @@ class Emulator(Running):
         """Generate nothing more. What was due is sent, if the machine is not too slow for the rate."""
         with self._lock.held("the end of traffic"):
             if self._traffic is not None:
-                self._traffic.pause(self._send_generated())
+                self._traffic.pause(self._send_traffic())
                 self._generated_of = self._tables_of(self._traffic)
             return self.traffic
 
@@ -489,11 +484,11 @@ class Emulator(Running):
         with self._lock.held("another rate of traffic"):
             self._traffic_settings = replace(self._traffic_settings, rate=rate)
             if self._traffic is not None and self._is_generating and rate != self._traffic.rate:
-                self._send_generated()
+                self._send_traffic()
                 self._traffic.resume(self.source.clock(), rate)
             return self.traffic
 
-    def _send_generated(self) -> int:
+    def _send_traffic(self) -> int:
         has_any, reached = self._generate(self.source.clock(), _MOST_BEFORE_CALL)
         if has_any:
             self._send_new(reached)
@@ -531,12 +526,7 @@ class Emulator(Running):
             yield
         finally:
             if self._traffic is traffic and self._tables_of(traffic) != self._generated_of:
-                self._stop_generating(
-                    ChangefeedStateError(
-                        "a statement has changed a table of which changes were generated",
-                        remedy="Reset the server first",
-                    )
-                )
+                self._stop_generating(_table_changed())
             elif self._traffic is traffic:
                 traffic.resume(self.source.clock())
 
@@ -696,6 +686,11 @@ class Emulator(Running):
                 remedy=f"{feed.error.remedy}. Then restart it, or reset the server".removeprefix(". "),
                 changefeed=feed.name,
             )
+
+
+def _table_changed() -> ChangefeedStateError:
+    fault = "a table of which changes are generated has another definition now"
+    return ChangefeedStateError(fault, remedy="Reset the server first")
 
 
 def _free_memory() -> None:

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ticdc_emit.config import ChangefeedConfig
+    from ticdc_emit.config.load import LoadOptions
     from ticdc_emit.delivery.base import Sink
     from ticdc_emit.emulator import Emulator
     from ticdc_emit.testing import EmbeddedKafka
@@ -31,10 +34,7 @@ class EmulatorMaker(Protocol):
         schema: str,
         parameters: str = ...,
         changefeed: str | os.PathLike[str] | Mapping[str, Any] = ...,
-        *,
-        schema_registry: str | None = ...,
-        time_zone: str = ...,
-        release: str | None = ...,
+        **options: Unpack[LoadOptions],
     ) -> Emulator: ...
 
 
@@ -50,6 +50,7 @@ def ticdc_emulator(ticdc_kafka: EmbeddedKafka) -> Iterator[EmulatorMaker]:
     from dataclasses import replace
 
     from ticdc_emit.config import load_changefeed
+    from ticdc_emit.config.load import load_options
     from ticdc_emit.delivery.kafka import KafkaSink
     from ticdc_emit.emulator import Emulator
 
@@ -62,17 +63,10 @@ def ticdc_emulator(ticdc_kafka: EmbeddedKafka) -> Iterator[EmulatorMaker]:
             schema: str,
             parameters: str = _PARAMETERS,
             changefeed: str | os.PathLike[str] | Mapping[str, Any] = _TOPIC_OF_TABLE,
-            *,
-            schema_registry: str | None = None,
-            time_zone: str = "UTC",
-            release: str | None = None,
+            **options: Unpack[LoadOptions],
         ) -> Emulator:
             config = load_changefeed(
-                f"kafka://{ticdc_kafka.bootstrap}/ticdc?{parameters}",
-                changefeed,
-                schema_registry=schema_registry,
-                time_zone=time_zone,
-                release=release,
+                f"kafka://{ticdc_kafka.bootstrap}/ticdc?{parameters}", changefeed, **load_options(options)
             )
             return stack.enter_context(Emulator(config, schema, sinks=sink))
 

@@ -38,7 +38,6 @@ OPEN_PATHS = frozenset({"/health", "/ready"})
 """Which need no token: they tell nothing but that the server runs."""
 LINES_PATHS = frozenset({"/rows"})
 """Whose body is JSON lines, each of which is checked when it is read."""
-TICDC_PATH = "/api/v2"
 
 _SHORTEST_TOKEN = 16
 _LOOK_S, _LAST_S = 0.1, 0.3  # between looks at the client; for the last answers
@@ -100,14 +99,10 @@ class Refusal(Exception):  # noqa: N818 - an answer
         super().__init__(message)
         self.status, self.message, self.remedy = status, message, remedy
 
-    def body(self, path: str) -> bytes:
-        """Return the answer's JSON, in TiCDC's form below its path."""
-        if path.startswith(TICDC_PATH):
-            text = f"[CDC:ErrAPIInvalidParam]invalid api parameter: {self.message}. {self.remedy}"
-            return orjson.dumps({"error_msg": text, "error_code": "CDC:ErrAPIInvalidParam"})
-        return orjson.dumps(
-            {"error": {"type": "RequestRefused", "message": self.message, "remedy": self.remedy, "context": {}}}
-        )
+    def body(self) -> bytes:
+        """Return the answer's JSON."""
+        error = {"type": "RequestRefused", "message": self.message, "remedy": self.remedy, "context": {}}
+        return orjson.dumps({"error": error})
 
 
 class Guard:
@@ -144,7 +139,7 @@ class Guard:
             return
         looks = scope["method"] == "GET" and scope["path"] != "/tables"  # and does not wait for other calls
         if self._running[looks] >= self._most_at_once and scope["path"] not in OPEN_PATHS:
-            await _refuse(scope, send, Refusal(429, "too many requests at once", "Send fewer requests in parallel"))
+            await _refuse(send, Refusal(429, "too many requests at once", "Send fewer requests in parallel"))
             return
         self._running[looks] += 1
         try:
@@ -163,10 +158,10 @@ class Guard:
                 # curl's -d names a form, and TiCDC's documentation shows it that way
                 scope = {**scope, "headers": _as_json(scope["headers"])}
         except Refusal as refusal:
-            await _refuse(scope, send, refusal)
+            await _refuse(send, refusal)
             return
         except (asyncio.TimeoutError, TimeoutError):
-            await _refuse(scope, send, Refusal(408, "the body did not arrive in time", "Send it again"))
+            await _refuse(send, Refusal(408, "the body did not arrive in time", "Send it again"))
             return
         events: list[Event] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -182,7 +177,7 @@ class Guard:
             while not call.done():
                 await asyncio.wait({call}, timeout=_LAST_S if own.gone and self.ends else _LOOK_S)
                 if own.gone and self.ends and not call.done():
-                    await _refuse(scope, send, Refusal(503, "the server ends", "Start it again"))
+                    await _refuse(send, Refusal(503, "the server ends", "Start it again"))
                     return
                 own.gone = "the server ends" if self.ends else "its client has gone" if gone.done() else ""
             await call
@@ -192,7 +187,7 @@ class Guard:
 
     def _check(self, scope: Scope, headers: dict[str, str]) -> None:
         host = headers.get("host", "")
-        if self._checks_host and not is_loopback(_name(host)):
+        if self._checks_host and not is_loopback(name_of(host)):
             raise Refusal(
                 403, "the request names another host than this one", "Use http://127.0.0.1 and the port of --control"
             )
@@ -248,8 +243,8 @@ def _headers(scope: Scope) -> dict[str, str]:
     return headers
 
 
-def _name(host: str) -> str:
-    """Return the name or address of a Host header, without the port; an empty text for what is not one."""
+def name_of(host: str) -> str:
+    """Return the name or address of ``host:port``, without the port; an empty text for what is not one."""
     found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^:\[\]]+))(?::\d+)?", host)
     return "" if found is None else found[1] or found[2]
 
@@ -278,8 +273,8 @@ def _safe(send: Send) -> Send:
 _SAFE_HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
 
-async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
-    body = refusal.body(scope["path"])
+async def _refuse(send: Send, refusal: Refusal) -> None:
+    body = refusal.body()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *_SAFE_HEADERS]
     if refusal.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))

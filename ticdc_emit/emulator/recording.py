@@ -2,8 +2,8 @@
 
 In: the messages that a changefeed writes. Out: the same messages in the sink behind it, unless their topic-partition is
 held; and the newest of them with their offsets (:meth:`RecordingSink.messages`). Memory is bounded: of each
-topic-partition the newest :data:`MOST_MESSAGES` are kept, of all together :data:`MOST_BYTES`; messages that wait for
-the release of their partition may have as many bytes again.
+topic-partition the newest :data:`MOST_MESSAGES` are kept, of all together :data:`MOST_BYTES`, for which the one with
+the most bytes gives up its oldest; messages that wait for the release of their partition may have as many bytes again.
 
 Offsets are counted from the end that a topic-partition had when the changefeed first used it. Changefeeds that write to
 one Kafka share :class:`TopicEnds`, so they are Kafka's own as long as no other program writes to the topics.
@@ -12,12 +12,11 @@ one Kafka share :class:`TopicEnds`, so they are Kafka's own as long as no other 
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -43,12 +42,6 @@ MOST_MESSAGES = 10_000
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of the messages of all topic-partitions of a changefeed, with what Python needs for them."""
-
-
-class _Record(NamedTuple):
-    offset: int
-    key: bytes | None
-    value: bytes | None
 
 
 _Pair = tuple[bytes | None, bytes | None]
@@ -128,10 +121,8 @@ class RecordingSink:
         self._lock = threading.RLock()
         """Taken last, never while something is asked of the sink."""
         self._partitions: dict[str, int] = {}
-        self._kept: dict[Target, deque[_Record]] = {}
-        self._order: deque[Target] = deque()
-        """The topic-partition of each message that was kept, oldest first; some are gone already."""
-        self._kept_bytes = 0
+        self._kept: dict[Target, deque[Message]] = {}
+        self._kept_bytes: Counter[Target] = Counter()
         self._held: dict[Target, list[_Pair]] = {}
         self._held_bytes = 0
         self._sent: dict[Target, int] = {}
@@ -175,7 +166,7 @@ class RecordingSink:
     @property
     def retained_bytes(self) -> int:
         """The bytes of messages that are kept or wait."""
-        return self._kept_bytes + self._held_bytes
+        return self._kept_bytes.total() + self._held_bytes
 
     def sent(self) -> dict[Target, int]:
         """Return how many messages each topic-partition got from this changefeed, also again ones."""
@@ -201,11 +192,11 @@ class RecordingSink:
         Raises :class:`~ticdc_emit.errors.UnknownTopicError` for a topic-partition that the changefeed does not use.
         """
         with self._lock:
-            return [
-                _message(target, record)
-                for target in self.chosen(topic, partition)
-                for record in _last(self._kept.get(target, ()), last)
-            ]
+            found: list[Message] = []
+            for target in self.chosen(topic, partition):
+                kept = self._kept.get(target, ())
+                found += islice(kept, 0 if last is None else max(0, len(kept) - last), None)
+            return found
 
     def chosen(self, topic: str | None, partition: int | None) -> list[Target]:
         """Return the topic-partitions with this topic and number, ``None`` for any."""
@@ -238,7 +229,7 @@ class RecordingSink:
         with self._sending:
             again: dict[Target, list[_Pair]] = {}
             for target in self.chosen(topic, partition):
-                newest = (each for each in reversed(self._kept.get(target, ())) if is_wanted(_message(target, each)))
+                newest = filter(is_wanted, reversed(self._kept.get(target, ())))
                 again[target] = [(each.key, each.value) for each in islice(newest, last)][::-1]
             self._send(again)
             return sum(map(len, again.values()))
@@ -275,7 +266,7 @@ class RecordingSink:
         """Forget what was sent, hold nothing back, and drop what waits. Offsets go on."""
         with self._sending, self._lock:
             self.forget_held(ends_holds=True)
-            self._kept, self._order, self._kept_bytes, self._sent = {}, deque(), 0, {}
+            self._kept, self._kept_bytes, self._sent = {}, Counter(), {}
 
     # -- sending ------------------------------------------------------------------------------------------------------
 
@@ -304,11 +295,7 @@ class RecordingSink:
             if own
         ]
         if batches:
-            with self.open(self._sink.message_limit(sorted(self._partitions))) as writer:
-                assert isinstance(writer, _Writer)
-                for batch in batches:
-                    writer.write_partition(batch)
-                writer.flush()
+            self._deliver(batches, self._sink.message_limit(sorted(self._partitions)))
 
     def _deliver(self, batches: Sequence[PartitionBatch], message_limit: int | None) -> None:
         """Send what is not held and wait for its acknowledgement; then it is recorded."""
@@ -344,31 +331,21 @@ class RecordingSink:
         self._sent[target] = self._sent.get(target, 0) + len(pairs)
         kept = self._kept.setdefault(target, deque())
         for offset, (key, value) in enumerate(pairs, first):
-            kept.append(_Record(offset, key, value))
-            self._order.append(target)
-            self._kept_bytes += _OVERHEAD + _size(key, value)
+            kept.append(Message(*target, offset, key, value))
+            self._kept_bytes[target] += _OVERHEAD + _size(key, value)
             if len(kept) > self._most_messages:
                 self._drop_oldest(target)
-        while self._kept_bytes > self._most_bytes:
-            self._drop_oldest(self._order.popleft())
-        if len(self._order) > 2 * sum(map(len, self._kept.values())) + self._most_messages:
-            self._order = deque(self._places())
+        while (excess := self._kept_bytes.total() - self._most_bytes) > 0:
+            largest = max(self._kept_bytes, key=self._kept_bytes.__getitem__)
+            while excess > 0 and self._kept[largest]:
+                excess -= self._drop_oldest(largest)
 
-    def _drop_oldest(self, target: Target) -> None:
-        kept = self._kept[target]
-        if kept:
-            record = kept.popleft()
-            self._kept_bytes -= _OVERHEAD + _size(record.key, record.value)
-
-    def _places(self) -> list[Target]:
-        """Return the newest entries of the order that still have their message."""
-        left = {target: len(kept) for target, kept in self._kept.items()}
-        places = []
-        for target in reversed(self._order):
-            if left[target]:
-                left[target] -= 1
-                places.append(target)
-        return places[::-1]
+    def _drop_oldest(self, target: Target) -> int:
+        """Drop the oldest message of a topic-partition, and return its bytes."""
+        record = self._kept[target].popleft()
+        size = _OVERHEAD + _size(record.key, record.value)
+        self._kept_bytes[target] -= size
+        return size
 
 
 class _Writer(TaskWriter):
@@ -398,15 +375,6 @@ _NO_LIMIT = 1 << 62
 
 def _memory(batch: PartitionBatch) -> int:
     return int(batch.sizes.sum()) + _OVERHEAD * len(batch.sizes)
-
-
-def _last(kept: Sequence[_Record] | deque[_Record], last: int | None) -> list[_Record]:
-    records = list(kept)
-    return records if last is None else records[len(records) - min(last, len(records)) :]
-
-
-def _message(target: Target, record: _Record) -> Message:
-    return Message(*target, record.offset, record.key, record.value)
 
 
 def _message_batch(batch: PartitionBatch) -> pa.RecordBatch:

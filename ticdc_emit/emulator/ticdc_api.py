@@ -30,11 +30,12 @@ from ticdc_emit.config import RELEASES, ChangefeedConfig, load_changefeed, mask_
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.emulator.changefeed import EmulatedChangefeed, tables_of
 from ticdc_emit.emulator.emulator import DEFAULT, Emulator
-from ticdc_emit.emulator.guard import TICDC_PATH, is_loopback
+from ticdc_emit.emulator.guard import is_loopback, name_of
 from ticdc_emit.errors import ConfigError, DeliveryError, TicdcEmitError, TicdcEmitWarning
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import logical, physical_ms
 
+TICDC_PATH = "/api/v2"
 router = APIRouter(prefix=TICDC_PATH, tags=["TiCDC OpenAPI v2"])
 
 MOST_CHANGEFEEDS = 64
@@ -267,7 +268,7 @@ def refuse_outside(config: ChangefeedConfig, served: frozenset[str] | set[str]) 
     hosts = list(config.sink_uri.hosts)
     if codec.schema_registry is not None:
         hosts.append(_host_of(codec.schema_registry.reveal()))
-    named += [host for host in hosts if host not in served and not is_loopback(_without_port(host))]
+    named += [host for host in hosts if host not in served and not is_loopback(name_of(host))]
     if named:
         raise TicdcRefusal(
             "CDC:ErrSinkURIInvalid",
@@ -275,12 +276,6 @@ def refuse_outside(config: ChangefeedConfig, served: frozenset[str] | set[str]) 
             f"not use {', '.join(named)}. Use the served Kafka and schema registry, or start the server with "
             "--control-any-sink",
         )
-
-
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
 
 
 @router.get("/status")

@@ -8,8 +8,9 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
+from message_rows import message_batch
 
-from ticdc_emit.delivery import MESSAGE_SCHEMA, DeliveryReport, PartitionCount
+from ticdc_emit.delivery import DeliveryReport, PartitionCount
 from ticdc_emit.delivery.base import PartitionBatch, TaskWriter, partition_batches
 
 
@@ -33,18 +34,8 @@ def test_retries_add_up() -> None:
 
 
 def test_the_order_of_each_partition_is_kept() -> None:
-    topics = ["a", "a", "b", "b", "b", "a"]
-    partitions = [0, 1, 1, 1, 0, 0]
-    batch = pa.RecordBatch.from_pydict(
-        {
-            "topic": topics,
-            "partition": partitions,
-            "key": [None] * 6,
-            "value": [b"%d" % n for n in range(6)],
-            "commit_ts": [0] * 6,
-        },
-        MESSAGE_SCHEMA,
-    )
+    places = [("a", 0), ("a", 1), ("b", 1), ("b", 1), ("b", 0), ("a", 0)]
+    batch = message_batch(*((*place, None, b"%d" % number) for number, place in enumerate(places)))
     batches = partition_batches(batch, 100)
     assert [(each.topic, each.partition, each.values, each.sizes.tolist()) for each in batches] == [
         ("a", 0, [b"0", b"5"], [1, 1]),
@@ -55,7 +46,7 @@ def test_the_order_of_each_partition_is_kept() -> None:
 
 
 def test_an_empty_batch_has_no_messages() -> None:
-    assert partition_batches(pa.RecordBatch.from_pylist([], MESSAGE_SCHEMA), 10) == []
+    assert partition_batches(message_batch(), 10) == []
 
 
 def test_a_dictionary_may_name_a_topic_twice() -> None:
@@ -104,8 +95,7 @@ class _Discarding(TaskWriter):
 
 def test_a_flush_reports_all_writes_since_the_last_one() -> None:
     def batch(*places: tuple[str, int]) -> pa.RecordBatch:
-        rows = [{"topic": topic, "partition": partition, "value": b"ab"} for topic, partition in places]
-        return pa.RecordBatch.from_pylist(rows, MESSAGE_SCHEMA)
+        return message_batch(*((*place, None, b"ab") for place in places))
 
     with _Discarding(100) as writer:
         writer.write(batch(("a", 0), ("b", 1), ("a", 0)))
@@ -130,7 +120,6 @@ def test_a_write_costs_what_it_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PartitionCount, "plus", counting)
     with _Discarding(100) as writer:
         for number in range(200):
-            rows = [{"topic": f"t{number}", "partition": 0, "value": b"ab"}]
-            writer.write(pa.RecordBatch.from_pylist(rows, MESSAGE_SCHEMA))
+            writer.write(message_batch((f"t{number}", 0, None, b"ab")))
         assert writer.flush().messages == 200
     assert added <= 200

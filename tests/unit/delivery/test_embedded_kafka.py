@@ -6,8 +6,8 @@ import subprocess
 import sys
 from dataclasses import replace
 
-import pyarrow as pa
 import pytest
+from message_rows import message_batch, send
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.kafka import DEFAULT_MAX_MESSAGE_BYTES
@@ -40,16 +40,11 @@ def test_the_newest_of_each_partition() -> None:
     with EmbeddedKafka() as kafka:
         sink = kafka.sink()
         sink.prepare({"t": 2})
-        rows = [{"topic": "t", "partition": n % 2, "key": None, "value": b"%d" % n} for n in range(100)]
-        with sink.open() as writer:
-            writer.write(pa.RecordBatch.from_pylist(rows).cast(_schema()))
+        send(sink, *(("t", n % 2, None, b"%d" % n) for n in range(100)))
         newest = kafka.read("t", newest=2)
         assert [(m.partition, m.offset, m.value) for m in newest] == [
-            (0, 48, b"96"),
-            (0, 49, b"98"),
-            (1, 48, b"97"),
-            (1, 49, b"99"),
-        ]
+            (0, 48, b"96"), (0, 49, b"98"), (1, 48, b"97"), (1, 49, b"99"),
+        ]  # fmt: skip
         assert len(kafka.read("t")) == 100
 
 
@@ -57,14 +52,14 @@ def test_a_partition_keeps_only_its_newest_messages() -> None:
     with EmbeddedKafka() as kafka:
         sink = kafka.sink()
         sink.prepare({"t": 1})
-        rows = [{"topic": "t", "partition": 0, "key": None, "value": b"%06d" % n * 20_000} for n in range(100)]
+        values = [b"%06d" % n * 20_000 for n in range(100)]
         with sink.open() as writer:
-            for row in rows:
-                writer.write(pa.RecordBatch.from_pylist([row]).cast(_schema()))
+            for value in values:
+                writer.write(message_batch(("t", 0, None, value)))
             assert writer.flush().messages == 100
         kept = kafka.read("t")
         assert 0 < len(kept) < 100
-        assert kept[-1].value == rows[-1]["value"]
+        assert kept[-1].value == values[-1]
 
 
 def test_after_its_end_nothing_answers() -> None:
@@ -77,16 +72,11 @@ def test_after_its_end_nothing_answers() -> None:
         replace(sink, dial_timeout_ms=1_000).prepare({"t": 1})
 
 
-def _schema() -> pa.Schema:
-    return pa.schema({"topic": pa.string(), "partition": pa.int32(), "key": pa.binary(), "value": pa.binary()})
-
-
 def test_a_sink_uri_alone_leads_to_it() -> None:
     with EmbeddedKafka(brokers=2) as kafka:
         sink = sink_for(load_changefeed(f"kafka://{kafka.bootstrap}/t?protocol=canal-json&partition-num=3"))
         assert sink.prepare({"t": 3, "other": None}).keys() == {"t", "other"}
         assert sink.message_limit(["t"]) == DEFAULT_MAX_MESSAGE_BYTES
         with sink.open(sink.message_limit(["t"])) as writer:
-            row = {"topic": "t", "partition": 2, "key": None, "value": b"x"}
-            writer.write(pa.RecordBatch.from_pylist([row]).cast(_schema()))
+            writer.write(message_batch(("t", 2, None, b"x")))
         assert [(each.partition, each.value) for each in kafka.read("t")] == [(2, b"x")]

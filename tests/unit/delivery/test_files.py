@@ -7,24 +7,13 @@ import os
 import threading
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from message_rows import message_batch, send
 
 from ticdc_emit.delivery import FileSink, Message, files, read_files
 from ticdc_emit.errors import ConfigError, DeliveryError
-
-
-def batch(*pairs: tuple[bytes | None, bytes | None], topic: str = "t") -> pa.RecordBatch:
-    return pa.record_batch(
-        {
-            "topic": pa.array([topic] * len(pairs), pa.string()),
-            "partition": pa.array([0] * len(pairs), pa.int32()),
-            "key": pa.array([key for key, _ in pairs], pa.binary()),
-            "value": pa.array([value for _, value in pairs], pa.binary()),
-        }
-    )
 
 
 @pytest.fixture
@@ -35,8 +24,7 @@ def sink(tmp_path: Path) -> FileSink:
 
 
 def write(sink: FileSink, *pairs: tuple[bytes | None, bytes | None]) -> None:
-    with sink.open() as writer:
-        writer.write(batch(*pairs))
+    send(sink, *(("t", 0, key, value) for key, value in pairs))
 
 
 def test_the_bytes_of_a_file(sink: FileSink) -> None:
@@ -79,11 +67,7 @@ def test_every_level_of_the_folder_can_be_read(tmp_path: Path) -> None:
         *("a/00000.jsonl", "a/00001.jsonl", "a/00002.jsonl"),
         *("b/00000.jsonl", "b/00001.jsonl"),
     ]
-    rows = [("b", 1, b"1"), ("a", 2, b"2"), ("b", 0, b"3")]
-    with sink.open() as writer:
-        for topic, partition, value in rows:
-            row = {"topic": topic, "partition": partition, "key": None, "value": value}
-            writer.write(pa.RecordBatch.from_pylist([row]))
+    send(sink, ("b", 1, None, b"1"), ("a", 2, None, b"2"), ("b", 0, None, b"3"))
     assert [message.value for message in read_files(tmp_path)] == [b"2", b"3", b"1"]
     assert [message.value for message in read_files(tmp_path / "b")] == [b"3", b"1"]
     assert [message.partition for message in read_files(tmp_path / "b" / "00001.jsonl")] == [1]
@@ -103,7 +87,7 @@ def test_files_that_no_sink_has_named(sink: FileSink, name: str, read: str) -> N
 
 def test_nothing_is_visible_before_flush(sink: FileSink) -> None:
     writer = sink.open()
-    writer.write(batch((b"k", b"v" * 100)))
+    writer.write(message_batch(("t", 0, b"k", b"v" * 100)))
     assert sink.path("t", 0).read_bytes() == b""
     writer.close()
     assert sink.path("t", 0).read_bytes() == b""
@@ -128,7 +112,7 @@ def test_a_failed_append_leaves_nothing_and_is_an_error(sink: FileSink, monkeypa
         raise OSError(28, "No space left on device")
 
     writer = sink.open()
-    writer.write(batch((None, b"lost")))
+    writer.write(message_batch(("t", 0, None, b"lost")))
     with monkeypatch.context() as patch:
         patch.setattr(files.os, "fsync", disk_full)
         with pytest.raises(DeliveryError, match="No space left") as refused:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-import pyarrow as pa
 import pytest
+from message_rows import send
 
-from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 from ticdc_emit.delivery.kafka_reader import stream_topics
 from ticdc_emit.errors import BrokerUnreachableError
 from ticdc_emit.testing import EmbeddedKafka
@@ -16,22 +15,18 @@ from ticdc_emit.testing import EmbeddedKafka
 pytest.importorskip("confluent_kafka")
 
 
-def send(kafka: EmbeddedKafka, topic: str, partition: int, *values: bytes) -> None:
-    count = len(values)
-    columns = [[topic] * count, [partition] * count, [b""] * count, list(values), [None] * count]
-    arrays = [pa.array(column, member.type) for column, member in zip(columns, MESSAGE_SCHEMA, strict=True)]
+def produce(kafka: EmbeddedKafka, topic: str, partition: int, *values: bytes) -> None:
     sink = kafka.sink()
     sink.prepare({topic: None})
-    with sink.open() as writer:
-        writer.write(pa.RecordBatch.from_arrays(arrays, schema=MESSAGE_SCHEMA))
+    send(sink, *((topic, partition, b"", value) for value in values))
 
 
 def test_topics_are_read_to_their_end_and_followed() -> None:
     with EmbeddedKafka() as kafka:
         settings = kafka.sink().connection_settings()
-        send(kafka, "one", 0, b"a", b"b", b"c")
-        send(kafka, "one", 2, b"d")
-        send(kafka, "two", 1, b"e")
+        produce(kafka, "one", 0, b"a", b"b", b"c")
+        produce(kafka, "one", 2, b"d")
+        produce(kafka, "two", 1, b"e")
         partitions: dict[str, int] = {}
         found = list(stream_topics(settings, ["one", "two"], partitions=partitions))
         assert sorted((each.topic, each.partition, each.offset, each.value) for each in found) == [
@@ -47,7 +42,7 @@ def test_topics_are_read_to_their_end_and_followed() -> None:
 
         following = stream_topics(settings, ["one"], newest=1, follow=True)
         assert sorted(each.value or b"" for each in islice(following, 2)) == [b"c", b"d"]
-        send(kafka, "one", 3, b"later")
+        produce(kafka, "one", 3, b"later")
         assert next(following).value == b"later"
         following.close()  # type: ignore[attr-defined]
 
@@ -65,7 +60,7 @@ def test_a_partition_whose_leader_is_not_there_yet_is_asked_again(monkeypatch: p
             return super().get_watermark_offsets(partition, *args, **options)
 
     with EmbeddedKafka() as kafka:
-        send(kafka, "one", 0, b"a")
+        produce(kafka, "one", 0, b"a")
         monkeypatch.setattr("confluent_kafka.Consumer", Late)
         (found,) = stream_topics(kafka.sink().connection_settings(), ["one"])
     assert (found.value, asked) == (b"a", [0, 0, 1, 2, 3])

@@ -12,6 +12,7 @@ from functools import partial
 
 import pyarrow as pa
 import pytest
+from message_rows import message_batch
 
 from ticdc_emit.config import KafkaConfig, SaslConfig, Secret, TlsConfig
 from ticdc_emit.delivery import KafkaSink, kafka_writer
@@ -28,15 +29,8 @@ def kafka() -> Iterator[EmbeddedKafka]:
         yield embedded
 
 
-def batch(topic: str, *values: bytes) -> pa.RecordBatch:
-    return pa.record_batch(
-        {
-            "topic": [topic] * len(values),
-            "partition": pa.array([0] * len(values), pa.int32()),
-            "key": pa.nulls(len(values), pa.binary()),
-            "value": pa.array(values, pa.binary()),
-        }
-    )
+def batch(topic: str, *values: bytes, partition: int = 0) -> pa.RecordBatch:
+    return message_batch(*((topic, partition, None, value) for value in values))
 
 
 def test_a_producer_serves_task_after_task(kafka: EmbeddedKafka) -> None:
@@ -159,8 +153,7 @@ def test_few_messages_at_a_time_do_not_wait_for_more(slow: tuple[KafkaWriter, Sl
 def test_a_partition_does_not_wait_for_the_rest_of_another(slow: tuple[KafkaWriter, SlowProducer]) -> None:
     writer, producer = slow
     for partition, count in ((0, 105), (1, 1_000)):
-        rows = batch("slow", *[b"v"] * count)
-        writer.write(rows.set_column(1, "partition", pa.array([partition] * count, pa.int32())))
+        writer.write(batch("slow", *[b"v"] * count, partition=partition))
     assert producer.waiting[0] == 5
     assert producer.most <= 60
 

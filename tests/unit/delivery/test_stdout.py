@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from child import exit_code
 from hypothesis import given, settings
+from message_rows import send
 
 from ticdc_emit import History, load_changefeed
 from ticdc_emit.delivery import Message, StdoutSink, sink_for, stdout
@@ -32,14 +32,8 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdout, "_offsets", type(stdout._offsets)())
 
 
-def batch(messages: list[Message]) -> pa.RecordBatch:
-    columns = {
-        "topic": pa.array([each.topic for each in messages], pa.string()),
-        "partition": pa.array([each.partition for each in messages], pa.int32()),
-        "key": pa.array([each.key for each in messages], pa.binary()),
-        "value": pa.array([each.value for each in messages], pa.binary()),
-    }
-    return pa.record_batch(columns)
+def write(sink: StdoutSink, *messages: Message) -> None:
+    send(sink, *((each.topic, each.partition, each.key, each.value) for each in messages))
 
 
 def original(data: object) -> bytes | None:
@@ -81,16 +75,14 @@ def test_every_framing_returns_every_byte(framing: str, capsysbinary: pytest.Cap
     sink = pickle.loads(pickle.dumps(StdoutSink(framing)))
     assert sink.prepare({"a": None, "b": 2}) == {"a": 3, "b": 2}
     for start in (0, 40):  # offsets go on in the next task
-        with sink.open() as writer:
-            writer.write(batch(sent[start : start + 40]))
+        write(sink, *sent[start : start + 40])
     assert decoded(framing, capsysbinary.readouterr().out) == sent
 
 
 def test_the_lines_of_messages(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     sink = StdoutSink()
     sink.prepare({"t": 1})
-    with sink.open() as writer:
-        writer.write(batch([Message("t", 0, 0, b"", b'{"a":"\xc3\xa9"}'), Message("t", 0, 1, b"\xff", None)]))
+    send(sink, ("t", 0, b"", b'{"a":"\xc3\xa9"}'), ("t", 0, b"\xff", None))
     assert capsysbinary.readouterr().out.decode() == (
         '{"topic":"t","partition":0,"offset":0,"key":"","value":"{\\"a\\":\\"é\\"}"}\n'
         '{"topic":"t","partition":0,"offset":1,"key":{"base64":"/w=="},"value":null}\n'
@@ -100,11 +92,11 @@ def test_the_lines_of_messages(capsysbinary: pytest.CaptureFixture[bytes]) -> No
 def test_what_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     sink = StdoutSink(max_message_bytes=3)
     sink.prepare({"t": 1})
-    with pytest.raises(MessageTooLargeError), sink.open() as writer:
-        writer.write(batch([Message("t", 0, 0, b"", b"1"), Message("t", 0, 1, b"", b"1234")]))
+    with pytest.raises(MessageTooLargeError):
+        send(sink, ("t", 0, b"", b"1"), ("t", 0, b"", b"1234"))
     for topic, partition in (("x", 0), ("t", 1)):
-        with pytest.raises(UnknownTopicError), sink.open() as writer:
-            writer.write(batch([Message(topic, partition, 0, b"", b"1")]))
+        with pytest.raises(UnknownTopicError):
+            send(sink, (topic, partition, b"", b"1"))
     assert capsys.readouterr().out == ""
 
 
@@ -112,8 +104,8 @@ def test_a_closed_standard_output_is_a_sentence(monkeypatch: pytest.MonkeyPatch)
     sink = StdoutSink()
     sink.prepare({"t": 1})
     monkeypatch.setattr(sys, "stdout", None)
-    with pytest.raises(DeliveryError, match="cannot be written to: it is closed"), sink.open() as writer:
-        writer.write(batch([Message("t", 0, 0, b"", b"1")]))
+    with pytest.raises(DeliveryError, match="cannot be written to: it is closed"):
+        send(sink, ("t", 0, b"", b"1"))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")

@@ -270,7 +270,8 @@ def test_a_server_without_tables_gets_them_by_sql() -> None:
 def test_a_reset_tells_where_the_next_test_reads(api: ApiClient) -> None:
     api.post("/sql", {"sql": "INSERT INTO orders VALUES (1, 'a', 'new'); ALTER TABLE clerks ADD COLUMN c INT"})
     reset = api.post("/reset")
-    assert reset["partitions"] == api.get("/offsets")["partitions"]
+    ends = api.get("/offsets")["partitions"]
+    assert [{name: place[name] for name in ends[0]} for place in reset["partitions"]] == ends
     assert api.get("/tables")["tables"] == {"shop.clerks": [], "shop.orders": []}
     sent = api.post("/sql", {"sql": "INSERT INTO clerks (name) VALUES ('Ada')"})
     begins = {(p["topic"], p["partition"]): p["end_offset"] for p in reset["partitions"]}

@@ -255,12 +255,6 @@ def test_a_call_is_told_that_nobody_waits_for_it(why: str) -> None:
     assert [each["status"] for each in answers[:1]] == ([503] if why == "the server ends" else [])
 
 
-def test_below_ticdcs_path_refusals_have_its_form() -> None:
-    answer = post(Guard(application), "/api/v2/changefeeds", content="{", headers={"Host": "127.0.0.1"})
-    assert answer.json()["error_code"] == "CDC:ErrAPIInvalidParam"
-    assert answer.json()["error_msg"].startswith("[CDC:ErrAPIInvalidParam]invalid api parameter: the body is not JSON")
-
-
 def test_answers_are_not_kept_by_caches() -> None:
     answer = post(Guard(application))
     assert (answer.headers["cache-control"], answer.headers["x-content-type-options"]) == ("no-store", "nosniff")

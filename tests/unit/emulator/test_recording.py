@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from uuid import uuid4
 
-import pyarrow as pa
 import pytest
+from message_rows import send
 
-from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.emulator.recording import RecordingSink, TopicEnds
 from ticdc_emit.errors import DeliveryError, UnknownTopicError
@@ -29,9 +28,7 @@ def _sink(store: str, **limits: int) -> RecordingSink:
 
 
 def _write(sink: RecordingSink, partition: int, *values: bytes) -> None:
-    rows = [{"topic": "t", "partition": partition, "key": b"k", "value": value} for value in values]
-    with sink.open() as writer:
-        writer.write(pa.RecordBatch.from_pylist(rows, schema=MESSAGE_SCHEMA))
+    send(sink, *(("t", partition, b"k", value) for value in values))
 
 
 def _values(store: str, partition: int) -> list[bytes | None]:

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from typing import Any
 
-import pyarrow as pa
 import pytest
+from message_rows import send
 
-from ticdc_emit.delivery.base import MESSAGE_SCHEMA
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.testing import EmbeddedKafka
 from ticdc_emit.testing.addresses import free_ports
@@ -104,9 +103,7 @@ def test_a_consumer_group_reads_all_partitions_and_commits(kafka: EmbeddedKafka)
 
     sink = kafka.sink()
     sink.prepare({"t": 4})
-    with sink.open() as writer:
-        rows = [{"topic": "t", "partition": n % 4, "key": None, "value": b"%d" % n} for n in range(100)]
-        writer.write(pa.RecordBatch.from_pylist(rows, MESSAGE_SCHEMA))
+    send(sink, *(("t", n % 4, None, b"%d" % n) for n in range(100)))
     settings: dict[str, Any] = {
         "bootstrap.servers": kafka.bootstrap,
         "group.id": "g",
