@@ -1,4 +1,4 @@
--- The demo's table: orders that are placed, paid, shipped, delivered, and deleted or returned.
+-- The demo's table: orders that are placed, change, and are deleted in the end.
 CREATE DATABASE shop;
 
 CREATE TABLE shop.orders (

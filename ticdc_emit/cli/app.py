@@ -80,7 +80,7 @@ def _options(
 )
 @dataclass(frozen=True, kw_only=True)
 class Demo(ShownOptions, OutputOptions):
-    """Replay a table's history into Kafka and show the messages.
+    """Generate the history of a table of orders, send it to Kafka and show the messages of one order.
 
     A protocol that needs a schema registry gets an embedded one unless you name yours.
     """
@@ -91,9 +91,7 @@ class Demo(ShownOptions, OutputOptions):
     on_spark: bool = on_spark_option()
 
     def run(self) -> int:
-        from ticdc_emit.cli.demo import run
-
-        return run(self)
+        return Generate(schema="orders", **vars(self)).run()
 
 
 @command(
@@ -174,20 +172,14 @@ class Generate(TrafficOptions, ShownOptions, SparkOptions, OutputOptions):
     on_spark: bool = on_spark_option()
 
     def run(self) -> int:
-        from ticdc_emit.cli.generate import Wanted, run
+        from ticdc_emit.cli.generate import run
 
-        settings = self.settings(rows=None if self.endless else self.rows)
-        return run(
-            Wanted(self.schema, settings, self.stream, self.live, self.start, self.schema_dialect),
-            protocol=self.protocol,
-            sink_uri=self.sink_uri,
-            config=self.config,
-            release=self.release,
-            schema_registry=self.schema_registry,
-            on_spark=self.on_spark,
-            spark=self.spark_settings,
-            as_json=self.as_json,
-        )
+        return run(self)
+
+    @property
+    def most_rows(self) -> int | None:
+        """How many changes to make; ``None`` for no end."""
+        return None if self.endless else self.rows
 
 
 @command(

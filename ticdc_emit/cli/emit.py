@@ -130,7 +130,7 @@ def run(options: Emit) -> int:
         doing = f"emitting {options.input} as changes of {info.full_name} to {mask_uri(options.sink_uri)}"
         size = math.inf if files is None else files.size
         rows = None
-        if files is not None and runs_here(size, MOST_BYTES_HERE, on_spark=options.on_spark, settings=spark):
+        if files is not None and runs_here(size, MOST_BYTES_HERE, options):
             rows = changes_here(files, form, MOST_ROWS_HERE)
         if rows is None:
             progress: Any = spark_for(stack, "emit", short=size <= _SHORT_BYTES, settings=spark, quiet=options.as_json)

@@ -31,10 +31,8 @@ from ticdc_emit.hints import counted
 if TYPE_CHECKING:
     from rich.panel import Panel
 
+    from ticdc_emit.cli.app import Generate, Sql
     from ticdc_emit.testing import EmbeddedKafka
-
-
-_READ_BACK = 2_000  # messages per partition
 
 
 def target_at(
@@ -56,45 +54,19 @@ def target_at(
 
 
 def changefeed_at(
-    stack: ExitStack,
-    uri: str,
-    changefeed: str | os.PathLike[str] | dict[str, Any],
-    schema_registry: str | None,
-    time_zone: str = "UTC",
-    release: str | None = None,
+    stack: ExitStack, uri: str, changefeed: str | os.PathLike[str] | dict[str, Any], options: Generate | Sql
 ) -> ChangefeedConfig:
     """Load the configuration; if it lacks a schema registry, start an embedded one."""
-    options: dict[str, Any] = {"time_zone": time_zone, "release": release}
+    given: dict[str, Any] = {"time_zone": options.time_zone, "release": options.release}
+    given["schema_registry"] = options.schema_registry
     try:
-        return load_changefeed(uri, changefeed, schema_registry=schema_registry, **options)
+        return load_changefeed(uri, changefeed, **given)
     except ConfigError as error:
-        if error.context.get("option") != "schema-registry" or schema_registry is not None:
+        if error.context.get("option") != "schema-registry" or options.schema_registry is not None:
             raise
     from ticdc_emit.testing import EmbeddedRegistry
 
-    url = stack.enter_context(EmbeddedRegistry()).url
-    return load_changefeed(uri, changefeed, schema_registry=url, **options)
-
-
-def messages_at(config: ChangefeedConfig, kafka: EmbeddedKafka | None) -> list[Message]:
-    """Return the newest messages of each partition of the default topic; none of standard output."""
-    topic = config.kafka.topic
-    if kafka is not None:
-        return kafka.read(topic, newest=_READ_BACK)
-    if config.sink_uri.scheme == "stdout":
-        return []
-    if config.sink_uri.scheme == "memory":
-        from ticdc_emit.delivery.memory import messages
-
-        return messages(config.sink_uri.path)
-    if config.sink_uri.scheme == "jsonl":
-        from ticdc_emit.delivery.files import read_files
-
-        return list(read_files(config.sink_uri.path))
-    from ticdc_emit.delivery.kafka import KafkaSink
-    from ticdc_emit.delivery.kafka_reader import read_topic
-
-    return read_topic(KafkaSink.of(config.kafka).connection_settings(), topic, newest=_READ_BACK)
+    return load_changefeed(uri, changefeed, **given | {"schema_registry": stack.enter_context(EmbeddedRegistry()).url})
 
 
 _ROWS_PER_MESSAGE = 100

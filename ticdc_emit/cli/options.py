@@ -11,6 +11,7 @@ from __future__ import annotations
 import glob
 import inspect
 import os
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -24,8 +25,9 @@ from typer.core import TyperCommand, TyperGroup
 from ticdc_emit.config.document import LENIENT
 from ticdc_emit.config.protocols import PROTOCOL_NAMES
 from ticdc_emit.config.releases import RELEASES
-from ticdc_emit.errors import ConfigError, TicdcEmitWarning
+from ticdc_emit.errors import ConfigError, DdlError, TicdcEmitWarning
 from ticdc_emit.pipeline.options import CHOICES, URI, RunOptions
+from ticdc_emit.tso import compose
 
 _Class = TypeVar("_Class", bound=type[Any])
 
@@ -229,6 +231,21 @@ def _sink_uri(param: typer.CallbackParam, value: str | None) -> str | None:
 
         leave_stdout_to_messages()
     return text
+
+
+NOW = "now"
+
+
+def moment(text: str | None) -> int | None:
+    """Return the TSO of ``--start``: ``now``, an ISO time or a TSO. Raises :class:`ConfigError` for another text."""
+    from ticdc_emit.traffic.replay.ddl_history import parse_moment
+
+    if text is None or text == NOW:
+        return None if text is None else compose(time.time_ns() // 1_000_000)
+    try:
+        return parse_moment(text)
+    except DdlError as fault:
+        raise ConfigError(fault.message, remedy=f"{fault.remedy}, or {NOW}", option="start") from None
 
 
 def _choose_strictness(strict: bool | None) -> None:

@@ -19,7 +19,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, say, step
 from ticdc_emit.cli.consumer_settings import Served, print_settings, settings_record
+from ticdc_emit.cli.options import TrafficOptions
 from ticdc_emit.cli.schema_sql import in_tidb_sql
 from ticdc_emit.cli.served_kafka import ServedKafka, Server
 from ticdc_emit.cli.session import MOST_LIVE_RATE, runs_here
@@ -120,7 +121,7 @@ def run(kafka: ServedKafka, options: Serve) -> int:
     live, text = None, None
     if options.schema is not None:
         text = _schema_text(options.schema, options.schema_dialect)
-        is_here = runs_here(settings.rate, MOST_LIVE_RATE, on_spark=options.on_spark, settings={})
+        is_here = runs_here(settings.rate, MOST_LIVE_RATE, options)
         if control is not None:
             control.check_traffic(settings, is_here=is_here)
         live = _planned(text, settings, feed) if is_here else None
@@ -162,7 +163,7 @@ def run(kafka: ServedKafka, options: Serve) -> int:
         if not as_json:
             say("Ctrl-C ends it")
         if text is not None and live is None:
-            return _send_on_spark(text, settings, feed_at, here, registry.url, on_begin=begin, as_json=as_json)
+            return _send_on_spark(options, feed_at, here, registry.url, begin)
         stop = stack.enter_context(stopped_by_interrupt("batch" if live else "second", quiet=True))
         if live is None or control is not None:
             ready(record)
@@ -279,29 +280,17 @@ def _sink(feed: ChangefeedConfig, server: Server) -> Sink:
 
 
 def _send_on_spark(
-    text: str,
-    settings: Settings,
-    feed_at: _Feed,
-    here: str,
-    registry: str,
-    *,
-    on_begin: Callable[[RunReport], None],
-    as_json: bool,
+    options: Serve, feed_at: _Feed, here: str, registry: str, on_begin: Callable[[RunReport], object]
 ) -> int:
     from ticdc_emit.cli import generate
+    from ticdc_emit.cli.app import Generate
 
-    return generate.run(
-        generate.Wanted(text, settings, live=True),
-        protocol="",
-        sink_uri=feed_at.uri(here),
-        config=feed_at.changefeed,
-        release=feed_at.options.release,
-        schema_registry=registry,
-        on_spark=True,
-        spark={},
-        as_json=as_json,
-        on_begin=on_begin,
+    given = {each.name: getattr(options, each.name) for each in fields(TrafficOptions)}
+    given |= {"schema": options.schema, "rate": options.rate or _DEFAULT_RATE, "as_json": options.as_json}
+    wanted = Generate(
+        **given, live=True, endless=True, on_spark=True, sink_uri=feed_at.uri(here), schema_registry=registry
     )
+    return generate.run(wanted, changefeed=feed_at.changefeed, on_begin=on_begin)
 
 
 @contextmanager

@@ -33,6 +33,8 @@ from ticdc_emit.java import short_lived_jvm
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from ticdc_emit.cli.app import Emit, Generate, Serve
+
 
 _TRACEBACK = "Traceback (most recent call last):"
 _RAISED = re.compile(r"^(?:[\w.]*\.)?(?P<kind>[A-Z]\w+): (?P<text>.+)$", re.MULTILINE)
@@ -186,13 +188,13 @@ of a hundred columns take half of a core then (``tests/scale/live_rates.py``).
 _BATCH_ROWS = 10_000
 
 
-def runs_here(amount: float | None, most: float, *, on_spark: bool, settings: Mapping[str, str]) -> bool:
-    """Return whether a command runs in this process.
+def runs_here(amount: float | None, most: float, options: Emit | Generate | Serve) -> bool:
+    """Return whether a command runs in this process: ``--on-spark`` and ``--spark`` choose Spark.
 
-    ``amount``: its rows or bytes, of live traffic its rows per second, ``None`` for another stream. ``on_spark``,
-    ``settings``: the user's ``--on-spark`` and ``--spark``, which choose Spark.
+    ``amount``: its rows or bytes, of live traffic its rows per second, ``None`` for another stream.
     """
-    return amount is not None and amount <= most and not on_spark and not settings
+    chosen = options.on_spark or bool(getattr(options, "spark", None))
+    return amount is not None and amount <= most and not chosen
 
 
 def spark_for(

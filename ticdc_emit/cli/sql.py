@@ -19,6 +19,7 @@ from uuid import uuid4
 from ticdc_emit.cli.console import print_json, print_summary, result_console, step, warn_of_nothing
 from ticdc_emit.cli.input_files import STDIN
 from ticdc_emit.cli.messages import changefeed_at, message_dict, print_messages
+from ticdc_emit.cli.options import moment
 from ticdc_emit.cli.schema_sql import in_tidb_sql, text_of_file
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Protocol, mask_uri
 from ticdc_emit.config.document import read_document
@@ -27,7 +28,7 @@ from ticdc_emit.consume.tail import Tail
 from ticdc_emit.delivery.base import Message
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.delivery.sinks import sink_for
-from ticdc_emit.errors import ConfigError, DdlError, SchemaError
+from ticdc_emit.errors import SchemaError
 from ticdc_emit.hints import counted
 from ticdc_emit.pipeline.batch import ArrowBatch
 from ticdc_emit.pipeline.options import RunOptions
@@ -47,13 +48,13 @@ def run(options: Sql) -> int:
     history = History.from_sql(
         _text(options.script),
         schema="" if options.schema is None else in_tidb_sql(text_of_file(options.schema), None, options.schema),
-        start=_moment(options.start),
+        start=moment(options.start),
         time_zone=options.time_zone,
     )
     with ExitStack() as stack:
         changefeed: Any = options.config or protocol_document(options.protocol, options.sink_uri)
         uri = options.sink_uri or _shown_uri(changefeed)
-        feed = changefeed_at(stack, uri, changefeed, options.schema_registry, options.time_zone, options.release)
+        feed = changefeed_at(stack, uri, changefeed, options)
         run_options = RunOptions(watermark_interval=options.watermark_interval)
         if options.sink_uri is None:
             report, shown = _messages(history, feed, run_options)
@@ -80,20 +81,6 @@ def _text(script: str) -> str:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
         raise SchemaError(f"cannot read the script: {error}", remedy="Give it in UTF-8", path=STDIN) from None
-
-
-def _moment(text: str | None) -> int | None:
-    from ticdc_emit.traffic.generate.live import now
-    from ticdc_emit.traffic.replay.ddl_history import parse_moment
-
-    if text is None:
-        return None
-    if text == "now":
-        return now()
-    try:
-        return parse_moment(text)
-    except DdlError as fault:
-        raise ConfigError(fault.message, remedy=f"{fault.remedy}, or now", option="start") from None
 
 
 def _shown_uri(changefeed: Any) -> str:

@@ -15,6 +15,7 @@ import pytest
 from child import command, exit_code
 
 from ticdc_emit.cli import generate
+from ticdc_emit.cli.app import Generate
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.pipeline.report import RunTotal
 from ticdc_emit.traffic.generate.settings import Settings
@@ -32,6 +33,19 @@ def test_live_traffic_into_the_embedded_kafka(where: list[str]) -> None:
     assert (summary["rows"], summary["protocol"], summary["ddl_events"]) == (250, "canal-json", 2)
     assert summary["batches"] > (0 if where else 1)  # Spark may be slower than the traffic
     assert json.loads(summary["shown"][-1]["value"])["type"] == "TIDB_WATERMARK"
+
+
+@pytest.mark.parametrize(
+    "where", [[], pytest.param(["--on-spark"], marks=[pytest.mark.slow, pytest.mark.spark])], ids=["here", "on-spark"]
+)
+def test_the_demo_shows_the_life_of_an_order(where: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("demo", "--rows", "1000", "--json", *where) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["protocol"], summary["rows"]) == ("canal-json", 1_000)
+    assert summary["messages"] > 1_000  # the watermarks too
+    shown = [json.loads(message["value"]) for message in summary["shown"]]
+    assert [each["type"] for each in shown] == ["INSERT", "UPDATE", "DELETE", "TIDB_WATERMARK"]
+    assert len({each["data"][0]["id"] for each in shown[:3]}) == 1
 
 
 def test_what_cannot_be_generated_is_one_line(tmp_path: Path) -> None:
@@ -116,32 +130,34 @@ def test_wrong_columns_are_refused_before_spark_starts(
     assert "[table='bank.accounts', column='currency', option='labels']" in capsys.readouterr().err
 
 
-def wanted(**given: Any) -> generate.Wanted:
-    return generate.Wanted("t", Settings(rows=20_000, ddl_rate=0.01), **given)
+def wanted(**given: Any) -> tuple[Settings, Generate]:
+    options = Generate(schema="t", ddl_rate=0.01, **given)
+    return options.settings(rows=20_000), options
 
 
 def test_the_first_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_123_456_789)
     now = compose(1_700_000_000_123)
-    assert wanted().started().start is None
-    assert wanted(live=True).started().start == wanted(start="now").started().start == now
-    assert wanted(live=True, start=str(now - 1)).started().start == now - 1
-    assert wanted(start="2023-11-14T22:13:20.123Z").started().start == now
+
+    def first(**given: Any) -> object:
+        return generate.started(*wanted(**given)).start
+
+    assert first() is None
+    assert first(live=True) == first(start="now") == first(start="2023-11-14T22:13:20.123Z") == now
+    assert first(live=True, start=str(now - 1)) == now - 1
 
 
+@pytest.mark.parametrize(("ddl", "lines"), [((), 1), (((1, "alter"),), 0)])
 def test_a_rate_that_makes_no_schema_change_is_told(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ddl: tuple[tuple[int, str], ...], lines: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for ddl, lines in (((), 1), (((1, "alter"),), 0)):
-        emitter = SimpleNamespace(write=lambda changes: "report")
-        traffic = SimpleNamespace(ddl=ddl, changes=None, sink=lambda feed, emitter=emitter, **_: emitter)
-        monkeypatch.setattr(generate, "traffic_on_spark", lambda *_, traffic=traffic: traffic)
-        spark: Any = None
-        feed = load_changefeed("memory://x/?protocol=canal-json")
-        assert generate._send(spark, "t", wanted(), feed, None, None, []) == "report"  # type: ignore[comparison-overlap]
-        shown = capsys.readouterr().err
-        assert shown.count("\n") == lines
-        assert not lines or "--ddl-rate 0.01 is less than one in the 20 s of commit time" in shown
+    traffic: Any = SimpleNamespace(ddl=ddl, sink=lambda feed, **_: "emitter")
+    settings, options = wanted()
+    feed = load_changefeed("memory://x/?protocol=canal-json")
+    assert generate._emitter(traffic, options, settings, feed, None) == "emitter"  # type: ignore[comparison-overlap]
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == lines
+    assert not lines or "--ddl-rate 0.01 is less than one in the 20 s of commit time" in shown
 
 
 def test_live_traffic_says_that_it_warms_up(
@@ -149,6 +165,7 @@ def test_live_traffic_says_that_it_warms_up(
 ) -> None:
     monkeypatch.setattr(generate, "spark_for", lambda *_, **__: "spark")
     monkeypatch.setattr(generate, "_send", lambda *_: RunTotal.of([]))
+    monkeypatch.setattr(generate, "warm_up_live", lambda *_: None)
     uri = f"jsonl://{tmp_path}?protocol=canal-json&enable-tidb-extension=true"
     for options, lines in (
         (["--on-spark"], 1),
@@ -179,6 +196,7 @@ def test_live_traffic_is_made_where_it_keeps_up(
 
     monkeypatch.setattr(generate, "spark_for", lambda *_, **__: "spark")
     monkeypatch.setattr(generate, "_send", ran("spark"))
+    monkeypatch.setattr(generate, "warm_up_live", lambda *_: None)
     monkeypatch.setattr(generate, "send_live", ran("here"))
     uri = f"jsonl://{tmp_path}?protocol=canal-json"
     exit_code("generate", "--schema", "bank", "--live", "--rows", "5", "--sink-uri", uri, *options)
