@@ -14,15 +14,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import pairwise
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.arrow_input import changes_table, is_tabular, normal_form, refuse_plain_rows
 from ticdc_emit.changes.commit_ts import check_tso, warn_unlikely
-from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Release
-from ticdc_emit.config.load import LoadOptions, config_of
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig
+from ticdc_emit.config.load import LoadOptions, config_of, refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.database.session import DEFAULT_START, Session
 from ticdc_emit.database.tables import Database
@@ -70,6 +70,10 @@ from ticdc_emit.schema.model import schema_and_name
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.tso import tso_of
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
 _BEFORE_ALL = 1  # the TSO of tables that were there at the start
 
 
@@ -115,16 +119,11 @@ class Encoder:
         build_ts: int | None = None,
         verbatim_json: bool = False,
         registry: SchemaRegistry | None = None,
-        release: str | Release | None = None,
-        time_zone: str | None = None,
-        cluster_id: str | None = None,
-        integrity: bool | None = None,
-        force_replicate: bool | None = None,
-        strict: bool | None = None,
-        schema_registry: str | None = None,
         bad_rows: Literal["refuse", "skip"] = "refuse",
+        **options: Unpack[LoadOptions],
     ) -> None:
-        self.config = config_of(locals())
+        refuse_unknown("Encoder", options, LoadOptions)
+        self.config = config_of(sink_uri, changefeed, options, own_registry=registry is not None)
         if schema is not None and keys:
             raise ConfigError("keys= is for tables without a schema", remedy="Leave it out", option="keys")
         self._keys = keys if schema is None else None

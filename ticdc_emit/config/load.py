@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
 from ticdc_emit.config.binding import FILE_OPTIONS, UriParameters, read_options
@@ -33,6 +33,9 @@ from ticdc_emit.hints import closest, did_you_mean
 from ticdc_emit.sql.json_document import Doubles
 from ticdc_emit.sql.lexer import sql_mode_of
 from ticdc_emit.sql.words import to_lower
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _Choice = TypeVar("_Choice", bound=str)
 _TARGET = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
@@ -81,33 +84,42 @@ def _known_options() -> Iterator[str]:
 _KNOWN = frozenset(_known_options())
 
 
+class LoadOptions(TypedDict, total=False):
+    """The keyword arguments of :func:`~ticdc_emit.load_changefeed`; ``None`` stands for its default."""
+
+    release: str | Release | None
+    time_zone: str | None
+    cluster_id: str | None
+    integrity: bool | None
+    force_replicate: bool | None
+    strict: bool | None
+    schema_registry: str | None
+
+
 @hides_arguments
 def load_changefeed(
     sink_uri: str,
     changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     *,
-    release: str | Release | None = None,
-    time_zone: str = "UTC",
-    cluster_id: str = "default",
-    integrity: bool | None = None,
-    force_replicate: bool | None = None,
-    strict: bool | None = None,
-    schema_registry: str | None = None,
     own_registry: bool = False,
+    **options: Unpack[LoadOptions],
 ) -> ChangefeedConfig:
     """Read, merge and validate a sink URI and a changefeed file.
 
     ``changefeed``: path of a TOML file, TOML text (a string with a newline or ``=``), or a mapping of the same shape.
     ``release``: such as ``8.5.3``, ``next-8.5.7`` or ``next`` (docs/releases.md). It overrides the file's
-    ``[ticdc-emit] release``; the default is ``classic``. ``time_zone``: IANA name of the changefeed's zone.
-    ``cluster_id``: TiCDC's server cluster id. ``integrity`` and ``force_replicate`` override the changefeed's;
-    ``integrity=True`` is ``correctness``. ``strict=False``: warn of unknown options in the file instead of refusing it.
-    ``schema_registry``: URL to use if neither input names a registry. ``own_registry``: Avro needs no URL, because the
-    caller has a registry (``registry=``) or the schemas.
+    ``[ticdc-emit] release``; the default is ``classic``. ``time_zone``: IANA name of the changefeed's zone,
+    default UTC. ``cluster_id``: TiCDC's server cluster id, default ``default``. ``integrity`` and ``force_replicate``
+    override the changefeed's; ``integrity=True`` is ``correctness``. ``strict=False``: warn of unknown options in the
+    file instead of refusing it. ``schema_registry``: URL to use if neither input names a registry. ``own_registry``:
+    Avro needs no URL, because the caller has a registry (``registry=``) or the schemas.
 
     Raises :class:`~ticdc_emit.errors.ConfigError`; warns once (:class:`ConfigWarning`, also logged) with the names of
     all ignored options, and of each option that TiCDC reads otherwise than its text says.
     """
+    refuse_unknown("load_changefeed", options, LoadOptions)
+    release, strict, force_replicate = options.get("release"), options.get("strict"), options.get("force_replicate")
+    time_zone = options.get("time_zone") or "UTC"
     _check_time_zone(time_zone)
     uri = SinkUri.parse(sink_uri)
     root = read_document(changefeed)
@@ -154,7 +166,7 @@ def load_changefeed(
     selectors = tuple(
         ColumnSelector(**read_options(ColumnSelector, None, table)) for table in sink.tables("column-selectors")
     )
-    checks = _read_integrity(root, integrity)
+    checks = _read_integrity(root, options.get("integrity"))
     if checks.enabled and selectors:
         raise refused(
             "ErrInvalidReplicaConfig",
@@ -178,7 +190,7 @@ def load_changefeed(
         glue=glue,
         force_replicate=forced,
         row_checksum=checks.enabled,
-        default_registry=schema_registry,
+        default_registry=options.get("schema_registry"),
         own_registry=own_registry,
         stored=uri.stored,
         switches=switches,
@@ -197,7 +209,7 @@ def load_changefeed(
         bdr_role=_read_choice(own, "bdr_role", ("", "primary", "secondary")),
         integrity=checks,
         time_zone=time_zone,
-        cluster_id=cluster_id,
+        cluster_id=options.get("cluster_id") or "default",
         release=held,
         **read_options(ChangefeedConfig, None, root),
     )
@@ -363,34 +375,23 @@ def _warn_unknown_dispatchers(rules: tuple[DispatchRule, ...]) -> None:
             )
 
 
-class LoadOptions(TypedDict, total=False):
-    """The keyword arguments of :func:`~ticdc_emit.load_changefeed`; ``None`` stands for its default."""
+def config_of(
+    sink_uri: str | ChangefeedConfig,
+    changefeed: str | os.PathLike[str] | Mapping[str, Any] | None,
+    given: Mapping[str, Any],
+    *,
+    own_registry: bool = False,
+    time_zone: str | None = None,
+) -> ChangefeedConfig:
+    """Return the configuration of a call. ``given``: its options, :class:`LoadOptions` among them; ``time_zone``: the
+    default of that option.
 
-    release: str | Release | None
-    time_zone: str | None
-    cluster_id: str | None
-    integrity: bool | None
-    force_replicate: bool | None
-    strict: bool | None
-    schema_registry: str | None
-
-
-def load_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the :class:`LoadOptions` among a call's arguments (its ``locals()``), without those that are ``None``."""
-    return {name: arguments[name] for name in LoadOptions.__annotations__ if arguments.get(name) is not None}
-
-
-def config_of(arguments: Mapping[str, Any], **defaults: Any) -> ChangefeedConfig:
-    """Return the configuration that a call's arguments (its ``locals()``) describe.
-
-    These are ``sink_uri``, ``changefeed``, ``registry`` and the :class:`LoadOptions`; ``defaults`` are of the latter. A
-    ``sink_uri`` that is a loaded configuration is returned; :class:`~ticdc_emit.errors.ConfigError` if the call has
+    A ``sink_uri`` that is a loaded configuration is returned; :class:`~ticdc_emit.errors.ConfigError` if the call has
     options beside it.
     """
-    sink_uri, changefeed, options = arguments["sink_uri"], arguments["changefeed"], load_options(arguments)
+    options = {name: given[name] for name in LoadOptions.__annotations__ if given.get(name) is not None}
     if not isinstance(sink_uri, ChangefeedConfig):
-        own_registry = arguments["registry"] is not None
-        return load_changefeed(sink_uri, changefeed, own_registry=own_registry, **(defaults | options))
+        return load_changefeed(sink_uri, changefeed, own_registry=own_registry, **{"time_zone": time_zone} | options)
     if ignored := [*(["changefeed"] if changefeed is not None else ()), *options]:
         raise ConfigError(
             f"a loaded changefeed has its options already: {', '.join(ignored)} would be ignored",

@@ -76,11 +76,11 @@ class RunOptions:
     heartbeat: float | None = None  # a write of the data source ends with its rows
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any]) -> RunOptions:
-        """Return the options among a call's arguments (its ``locals()``), which have their names; URIs are text."""
-        values = {each.name: arguments[each.name] for each in fields(cls)}
+    def of(cls, given: Mapping[str, Any]) -> RunOptions:
+        """Return the options among those of a call, which have their names; URIs are text."""
+        values = {each.name: given[each.name] for each in fields(cls) if each.name in given}
         for name, form in cls.text_forms().items():
-            if form is URI and values[name] is not None:
+            if form is URI and values.get(name) is not None:
                 values[name] = Secret(values[name])
         return cls(**values)
 

@@ -2,7 +2,7 @@
 
 In: TiCDC's two inputs (sink URI, changefeed file), table schemas, run options, and DataFrames in a public form. Out:
 the messages on their topics and a report of each batch (:class:`TicdcSink`), or the messages as a DataFrame
-(:func:`encode`). The ``...Options`` classes list the sink's keyword arguments, for functions that pass them on.
+(:func:`encode`). The ``...Options`` classes list the sink's options, also for functions that pass them on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from ticdc_emit.changes.arrow_input import changes_table
-from ticdc_emit.config import ChangefeedConfig, Release
+from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.load import LoadOptions, config_of, refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.base import Sink
@@ -56,13 +56,13 @@ class _RunOptions(LoadOptions, total=False):
 
 
 class TrafficSinkOptions(_RunOptions, total=False):
-    """The arguments of ``Traffic.sink`` besides the sink URI; generated traffic has its own tables and DDL."""
+    """The options of ``Traffic.sink``; generated traffic has its own tables and DDL."""
 
     sink: Sink | None
 
 
 class ReplayOptions(_RunOptions, total=False):
-    """The arguments that ``replay`` passes to its sink."""
+    """The options that ``replay`` passes to its sink."""
 
     table: str | None
     keys: Keys
@@ -70,7 +70,7 @@ class ReplayOptions(_RunOptions, total=False):
 
 
 class SinkOptions(TrafficSinkOptions, ReplayOptions, total=False):
-    """The arguments of :class:`~ticdc_emit.spark.TicdcSink` besides the sink URI and the schema."""
+    """The options of :class:`~ticdc_emit.spark.TicdcSink` besides the sink URI and the schema."""
 
 
 class TicdcSink:
@@ -107,51 +107,25 @@ class TicdcSink:
         self,
         sink_uri: str | ChangefeedConfig,
         schema: str | Catalog | None = None,
-        *,
-        table: str | None = None,
-        keys: Keys = (),
-        changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
-        ddl: Iterable[tuple[int, str] | tuple[int, str, str]] = (),
-        clock: Literal["commit", "wall"] | int = "commit",
-        watermark_interval: float | None = None,
-        allowed_lateness: float = 0,
-        late: Literal["error", "emit", "drop"] = "error",
-        validate: Literal["task", "batch"] = "task",
-        state_uri: str | None = None,
-        verbatim_json: bool = False,
-        heartbeat: float | None = None,
-        librdkafka: Mapping[str, Any] | None = None,
-        sink: Sink | None = None,
-        registry: SchemaRegistry | None = None,
-        on_report: ReportCallback | Iterable[ReportCallback] = (),
-        release: str | Release | None = None,
-        time_zone: str | None = None,
-        cluster_id: str | None = None,
-        integrity: bool | None = None,
-        force_replicate: bool | None = None,
-        strict: bool | None = None,
-        schema_registry: str | None = None,
-        bad_rows: Literal["refuse", "skip"] = "refuse",
-        bad_rows_path: str | None = None,
+        **options: Unpack[SinkOptions],
     ) -> None:
-        arguments = locals()
-        self.config = config_of(arguments)
-        self.sink: Sink = sink or sink_for(self.config, librdkafka)
-        self._table = table
+        refuse_unknown("TicdcSink", options, SinkOptions)
+        registry, self._table, self._keys = options.get("registry"), options.get("table"), options.get("keys", ())
+        self.config = config_of(sink_uri, options.get("changefeed"), options, own_registry=registry is not None)
+        self.sink: Sink = options.get("sink") or sink_for(self.config, options.get("librdkafka"))
         self._lengths = RowLengths()
-        if schema is not None and keys:
+        if schema is not None and self._keys:
             raise ConfigError("keys= is for tables without a schema", remedy="Leave it out", option="keys")
-        self._keys = keys
         self._ending: Any = None  # the query that the end of the next batch is to hold
         self._with_schema = partial(
             Changefeed,
             self.config,
             self.sink,
-            table=table,
-            ddl=ddl,
-            options=RunOptions.of(arguments),
+            table=self._table,
+            ddl=options.get("ddl", ()),
+            options=RunOptions.of(options),
             registry=registry,
-            on_report=callbacks_of("on_report", on_report),
+            on_report=callbacks_of("on_report", options.get("on_report", ())),
         )
         self._changefeed = None if schema is None else self._with_schema(schema)
 

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from hypothesis import strategies as st
 
 from ticdc_emit.config import CLASSIC, RELEASES, ChangefeedConfig, Release, load_changefeed
-from ticdc_emit.config.load import LoadOptions, load_options, refuse_unknown
+from ticdc_emit.config.load import LoadOptions, refuse_unknown
 from ticdc_emit.config.protocols import (
     PROTOCOL_NAMES,
     QUEUED,
@@ -90,7 +90,7 @@ class FeedOptions:
     def load(self, **options: Unpack[LoadOptions]) -> ChangefeedConfig:
         """Return the configuration; ``options``: further arguments of :func:`~ticdc_emit.load_changefeed`."""
         refuse_unknown("load", options, LoadOptions)
-        return load_changefeed(self.sink_uri, self.changefeed, **load_options(options))
+        return load_changefeed(self.sink_uri, self.changefeed, **options)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -25,8 +25,8 @@ import pyarrow as pa
 from ticdc_emit.changes.attributes import ATTRIBUTES, ROW_KEY
 from ticdc_emit.changes.commit_ts import commit_ts_of
 from ticdc_emit.changes.model import Op
-from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Release
-from ticdc_emit.config.load import config_of
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig
+from ticdc_emit.config.load import LoadOptions, config_of, refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.database.session import DEFAULT_START
 from ticdc_emit.database.tables import Tables
@@ -49,6 +49,10 @@ from ticdc_emit.storage.folder import MemoryFolder
 from ticdc_emit.traffic.change_scripts import Ddl, run_script, script_of
 from ticdc_emit.traffic.expected_tables import TableFold, shown_tables
 from ticdc_emit.tso import tso_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 
 _MOST_SHOWN = 100
 _ROW_REMEDY = "Give each row as {'schema': ..., 'table': ..., 'op': ..., 'commit_ts': ..., 'before': ..., 'after': ...}"
@@ -256,13 +260,7 @@ class History:
         changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
         watermark_interval: float | None = None,
         registry: SchemaRegistry | None = None,
-        release: str | Release | None = None,
-        time_zone: str | None = None,
-        cluster_id: str | None = None,
-        integrity: bool | None = None,
-        force_replicate: bool | None = None,
-        strict: bool | None = None,
-        schema_registry: str | None = None,
+        **options: Unpack[LoadOptions],
     ) -> list[Message]:
         """Return the history as a changefeed sends it: rows, DDL, BOOTSTRAP and watermarks, by topic-partition.
 
@@ -272,7 +270,9 @@ class History:
         configuration with another time zone, and for options together with a loaded one. Raises the family of
         :class:`~ticdc_emit.errors.TicdcEmitError` if something cannot be sent.
         """
-        config = config_of(locals(), time_zone=self.time_zone)
+        refuse_unknown("messages", options, LoadOptions)
+        own = registry is not None
+        config = config_of(sink_uri, changefeed, options, own_registry=own, time_zone=self.time_zone)
         self._require_zone(config)
         store = f"history-{uuid4()}"
         partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM
@@ -289,11 +289,7 @@ class History:
         sink_uri: str | ChangefeedConfig,
         *,
         changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
-        release: str | Release | None = None,
-        time_zone: str | None = None,
-        integrity: bool | None = None,
-        force_replicate: bool | None = None,
-        strict: bool | None = None,
+        **options: Unpack[LoadOptions],
     ) -> MemoryFolder:
         """Return the history as the files of a changefeed with a storage sink: ``contents`` by path, and ``writes`` in
         their order.
@@ -301,7 +297,8 @@ class History:
         The arguments are those of :meth:`messages`; nothing is written where the URI leads. Raises the same errors, and
         :class:`~ticdc_emit.errors.ConfigError` for a sink URI of messages.
         """
-        config = config_of({**locals(), "registry": None}, time_zone=self.time_zone)
+        refuse_unknown("files", options, LoadOptions)
+        config = config_of(sink_uri, changefeed, options, time_zone=self.time_zone)
         self._require_zone(config)
         if not config.sink_uri.stored:
             raise ConfigError(

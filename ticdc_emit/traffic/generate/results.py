@@ -86,7 +86,9 @@ class _TrafficResult(Generic[Changes]):
         """Return the configuration of a sink and its other options, with a sink that disturbs delivery."""
         from ticdc_emit.traffic.generate.noise import NoisySink
 
-        config = config_of({"sink_uri": sink_uri, "changefeed": None, "registry": None, **options})
+        config = config_of(
+            sink_uri, options.get("changefeed"), options, own_registry=options.get("registry") is not None
+        )
         settings, own = self._settings, options.get("sink") or sink_for(config, options.get("librdkafka"))
         options["sink"] = NoisySink(own, config, settings.redelivery, settings.lag, settings.seed)
         loaded = {"changefeed", "librdkafka", *LoadOptions.__annotations__}
