@@ -43,7 +43,7 @@ from ticdc_emit.cli.input_files import (
 from ticdc_emit.cli.schema_sql import schema_of_file
 from ticdc_emit.cli.session import MOST_BYTES_HERE, MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.table_sql import assumed_schema
-from ticdc_emit.config import load_changefeed, mask_uri
+from ticdc_emit.config import mask_uri
 from ticdc_emit.config.document import ConfigWarning
 from ticdc_emit.errors import (
     ConfigError,
@@ -78,13 +78,7 @@ def run(options: Emit) -> int:
     Without a schema file, the input's columns make the schema, with ``--keys``.
     """
     spark = options.spark_settings
-    changefeed = load_changefeed(
-        options.sink_uri,
-        options.config,
-        release=options.release,
-        time_zone=options.time_zone,
-        schema_registry=options.schema_registry,
-    )
+    changefeed = options.changefeed()
     tls = RegistryTls(options.registry_ca, options.registry_cert, options.registry_key)
     registry = None if tls == RegistryTls() else registry_for(changefeed, tls)
     if options.schema is not None and options.keys is not None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rich.console import Console
 from rich.text import Text
 
-from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Protocol, load_changefeed
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Protocol
 from ticdc_emit.config.document import read_document
 from ticdc_emit.consume.tail import TailLine
 from ticdc_emit.delivery.base import Message
@@ -57,16 +57,14 @@ def changefeed_at(
     stack: ExitStack, uri: str, changefeed: str | os.PathLike[str] | dict[str, Any], options: Generate | Sql
 ) -> ChangefeedConfig:
     """Load the configuration; if it lacks a schema registry, start an embedded one."""
-    given: dict[str, Any] = {"time_zone": options.time_zone, "release": options.release}
-    given["schema_registry"] = options.schema_registry
     try:
-        return load_changefeed(uri, changefeed, **given)
+        return options.load(uri, changefeed, schema_registry=options.schema_registry)
     except ConfigError as error:
         if error.context.get("option") != "schema-registry" or options.schema_registry is not None:
             raise
     from ticdc_emit.testing import EmbeddedRegistry
 
-    return load_changefeed(uri, changefeed, **given | {"schema_registry": stack.enter_context(EmbeddedRegistry()).url})
+    return options.load(uri, changefeed, schema_registry=stack.enter_context(EmbeddedRegistry()).url)
 
 
 _ROWS_PER_MESSAGE = 100

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -28,6 +28,9 @@ from ticdc_emit.config.releases import RELEASES
 from ticdc_emit.errors import ConfigError, DdlError, TicdcEmitWarning
 from ticdc_emit.pipeline.options import CHOICES, URI, RunOptions
 from ticdc_emit.tso import compose
+
+if TYPE_CHECKING:
+    from ticdc_emit.config import ChangefeedConfig
 
 _Class = TypeVar("_Class", bound=type[Any])
 
@@ -279,6 +282,13 @@ class FeedOptions:
     time_zone: str = option("The changefeed's time zone, for TIMESTAMP values.", "UTC", panel=CHANGEFEED)
     release: str | None = release_option("the changefeed file's, else classic")
 
+    def load(self, uri: str, changefeed: Any, *, schema_registry: str | None) -> ChangefeedConfig:
+        """Load a configuration with the time zone and the release of the command."""
+        from ticdc_emit.config import load_changefeed
+
+        zone, release = self.time_zone, self.release
+        return load_changefeed(uri, changefeed, release=release, time_zone=zone, schema_registry=schema_registry)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SinkOptions(FeedOptions):
@@ -286,6 +296,10 @@ class SinkOptions(FeedOptions):
 
     sink_uri: str = sink_uri_option(default=REQUIRED, envvar="TICDC_EMIT_SINK_URI")
     schema_registry: str | None = registry_option(envvar="TICDC_EMIT_SCHEMA_REGISTRY")
+
+    def changefeed(self) -> ChangefeedConfig:
+        """Load the configuration."""
+        return self.load(self.sink_uri, self.config, schema_registry=self.schema_registry)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """``ticdc-emit replay``: send the history in files and tables, through Spark, as TiCDC would have sent it.
 
-:class:`ColumnOptions` and :func:`history_of` choose the way in which sources become row changes, by ``--mode``. Without
+:func:`history_of` chooses the way in which sources become row changes, by ``--mode``. Without
 ``--schema``, Delta and Iceberg tables bring the schema history of their feed or versions: CREATE TABLE and DDL.
 """
 
@@ -11,22 +11,22 @@ import datetime as dt
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.cli.console import print_json, print_summary, result_console, result_stream, say, step, warn_of_nothing
 from ticdc_emit.cli.input_files import check_readable, columns_of, find_files
 from ticdc_emit.cli.schema_sql import schema_of_file, text_of_file
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.signals import Stop, stopped_by_interrupt
-from ticdc_emit.config import load_changefeed, mask_uri
+from ticdc_emit.cli.table_sql import key_names
+from ticdc_emit.config import mask_uri
 from ticdc_emit.errors import ConfigError, DdlError, DuplicateChangeError, MissingColumnError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pipeline.ddl import catalog_for
 from ticdc_emit.schema.catalog import Catalog, current_database
 from ticdc_emit.schema.frames.any_frame import schema_of_changes
 from ticdc_emit.spark.change_feed import changes_of_table, feed_form
-from ticdc_emit.spark.row_changes import Moment, TimeUnit, operation_of, refusing_rows
+from ticdc_emit.spark.row_changes import operation_of, refusing_rows
 from ticdc_emit.sql.words import quoted
 from ticdc_emit.traffic.replay import (
     backfilled,
@@ -58,14 +58,9 @@ def run(options: Replay) -> int:
     """Replay, print the result of each slice and the total; return the exit code."""
     from ticdc_emit.traffic.replay import read_ddl, replay, versions_of
 
-    source_options, spark_settings = ColumnOptions.of(options), options.spark_settings
-    changefeed = load_changefeed(
-        options.sink_uri,
-        options.config,
-        release=options.release,
-        time_zone=options.time_zone,
-        schema_registry=options.schema_registry,
-    )
+    check_options(options)
+    spark_settings, keys = options.spark_settings, key_names(options.keys)
+    changefeed = options.changefeed()
     sources, befores = _named_paths(options.tables, "--table"), _named_paths(options.before, "--before")
     unknown = sorted(set(befores) - set(sources))
     if unknown:
@@ -74,19 +69,19 @@ def run(options: Replay) -> int:
             remedy=f"Add --table {unknown[0]}=PATH",
             option="before",
         )
-    if befores and source_options.mode not in BASED:
+    if befores and options.mode not in BASED:
         raise ConfigError(
-            f"--before has no meaning with --mode {source_options.mode}",
+            f"--before has no meaning with --mode {options.mode}",
             remedy=f"It is for {' and '.join(BASED)}",
             option="before",
         )
-    if options.state_uri is not None and source_options.takes_the_clock:
+    if options.state_uri is not None and _takes_the_clock(options):
         raise ConfigError("a replay that can be resumed needs a fixed time", remedy="Add --at", option="at")
-    if options.schema is not None and source_options.mode == "snapshot" and source_options.keys:
+    if options.schema is not None and options.mode == "snapshot" and keys:
         raise ConfigError(
             "--keys has no meaning with --mode snapshot and --schema", remedy="Leave it out", option="keys"
         )
-    if options.schema is None and not source_options.keys and not changefeed.force_replicate:
+    if options.schema is None and not keys and not changefeed.force_replicate:
         raise ConfigError(
             "no schema is given, so the keys are not known", remedy="Add --schema, or --keys", option="keys"
         )
@@ -104,7 +99,7 @@ def run(options: Replay) -> int:
     versions = {} if catalog is None else versions_in(catalog)
     for option, paths in (("table", sources), ("before", befores)):
         for name, path in paths.items():
-            source_format = source_options.format or format_of(path)
+            source_format = options.format or format_of(path)
             files = find_files(path, spark_settings, remote=False)
             if source_format in FILE_FORMATS or (source_format is None and "/" in path):
                 check_readable(path, option, files)
@@ -112,25 +107,24 @@ def run(options: Replay) -> int:
                 raise unknown_format(path)
             columns = columns_of(files, source_format) if option == "table" else None
             if columns is not None:
-                source_options.check(columns, name)
+                _check_columns(options, columns, name)
     with ExitStack() as stack:
         with step("starting Spark", quiet=options.as_json):
             spark = stack.enter_context(local_spark("replay", settings=spark_settings))
-        reader = Reader(spark, source_options)
+        reader = Reader(spark, options)
         if catalog is None:
             lakes = {name: lake for name, path in sources.items() if (lake := reader.lake(path)) is not None}
             if options.ddl is None and len(lakes) == len(sources):
                 chosen = {name: own for name, path in sources.items() if (own := reader.versions(path)) is not None}
-                text, ddl = schema_history(spark, lakes, source_options.keys, versions=chosen)
+                text, ddl = schema_history(spark, lakes, keys, versions=chosen)
             else:
-                text = _assumed_schema(reader, sources, source_options, keyless=changefeed.force_replicate)
+                text = _assumed_schema(reader, sources, options, keyless=changefeed.force_replicate)
             catalog = catalog_for(changefeed, text)
             versions = versions_in(catalog)
         history = {}
         for name, path in sources.items():
-            before, zone = befores.get(name), options.time_zone
             with refusing_rows(name):
-                history[name] = history_of(reader, name, path, before, source_options, versions[name], zone)
+                history[name] = history_of(reader, name, path, befores.get(name), options, versions[name])
         if not options.as_json:
             say(f"replaying {', '.join(sources)} to {mask_uri(options.sink_uri)}")
         # a replay in one slice has nothing to finish first, so a signal ends it like any other command
@@ -153,7 +147,7 @@ def run(options: Replay) -> int:
                 on_slice=() if options.as_json else lambda done: say(str(done)),
             )
         except DuplicateChangeError as error:
-            if source_options.mode == "snapshot":
+            if options.mode == "snapshot":
                 error.remedy += ". For a series of snapshots, use --mode snapshots with --time-column"
             raise
     if report.finished and not report.first_slice:
@@ -198,10 +192,10 @@ def _named_paths(given: Sequence[str], option: str) -> dict[str, str]:
 class Reader:
     """Reads sources with a session of Spark. Delta and Iceberg tables of which it reads changes are looked up once."""
 
-    def __init__(self, spark: SparkSession, columns: ColumnOptions) -> None:
+    def __init__(self, spark: SparkSession, options: Replay) -> None:
         self.spark = spark
-        self._mode, self._format = columns.mode, columns.format
-        self._start, self._end = columns.start, columns.end
+        self._mode, self._format = options.mode, options.format
+        self._start, self._end = (_version_or_time(getattr(options, name), name) for name in ("start", "end"))
         self._lakes: dict[str, VersionedTable] = {}
 
     def lake(self, source: str) -> VersionedTable | None:
@@ -269,98 +263,60 @@ _MODES_OF = {
 _BEFORE_ALL = 1  # the TSO of rows from before the history
 
 
-@dataclass(frozen=True)
-class ColumnOptions:
-    """The options about the sources; ``None`` or empty if not given. ``keys``: by default each table's handle key.
-    ``start``, ``end``: the first and the last version, as a number or a time.
-
-    Raises :class:`ConfigError` for an unknown mode, for options that have no meaning in the mode, and for a wrong time.
+def check_options(options: Replay) -> None:
+    """Raise :class:`ConfigError` for an unknown mode, for options that have no meaning in the mode, and for a wrong
+    time.
     """
-
-    mode: str
-    time_column: str | None = None
-    time_unit: TimeUnit = "tso"
-    at: str | None = None
-    keys: Sequence[str] = ()
-    op: str | None = None
-    order_by: Sequence[str] = ()
-    transaction: str | None = None
-    valid_from: str | None = None
-    valid_to: str | None = None
-    step: str | None = None
-    deleted_when: str | None = None
-    overlaps: str | None = None
-    operations: Sequence[str] = ()
-    start: dt.datetime | int | None = None
-    end: dt.datetime | int | None = None
-    format: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise ConfigError(f"unknown mode {self.mode!r}", remedy=f"Use one of: {', '.join(MODES)}", option="mode")
-        for name, modes in _MODES_OF.items():
-            if getattr(self, name) not in (None, ()) and self.mode not in modes:
-                option = name.replace("_", "-")
-                remedy = f"It is for {' and '.join(modes)}"
-                raise ConfigError(f"--{option} has no meaning with --mode {self.mode}", remedy=remedy, option=option)
-        if self.at is not None and self.time_column is not None:
-            raise ConfigError("--at and --time-column both give the time", remedy="Give one of them", option="at")
-        if self.at is not None:
-            _moment(self.at)
-        seconds_of(self.step or "0", "step")
-        for each in self.operations:
-            if operation_of(each.partition("=")[2]) is None:
-                raise ConfigError(f"{each!r} is not word=meaning", remedy="Write X=delete", option="operations")
-
-    @classmethod
-    def of(cls, options: Replay) -> ColumnOptions:
-        """Return the options of the command."""
-        given = {each.name: getattr(options, each.name) for each in fields(cls)}
-        keys = [name.strip() for name in options.keys.split(",")] if options.keys else ()
-        ends = {name: _version_or_time(given[name], name) for name in ("start", "end")}
-        return cls(**{**given, **ends, "keys": keys})
-
-    def check(self, held: Sequence[str], table: str) -> None:
-        """Raise :class:`MissingColumnError` for an option that names a column that the source of the table lacks."""
-        for option, name in self._named.items():
-            if name is not None and name not in held:
-                raise MissingColumnError(
-                    f"the source has no column {name!r}",
-                    remedy=f"{did_you_mean(name, held)}Name another one with {option}. It has: {', '.join(held)}",
-                    table=table,
-                    column=name,
-                )
-
-    def beside_the_table(self, held: Sequence[str]) -> set[str | None]:
-        """Return which columns of a source are not those of its table, if no schema tells."""
-        form = feed_form(held)
-        return {*self._named.values(), *self.order_by, *(() if form is None else form.columns)}
-
-    @property
-    def _named(self) -> dict[str, str | None]:
-        """The columns that options name, without those of ``--order-by``, which may be expressions."""
-        named = {"--time-column": self.time_column, "--transaction": self.transaction}
-        if self.mode == "operations":
-            named["--op"] = self.op or "op"
-        if self.mode == "validity":
-            named |= {"--valid-from": self.valid_from or "valid_from", "--valid-to": self.valid_to or "valid_to"}
-            named["--deleted-when"] = (self.deleted_when or "").partition("=")[0] or None
-        return named
-
-    @property
-    def takes_the_clock(self) -> bool:
-        """Whether rows get the time of the call, because no option gives their time."""
-        return self.mode in ("snapshot", "diff") and self.time_column is None and self.at is None
-
-    @property
-    def moment(self) -> Moment:
-        """When rows were committed: a column, or a TSO for all."""
-        if self.time_column is not None:
-            return self.time_column
-        return compose(time.time_ns() // 1_000_000) if self.at is None else _moment(self.at)
+    if options.mode not in MODES:
+        raise ConfigError(f"unknown mode {options.mode!r}", remedy=f"Use one of: {', '.join(MODES)}", option="mode")
+    for name, modes in _MODES_OF.items():
+        if getattr(options, name) not in (None, ()) and options.mode not in modes:
+            option, remedy = name.replace("_", "-"), f"It is for {' and '.join(modes)}"
+            raise ConfigError(f"--{option} has no meaning with --mode {options.mode}", remedy=remedy, option=option)
+    if options.at is not None and options.time_column is not None:
+        raise ConfigError("--at and --time-column both give the time", remedy="Give one of them", option="at")
+    if options.at is not None:
+        _moment(options.at)
+    seconds_of(options.step or "0", "step")
+    for name in ("start", "end"):
+        _version_or_time(getattr(options, name), name)
+    for each in options.operations:
+        if operation_of(each.partition("=")[2]) is None:
+            raise ConfigError(f"{each!r} is not word=meaning", remedy="Write X=delete", option="operations")
 
 
-def _moment(text: str) -> int:
+def _check_columns(options: Replay, held: Sequence[str], table: str) -> None:
+    """Raise :class:`MissingColumnError` for an option that names a column that the source of the table lacks."""
+    for option, name in _named(options).items():
+        if name is not None and name not in held:
+            raise MissingColumnError(
+                f"the source has no column {name!r}",
+                remedy=f"{did_you_mean(name, held)}Name another one with {option}. It has: {', '.join(held)}",
+                table=table,
+                column=name,
+            )
+
+
+def _named(options: Replay) -> dict[str, str | None]:
+    """Return the columns that options name, without those of ``--order-by``, which may be expressions."""
+    named = {"--time-column": options.time_column, "--transaction": options.transaction}
+    if options.mode == "operations":
+        named["--op"] = options.op or "op"
+    if options.mode == "validity":
+        named |= {"--valid-from": options.valid_from or "valid_from", "--valid-to": options.valid_to or "valid_to"}
+        named["--deleted-when"] = (options.deleted_when or "").partition("=")[0] or None
+    return named
+
+
+def _takes_the_clock(options: Replay) -> bool:
+    """Return whether rows get the time of the call, because no option gives their time."""
+    return options.mode in ("snapshot", "diff") and options.time_column is None and options.at is None
+
+
+def _moment(text: str | None) -> int:
+    """Return the TSO of ``--at``; without it, that of now."""
+    if text is None:
+        return compose(time.time_ns() // 1_000_000)
     try:
         return parse_moment(text)
     except DdlError as error:
@@ -376,18 +332,19 @@ def _version_or_time(text: str | None, option: str) -> dt.datetime | int | None:
         raise ConfigError(f"--{option}: {error.message}", remedy=remedy, option=option) from None
 
 
-def _assumed_schema(reader: Reader, sources: Mapping[str, str], columns: ColumnOptions, *, keyless: bool) -> str:
+def _assumed_schema(reader: Reader, sources: Mapping[str, str], options: Replay, *, keyless: bool) -> str:
     """Return the tables of sources without a schema, with the columns that no option names, and warn of it."""
     from pyspark.sql.types import StructField, StructType
 
     images = {}
     for name, source in sources.items():
         df = reader.rows(source)
-        columns.check(df.columns, name)
-        beside = columns.beside_the_table(df.columns)
+        _check_columns(options, df.columns, name)
+        form = feed_form(df.columns)
+        beside = {*_named(options).values(), *options.order_by, *(() if form is None else form.columns)}
         own = StructType([field for field in df.schema.fields if field.name not in beside])
         images[name] = StructType([StructField("after", own)])
-    return schema_of_changes(images, dict.fromkeys(sources, tuple(columns.keys)), keyless=keyless)
+    return schema_of_changes(images, dict.fromkeys(sources, key_names(options.keys)), keyless=keyless)
 
 
 def history_of(
@@ -395,74 +352,73 @@ def history_of(
     table: str,
     source: str,
     before: str | None,
-    columns: ColumnOptions,
+    options: Replay,
     versions: Versions,
-    time_zone: str,
 ) -> DataFrame:
     """Return the row changes of one table. ``before``: the source of its rows before the history, if there is one.
 
     ``versions``: those of the table. Raises :class:`ConfigError` for options that the mode lacks, and the errors of
     ``traffic.replay``.
     """
-    if columns.mode == "versions" and (lake := reader.lake(source)) is not None:
-        keys = list(columns.keys or versions[-1][1].handle_key_names)  # by the names of the last version
+    given, moment = key_names(options.keys), options.time_column or _moment(options.at)
+    unit: Any = options.time_unit
+    if options.mode == "versions" and (lake := reader.lake(source)) is not None:
+        keys = list(given or versions[-1][1].handle_key_names)  # by the names of the last version
         return changes_of_versions(reader.spark, lake, keys, versions=reader.versions(source))
     df = reader.rows(source)
-    columns.check(df.columns, table)
-    if columns.mode == "changes":
-        return changes_of_table(df, [info for _, info in versions], columns.keys)
-    keys = list(columns.keys or versions[0][1].handle_key_names)
-    if not keys and columns.mode != "snapshot":
+    _check_columns(options, df.columns, table)
+    if options.mode == "changes":
+        return changes_of_table(df, [info for _, info in versions], given)
+    keys = list(given or versions[0][1].handle_key_names)
+    if not keys and options.mode != "snapshot":
         raise ConfigError("the table has no key", remedy="Name columns with --keys", option="keys", table=table)
     names = _columns(df, versions, table)
-    if columns.mode == "snapshot":
-        return snapshot_inserts(df, columns.moment, columns=names, unit=columns.time_unit)
+    if options.mode == "snapshot":
+        return snapshot_inserts(df, moment, columns=names, unit=unit)
     base = None
     if before is not None:
         base = reader.rows(before)
         base = backfilled(
-            base.select(*map(quoted, _columns(base, versions, table))), versions, _BEFORE_ALL, zone=time_zone
+            base.select(*map(quoted, _columns(base, versions, table))), versions, _BEFORE_ALL, zone=options.time_zone
         )
-    if columns.mode == "diff":
+    if options.mode == "diff":
         if base is None:
             raise ConfigError("a difference needs two snapshots", remedy=f"Add --before {table}=…", option="before")
-        about = [columns.time_column] if columns.time_column is not None and columns.time_column not in names else []
-        return snapshot_diff(
-            base, df.select(*map(quoted, [*names, *about])), keys, columns.moment, unit=columns.time_unit
-        )
-    if columns.mode == "validity":
-        start, end = columns.valid_from or "valid_from", columns.valid_to or "valid_to"
-        rows = backfilled(df, versions, start, unit=columns.time_unit, zone=time_zone)
+        about = [options.time_column] if options.time_column is not None and options.time_column not in names else []
+        return snapshot_diff(base, df.select(*map(quoted, [*names, *about])), keys, moment, unit=unit)
+    if options.mode == "validity":
+        start, end = options.valid_from or "valid_from", options.valid_to or "valid_to"
+        rows = backfilled(df, versions, start, unit=unit, zone=options.time_zone)
         return from_validity(
             rows,
             keys,
             start,
             end,
             columns=_columns(rows, versions, table),
-            step=dt.timedelta(seconds=seconds_of(columns.step or "0", "step")),
-            deleted_when=columns.deleted_when,
-            overlaps=columns.overlaps or "error",  # type: ignore[arg-type]  # checked there
-            unit=columns.time_unit,
+            step=dt.timedelta(seconds=seconds_of(options.step or "0", "step")),
+            deleted_when=options.deleted_when,
+            overlaps=options.overlaps or "error",  # type: ignore[arg-type]  # checked there
+            unit=unit,
         )
-    if columns.time_column is None:
+    if options.time_column is None:
         raise ConfigError(
-            f"{columns.mode} need a time", remedy="Name its column with --time-column", option="time-column"
+            f"{options.mode} need a time", remedy="Name its column with --time-column", option="time-column"
         )
-    rows = backfilled(df, versions, columns.time_column, unit=columns.time_unit, zone=time_zone)
-    if columns.mode == "snapshots":
+    rows = backfilled(df, versions, options.time_column, unit=unit, zone=options.time_zone)
+    if options.mode == "snapshots":
         names = _columns(rows, versions, table)
-        return from_snapshots(rows, keys, columns.time_column, columns=names, unit=columns.time_unit)
+        return from_snapshots(rows, keys, options.time_column, columns=names, unit=unit)
     return from_operations(
         rows,
         keys,
-        columns.op or "op",
-        columns.time_column,
-        order_by=columns.order_by,
+        options.op or "op",
+        options.time_column,
+        order_by=options.order_by,
         base=base,
         columns=_columns(rows, versions, table),
-        transaction=columns.transaction,
-        operations={word: meaning for word, _, meaning in (each.partition("=") for each in columns.operations)},
-        unit=columns.time_unit,
+        transaction=options.transaction,
+        operations={word: meaning for word, _, meaning in (each.partition("=") for each in options.operations)},
+        unit=unit,
     )
 
 

@@ -32,7 +32,7 @@ from ticdc_emit.cli.schema_sql import in_tidb_sql
 from ticdc_emit.cli.served_kafka import ServedKafka, Server
 from ticdc_emit.cli.session import MOST_LIVE_RATE, runs_here
 from ticdc_emit.cli.signals import stopped_by_interrupt
-from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.document import read_document
 from ticdc_emit.config.protocols import parse_protocol_name, protocol_document
 from ticdc_emit.config.secrets import Secret
@@ -59,48 +59,38 @@ _POLL_S = 0.2
 _TOKEN = "TICDC_EMIT_CONTROL_TOKEN"
 
 
-@dataclass(frozen=True)
-class Control:
-    """The control API: ``address`` (``HOST:PORT``), the ``token`` of requests, whether changefeeds may use
-    ``any_sink``, and how many MiB of commits and messages are kept.
+def _token(options: Serve) -> Secret[str] | None:
+    """Return the token of requests to the control API.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` for an address or a token that cannot be used.
     """
+    from ticdc_emit.emulator.guard import address_of, check_binding
 
-    address: str
-    token: Secret[str] | None = None
-    any_sink: bool = False
-    retain: int = 128
+    file = options.control_token
+    if options.control is None:
+        if file is not None or options.control_any_sink:
+            raise ConfigError("there is no control API", remedy="Add --control 127.0.0.1:8300", option="control")
+        return None
+    text = os.environ.get(_TOKEN, "") if file is None else file.read_text(encoding="utf-8").strip()
+    token = Secret(text) if text or file is not None else None
+    check_binding(address_of(options.control)[0], token)
+    return token
 
-    @classmethod
-    def of(cls, address: str | None, token_file: Path | None, *, any_sink: bool, retain: int) -> Control | None:
-        """Return what the options ask for; ``None`` without an address.
 
-        Raises :class:`~ticdc_emit.errors.ConfigError` for an address or a token that cannot be used.
-        """
-        from ticdc_emit.emulator.guard import address_of, check_binding
-
-        if address is None:
-            if token_file is not None or any_sink:
-                raise ConfigError("there is no control API", remedy="Add --control 127.0.0.1:8300", option="control")
-            return None
-        text = os.environ.get(_TOKEN, "") if token_file is None else token_file.read_text(encoding="utf-8").strip()
-        token = Secret(text) if text or token_file is not None else None
-        check_binding(address_of(address)[0], token)
-        return cls(address, token, any_sink, retain)
-
-    def check_traffic(self, settings: Settings, *, is_here: bool) -> None:
-        """Raise :class:`~ticdc_emit.errors.ConfigError` for traffic that the control API cannot start and stop."""
-        if not is_here:
-            raise ConfigError(
-                "Spark makes this traffic, and the control API cannot start and stop it",
-                remedy=f"Leave --on-spark out, and give --rate up to {MOST_LIVE_RATE:,}",
-                option="control",
-            )
-        if settings.redelivery or settings.lag:
-            raise ConfigError(
-                "with the control API, no message comes again or late by itself",
-                remedy="Leave --redelivery and --lag out; tests ask for POST /redeliver and POST /hold",
-                option="redelivery" if settings.redelivery else "lag",
-            )
+def _check_controlled(settings: Settings, *, is_here: bool) -> None:
+    """Raise :class:`~ticdc_emit.errors.ConfigError` for traffic that the control API cannot start and stop."""
+    if not is_here:
+        raise ConfigError(
+            "Spark makes this traffic, and the control API cannot start and stop it",
+            remedy=f"Leave --on-spark out, and give --rate up to {MOST_LIVE_RATE:,}",
+            option="control",
+        )
+    if settings.redelivery or settings.lag:
+        raise ConfigError(
+            "with the control API, no message comes again or late by itself",
+            remedy="Leave --redelivery and --lag out; tests ask for POST /redeliver and POST /hold",
+            option="redelivery" if settings.redelivery else "lag",
+        )
 
 
 def run(kafka: ServedKafka, options: Serve) -> int:
@@ -111,10 +101,7 @@ def run(kafka: ServedKafka, options: Serve) -> int:
     """
     from ticdc_emit.testing import EmbeddedRegistry
 
-    server, as_json = kafka.server, options.as_json
-    control = Control.of(
-        options.control, options.control_token, any_sink=options.control_any_sink, retain=options.retain
-    )
+    server, as_json, control, token = kafka.server, options.as_json, options.control, _token(options)
     settings = options.settings(rate=options.rate or _DEFAULT_RATE)
     feed_at = _Feed(options)
     feed = feed_at("127.0.0.1:9092", "http://127.0.0.1:8081")  # what is wrong with it is refused before anything starts
@@ -123,7 +110,7 @@ def run(kafka: ServedKafka, options: Serve) -> int:
         text = _schema_text(options.schema, options.schema_dialect)
         is_here = runs_here(settings.rate, MOST_LIVE_RATE, options)
         if control is not None:
-            control.check_traffic(settings, is_here=is_here)
+            _check_controlled(settings, is_here=is_here)
         live = _planned(text, settings, feed) if is_here else None
     tables = () if text is None else _tables(feed, text, settings.tables if live is None else live.tables)
     with ExitStack() as stack:
@@ -142,7 +129,7 @@ def run(kafka: ServedKafka, options: Serve) -> int:
                 feed_at(here, registry.url),
                 {f"{each}:{registry.port}" for each in (host, server.address_here)},
             )
-            api = _start_control(stack, control, server, own, text or "", settings, {here, bootstrap, *schemas})
+            api = _start_control(stack, options, token, server, own, text or "", settings, {here, bootstrap, *schemas})
             record["control"] = api.url
             api.answer_settings(record)
         if as_json:
@@ -185,13 +172,7 @@ class _Feed:
     options: Serve
 
     def __call__(self, bootstrap: str, registry: str) -> ChangefeedConfig:
-        return load_changefeed(
-            self.uri(bootstrap),
-            self.changefeed,
-            schema_registry=registry,
-            time_zone=self.options.time_zone,
-            release=self.options.release,
-        )
+        return self.options.load(self.uri(bootstrap), self.changefeed, schema_registry=registry)
 
     def uri(self, bootstrap: str) -> str:
         """Return the sink URI. A protocol of the command line wins over that of the file."""
@@ -249,7 +230,8 @@ def _send(
 
 def _start_control(
     stack: ExitStack,
-    control: Control,
+    options: Serve,
+    token: Secret[str] | None,
     server: Server,
     feed: ChangefeedConfig,
     text: str,
@@ -263,8 +245,9 @@ def _start_control(
     def sinks(config: ChangefeedConfig) -> Sink:
         return _sink(config, server) if served.issuperset(config.kafka.brokers) else sink_for(config)
 
-    emulator = Emulator(feed, text, sinks=sinks, traffic=settings, retain_bytes=control.retain << 20)
-    api = ControlServer(emulator, control.address, token=control.token, served=served, any_sink=control.any_sink)
+    emulator = Emulator(feed, text, sinks=sinks, traffic=settings, retain_bytes=options.retain << 20)
+    address, any_sink = str(options.control), options.control_any_sink
+    api = ControlServer(emulator, address, token=token, served=served, any_sink=any_sink)
     stack.enter_context(api)
     stack.enter_context(emulator)
     return api

@@ -23,7 +23,7 @@ from rich.text import Text
 
 from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import print_json, result_console, say, step
-from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
+from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocols import protocol_document, protocol_parameters, spec_of
 from ticdc_emit.config.secrets import printable
 from ticdc_emit.consume.readers import guess_protocol
@@ -224,14 +224,9 @@ def open_source(options: TopicOptions) -> TopicSource:
             option="sink-uri",
         )
     named = options.protocol if options.sink_uri is not None and options.config is None else None
-    config = load_changefeed(
-        _uri(options),
-        # as in TiCDC, a protocol in the URI wins
-        options.config if named is None else protocol_document(named),
-        release=options.release,
-        time_zone=options.time_zone,
-        schema_registry=options.schema_registry,
-    )
+    # as in TiCDC, a protocol in the URI wins
+    document = options.config if named is None else protocol_document(named)
+    config = options.load(_uri(options), document, schema_registry=options.schema_registry)
     choice = TopicChoice.of(config, options.topics)
     if options.path is not None and config.storage is None:
         return TopicSource(config, choice, options.path)

@@ -14,7 +14,7 @@ from child import command, exit_code
 
 from ticdc_emit.cli.app import Replay
 from ticdc_emit.cli.options import SparkOptions
-from ticdc_emit.cli.replay import ColumnOptions, print_report, seconds_of
+from ticdc_emit.cli.replay import check_options, print_report, seconds_of
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.pipeline.report import RunTotal
@@ -129,20 +129,20 @@ def test_wrong_usage_is_refused_before_spark_starts(
         ("versions", "overlaps", "cut"),
         ("diff", "order_by", ["lsn"]),
         ("snapshot", "order_by", ["lsn"]),
-        ("operations", "start", 0),
-        ("snapshots", "end", 5),
+        ("operations", "start", "0"),
+        ("snapshots", "end", "5"),
     ],
 )
 def test_options_of_another_mode_are_refused(mode: str, option: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=f"has no meaning with --mode {mode}") as refused:
-        ColumnOptions(mode, **{option: value})
+        check_options(Replay(tables=(), sink_uri="memory://x", mode=mode, **{option: value}))
     assert "It is for" in refused.value.remedy
     assert refused.value.option == option.replace("_", "-")
 
 
 def test_what_tells_a_time_twice_or_has_no_use_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="both give the time"):
-        ColumnOptions("snapshot", time_column="at", at="5")
+        check_options(Replay(tables=(), sink_uri="memory://x", mode="snapshot", time_column="at", at="5"))
     (tmp_path / "schema.sql").write_text(SCHEMA, encoding="utf-8")
     table = ["shop.orders=x.csv"]
     uri = "memory://x?protocol=canal-json"
