@@ -67,18 +67,3 @@ def test_both_sorts_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("scenario", "--list", "--json") == 0
     told = {each["name"]: each["files"] for each in json.loads(capsys.readouterr().out)}
     assert (told["date-rollover"], told["redelivery"]) == (True, False)
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (("b-a-b", "--sink-uri", "file:///none?protocol=canal-json"), "b-a-b consists of messages"),
-        (("files-again", "--sink-uri", "kafka://h:1/t?protocol=canal-json"), "files-again consists of files"),
-        (("b-a-b", "--stage", "1"), "b-a-b has no stages"),
-        (("files-again", "--stage", "4"), "Give 1 to 3"),
-        (("files-agian",), "Did you mean files-again?"),
-    ],
-)
-def test_what_does_not_go_together(given: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("scenario", *given) == 2
-    assert said in capsys.readouterr().err

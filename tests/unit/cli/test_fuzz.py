@@ -202,22 +202,10 @@ def test_a_changefeed_that_carries_nothing_ends_soon(monkeypatch: pytest.MonkeyP
         examples(ExampleOptions(feed_of_examples("canal-json")), seed=0, count=5, take=lambda _: None)
 
 
-def test_an_unknown_protocol_is_refused() -> None:
-    with pytest.raises(ConfigError, match="unknown protocol"):
-        feed_of_examples("canl-json")
-
-
 @pytest.mark.parametrize("uri", ["file:///tmp/x?protocol=csv", "s3://b/x?protocol=canal-json"])
 def test_a_storage_sink_is_refused(uri: str) -> None:
     with pytest.raises(ConfigError, match="examples are messages of a queue"):
         feed_of_examples(sink_uri=uri)
-
-
-def test_a_table_that_cannot_be_sent_is_refused_at_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    (tmp_path / "t.sql").write_text("create table a.t (v int)")
-    assert exit_code("fuzz", "--schema", str(tmp_path / "t.sql")) == 2
-    told = capsys.readouterr()
-    assert (told.out, told.err.count("\n")) == ("", 1)
 
 
 def test_the_error_of_what_takes_an_example_comes_at_once() -> None:
@@ -348,22 +336,6 @@ def test_a_consumer_that_does_not_answer(tmp_path: Path, capsys: pytest.CaptureF
     options = ("--answer-timeout", "3", "--shrink", "0")
     code, (failed, _), _ = asked(capsys, tmp_path, "if rows: time.sleep(600)", *options)
     assert (code, failed["error"]) == (1, "it did not answer within 3 s")
-
-
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("no-such-program --x", "the command no-such-program cannot be started: No such file"),
-        ("", "the command is empty"),
-        ("'", "the command cannot be read"),
-        ("echo hello", "the answer to example 1 is not a consumer's tables"),
-        ("""echo '{"example": 2, "tables": {}}'""", "example 2 is where example 1 should be"),
-    ],
-)
-def test_wrong_commands(command: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("fuzz", "--examples", "1", "--check-command", command) == 2
-    told = capsys.readouterr()
-    assert (told.out, message in told.err) == ("", True), told.err
 
 
 def test_one_way_of_answers_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:

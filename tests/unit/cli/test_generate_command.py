@@ -48,13 +48,6 @@ def test_the_demo_shows_the_life_of_an_order(where: list[str], capsys: pytest.Ca
     assert len({each["data"][0]["id"] for each in shown[:3]}) == 1
 
 
-def test_what_cannot_be_generated_is_one_line(tmp_path: Path) -> None:
-    refused = command("generate", "--schema", "bnak", "--sink-uri", f"jsonl://{tmp_path}/t?protocol=canal-json")
-    assert refused.returncode == 2
-    assert refused.stderr.count("\n") == 1
-    assert "bank" in refused.stderr
-
-
 def test_bad_days_are_sent_and_legal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rates = ("--shared-commits", "0.5", "--redelivery", "0.3", "--lag", "0.2")
     place = f"jsonl://{tmp_path}/bank?protocol=simple&partition-num=2"
@@ -102,32 +95,6 @@ def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> 
         assert sent[-1]["_tidb"]["watermarkTs"] >= max(commits, default=0)
         newest = max([newest, *commits])
     assert began <= physical_ms(newest) / 1000 <= time.time()
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--start", "yesterday"], "'yesterday' is not a time"),
-        (["--endless"], "Add --live or --stream"),
-        (["--endless", "--live", "--ddl-rate", "1", "--on-spark"], "must know its schema changes before it begins"),
-    ],
-)
-def test_what_cannot_be_is_refused_before_spark_starts(
-    options: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr(generate, "spark_for")
-    assert exit_code("generate", "--schema", "bank", *options) == 2
-    assert said in capsys.readouterr().err
-
-
-def test_wrong_columns_are_refused_before_spark_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr(generate, "spark_for")
-    file = tmp_path / "columns.toml"
-    file.write_text("[bank.accounts.currency]\nlabels = ['EURO']", encoding="utf-8")
-    assert exit_code("generate", "--schema", "bank", "--columns", str(file)) == 2
-    assert "[table='bank.accounts', column='currency', option='labels']" in capsys.readouterr().err
 
 
 def wanted(**given: Any) -> tuple[Settings, Generate]:

@@ -74,73 +74,6 @@ def test_errors_hide_secrets(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "Traceback" not in shown.err
 
 
-@pytest.mark.parametrize(
-    ("ddl", "table", "said"),
-    [
-        ("create table a (id int); create table b (id int)", None, "the schema file has 2 tables"),
-        ("create table a (id int)", "test.b", "test.b does not exist"),
-        ("create table a (id no_such_type)", None, "no_such_type"),
-        ("create database d", None, "the schema file has 0 tables"),
-    ],
-)
-def test_the_schema_file_is_checked_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], ddl: str, table: str | None, said: str
-) -> None:
-    schema = tmp_path / "t.sql"
-    schema.write_text(ddl, encoding="utf-8")
-    uri = f"jsonl://{tmp_path}/out?protocol=canal-json"
-    named = ["--table", table] if table else []
-    assert exit_code("emit", "--schema", str(schema), "--input", "x.csv", "--sink-uri", uri, *named) == 2
-    assert said in capsys.readouterr().err
-
-
-def test_options_are_shown_as_they_are_typed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    schema = tmp_path / "t.sql"
-    schema.write_text("create table bank.accounts (id int primary key); create table a (id int);", encoding="utf-8")
-    common = ["emit", "--schema", str(schema), "--input", "x.csv", "--sink-uri", f"jsonl://{tmp_path}?protocol=simple"]
-    for zone, hint in (("Zurich", "Europe/Zurich"), ("paris", "Europe/Paris"), ("Europe/Berlyn", "Europe/Berlin")):
-        assert exit_code(*common, "--time-zone", zone) == 2
-        shown = capsys.readouterr().err
-        assert f"[option='--time-zone']. Did you mean {hint}? Use an IANA name" in shown
-    assert exit_code(*common, "--table", "bank.acount") == 2
-    assert capsys.readouterr().err.endswith(
-        "does not exist [option='table']. Did you mean bank.accounts? The schema file has: bank.accounts, test.a\n"
-    )
-
-
-@pytest.mark.parametrize("command", [["demo"], ["generate", "--schema", "bank"], ["scenario", "redelivery"]])
-@pytest.mark.parametrize(("protocol", "said"), [("canal_json", "Did you mean canal-json?"), ("craft", "not written")])
-def test_a_protocol_that_is_not_there_is_refused_first(
-    command: list[str], protocol: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert exit_code(*command, "--protocol", protocol) == 2
-    shown = capsys.readouterr().err
-    assert said in shown
-    assert "simple-avro" in shown
-    assert shown.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", [each for each in COMMANDS if each != "schema"])
-def test_every_command_takes_a_lineage_and_refuses_others_first(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    place = ["--sink-uri", f"jsonl://{tmp_path}?protocol=simple"]
-    schema = tmp_path / "t.sql"
-    schema.write_text("create table test.t (id int primary key)", encoding="utf-8")
-    needed = {
-        "generate": ["--schema", "bank", *place],
-        "serve": [],
-        "sql": [str(schema), *place],
-        "scenario": ["redelivery", *place],
-        "emit": ["--schema", str(schema), "--input", "t.json", *place],
-        "replay": ["--schema", str(schema), "--table", "test.t=t.json", *place],
-    }
-    assert exit_code(command, *needed.get(command, place), "--release", "nxt") == 2
-    shown = capsys.readouterr().err
-    assert "unknown release 'nxt'" in shown
-    assert shown.count("\n") == 1
-
-
 def test_debezium_in_avro_is_shown_and_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with EmbeddedRegistry() as registry:
         uri = f"jsonl://{tmp_path}?protocol=debezium-avro&enable-tidb-extension=true&schema-registry={registry.url}"
@@ -164,18 +97,6 @@ def test_topics_of_simple_have_one_name_everywhere(
     assert exit_code("scenario", "redelivery", "--protocol", protocol, "--sink-uri", uri) == 0
     assert exit_code(command, str(tmp_path), "--protocol", protocol) == 0
     assert "unreadable" not in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["generate", "--schema", "bnak"], "Did you mean bank?"),
-        (["scenario", "re-delivery"], "Did you mean redelivery?"),
-    ],
-)
-def test_mistyped_names(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(*arguments) == 2
-    assert said in capsys.readouterr().err
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,24 +27,6 @@ def test_a_sink_uri_in_a_file(sent: str, tmp_path: Path, capsys: pytest.CaptureF
     assert exit_code("scenario", "b-a-b", "--sink-uri", f"@{file}") == 0
 
 
-@pytest.mark.parametrize("option", ["--sink-uri", "--schema-registry"])
-@pytest.mark.parametrize(
-    ("content", "said"), [(None, "cannot be read: No such file"), (b"\nx", "is empty"), (b"\xff", "not UTF-8")]
-)
-def test_a_file_without_a_value(
-    option: str, content: bytes | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "secret.txt"
-    if content is not None:
-        file.write_bytes(content)
-    assert exit_code("scenario", "redelivery", option, f"@{file}") == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert said in told
-    assert str(file) in told
-    assert option in told
-
-
 @pytest.mark.parametrize("command", ["tail", "verify"])
 def test_a_sink_uri_in_the_environment(
     command: str, sent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

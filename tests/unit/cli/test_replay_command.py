@@ -7,10 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from child import command, exit_code
+from child import command
 
 from ticdc_emit.cli.app import Replay
 from ticdc_emit.cli.options import SparkOptions
@@ -64,58 +62,6 @@ def test_a_change_table_goes_out_once(tmp_path: Path) -> None:
     assert "another" in refused.stderr.splitlines()[-1]
 
 
-def test_wrong_usage_is_refused_before_spark_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("ticdc_emit.cli.replay.local_spark", None)
-    (tmp_path / "schema.sql").write_text(SCHEMA, encoding="utf-8")
-    (tmp_path / "ddl.sql").write_text("\n-- at 2026-01-05 08:01:10\nalter table orders add column b int")
-    (tmp_path / "log.csv").write_text(LOG, encoding="utf-8")
-    (tmp_path / "valid.csv").write_text("id,total,valid_from,valid_to,gone", encoding="utf-8")
-    (tmp_path / "empty").mkdir()
-    log = f"shop.orders={tmp_path}/log.csv"
-    partition = tmp_path / "daily" / "dt=2026-01-05"
-    partition.mkdir(parents=True)
-    pq.write_table(pa.table({"id": [1], "total": [1.5]}), partition / "part-0.parquet")
-    daily = ["--table", f"shop.orders={tmp_path}/daily", "--mode", "snapshots"]
-    common = ["--schema", f"{tmp_path}/schema.sql", "--sink-uri", "memory://x?protocol=canal-json"]
-    for arguments, words in [
-        (["--table", "orders.parquet"], "is not name=path"),
-        (["--table", "shop.orders=x.csv", "--before", "shop.other=y.csv"], "but no --table does"),
-        (["--table", "shop.orders=x.csv", "--mode", "snapshot", "--state-uri", f"{tmp_path}/s"], "Add --at"),
-        (["--table", "shop.orders=x.csv", "--slice", "soon"], "is not a length of time"),
-        (
-            ["--table", "shop.orders=x.csv", "--mode", "snapshot", "--op", "o"],
-            "--op has no meaning with --mode snapshot",
-        ),
-        (["--table", "shop.orders=x.csv", "--spark", "spark.x"], "is not spark.name=value"),
-        (["--table", log, "--time-column", "att"], "has no column 'att' [table='shop.orders', column='att']. Did you"),
-        (["--table", log, "--time-column", "att"], "Did you mean at? Name another one with --time-column. It has: op,"),
-        (["--table", log, "--time-column", "at", "--op", "kind"], "Name another one with --op"),
-        (["--table", log, "--mode", "validity"], "Name another one with --valid-from"),
-        (
-            ["--table", f"shop.orders={tmp_path}/valid.csv", "--mode", "validity", "--deleted-when", "gon=1"],
-            "Did you mean gone",
-        ),
-        (["--table", log, "--mode", "validity", "--step", "soon"], "is not a length of time [option='step']"),
-        (["--table", log, "--operations", "X"], "'X' is not word=meaning [option='operations']. Write X=delete"),
-        (["--table", log, "--operations", "X=vanish"], "'X=vanish' is not word=meaning"),
-        (["--table", f"orders={tmp_path}/log.csv"], "Did you mean shop.orders?"),
-        (["--table", f"shop.order={tmp_path}/log.csv"], "Did you mean shop.orders?"),
-        (["--table", log, "--ddl", f"{tmp_path}/ddl.sql"], "has no time zone [place='line 2']. Add Z or an offset"),
-        (["--table", "shop.orders=no/such"], "there is no file or folder no/such"),
-        (["--table", f"shop.orders={tmp_path}/empty"], "does not follow from its name or its files"),
-        ([*daily, "--time-column", "day"], "It has: id, total, dt"),
-        (["--table", log, "--mode", "snapshot", "--at", "noon"], "--at: 'noon' is not a time"),
-        (["--table", log, "--mode", "versions", "--end", "noon"], "--end: 'noon' is not a time"),
-        (["--table", log, "--mode", "snapshot", "--keys", "id"], "--keys has no meaning with --mode snapshot and"),
-    ]:
-        assert exit_code("replay", *common, *arguments) == 2
-        assert words in capsys.readouterr().err.splitlines()[-1]
-    assert exit_code("replay", *common[2:], "--table", log, "--time-column", "at") == 2
-    assert "Add --schema, or --keys" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("mode", "option", "value"),
     [
@@ -138,17 +84,6 @@ def test_options_of_another_mode_are_refused(mode: str, option: str, value: Any)
         check_options(Replay(tables=(), sink_uri="memory://x", mode=mode, **{option: value}))
     assert "It is for" in refused.value.remedy
     assert refused.value.option == option.replace("_", "-")
-
-
-def test_what_tells_a_time_twice_or_has_no_use_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="both give the time"):
-        check_options(Replay(tables=(), sink_uri="memory://x", mode="snapshot", time_column="at", at="5"))
-    (tmp_path / "schema.sql").write_text(SCHEMA, encoding="utf-8")
-    table = ["shop.orders=x.csv"]
-    uri = "memory://x?protocol=canal-json"
-    options = Replay(schema=tmp_path / "schema.sql", tables=table, before=table, sink_uri=uri, mode="snapshot", at="5")
-    with pytest.raises(ConfigError, match="--before has no meaning with --mode snapshot"):
-        options.run()
 
 
 def test_settings_of_spark() -> None:

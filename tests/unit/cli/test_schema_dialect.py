@@ -67,12 +67,6 @@ def test_emit_reads_a_schema_file_of_another_system(
     assert json.loads(message.value or b"")["data"] == [{"id": "1", "tags": '["a", "b"]'}]
 
 
-def test_with_strict_assumptions_are_errors(dump: Path, uri: str, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ("--schema", str(dump), "--schema-dialect", "postgres", "--rows", "5", "--sink-uri", uri)
-    assert exit_code("generate", *options, "--strict") == 2
-    assert "(a warning without --strict)" in capsys.readouterr().err
-
-
 def test_generate_makes_rows_of_a_schema_without_assumptions_and_says_nothing(
     tmp_path: Path, uri: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,27 +76,6 @@ def test_generate_makes_rows_of_a_schema_without_assumptions_and_says_nothing(
     assert exit_code("generate", *options) == 0
     assert "warning" not in capsys.readouterr().err
     assert len(list(read_files(tmp_path / "out"))) >= 5
-
-
-@pytest.mark.parametrize("command", ["schema", "emit", "generate"])
-def test_an_error_names_the_place_in_the_script(
-    command: str, tmp_path: Path, uri: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    script = tmp_path / "t.sql"
-    script.write_text("CREATE TABLE t (\n  a int,\n  b nope\n);")
-    options = {
-        "schema": (str(script), "--dialect", "postgres"),
-        "emit": ("--schema", str(script), "--schema-dialect", "postgres", "--input", str(script), "--sink-uri", uri),
-        "generate": ("--schema", str(script), "--schema-dialect", "postgres", "--sink-uri", uri),
-    }
-    assert exit_code(command, *options[command]) == 2
-    assert "place='line 3, column 3'" in capsys.readouterr().err
-
-
-def test_a_dialect_needs_a_schema_file(dump: Path, uri: str, capsys: pytest.CaptureFixture[str]) -> None:
-    source = ("--input", str(dump), "--format", "csv", "--table", "shop.orders", "--keys", "id")
-    assert exit_code("emit", *source, "--schema-dialect", "postgres", "--sink-uri", uri) == 2
-    assert "--schema-dialect has no schema file" in capsys.readouterr().err
 
 
 def test_help_and_completion_have_all_dialects() -> None:

@@ -405,24 +405,6 @@ def test_it_says_the_address_that_it_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--host", "kafka"], "'kafka' is not an IP address"),
-        (["--advertise", "kafka:0"], "is not HOST or HOST:PORT"),
-        (["--ready-file", "/nowhere/ready"], "the ready file cannot be written"),
-        (["--schema", "bank", "--ddl-rate", "200"], "ddl_rate is out of its range"),
-        (["--schema", "bank", "--table", "bank.nope"], "table bank.nope does not exist"),
-        (["--schema", "bank", "--protocol", "avro", "--release", "7.0"], "release"),
-    ],
-)
-def test_what_is_wrong_is_refused_first(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("serve", "--port", "0", "--registry-port", "0", *options) == 2
-    shown = capsys.readouterr()
-    assert said in shown.err
-    assert shown.out == ""
-
-
-@pytest.mark.parametrize(
     ("advertise", "expected"), [(None, ("127.0.0.1", 7)), ("a", ("a", 7)), ("a:9", ("a", 9)), ("::1", ("::1", 7))]
 )
 def test_the_advertised_address(advertise: str | None, expected: tuple[str, int]) -> None:

@@ -175,23 +175,6 @@ def test_traffic_begins_when_it_is_asked_for(server: ControlledServer) -> None:
     server.post("/reset")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--control", "0.0.0.0:0"], "has no token"),
-        (["--control", "here"], "is not an address"),
-        (["--control-any-sink"], "there is no control API"),
-        (["--control", ":0", "--schema", "shop", "--redelivery", "0.1"], "no message comes again or late by itself"),
-        (["--control", ":0", "--schema", "shop", "--on-spark"], "Spark makes this traffic"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(
-    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert exit_code("serve", *options) == 2
-    assert words in capsys.readouterr().err
-
-
 def test_a_token_comes_from_a_file_or_the_environment(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -53,26 +53,6 @@ def test_csv_and_json_are_text(tmp_path: Path, capsys: pytest.CaptureFixture[str
         }
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ((), "the table has no name"),
-        (("--name", "t", "--keys", "idd"), "Did you mean id?"),
-        (("--name", "t", "--type", "id"), "is not column=type"),
-        (("--name", "t", "--type", "nix=int"), "types= names a column"),
-        (("--name", "t", "--type", "id=wat"), "expected a column type"),
-    ],
-)
-def test_wrong_options(options: tuple[str, ...], said: str, orders: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("schema", str(orders), *options) == 2
-    assert said in capsys.readouterr().err
-
-
-def test_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("schema", f"{tmp_path}/nix.csv", "--name", "t") == 2
-    assert "there is no file or folder" in capsys.readouterr().err
-
-
 def test_emit_makes_the_schema_of_plain_rows(
     orders: Path, uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,28 +85,3 @@ def test_the_time_column_is_not_a_column_of_the_table(uri: str, tmp_path: Path) 
     options = ("--table", "s.t", "--keys", "id", "--commit-time-column", "at")
     assert exit_code("emit", *options, "--input", str(path), "--sink-uri", uri) == 0
     assert _sent(tmp_path) == [{"id": "1"}]
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ((), "Add --schema, or --table and --keys"),
-        (("--table", "s.t"), "the key of s.t is not known"),
-        (("--table", "s.t", "--keys", "nix"), "the key is not a column"),
-    ],
-)
-def test_what_emit_needs_without_a_schema(
-    options: tuple[str, ...], said: str, orders: Path, uri: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert exit_code("emit", *options, "--input", str(orders), "--sink-uri", uri) == 2
-    assert said in capsys.readouterr().err
-
-
-def test_keys_beside_a_schema_are_refused(
-    orders: Path, uri: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    schema = tmp_path / "t.sql"
-    schema.write_text("create table s.t (id int primary key)", encoding="utf-8")
-    arguments = ("emit", "--schema", str(schema), "--keys", "id", "--input", str(orders), "--sink-uri", uri)
-    assert exit_code(*arguments) == 2
-    assert "Leave out --keys" in capsys.readouterr().err

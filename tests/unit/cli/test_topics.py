@@ -419,27 +419,3 @@ def test_a_topic_of_kafka_is_shown_and_verified(capsys: pytest.CaptureFixture[st
         assert "watermark: 1 " in shown
         used = f"kafka://{kafka.bootstrap}/ticdc-scenario?protocol=simple&partition-num="
         assert run(capsys, "verify", "--sink-uri", f"{used}3")[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["tail"], "--brokers"),
-        (["tail", "nowhere", "--protocol", "simple"], "no such file"),
-        (["tail", "nowhere"], "--protocol"),
-        (["tail", "--brokers", "127.0.0.1:1", "--protocol", "simple"], "--topic"),
-        (["tail", "nowhere", "--protocol", "simple", "--from", "yesterday"], "newest"),
-        (["tail", "nowhere", "--protocol", "simple", "--op", "upsert"], "insert"),
-        (["verify", "--sink-uri", "memory://x/?protocol=simple"], "memory"),
-        (["scenario", "nothing"], "redelivery"),
-        (["scenario", "--sink-uri", "jsonl:///nowhere?protocol=simple"], "Choose one of redelivery, "),
-        (["tail", "nowhere", "--brokers", "127.0.0.1:1"], "exactly one source"),
-        (["tail", "nowhere", "--protocol", "simple", "--op", "inserts"], "Did you mean insert?"),
-        (["scenario", "tombstones", "--protocol", "simple-json"], "avro"),
-    ],
-)
-def test_what_cannot_be_done_is_told(capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
-    code, shown = run(capsys, *arguments)
-    assert code == 2
-    assert told in shown
-    assert "Traceback" not in shown
