@@ -50,7 +50,6 @@ def ticdc_emulator(ticdc_kafka: EmbeddedKafka) -> Iterator[EmulatorMaker]:
     from dataclasses import replace
 
     from ticdc_emit.config import load_changefeed
-    from ticdc_emit.config.load import load_options
     from ticdc_emit.delivery.kafka import KafkaSink
     from ticdc_emit.emulator import Emulator
 
@@ -65,9 +64,7 @@ def ticdc_emulator(ticdc_kafka: EmbeddedKafka) -> Iterator[EmulatorMaker]:
             changefeed: str | os.PathLike[str] | Mapping[str, Any] = _TOPIC_OF_TABLE,
             **options: Unpack[LoadOptions],
         ) -> Emulator:
-            config = load_changefeed(
-                f"kafka://{ticdc_kafka.bootstrap}/ticdc?{parameters}", changefeed, **load_options(options)
-            )
+            config = load_changefeed(f"kafka://{ticdc_kafka.bootstrap}/ticdc?{parameters}", changefeed, **options)
             return stack.enter_context(Emulator(config, schema, sinks=sink))
 
         yield emulator

@@ -10,11 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ticdc_emit.changes.codec import RowEncoder
-from ticdc_emit.changes.images import Image, image_column
-from ticdc_emit.changes.model import Changes
 from ticdc_emit.changes.model import Changes, RowEncoder
-from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.delivery.base import MOST_PARTITIONS
 from ticdc_emit.pipeline.plan import TablePlan
 from ticdc_emit.pipeline.row_batch import TableGroup

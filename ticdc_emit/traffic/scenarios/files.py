@@ -44,17 +44,14 @@ _END = 1_000_000
 
 @dataclass(frozen=True)
 class Stage:
-    """Files that are written, or removed, between two readings of a loader. ``writes``: in their order."""
+    """Files that are written between two readings of a loader. ``writes``: in their order."""
 
     writes: tuple[Write, ...]
 
     def write(self, folder: Folder) -> None:
         """Write the files to a folder. Raises :class:`~ticdc_emit.errors.DeliveryError` where the storage fails."""
         for path, content in self.writes:
-            if content is None:
-                folder.remove(path)
-            else:
-                folder.write(path, content)
+            folder.write(path, content)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write the files below a directory of this machine. Raises :class:`OSError` where that fails."""
