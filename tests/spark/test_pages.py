@@ -46,6 +46,7 @@ def workplace(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         yield here
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("title", "block"), list(zip(TITLES, README, strict=True)), ids=TITLES)
 def test_a_use_of_the_readme_runs(
     workplace: Workplace, title: str, block: Block, capsys: pytest.CaptureFixture[str]

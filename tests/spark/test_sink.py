@@ -28,7 +28,7 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.spark import TicdcSink, encode
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.smoke]
 
 URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=4"
 
