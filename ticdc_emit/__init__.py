@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ticdc_emit.registry import MemoryRegistry
     from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
     from ticdc_emit.schema.frames import table_of, table_sql
-    from ticdc_emit.source_schemas import schema_sql
+    from ticdc_emit.schema.scripts import schema_sql
     from ticdc_emit.spark import TicdcSink, local_session
     from ticdc_emit.strategies.changefeeds import changefeeds
     from ticdc_emit.strategies.histories import histories
@@ -131,7 +131,7 @@ _HOMES = {
         "registry": "MemoryRegistry",
         "schema.catalog": "Catalog catalog_from_sql",
         "schema.frames": "table_of table_sql",
-        "source_schemas": "schema_sql",
+        "schema.scripts": "schema_sql",
         "spark": "TicdcSink local_session",
         "strategies": "changefeeds histories",
         "testing": "EmbeddedKafka EmbeddedRegistry MemoryTopics",

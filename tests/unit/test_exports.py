@@ -120,7 +120,6 @@ _NOT_BY_USERS = {
 """What takes several texts and is not called with names by users, each with the reason."""
 _NOT_MADE_BY_USERS = {
     "SinkUri": "its parse makes it",
-    "SourceSchema": "Catalog.from_sql and schema_sql make it",
     "SourceTable": "its of makes it, table_of and schema_sql",
     "FileScenario": "a kind of scenarios makes it",
     "Scenario": "as above",

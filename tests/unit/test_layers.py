@@ -16,7 +16,6 @@ FLOORS = (
     ("java", "json_objects", "regexp", "temporary", "tso"),
     ("sql",),
     ("schema",),
-    ("source_schemas",),
     ("config",),
     ("columnar",),
     ("storage",),

@@ -169,13 +169,13 @@ def complete_schema(incomplete: str) -> list[str]:
 
 def complete_dialect(incomplete: str) -> list[str]:
     """Complete the name of a dialect of schema files."""
-    from ticdc_emit.source_schemas import DIALECTS
+    from ticdc_emit.schema.scripts import DIALECTS
 
     return one_of(*DIALECTS)(incomplete)
 
 
 PROTOCOLS = f"{', '.join(PROTOCOL_NAMES[:-1])} or {PROTOCOL_NAMES[-1]}"
-DIALECTS_HELP = "postgres, oracle, tsql, snowflake, bigquery, redshift, spark or hive"
+DIALECTS_HELP = "postgres, oracle, tsql, snowflake, bigquery, redshift, spark, hive or another that sqlglot reads"
 
 
 def protocol_option(more: str) -> Any:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def print_script(options: Schema) -> int:
     """Print the tables of a script; return the exit code."""
-    from ticdc_emit.source_schemas import source_schema
+    from ticdc_emit.schema.scripts import source_schema
 
     table = {"name": options.name, "keys": options.keys, "type": options.types, "format": options.format}
     for name, given in table.items():
@@ -78,7 +78,7 @@ def in_tidb_sql(text: str, dialect: str | None, path: object = "") -> str:
     if dialect is None:
         READ.set({**READ.get(), str(path): text})
         return text
-    from ticdc_emit.source_schemas import source_schema
+    from ticdc_emit.schema.scripts import source_schema
 
     found = source_schema(text, dialect)
     if found.assumptions or any(table.assumptions for table in found.tables):

@@ -11,7 +11,7 @@ from child import exit_code
 
 from ticdc_emit.cli.options import DIALECTS_HELP, complete_dialect
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.source_schemas import DIALECTS
+from ticdc_emit.schema.scripts import DIALECTS
 
 
 @pytest.fixture
@@ -78,6 +78,6 @@ def test_generate_makes_rows_of_a_schema_without_assumptions_and_says_nothing(
     assert len(list(read_files(tmp_path / "out"))) >= 5
 
 
-def test_help_and_completion_have_all_dialects() -> None:
-    assert re.split(r", | or ", DIALECTS_HELP) == list(DIALECTS)
-    assert complete_dialect("s") == ["snowflake", "spark"]
+def test_help_and_completion_have_dialects() -> None:
+    assert set(re.split(r", | or ", DIALECTS_HELP)) - {"another that sqlglot reads"} < set(DIALECTS)
+    assert complete_dialect("sn") == ["snowflake"]

@@ -42,6 +42,8 @@ def test_the_statement_is_one_that_the_catalog_reads() -> None:
         ({"a": "LONGTEXT", "b": "BIGINT", "c": "DATETIME(6)"}, ("b", "a", "c"), {"a": "VARCHAR(764)"}),
         ({"a": "VARCHAR(768)"}, "a", {"a": "VARCHAR(768)"}),
         ({"a": "LONGTEXT", "d": "DECIMAL(38,10)"}, ("d", "a"), {"a": "VARCHAR(763)"}),
+        ({"a": "VARCHAR(700)", "b": "VARCHAR(100)"}, ("a", "b"), {"a": "VARCHAR(668)", "b": "VARCHAR(100)"}),
+        ({"a": "VARCHAR(700)", "b": "LONGTEXT"}, ("a", "b"), {"a": "VARCHAR(384)", "b": "VARCHAR(384)"}),
     ],
 )
 def test_a_key_of_text_has_the_longest_length_that_fits(
@@ -81,7 +83,7 @@ def test_names_of_a_key_ignore_case() -> None:
         ({"_TiDB_rowid": "INT"}, (), "TiDB reserves the column name"),
         ({}, (), "needs at least one column"),
         ({"a": "JSON"}, "a", "which cannot be in a key"),
-        ({"a": "VARCHAR(700)", "b": "VARCHAR(100)"}, ("a", "b"), "takes more than 3,072 bytes"),
+        ({f"d{number}": "DECIMAL(65,30)" for number in range(110)}, [f"d{number}" for number in range(110)], "3,072"),
         ({"a": "INT"}, ("a", "A"), "has a column twice"),
         ({"a": "WAT"}, (), "expected a column type"),
         ({"a": "WAT"}, "a", "WAT is not a type of TiDB"),

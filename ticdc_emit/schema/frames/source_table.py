@@ -21,7 +21,14 @@ from ticdc_emit.schema.columns import (
     MAX_NAME,
     MAX_VARCHAR_BYTES,
 )
-from ticdc_emit.schema.frames.key_lengths import CHARACTER_BYTES, MAX_KEY_BYTES, key_bytes, may_be_in_key, of_length
+from ticdc_emit.schema.frames.key_lengths import (
+    CHARACTER_BYTES,
+    MAX_KEY_BYTES,
+    has_length,
+    key_bytes,
+    may_be_in_key,
+    of_length,
+)
 from ticdc_emit.sql.words import quoted, string_literal, to_lower
 
 _MAX_TABLE_COMMENT = 2048
@@ -197,11 +204,7 @@ class SourceTable:
             unique=tuple(tuple(table._key_column(own, key) for key in each) for each in table.unique),
         )
         notes: list[str] = []
-        if table.keys:
-            table = table._with_key(table.keys, notes, is_primary=True)
-        for group in table.unique:
-            table = table._with_key(group, notes, is_primary=False)
-        table = table._with_one_auto_increment(notes)
+        table = table._with_keys(notes)._with_one_auto_increment(notes)
         of_columns = [f"{quoted(column.name)} {column.assumption}" for column in table.columns if column.assumption]
         table = replace(table, assumptions=(*of_columns, *notes, *table._shortened_comments(), *assumptions))
         table._check_statement()
@@ -268,32 +271,40 @@ class SourceTable:
             )
         return own[to_lower(key)]
 
-    def _with_key(self, key: tuple[str, ...], notes: list[str], *, is_primary: bool) -> SourceTable:
-        """Return the table whose columns fit into a key; add to ``notes`` what changed."""
-        if len(set(key)) < len(key):
-            self._refuse("the key has a column twice", "Name each column of the key once", key[0])
-        members = {column.name: column for column in self.columns if column.name in key}
-        sizes = {name: self._key_bytes(column) for name, column in members.items()}
-        open_length = [name for name, size in sizes.items() if size is None]
-        fixed = sum(filter(None, sizes.values()))
-        share = (MAX_KEY_BYTES - fixed) // len(open_length) if open_length else 0
-        if fixed > MAX_KEY_BYTES or (open_length and share < CHARACTER_BYTES):
-            self._refuse(
-                f"the key ({', '.join(key)}) takes more than {MAX_KEY_BYTES:,} bytes",
-                "Choose fewer or shorter key columns; a character takes 4 bytes",
-                key[0],
-            )
-        changed = {}
-        for name, column in members.items():
-            if name in open_length:
-                text, note = of_length(name, column.type, share)
-                notes.append(note)
-                column = replace(column, type=text)
-            if is_primary and column.nullable:
+    def _with_keys(self, notes: list[str]) -> SourceTable:
+        """Return the table whose columns fit into its keys; add to ``notes`` what changed."""
+        columns = {column.name: column for column in self.columns}
+        lengths: dict[str, int] = {}  # in bytes
+        for key in filter(None, (self.keys, *self.unique)):
+            if len(set(key)) < len(key):
+                self._refuse("the key has a column twice", "Name each column of the key once", key[0])
+            sizes = {name: self._key_bytes(columns[name]) for name in key}
+            shrinkable = {name for name, size in sizes.items() if size is not None and has_length(columns[name].type)}
+            while shrinkable and _fixed(sizes) > (MAX_KEY_BYTES * 2 // 3 if None in sizes.values() else MAX_KEY_BYTES):
+                longest = max(shrinkable, key=lambda name: sizes[name] or 0)
+                shrinkable.discard(longest)
+                sizes[longest] = None
+            shared = [name for name, size in sizes.items() if size is None]
+            if _fixed(sizes) + len(shared) * CHARACTER_BYTES > MAX_KEY_BYTES:
+                self._refuse(
+                    f"the key ({', '.join(key)}) takes more than {MAX_KEY_BYTES:,} bytes",
+                    "Choose fewer or shorter key columns; a character takes 4 bytes",
+                    key[0],
+                )
+            for name in shared:
+                share = (MAX_KEY_BYTES - _fixed(sizes)) // len(shared)
+                lengths[name] = min(share, lengths.get(name, share))
+        for name, most_bytes in lengths.items():
+            text, note = of_length(name, columns[name].type, most_bytes)
+            notes.append(note)
+            columns[name] = replace(columns[name], type=text)
+        for name in self.keys:
+            column = columns[name]
+            if column.nullable:
                 notes.append(f"{quoted(name)} is NOT NULL, because it is in the key.")
-                column = replace(column, nullable=False, default=None if column.default == "NULL" else column.default)
-            changed[name] = column
-        return replace(self, columns=tuple(changed.get(each.name, each) for each in self.columns))
+                default = None if column.default == "NULL" else column.default
+                columns[name] = replace(column, nullable=False, default=default)
+        return replace(self, columns=tuple(columns.values()))
 
     def _with_one_auto_increment(self, notes: list[str]) -> SourceTable:
         """Return the table with AUTO_INCREMENT on one column, which begins a key, as TiDB wants it."""
@@ -340,6 +351,10 @@ class SourceTable:
         except DdlError as error:
             column = error.context.get("column")
             raise SchemaError(error.message, remedy=error.remedy, table=self.full_name, column=column) from None
+
+
+def _fixed(sizes: Mapping[str, int | None]) -> int:
+    return sum(filter(None, sizes.values()))
 
 
 def together(assumptions: Iterable[str]) -> list[str]:

@@ -1,0 +1,236 @@
+"""Column types of other systems as TiDB's: one row for each type of sqlglot, and what a dialect has otherwise.
+
+In: a type as sqlglot reads it, and its dialect. Out: a :class:`~ticdc_emit.schema.frames.source_table.TypeChoice`:
+TiDB's type that holds all its values, and what the choice assumes; :class:`~ticdc_emit.errors.UnsupportedTypeError`
+where no type does. Rule sources: the manuals of the systems (chapters on data types), and pingcap/tidb
+``pkg/parser/mysql/const.go`` (limits).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from ticdc_emit.errors import UnsupportedTypeError
+from ticdc_emit.schema.columns import MAX_CHAR_LENGTH, MAX_DECIMAL, MAX_SCALE, MAX_VARCHAR_BYTES
+from ticdc_emit.schema.frames.source_table import (
+    KEEPS_SPACES,
+    LONGEST_VARCHAR,
+    MICROSECONDS,
+    ONLY_NULLS,
+    TypeChoice,
+    moment_type,
+    time_span_type,
+)
+from ticdc_emit.sql.words import string_literal
+
+AS_TEXT = "is text, as the system writes its values."
+JSON_VALUE = "is JSON, which accepts lists, maps and structs."
+_ANY_NUMBER = "has any precision: DECIMAL(65,30) holds 35 digits before the point and 30 after it."
+_WITHOUT_CURRENCY = "is a number without its currency."
+_BITS = "is text of 0 and 1."
+_INSTANT = "instant"
+_WITH_OFFSET = "The offset that a value was written with is not kept."
+_ROUNDED = "is DOUBLE: 15 digits are exact, where Oracle keeps 38."
+_MOST_FRACTION, _MOST_DIMENSIONS = 6, 16_383
+
+
+class _Rule(NamedTuple):
+    """``plain``: TiDB's type without arguments. ``given``: with them, "" if they make no difference. ``note``: the
+    assumption, or that the values are instants.
+    """
+
+    plain: str
+    given: str = ""
+    note: str = ""
+
+
+def _rules(text: str) -> dict[str, _Rule]:
+    """Return rules by the names of types: a row has names, TiDB's type, the one with arguments, the assumption."""
+    rows = (tuple(cell.strip() for cell in line.split("|")) for line in text.strip().splitlines())
+    return {name: _Rule(*rule) for names, *rule in rows for name in names.split()}
+
+
+_TYPES = _rules(f"""
+    TINYINT | TINYINT
+    SMALLINT SMALLSERIAL serial2 | SMALLINT
+    MEDIUMINT | MEDIUMINT
+    INT SERIAL serial4 | INT
+    BIGINT BIGSERIAL serial8 | BIGINT
+    UTINYINT | TINYINT UNSIGNED
+    USMALLINT | SMALLINT UNSIGNED
+    UMEDIUMINT | MEDIUMINT UNSIGNED
+    UINT oid xid cid | INT UNSIGNED
+    UBIGINT xid8 | BIGINT UNSIGNED
+    INT128 UINT128 | DECIMAL(39,0)
+    FLOAT | FLOAT
+    DOUBLE | DOUBLE
+    DECIMAL BIGDECIMAL BIGNUM DECFLOAT | DECIMAL(65,30) | DECIMAL(n,s) | {_ANY_NUMBER}
+    MONEY | DECIMAL(19,2) | | {_WITHOUT_CURRENCY}
+    BOOLEAN | TINYINT(1)
+    BIT | VARCHAR(1) | VARCHAR(n) | {_BITS}
+    varbit | LONGTEXT | VARCHAR(n) | {_BITS}
+    VARCHAR NVARCHAR TEXT | LONGTEXT | VARCHAR(n)
+    TINYTEXT MEDIUMTEXT LONGTEXT XML citext nclob xmltype | LONGTEXT
+    CHAR NCHAR | VARCHAR(1) | VARCHAR(n) | {KEEPS_SPACES}
+    BPCHAR | LONGTEXT | VARCHAR(n) | {KEEPS_SPACES}
+    char | VARCHAR(1)
+    NAME | VARCHAR(63)
+    sysname | VARCHAR(128)
+    BINARY VARBINARY BLOB TINYBLOB MEDIUMBLOB LONGBLOB IMAGE raw | LONGBLOB | VARBINARY(n)
+    DATE DATE32 | DATE
+    TIMESTAMP TIMESTAMPNTZ DATETIME DATETIME2 | DATETIME(6) | DATETIME(n)
+    DATETIME64 TIMESTAMP_MS | DATETIME(3) | DATETIME(n)
+    TIMESTAMP_S SMALLDATETIME | DATETIME
+    TIMESTAMP_NS | DATETIME(9)
+    TIMESTAMPTZ TIMESTAMPLTZ | DATETIME(6) | DATETIME(n) | {_INSTANT}
+    TIME | TIME(6) | TIME(n)
+    TIMETZ | VARCHAR(24) | | {AS_TEXT}
+    YEAR | YEAR
+    INTERVAL | VARCHAR(128) | | {AS_TEXT}
+    JSON JSONB VARIANT SUPER | JSON
+    ARRAY LIST MAP STRUCT NESTED OBJECT HSTORE UNION FILE | JSON | | {JSON_VALUE}
+    UUID | CHAR(36)
+    INET IPADDRESS IPPREFIX IPV4 IPV6 cidr | VARCHAR(43) | | {AS_TEXT}
+    macaddr macaddr8 | VARCHAR(23) | | {AS_TEXT}
+    pg_lsn | VARCHAR(17) | | {AS_TEXT}
+    rowid | VARCHAR(18) | | {AS_TEXT}
+    POINT POLYGON GEOMETRY GEOGRAPHY line lseg box path circle cube raster box2d box3d | LONGTEXT | | {AS_TEXT}
+    INT4RANGE INT8RANGE NUMRANGE TSRANGE TSTZRANGE DATERANGE RANGE | LONGTEXT | | {AS_TEXT}
+    INT4MULTIRANGE INT8MULTIRANGE NUMMULTIRANGE TSMULTIRANGE TSTZMULTIRANGE DATEMULTIRANGE | LONGTEXT | | {AS_TEXT}
+    tsvector tsquery ltree lquery jsonpath sparsevec aclitem tid pg_snapshot txid_snapshot | LONGTEXT | | {AS_TEXT}
+    regclass regproc regprocedure regtype regrole regnamespace regconfig regdictionary | LONGTEXT | | {AS_TEXT}
+    VECTOR halfvec | VECTOR | VECTOR(n)
+    NULL | LONGTEXT | | {ONLY_NULLS}
+""")
+"""By sqlglot's names; in lower case by their own, where sqlglot takes them for types of the script."""
+
+_SPARK = "DECIMAL | DECIMAL(10,0) | DECIMAL(n,s)\n INTERVAL | refused"
+_OTHER = {
+    dialect: _rules(text)
+    for dialect, text in {
+        "bigquery": "INT SMALLINT TINYINT | BIGINT\n FLOAT | DOUBLE\n DECIMAL | DECIMAL(38,9) | DECIMAL(n,s)",
+        "databricks": _SPARK,
+        "hive": f"""
+            DECIMAL | DECIMAL(10,0) | DECIMAL(n,s)
+            TIMESTAMP | DATETIME(9) | DATETIME(n)
+            TIMESTAMPLTZ | DATETIME(9) | DATETIME(n) | {_INSTANT}""",
+        "oracle": f"""
+            INT SMALLINT | DECIMAL(38,0)
+            BIGINT | LONGTEXT
+            FLOAT | DOUBLE | | {_ROUNDED}
+            DATE | DATETIME
+            TIMESTAMPTZ | DATETIME(6) | DATETIME(n) | {_INSTANT} {_WITH_OFFSET}""",
+        "redshift": f"""
+            DECIMAL | DECIMAL(18,0) | DECIMAL(n,s)
+            VARCHAR NVARCHAR TEXT | VARCHAR(256) | VARCHAR(n)
+            BPCHAR | VARCHAR(256) | VARCHAR(n) | {KEEPS_SPACES}
+            VARBINARY | VARBINARY(64000) | VARBINARY(n)""",
+        "snowflake": f"""
+            DECIMAL INT BIGINT SMALLINT TINYINT | DECIMAL(38,0) | DECIMAL(n,s)
+            FLOAT | DOUBLE
+            CHAR NCHAR | VARCHAR(1) | VARCHAR(n)
+            TIMESTAMP TIMESTAMPNTZ DATETIME | DATETIME(9) | DATETIME(n)
+            TIMESTAMPLTZ | DATETIME(9) | DATETIME(n) | {_INSTANT}
+            TIMESTAMPTZ | DATETIME(9) | DATETIME(n) | {_INSTANT} {_WITH_OFFSET}
+            TIME | TIME(9) | TIME(n)
+            VARIANT | JSON | | {JSON_VALUE}""",
+        "spark": _SPARK,
+        "tsql": f"""
+            BIT | TINYINT(1)
+            DECIMAL | DECIMAL(18,0) | DECIMAL(n,s)
+            MONEY | DECIMAL(19,4)
+            SMALLMONEY | DECIMAL(10,4)
+            FLOAT | DOUBLE
+            VARCHAR NVARCHAR | VARCHAR(1) | VARCHAR(n)
+            VARBINARY | VARBINARY(1) | VARBINARY(n)
+            BINARY | BINARY(1) | BINARY(n)
+            DATETIME | DATETIME(3)
+            DATETIME2 | DATETIME(7) | DATETIME(n)
+            TIMESTAMPTZ | DATETIME(7) | DATETIME(n) | {_INSTANT} {_WITH_OFFSET}
+            TIME | TIME(7) | TIME(n)
+            ROWVERSION | BINARY(8)
+            VARIANT | refused""",
+    }.items()
+}
+"""The types of a dialect that mean something else there, or that sqlglot reads as another one."""
+
+
+def enum_type(labels: exp.Expr) -> TypeChoice:
+    """Return the type of one of these labels."""
+    return TypeChoice(f"ENUM({', '.join(string_literal(each.name) for each in labels.expressions)})")
+
+
+def type_name(kind: exp.DataType) -> str:
+    """Return the last part of the name of a type that sqlglot does not know, "" for others."""
+    named = kind.args.get("kind")
+    return named.name if isinstance(named, exp.Expr) else str(named or "")
+
+
+def tidb_type(kind: exp.DataType, dialect: str) -> TypeChoice:
+    """Return TiDB's type for one of a dialect's own.
+
+    Raises :class:`~ticdc_emit.errors.UnsupportedTypeError`, without its column, for an unknown one and if no type of
+    TiDB holds the values.
+    """
+    own, name = _OTHER.get(dialect, {}), type_name(kind).lower() or str(kind.this).lower()  # or oid, regclass
+    if isinstance(kind.this, exp.Interval):
+        if kind.this.args["unit"].name == "DAY" and dialect in ("spark", "databricks"):
+            return time_span_type(_MOST_FRACTION)
+        name = "INTERVAL"
+    elif isinstance(kind.this, exp.DType) and kind.this is not exp.DType.USERDEFINED:
+        name = kind.this.name
+    if name in ("ENUM", "ENUM8", "ENUM16"):
+        return enum_type(kind)
+    if name == "LOWCARDINALITY":
+        return tidb_type(kind.expressions[0], dialect)
+    rule = own.get(name) or _TYPES.get(name)
+    if rule is None and isinstance(kind.args.get("kind"), exp.Dot):  # pg_catalog.int2, public.geometry
+        known = exp.DataType.build(name, dialect=dialect, udt=True)
+        rule = None if known.this is exp.DType.USERDEFINED else own.get(known.this.name) or _TYPES.get(known.this.name)
+    if rule is None or rule.plain == "refused":
+        remedy = "Write varchar for it, or put its CREATE TYPE before the table"
+        raise UnsupportedTypeError(f"the type is {kind.sql(dialect)}, which TiDB does not have", remedy=remedy)
+    arguments = [each.name for each in kind.expressions if not isinstance(each, exp.DataType)]
+    if not arguments or not rule.given:
+        return _fitted(rule.plain, rule.note, kind)
+    if not arguments[0].isdigit():  # varchar(max), NUMBER(*,0), geometry(Point,4326)
+        arguments[0] = "38" if name == "DECIMAL" else ""
+    if not arguments[0]:
+        return _fitted(_TYPES[name].plain, rule.note, kind)
+    scale = arguments[1] if len(arguments) > 1 else "0"
+    note = "" if rule.note == _ANY_NUMBER else rule.note
+    return _fitted(rule.given.replace("(n", f"({arguments[0]}").replace(",s)", f",{scale})"), note, kind)
+
+
+def _fitted(text: str, note: str, kind: exp.DataType) -> TypeChoice:
+    """Return a type within TiDB's limits. Raises :class:`UnsupportedTypeError` if its values need more."""
+    name, *numbers = re.findall(r"[A-Z ]+|\d+", text)
+    size, scale = (*map(int, numbers), 0, 0)[:2]
+    is_instant = note.startswith(_INSTANT)
+    notes = [note.removeprefix(_INSTANT).strip()]
+    if name in ("DATETIME", "TIME"):
+        digits = min(size, _MOST_FRACTION)
+        text = f"{name}({digits})" if digits else name
+        if is_instant:
+            notes.insert(0, moment_type(digits, is_instant=True).assumption)
+        if size > digits:
+            notes.append("Values with more than six fraction digits are refused." if is_instant else MICROSECONDS)
+    elif name == "DECIMAL":
+        text = f"DECIMAL({max(size, scale)},{scale})"
+    elif (name == "VARCHAR" and size > LONGEST_VARCHAR) or (name == "VARBINARY" and size > MAX_VARCHAR_BYTES):
+        return TypeChoice("LONGTEXT" if name == "VARCHAR" else "LONGBLOB")
+    elif name == "BINARY" and size > MAX_CHAR_LENGTH:
+        text = f"VARBINARY({size})"
+    limits = {"DECIMAL": (MAX_DECIMAL, MAX_SCALE), "VECTOR": (_MOST_DIMENSIONS, 0)}
+    most = limits.get(name, (size, scale))
+    if max(size, scale) > most[0] or scale > most[1]:
+        remedy = "Write a type that its values fit into, or varchar"
+        raise UnsupportedTypeError(
+            f"the type is {kind.sql()}, but a {name} of TiDB has at most {most[0]:,} "
+            + (f"digits, {most[1]} of them after the point" if name == "DECIMAL" else "dimensions"),
+            remedy=remedy,
+        )
+    return TypeChoice(text, " ".join(filter(None, notes)))
