@@ -234,9 +234,13 @@ class RemoveTtl:
 
 
 @dataclass(frozen=True)
-class AddPartitions:
+class AddPartitions(Clause):
     """ADD PARTITION: definitions, or ``count`` more of HASH or KEY."""
 
+    form = Form(
+        "ADD PARTITION{if_not_exists: if not exists}{no_binlog? NO_WRITE_TO_BINLOG|LOCAL}"
+        "< PARTITIONS {count:partition count}>< ({definitions})>"
+    )
     definitions: tuple[PartitionDefinition, ...] = ()
     count: int = 0
     if_not_exists: bool = False
@@ -245,16 +249,6 @@ class AddPartitions:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(definition.name for definition in self.definitions)
-
-    def restore(self, style: Style = WIRE) -> str:
-        text = style.word("ADD PARTITION")
-        if self.if_not_exists:
-            text += special_comment(" IF NOT EXISTS")
-        if self.no_binlog:
-            text += style.word(" NO_WRITE_TO_BINLOG")
-        if self.definitions:
-            return f"{text} ({joined(self.definitions, style, ', ')})"
-        return text + (style.word(" PARTITIONS ") + str(self.count) if self.count else "")
 
 
 PartitionsChange: TypeAlias = Choice["drop", "truncate", "reorganize", "coalesce", "remove", "partition by"]
@@ -277,16 +271,7 @@ class ChangePartitions:
         return tuple(definition.name for definition in self.definitions)
 
     def restore(self, style: Style = WIRE) -> str:
-        if self.by is not None:
-            return self.by.restore(style)
-        if form := PARTITION_FORMS.get(self.kind):
-            return form.restore_node(self, style)
-        text = style.word("REORGANIZE PARTITION" + (" NO_WRITE_TO_BINLOG" if self.no_binlog else ""))
-        if not self.names:
-            return text
-        return (
-            f"{text} {','.join(map(quoted, self.names))}{style.word(' INTO ')}({joined(self.definitions, style, ', ')})"
-        )
+        return PARTITION_FORMS[self.kind].restore_node(self, style)
 
 
 PARTITION_FORMS: dict[PartitionsChange, Form] = {
@@ -294,8 +279,12 @@ PARTITION_FORMS: dict[PartitionsChange, Form] = {
     "truncate": Form("TRUNCATE PARTITION {names:partitions or all}"),
     "coalesce": Form("COALESCE PARTITION {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }{count:partition count}"),
     "remove": Form("REMOVE PARTITIONING"),
+    "partition by": Form("{by}"),
+    "reorganize": Form(
+        "REORGANIZE PARTITION{no_binlog? NO_WRITE_TO_BINLOG|LOCAL}< {names:partitions} INTO ({definitions})>"
+    ),
 }
-"""Kinds of :class:`ChangePartitions` that have a fixed form."""
+"""The forms of :class:`ChangePartitions`."""
 
 
 @dataclass(frozen=True)
@@ -453,21 +442,18 @@ class PartitionOptions(NoSchemaChange):
 
 
 @dataclass(frozen=True)
-class IntervalChange(NoSchemaChange):
+class IntervalChange(Clause, NoSchemaChange):
     """FIRST, LAST, SPLIT MAXVALUE or MERGE FIRST (``words``) PARTITION LESS THAN a bound.
 
     ``start`` and ``end``: where the clause is in the statement.
     """
 
+    form = Form("{words:word} PARTITION LESS THAN ({bound}){no_binlog? NO_WRITE_TO_BINLOG}")
     words: str
     bound: Node
     no_binlog: bool = False
     start: int = field(default=0, compare=False)
     end: int = field(default=0, compare=False)
-
-    def restore(self, style: Style = WIRE) -> str:
-        binlog = style.word(" NO_WRITE_TO_BINLOG") if self.no_binlog else ""
-        return f"{style.word(self.words)} PARTITION LESS THAN ({self.bound.restore(style)}){binlog}"
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ A form is written as TiDB prints the clause::
 
 WORDS and signs are read and printed, blanks only printed. ``A|B``: either word is read, the first is printed. ``A?``:
 the word is printed, and may be missing in what is read; so may every ``=`` (``==`` may not). ``[A|B]``: a word may be
-read, and is not printed. ``<...>``: what is read if its first words or sign follow, and printed if its first value is
-given; a field that is not read keeps its default.
+read, and is not printed. ``<...>``: what is read if its first words or sign follow (or anything, if it begins with a
+value), and printed if its first value is given; a field that is not read keeps its default.
 
 ``{field:kind}`` is a value; without a kind it is a node, a number, or nodes with commas between. This module prints the
 kinds, and :mod:`ticdc_emit.sql.parser.alter` reads them. ``{field:A|B}`` is one of the words. ``{field?A B }`` is true
@@ -19,12 +19,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from ticdc_emit.sql.nodes.base import WIRE, Style, joined, special_comment, string
 from ticdc_emit.sql.words import quoted
 
-__all__ = ["NAMES", "NUMBERS", "Clause", "Form", "Step"]
+__all__ = ["NAMES", "NUMBERS", "PRINTERS", "Clause", "Form", "Step"]
 
 
 NAMES = {
@@ -35,6 +36,7 @@ NAMES = {
     "index": "an index",
     "index name": "an index name",
     "name": "a name",
+    "parser": "a parser",
     "partition": "a partition",
     "policy": "a policy",
     "resource group": "a resource group",
@@ -67,35 +69,55 @@ def _choice(yes: str, no: str) -> Callable[[bool, Style], str]:
     return lambda given, style: style.word(yes if given else no)
 
 
+def _comment(words: str, *, by_style: bool = False) -> Callable[[bool, Style], str]:
+    return lambda given, style: special_comment(words, style=style if by_style else WIRE) if given else ""
+
+
+def _clustered(given: bool | None, style: Style) -> str:
+    words = "CLUSTERED" if given else "NONCLUSTERED"
+    return "" if given is None else " " + special_comment(words, "clustered_index", style)
+
+
 def _labels(labels: Sequence[str], style: Style) -> str:
     return style.word(" LOCATION LABELS ") + ", ".join(map(string, labels)) if labels else ""
 
 
-_PRINTERS: dict[str, Callable[[Any, Style], str]] = {
+PRINTERS: dict[str, Callable[[Any, Style], str]] = {
     **dict.fromkeys(NAMES, lambda name, style: quoted(name)),
     **dict.fromkeys(NUMBERS, lambda number, style: str(number)),
     "condition": lambda words, style: style.word(words),
     "each": lambda nodes, style: "".join(" " + node.restore(style) for node in nodes),
     "each word": lambda words, style: "".join(" " + style.word(word) for word in words),
     "enforced": _choice("ENFORCED", "NOT ENFORCED"),
-    "if exists": lambda given, style: special_comment("IF EXISTS ") if given else "",
-    "if not exists": lambda given, style: special_comment("IF NOT EXISTS ") if given else "",
+    "if exists": _comment("IF EXISTS "),
+    "if not exists": _comment("IF NOT EXISTS "),
+    " if not exists": _comment(" IF NOT EXISTS"),
+    "own if not exists": _comment("IF NOT EXISTS ", by_style=True),
+    " global": lambda given, style: " " + special_comment("GLOBAL", "global_index", style) if given else "",
+    " clustered": _clustered,
+    " visible": lambda shown, style: "" if shown is None else style.word(" VISIBLE" if shown else " INVISIBLE"),
+    "run": lambda nodes, style: joined(nodes, style, ""),
+    "table or view": _choice("VIEW", "TABLE"),
     "labels": _labels,
     "list": lambda nodes, style: joined(nodes, style, ", "),
+    "current or name": lambda name, style: "" if name is None else " " + quoted(name),
     "names": _names(", "),
     "partitions or all": lambda names, style: ",".join(map(quoted, names)) or style.word("ALL"),
     "partitions": _names(","),
     "phrase": lambda nodes, style: joined(nodes, style, " "),
     "qualified": lambda names, style: quoted(*names),
+    "renamings": lambda pairs, style: ", ".join(joined(pair, style, style.word(" TO ")) for pair in pairs),
     "string": lambda text, style: string(text),
     "text": lambda text, style: text,
     "text or default": lambda text, style: style.word("DEFAULT") if text is None else string(text),
     "truth": _choice("TRUE", "FALSE"),
     "visible": _choice("VISIBLE", "INVISIBLE"),
     "validation": _choice("", " WITHOUT VALIDATION"),
+    "time unit": lambda text, style: style.word(text),
     "word": lambda text, style: style.word(text),
 }
-_PRINTERS |= dict.fromkeys(("columns", "indexes", "tables"), _PRINTERS["list"])
+PRINTERS |= dict.fromkeys(("columns", "definitions", "indexes", "tables"), PRINTERS["list"])
+PRINTERS |= dict.fromkeys(("database options", "some database options"), PRINTERS["each"])
 _PART = re.compile(
     r"""
     \{(?P<field>\w+) (?: \?(?P<flag>[^}]+) | :(?P<kind>[^}]+) )? \}
@@ -128,7 +150,8 @@ class Step(NamedTuple):
 def _step(part: re.Match[str]) -> Step:
     if flag := part["flag"]:
         choices = tuple(flag.split("|"))
-        return Step("flag", choices[0] + (" " if len(choices) > 1 else ""), choices, field=part["field"])
+        blank = " " if len(choices) > 1 and flag.endswith(" ") else ""
+        return Step("flag", choices[0] + blank, choices, field=part["field"])
     if field := part["field"]:
         kind = part["kind"] or ""
         words = tuple(kind.split("|")) if kind.isupper() else ()
@@ -176,14 +199,14 @@ class Form:
 
     def restore_node(self, node: object, style: Style = WIRE) -> str:
         """Return the text of a node that has the fields of the form."""
-        return self._text(lambda field: getattr(node, field), style)
+        return self._text(partial(getattr, node), style)
 
     def _text(self, value_of: Callable[[str], Any], style: Style) -> str:
         text = ""
         for step in self.steps:
             if step.reads == "value":
                 value = value_of(step.field)
-                text += style.word(value) if step.words else _PRINTERS.get(step.kind, _printed)(value, style)
+                text += style.word(value) if step.words else PRINTERS.get(step.kind, _printed)(value, style)
             elif step.group is not None:
                 if value_of(step.group.first_field) not in _NOT_GIVEN:
                     text += step.group._text(value_of, style)

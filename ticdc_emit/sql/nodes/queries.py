@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined
 from ticdc_emit.sql.nodes.expressions import ColumnName, Row, Subquery, Window
@@ -239,10 +239,10 @@ class Tail(Clause):
 
 @dataclass(frozen=True)
 class CommonTable(Clause):
-    form = Form("{name}< ({columns:names})> AS {query}")
+    form = Form("{name}< ({columns:names})> AS {query:subquery}")
     name: str
-    columns: tuple[str, ...]
     query: Node
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -256,6 +256,7 @@ class With(Clause):
 class Query:
     """Common parts of SELECT, TABLE, VALUES and set operations: a WITH, parentheses, a tail."""
 
+    form: ClassVar[Form]
     tail: Tail = Tail()
     common: With | None = None
     in_parentheses: bool = False
@@ -263,19 +264,21 @@ class Query:
 
     def restore(self, style: Style = WIRE) -> str:
         common = self.common.restore(style) if self.common is not None else ""
-        body = self._body(style) + self.tail.restore(style)
+        body = self.form.restore_node(self, style) + self.tail.restore(style)
         if not self.in_parentheses:
             return common + body
         return f"({common}{body})" if self.common_inside else f"{common}({body})"
-
-    def _body(self, style: Style) -> str:
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Select(Query):
     """``options`` are its words before the hints, in TiDB's order; ``modifiers`` those after them."""
 
+    form = Form(
+        "SELECT{options:each word}< /*+ {hints:phrase}*/>{modifiers:each word} {fields}< FROM {tables:node}>"
+        "{is_from_dual? FROM DUAL}< WHERE {where}>< GROUP BY {group_by}{rollup? WITH ROLLUP}>< HAVING {having}>"
+        "< WINDOW {windows}>"
+    )
     fields: tuple[Field, ...] = ()
     options: tuple[str, ...] = ()
     hints: tuple[Node, ...] = ()
@@ -287,43 +290,21 @@ class Select(Query):
     having: Node | None = None
     windows: tuple[Window, ...] = ()
 
-    def _body(self, style: Style) -> str:
-        parts = [style.word(word) for word in ("SELECT", *self.options)]
-        if self.hints:
-            parts.append(f"/*+ {joined(self.hints, style, ' ')}*/")
-        parts += [style.word(word) for word in self.modifiers]
-        parts.append(joined(self.fields, style))
-        if self.tables is not None:
-            parts.append(style.word("FROM ") + self.tables.restore(style))
-        elif self.where is not None:
-            parts.append(style.word("FROM DUAL"))
-        if self.where is not None:
-            parts.append(style.word("WHERE ") + self.where.restore(style))
-        if self.group_by:
-            rollup = style.word(" WITH ROLLUP") if self.rollup else ""
-            parts.append(style.word("GROUP BY ") + joined(self.group_by, style) + rollup)
-        if self.having is not None:
-            parts.append(style.word("HAVING ") + self.having.restore(style))
-        if self.windows:
-            parts.append(style.word("WINDOW ") + joined(self.windows, style))
-        return " ".join(parts)
+    @property
+    def is_from_dual(self) -> bool:
+        return self.tables is None and self.where is not None
 
 
 @dataclass(frozen=True)
 class TableQuery(Query):
+    form = Form("TABLE {table}")
     table: TableName | None = None
-
-    def _body(self, style: Style) -> str:
-        assert self.table is not None
-        return style.word("TABLE ") + self.table.restore(style)
 
 
 @dataclass(frozen=True)
 class ValuesQuery(Query):
+    form = Form("VALUES {rows:list}")
     rows: tuple[Row, ...] = ()
-
-    def _body(self, style: Style) -> str:
-        return style.word("VALUES ") + joined(self.rows, style, ", ")
 
 
 @dataclass(frozen=True)
@@ -348,7 +329,5 @@ class SetClause:
 
 @dataclass(frozen=True)
 class SetOperation(Query):
+    form = Form("{clauses:run}")
     clauses: tuple[SetClause, ...] = ()
-
-    def _body(self, style: Style) -> str:
-        return joined(self.clauses, style, "")

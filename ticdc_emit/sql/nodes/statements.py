@@ -32,8 +32,6 @@ from ticdc_emit.sql.nodes.base import (
     User,
     commented_if_exists,
     commented_if_not_exists,
-    if_exists,
-    if_not_exists,
     joined,
     special_comment,
     string,
@@ -126,33 +124,26 @@ class _WithDatabaseOptions:
     def _last(self, name: str) -> str:
         return next((option.value for option in reversed(self.options) if option.name == name), "")
 
-    def _options_text(self, style: Style) -> str:
-        return "".join(" " + option.restore(style) for option in self.options)
-
 
 @dataclass(frozen=True)
-class CreateDatabase(_WithDatabaseOptions):
+class CreateDatabase(Clause, _WithDatabaseOptions):
+    form = Form("CREATE DATABASE|SCHEMA {if_not_exists?IF NOT EXISTS }{name:database}{options:database options}")
     name: str
     options: tuple[DatabaseOption, ...] = ()
     if_not_exists: bool = False
 
-    def restore(self, style: Style = WIRE) -> str:
-        head = style.word("CREATE DATABASE " + if_not_exists(self.if_not_exists))
-        return head + quoted(self.name) + self._options_text(style)
-
 
 @dataclass(frozen=True)
-class AlterDatabase(_WithDatabaseOptions):
+class AlterDatabase(Clause, _WithDatabaseOptions):
     """``name`` is None for the current database."""
 
+    form = Form("ALTER DATABASE|SCHEMA{name:current or name}{options:some database options}")
     name: str | None
     options: tuple[DatabaseOption, ...] = ()
 
     def restore(self, style: Style = WIRE) -> str:
-        if all(option.name == "placement_policy" for option in self.options):
-            return ""
-        name = "" if self.name is None else " " + quoted(self.name)
-        return style.word("ALTER DATABASE") + name + self._options_text(style)
+        is_placement = all(option.name == "placement_policy" for option in self.options)
+        return "" if is_placement else super().restore(style)
 
 
 @dataclass(frozen=True)
@@ -172,12 +163,16 @@ class UseDatabase(Clause):
 
 
 @dataclass(frozen=True)
-class CreateTable:
+class CreateTable(Clause):
     """``temporary``: GLOBAL TEMPORARY (which has an ``on_commit``) or TEMPORARY, "" for neither.
 
     ``duplicates``: IGNORE or REPLACE before AS ``select``; ``offset``: the start of the text after the definitions.
     """
 
+    form = Form(
+        "CREATE <{temporary:word} >TABLE {if_not_exists?IF NOT EXISTS }{table}< ({elements})>{options:table options}"
+        "< {partitioning}>{splits:each}< {duplicates:word}>< AS {select:node}>< ON COMMIT {on_commit:word} ROWS>"
+    )
     table: TableName
     columns: tuple[ColumnDef, ...]
     constraints: tuple[Constraint, ...] = ()
@@ -191,19 +186,9 @@ class CreateTable:
     select: Query | None = None
     offset: int = 0
 
-    def restore(self, style: Style = WIRE) -> str:
-        head = f"CREATE {self.temporary} TABLE " if self.temporary else "CREATE TABLE "
-        text = style.word(head + if_not_exists(self.if_not_exists)) + self.table.restore(style)
-        if self.columns or self.constraints:
-            text += f" ({joined((*self.columns, *self.constraints), style)})"
-        options = with_ttl_off(self.options) if style.sent else self.options
-        text += "".join(" " + option.restore(style) for option in options)
-        if self.partitioning is not None:
-            text += " " + self.partitioning.restore(style)
-        text += "".join(" " + split.restore(style) for split in self.splits)
-        if self.select is not None:
-            text += style.word(f" {self.duplicates} AS " if self.duplicates else " AS ") + self.select.restore(style)
-        return text + (style.word(f" ON COMMIT {self.on_commit} ROWS") if self.on_commit else "")
+    @property
+    def elements(self) -> tuple[ColumnDef | Constraint, ...]:
+        return *self.columns, *self.constraints
 
 
 @dataclass(frozen=True)
@@ -218,27 +203,29 @@ class CreateTables:
 
 
 @dataclass(frozen=True)
-class CreateTableLike:
+class CreateTableLike(Clause):
+    form = Form(
+        "CREATE <{temporary:word} >TABLE {if_not_exists?IF NOT EXISTS }{table} LIKE {like}"
+        "< ON COMMIT {on_commit:word} ROWS>"
+    )
     table: TableName
     like: TableName
     if_not_exists: bool = False
     temporary: str = ""
     on_commit: str = ""
 
-    def restore(self, style: Style = WIRE) -> str:
-        head = f"CREATE {self.temporary} TABLE " if self.temporary else "CREATE TABLE "
-        names = self.table.restore(style) + style.word(" LIKE ") + self.like.restore(style)
-        end = style.word(f" ON COMMIT {self.on_commit} ROWS") if self.on_commit else ""
-        return style.word(head + if_not_exists(self.if_not_exists)) + names + end
-
 
 @dataclass(frozen=True)
-class CreateView:
+class CreateView(Clause):
     """``columns`` are the names in parentheses, if any; ``select`` is the query's text, ``query`` its syntax tree.
 
-    ``check_option``: LOCAL or CASCADED; TiDB does not print the second, which is the default.
+    ``check_option``: LOCAL, or "" for CASCADED, the default, which TiDB does not print.
     """
 
+    form = Form(
+        "CREATE {or_replace?OR REPLACE }ALGORITHM == {algorithm:word} DEFINER == {definer} SQL SECURITY {security:word}"
+        " VIEW {table}< ({columns:partitions})> AS {query:node}< WITH {check_option:word} CHECK OPTION>"
+    )
     table: TableName
     columns: tuple[str, ...]
     select: str
@@ -247,27 +234,16 @@ class CreateView:
     algorithm: str = "UNDEFINED"
     definer: User = CURRENT_USER
     security: str = "DEFINER"
-    check_option: str = "CASCADED"
-
-    def restore(self, style: Style = WIRE) -> str:
-        replace = "OR REPLACE " if self.or_replace else ""
-        head = f"{style.word(f'CREATE {replace}ALGORITHM')} = {style.word(self.algorithm)} {style.word('DEFINER')} = "
-        head += self.definer.restore(style) + style.word(f" SQL SECURITY {self.security} VIEW ")
-        columns = f" ({','.join(map(quoted, self.columns))})" if self.columns else ""
-        text = head + self.table.restore(style) + columns + style.word(" AS ") + self.query.restore(style)
-        return text + ("" if self.check_option == "CASCADED" else style.word(f" WITH {self.check_option} CHECK OPTION"))
+    check_option: str = ""
 
 
 @dataclass(frozen=True)
-class DropTables:
+class DropTables(Clause):
+    form = Form("DROP <{temporary:word} >{view:table or view} {if_exists?IF EXISTS }{tables}")
     tables: tuple[TableName, ...]
     if_exists: bool = False
     view: bool = False
     temporary: str = ""
-
-    def restore(self, style: Style = WIRE) -> str:
-        kind = "VIEW" if self.view else f"{self.temporary} TABLE".strip()
-        return style.word(f"DROP {kind} {if_exists(self.if_exists)}") + joined(self.tables, style, ", ")
 
 
 @dataclass(frozen=True)
@@ -277,12 +253,9 @@ class TruncateTable(Clause):
 
 
 @dataclass(frozen=True)
-class RenameTables:
+class RenameTables(Clause):
+    form = Form("RENAME TABLE {pairs:renamings}", lead=1)
     pairs: tuple[tuple[TableName, TableName], ...]
-
-    def restore(self, style: Style = WIRE) -> str:
-        pairs = (f"{old.restore(style)}{style.word(' TO ')}{new.restore(style)}" for old, new in self.pairs)
-        return style.word("RENAME TABLE ") + ", ".join(pairs)
 
 
 @dataclass(frozen=True)
@@ -351,8 +324,7 @@ class CreateIndex(AlterTable):
         absent = commented_if_not_exists(index.if_not_exists)
         head = style.word(f"CREATE {self.kind} INDEX " if self.kind else "CREATE INDEX ") + absent + quoted(index.name)
         text = f"{head}{style.word(' ON ')}{self.table.restore(style)} ({joined(index.keys, style, ', ')})"
-        options = index.options.restore(style)
-        return text + (f" {options}" if options else "") + _work(self.algorithm, self.lock, style)
+        return text + index.options.restore(style) + _work(self.algorithm, self.lock, style)
 
 
 @dataclass(frozen=True)
@@ -431,12 +403,10 @@ class LockTables:
 
 
 @dataclass(frozen=True)
-class RepairTable:
+class RepairTable(Clause):
+    form = Form("ADMIN REPAIR TABLE {table} {definition}")
     table: TableName
     definition: CreateTable
-
-    def restore(self, style: Style = WIRE) -> str:
-        return f"{style.word('ADMIN REPAIR TABLE ')}{self.table.restore(style)} {self.definition.restore(style)}"
 
 
 @dataclass(frozen=True)
@@ -447,37 +417,26 @@ class OptimizeTables(Clause):
 
 
 @dataclass(frozen=True)
-class Analyze:
+class Analyze(Clause):
     """ANALYZE TABLE, which ALTER TABLE ... ANALYZE PARTITION is too."""
 
+    form = Form(
+        "ANALYZE {no_binlog?NO_WRITE_TO_BINLOG|LOCAL }TABLE {tables:close tables}< PARTITION {partitions}>"
+        "{of_indexes? INDEX}< {indexes:partitions}>"
+    )
     tables: tuple[TableName, ...]
     partitions: tuple[str, ...] = ()
-    indexes: tuple[str, ...] | None = None
+    of_indexes: bool = False
+    indexes: tuple[str, ...] = ()
     no_binlog: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        binlog = "NO_WRITE_TO_BINLOG " if self.no_binlog else ""
-        text = style.word(f"ANALYZE {binlog}TABLE ") + joined(self.tables, style)
-        if self.partitions:
-            text += style.word(" PARTITION ") + ",".join(map(quoted, self.partitions))
-        if self.indexes is not None:
-            text += style.word(" INDEX") + (" " + ",".join(map(quoted, self.indexes)) if self.indexes else "")
-        return text
 
 
 @dataclass(frozen=True)
-class Compact:
-    """ALTER TABLE ... COMPACT."""
-
+class Compact(Clause):
+    form = Form("ALTER [IGNORE]TABLE {table} COMPACT< PARTITION {partitions}>{tiflash? TIFLASH REPLICA}")
     table: TableName
     partitions: tuple[str, ...] = ()
     tiflash: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        text = style.word("ALTER TABLE ") + self.table.restore(style) + style.word(" COMPACT")
-        if self.partitions:
-            text += style.word(" PARTITION ") + ",".join(map(quoted, self.partitions))
-        return text + (style.word(" TIFLASH REPLICA") if self.tiflash else "")
 
 
 @dataclass(frozen=True)
@@ -495,18 +454,16 @@ class PlacementPolicy(Clause):
 
 
 @dataclass(frozen=True)
-class CreateMaskingPolicy:
+class CreateMaskingPolicy(Clause):
+    form = Form(
+        "CREATE {or_replace?OR REPLACE }MASKING POLICY {if_not_exists?IF NOT EXISTS }{name:policy}"
+        " ON {table} {rule:masking rule}"
+    )
     name: str
     table: TableName
     rule: MaskingRule
     or_replace: bool = False
     if_not_exists: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        replace = "OR REPLACE " if self.or_replace else ""
-        absent = "IF NOT EXISTS " if self.if_not_exists else ""
-        text = style.word(f"CREATE {replace}MASKING POLICY {absent}") + quoted(self.name) + style.word(" ON ")
-        return f"{text}{self.table.restore(style)} {self.rule.restore(style)}"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Literal as Choice
 from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.sql.nodes.base import WIRE, Node, Style, TableName, joined, special_comment, string
 from ticdc_emit.sql.nodes.expressions import ColumnName, Default, DefaultExpression, Expression, Literal
-from ticdc_emit.sql.nodes.forms import Clause, Form
+from ticdc_emit.sql.nodes.forms import PRINTERS, Clause, Form
 from ticdc_emit.sql.types import BLOB_TYPES, FLOAT_TYPES, FSP_TYPES, LABEL_TYPES, MySQLType, type_name
 from ticdc_emit.sql.words import quoted
 
@@ -179,15 +179,10 @@ class ComputedOption(ColumnOption):
 
 
 @dataclass(frozen=True)
-class CheckOption(ColumnOption):
+class CheckOption(Clause, ColumnOption):
+    form = Form("<CONSTRAINT {name} >CHECK({value:node}) {enforced}")
     name: str = ""
     enforced: bool = True
-
-    def restore(self, style: Style = WIRE) -> str:
-        assert isinstance(self.value, Expression)
-        name = f"{style.word('CONSTRAINT')} {quoted(self.name)} " if self.name else ""
-        enforced = style.word(" ENFORCED" if self.enforced else " NOT ENFORCED")
-        return f"{name}{style.word('CHECK')}({self.value.restore(style)}){enforced}"
 
 
 @dataclass(frozen=True)
@@ -259,9 +254,16 @@ class Split:
 
 
 @dataclass(frozen=True)
-class IndexOptions:
-    """Options after an index's columns. ``visible`` and ``clustered`` are None if not given."""
+class IndexOptions(Clause):
+    """Options after an index's columns, each after a blank. ``visible`` and ``clustered`` are None if not given."""
 
+    form = Form(
+        "{columnar_on_demand? ADD_COLUMNAR_REPLICA_ON_DEMAND}{clustered: clustered}"
+        "< KEY_BLOCK_SIZE={key_block_size:number}>< USING|TYPE {using:BTREE|HASH|RTREE|HYPO|HNSW|INVERTED}>"
+        "< WITH PARSER {parser:parser}>< COMMENT {comment:string}>"
+        "{is_global: global}{visible: visible}{pre_split: pre split}"
+        "< SECONDARY_ENGINE_ATTRIBUTE = {engine_attribute:string}>< WHERE {where:expression}>"
+    )
     clustered: bool | None = None
     visible: bool | None = None
     comment: str = ""
@@ -274,38 +276,21 @@ class IndexOptions:
     engine_attribute: str = ""
     where: Expression | None = None
 
-    def restore(self, style: Style = WIRE) -> str:
-        parts: list[str] = []
-        if self.columnar_on_demand:
-            parts.append(style.word("ADD_COLUMNAR_REPLICA_ON_DEMAND"))
-        if self.clustered is not None:
-            parts.append(special_comment("CLUSTERED" if self.clustered else "NONCLUSTERED", "clustered_index", style))
-        if self.key_block_size:
-            parts.append(style.word(f"KEY_BLOCK_SIZE={self.key_block_size}"))
-        if self.using:
-            parts.append(style.word(f"USING {self.using}"))
-        if self.parser:
-            parts.append(style.word("WITH PARSER ") + quoted(self.parser))
-        if self.comment:
-            parts.append(style.word("COMMENT ") + string(self.comment))
-        if self.is_global:
-            parts.append(special_comment("GLOBAL", "global_index", style))
-        if self.visible is not None:
-            parts.append(style.word("VISIBLE" if self.visible else "INVISIBLE"))
-        if self.pre_split is not None:
-            only_count = self.pre_split.regions and not self.pre_split.low
-            split = str(self.pre_split.regions) if only_count else f"({self.pre_split.restore(style)})"
-            parts.append(special_comment(f"PRE_SPLIT_REGIONS = {split}", "pre_split", style))
-        if self.engine_attribute:
-            parts.append(style.word("SECONDARY_ENGINE_ATTRIBUTE = ") + string(self.engine_attribute))
-        if self.where is not None:
-            parts.append(style.word("WHERE ") + self.where.restore(style))
-        return " ".join(parts)
+
+def _pre_split(split: Split | None, style: Style) -> str:
+    if split is None:
+        return ""
+    shown = str(split.regions) if split.regions and not split.low else f"({split.restore(style)})"
+    return " " + special_comment(f"PRE_SPLIT_REGIONS = {shown}", "pre_split", style)
 
 
 ConstraintKind: TypeAlias = Choice["primary", "unique", "index", "foreign", "check", "fulltext", "columnar"]
 _WORDS = {"primary": "PRIMARY KEY", "unique": "UNIQUE", "index": "INDEX", "fulltext": "FULLTEXT"}
 _IF_NOT_EXISTS = ("index", "columnar")
+_CONSTRAINT_FORMS: dict[ConstraintKind, Form] = {
+    "check": Form("<CONSTRAINT {name} >CHECK({check:node}) {enforced}"),
+    "foreign": Form("CONSTRAINT <{name} >FOREIGN KEY {if_not_exists:own if not exists}({keys:list}) {reference}"),
+}
 
 
 @dataclass(frozen=True)
@@ -333,21 +318,13 @@ class Constraint:
         return self.options.visible is not False
 
     def restore(self, style: Style = WIRE) -> str:
-        name = quoted(self.name) if self.name or self.has_empty_name else ""
-        keys = f"({joined(self.keys, style, ', ')})"
-        if self.check is not None:
-            constraint = f"{style.word('CONSTRAINT')} {name} " if self.name else ""
-            enforced = style.word("ENFORCED" if self.enforced else "NOT ENFORCED")
-            return f"{constraint}{style.word('CHECK')}({self.check.restore(style)}) {enforced}"
-        if self.reference is not None:
-            constraint = style.word("CONSTRAINT ") + (f"{name} " if self.name else "")
-            absent = special_comment("IF NOT EXISTS ", style=style) if self.if_not_exists else ""
-            return f"{constraint}{style.word('FOREIGN KEY ')}{absent}{keys} {self.reference.restore(style)}"
+        if form := _CONSTRAINT_FORMS.get(self.kind):
+            return form.restore_node(self, style)
         text = style.word(f"{self.word} INDEX" if self.kind == "columnar" else _WORDS[self.kind])
         if self.if_not_exists and self.kind in _IF_NOT_EXISTS:
             text += special_comment(" IF NOT EXISTS", style=style)
-        options = self.options.restore(style)
-        return text + (f" {name}" if name else "") + keys + (f" {options}" if options else "")
+        name = " " + quoted(self.name) if self.name or self.has_empty_name else ""
+        return f"{text}{name}({joined(self.keys, style, ', ')}){self.options.restore(style)}"
 
 
 MAX_PARTITIONS = 8192
@@ -390,7 +367,8 @@ class Interval(Clause):
     """
 
     form = Form(
-        " INTERVAL ({amount}< {unit:word}>)< FIRST PARTITION LESS THAN ({first})>< LAST PARTITION LESS THAN ({last})>"
+        " INTERVAL ({amount:bit expression}< {unit:time unit}>)"
+        "< FIRST PARTITION LESS THAN ({first:bit expression}) LAST PARTITION LESS THAN ({last:bit expression})>"
         "{null_partition? NULL PARTITION}{max_partition? MAXVALUE PARTITION}"
     )
     amount: Node
@@ -629,3 +607,9 @@ def with_ttl_off(options: tuple[TableOption, ...]) -> tuple[TableOption, ...]:
         if option.name == "ttl":
             result.append(TableOption("ttl_enable", "OFF"))
     return tuple(result)
+
+
+PRINTERS["table options"] = lambda options, style: PRINTERS["each"](
+    with_ttl_off(options) if style.sent else options, style
+)
+PRINTERS[" pre split"] = _pre_split

@@ -6,58 +6,22 @@ Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``AlterTableSpec``, ``AlterTa
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.base import Lead, rules_by_word
 from ticdc_emit.sql.parser.columns import datum_of
 from ticdc_emit.sql.parser.tables import TableGrammar
 
-_C = TypeVar("_C", bound=nodes.Clause)
 _RESTRICTED = ("INSERT_INTO_SELECT", "UPDATE_SELECT", "DELETE_SELECT", "CTAS")
+_NAMED_PARTITIONS: tuple[nodes.PartitionsChange, ...] = ("drop", "truncate", "coalesce")
 _LAST_WORDS = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 
 
 class AlterGrammar(TableGrammar):
     """The changes of ALTER TABLE."""
 
-    # -- clauses of a fixed form -----------------------------------------------------------------------------
-
-    def _read(self, node: type[_C]) -> _C:
-        """Consume a node that is its form."""
-        return node(**self._fields(node.form))
-
-    def _fields(self, form: nodes.Form) -> dict[str, Any]:
-        """Consume what the form reads; return its values by field, without those of groups that do not follow."""
-        values: dict[str, Any] = {}
-        for step in form.steps:
-            if step.reads == "all":
-                self._expect(*step.words)
-            elif step.reads == "one":
-                self._expect_any(*step.words)
-            elif step.reads == "value":
-                values[step.field] = self._value(step.kind) if step.kind else self._expect_any(*step.words)
-            elif step.reads == "sign":
-                self._expect_symbol(step.text)
-            elif step.reads == "maybe sign":
-                self._equals()
-            elif step.group is not None:
-                values |= self._fields(step.group) if self._at_group(step.group) else {}
-            elif step.reads:
-                follows = any(self._accept(*words.split()) for words in step.words)
-                values |= {step.field: follows} if step.field else {}
-        return values
-
-    def _at_group(self, form: nodes.Form) -> bool:
-        if form.lead:
-            return all(self._word_at(ahead) in words for ahead, words in enumerate(form.lead))
-        sign = next(step for step in form.steps if step.reads)
-        return self._symbol_at(sign.text)
-
-    def _value(self, kind: str) -> Any:
-        if kind in nodes.NAMES:
-            return self._name(nodes.NAMES[kind])
-        return self._integer(nodes.NUMBERS[kind]) if kind in nodes.NUMBERS else self._KINDS[kind](self)
+    # -- kinds of values in forms ----------------------------------------------------------------------------
 
     def _ordered_column(self) -> nodes.OrderItem:
         column = self._column()
@@ -101,10 +65,13 @@ class AlterGrammar(TableGrammar):
         given = self._in_parentheses(lambda: self._list(lambda: self._expect_any(*_RESTRICTED)))
         return tuple(operation for operation in _RESTRICTED if operation in given)
 
-    _KINDS: ClassVar[dict[str, Callable[[AlterGrammar], Any]]] = {
+    _KINDS: ClassVar[dict[str, Callable[[Any], Any]]] = {
+        **TableGrammar._KINDS,
         "columns": lambda self: self._list(self._column),
         "condition": _condition,
+        "definitions": lambda self: self._list(self._partition_definition),
         "if exists": lambda self: self._if_exists(),
+        " if not exists": lambda self: self._if_not_exists(),
         "labels": _location_labels,
         "masking rule": _masking_rule,
         "masking setting": _masking_setting,
@@ -160,7 +127,8 @@ class AlterGrammar(TableGrammar):
     def _alter_add(self) -> nodes.AlterSpec:
         self._expect("ADD")
         if self._accept("PARTITION"):
-            return self._add_partitions()
+            self._retreat(self._index - 2)
+            return self._read(nodes.AddPartitions)
         constraint = self._constraint()
         if constraint is not None:
             return nodes.AddConstraint(constraint)
@@ -238,15 +206,6 @@ class AlterGrammar(TableGrammar):
     def _no_binlog(self) -> bool:
         return bool(self._accept_any("NO_WRITE_TO_BINLOG", "LOCAL"))
 
-    def _add_partitions(self) -> nodes.AddPartitions:
-        if_not_exists = self._if_not_exists()
-        no_binlog = self._no_binlog()
-        if self._accept("PARTITIONS"):
-            count = self._integer("a number of partitions")
-            return nodes.AddPartitions(count=count, if_not_exists=if_not_exists, no_binlog=no_binlog)
-        definitions = self._partition_definitions() if self._symbol_at("(") else ()
-        return nodes.AddPartitions(definitions, 0, if_not_exists, no_binlog)
-
     def _minor(self, row: nodes.MinorForm) -> nodes.MinorChange:
         return nodes.MinorChange(row, tuple(self._fields(row.form).items()))
 
@@ -271,8 +230,8 @@ class AlterGrammar(TableGrammar):
             return nodes.RemoveTtl()
         if self._at_words("REMOVE", "PARTITIONING"):
             return self._change_partitions("remove")
-        if self._accept("REORGANIZE", "PARTITION"):
-            return self._reorganize()
+        if self._at_words("REORGANIZE", "PARTITION"):
+            return self._change_partitions("reorganize")
         if self._accept("SPLIT", "MAXVALUE"):
             return nodes.IntervalChange("SPLIT MAXVALUE", self._less_than(), False, start, self._prev.end)
         if self._accept("SPLIT"):
@@ -286,14 +245,6 @@ class AlterGrammar(TableGrammar):
         if self._at_words("ATTRIBUTES"):
             return self._minor(nodes.PARTITION_ATTRIBUTES)
         return nodes.PartitionOptions(name, self._partition_options())
-
-    def _reorganize(self) -> nodes.ChangePartitions:
-        no_binlog = self._no_binlog()
-        if self._at_end:
-            return nodes.ChangePartitions("reorganize", no_binlog=no_binlog)
-        names = self._partition_names()
-        self._expect("INTO")
-        return nodes.ChangePartitions("reorganize", names, self._partition_definitions(), no_binlog=no_binlog)
 
 
 def form_rule(node: type[nodes.Clause]) -> tuple[Lead, Callable[[AlterGrammar], Any]]:
@@ -310,7 +261,7 @@ def _partition_rule(kind: nodes.PartitionsChange) -> tuple[Lead, Callable[[Alter
 
 _CHANGES = rules_by_word(
     *map(_minor_rule, nodes.MINOR_CHANGES),
-    *(_partition_rule(kind) for kind in nodes.PARTITION_FORMS if kind != "remove"),
+    *(_partition_rule(kind) for kind in ("drop", "truncate", "coalesce")),
     *map(
         form_rule,
         (

@@ -6,7 +6,7 @@ The rules match words by text, not by token type, because TiDB also accepts most
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NoReturn, TypeAlias, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeAlias, TypeVar
 
 from ticdc_emit.errors import DdlError, SchemaError, shown
 from ticdc_emit.sql import nodes
@@ -15,6 +15,7 @@ from ticdc_emit.sql.lexer import JobText, SqlMode, Token, decode_bits, decode_he
 from ticdc_emit.sql.words import RESERVED_WORDS, UNRESERVED_WORDS
 
 _T = TypeVar("_T")
+_C = TypeVar("_C", bound=nodes.Clause)
 _MAX_DIGITS, _MAX_NUMBER = 20, (1 << 64) - 1
 _MAX_QUALIFIERS = 2  # schema and table
 _MAX_DEPTH = 120
@@ -212,6 +213,47 @@ class TokenCursor:
         members = () if self._symbol_at(")") else self._list(rule)
         self._expect_symbol(")")
         return members
+
+    # -- clauses of a fixed form -----------------------------------------------------------------------------
+
+    _KINDS: ClassVar[dict[str, Callable[[Any], Any]]] = {}
+
+    def _read(self, node: type[_C]) -> _C:
+        """Consume a node that is its form."""
+        return node(**self._fields(node.form))
+
+    def _fields(self, form: nodes.Form) -> dict[str, Any]:
+        """Consume what the form reads; return its values by field, without those of groups that do not follow."""
+        values: dict[str, Any] = {}
+        for step in form.steps:
+            if step.reads == "all":
+                for word in step.words:
+                    self._expect(word)
+            elif step.reads == "one":
+                self._expect_any(*step.words)
+            elif step.reads == "value":
+                values[step.field] = self._value(step.kind) if step.kind else self._expect_any(*step.words)
+            elif step.reads == "sign":
+                self._expect_symbol(step.text)
+            elif step.reads == "maybe sign":
+                self._equals()
+            elif step.group is not None:
+                values |= self._fields(step.group) if self._at_group(step.group) else {}
+            elif step.reads:
+                follows = any(self._accept(*words.split()) for words in step.words)
+                values |= {step.field: follows} if step.field else {}
+        return values
+
+    def _at_group(self, form: nodes.Form) -> bool:
+        if form.lead:
+            return all(self._word_at(ahead) in words for ahead, words in enumerate(form.lead))
+        first = next(step for step in form.steps if step.reads)
+        return self._symbol_at(first.text) if first.reads == "sign" else not (self._at_end or self._symbol_at(")"))
+
+    def _value(self, kind: str) -> Any:
+        if kind in nodes.NAMES:
+            return self._name(nodes.NAMES[kind])
+        return self._integer(nodes.NUMBERS[kind]) if kind in nodes.NUMBERS else self._KINDS[kind](self)
 
     # -- names -----------------------------------------------------------------------------------------------
 

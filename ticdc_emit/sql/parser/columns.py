@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias
 
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.lexer import JobText
 from ticdc_emit.sql.parser.queries import QueryGrammar
 from ticdc_emit.sql.types import MySQLType
 
-_T = TypeVar("_T")
 _NOW_WORDS = ("CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP")
 _INTEGERS = {
     "TINYINT": MySQLType.TINY,
@@ -497,45 +496,21 @@ class ColumnGrammar(QueryGrammar):
         return self._expect_any(*_INDEX_TYPES)
 
     def _index_options(self) -> nodes.IndexOptions:
-        options = nodes.IndexOptions()
-        while (option := self._index_option()) is not None:
-            options = replace(options, **option) if option else options
-        return options
-
-    def _index_option(self) -> dict[str, Any] | None:
-        """Consume one option; None if none follows. An empty option does not override an earlier one."""
-        word = self._word_at()
-        if word in _INDEX_FLAGS:
-            self._advance()
-            return _INDEX_FLAGS[word]
-        if word not in _INDEX_VALUES or (word == "WITH" and self._word_at(1) != "PARSER"):
-            return None
-        field, rule = _INDEX_VALUES[word]
-        value = rule(self)
-        return {field: value} if value else {}
-
-    def _assigned(self, rule: Callable[[], _T]) -> _T:
-        """Consume a keyword, perhaps "=", and the value."""
-        self._advance()
-        self._equals()
-        return rule()
-
-    def _index_comment(self) -> str:
-        self._advance()
-        return self._string("a comment")
-
-    def _index_parser(self) -> str:
-        self._expect("WITH", "PARSER")
-        return self._name("a parser")
+        """Options in any order. An empty one does not override an earlier one."""
+        given: dict[str, Any] = {}
+        while True:
+            if (word := self._word_at()) in _INDEX_FLAGS:
+                self._advance()
+                given |= _INDEX_FLAGS[word]
+            elif (form := next(filter(self._at_group, _INDEX_VALUES), None)) is not None:
+                given |= {field: value for field, value in self._fields(form).items() if value}
+            else:
+                return nodes.IndexOptions(**given)
 
     def _pre_split(self) -> nodes.Split:
         if self._symbol_at("("):
             return self._in_parentheses(self._split)
         return nodes.Split(regions=self._integer())
-
-    def _index_condition(self) -> nodes.Expression:
-        self._expect("WHERE")
-        return self._with_text()
 
     # -- splitting regions -----------------------------------------------------------------------------------
 
@@ -559,6 +534,15 @@ class ColumnGrammar(QueryGrammar):
         if self._accept("INDEX"):
             return self._name("an index"), self._split_between()
         return None, self._split_between()
+
+    _KINDS: ClassVar[dict[str, Callable[[Any], Any]]] = {
+        **QueryGrammar._KINDS,
+        "bit expression": lambda self: self._bit_expression(),
+        "time unit": lambda self: self._time_unit(),
+        "expression": lambda self: self._with_text(),
+        " pre split": _pre_split,
+        "string": lambda self: self._string(),
+    }
 
 
 def datum_of(node: nodes.Node) -> nodes.Literal:
@@ -620,14 +604,8 @@ _INDEX_FLAGS: dict[str, dict[str, Any]] = {
     "NONCLUSTERED": {"clustered": False},
     "VISIBLE": {"visible": True},
 }
-_INDEX_VALUES: dict[str, tuple[str, Callable[[ColumnGrammar], object]]] = {
-    "COMMENT": ("comment", ColumnGrammar._index_comment),
-    "KEY_BLOCK_SIZE": ("key_block_size", lambda grammar: grammar._assigned(grammar._integer)),
-    "PRE_SPLIT_REGIONS": ("pre_split", lambda grammar: grammar._assigned(grammar._pre_split)),
-    "SECONDARY_ENGINE_ATTRIBUTE": ("engine_attribute", lambda grammar: grammar._assigned(grammar._string)),
-    "TYPE": ("using", ColumnGrammar._index_type),
-    "USING": ("using", ColumnGrammar._index_type),
-    "WHERE": ("where", ColumnGrammar._index_condition),
-    "WITH": ("parser", ColumnGrammar._index_parser),
-}
-"""Index options by their first word: the field of :class:`~ticdc_emit.sql.nodes.tables.IndexOptions`, and its rule."""
+_INDEX_VALUES = (
+    nodes.Form("PRE_SPLIT_REGIONS = {pre_split: pre split}"),
+    *(step.group for step in nodes.IndexOptions.form.steps if step.group is not None),
+)
+"""Index options with a value."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
+from typing import Any, ClassVar
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.sql import nodes
@@ -429,13 +430,7 @@ class QueryGrammar(CallGrammar):
         if not self._accept("WITH"):
             return None
         recursive = self._accept("RECURSIVE")
-        return nodes.With(self._list(self._common_table), recursive)
-
-    def _common_table(self) -> nodes.CommonTable:
-        name = self._name("a name")
-        columns = self._column_list()
-        self._expect("AS")
-        return nodes.CommonTable(name, columns, self._subselect())
+        return nodes.With(self._list(lambda: self._read(nodes.CommonTable)), recursive)
 
     # -- subqueries ------------------------------------------------------------------------------------------
 
@@ -497,6 +492,11 @@ class QueryGrammar(CallGrammar):
         query = self._bare_query()
         self._expect_symbol(")")
         return nodes.Subquery(query)
+
+    _KINDS: ClassVar[dict[str, Callable[[Any], Any]]] = {
+        "names": lambda self: self._names("a column name"),
+        "subquery": _subselect,
+    }
 
 
 def _query_of(subquery: nodes.Subquery) -> nodes.Query:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from ticdc_emit.sql import nodes
 from ticdc_emit.sql.parser.alter import AlterGrammar, form_rule
@@ -27,6 +27,7 @@ _CONSTRAINT_KINDS: dict[str, nodes.ConstraintKind] = {
     "VECTOR": "columnar",
     "COLUMNAR": "columnar",
 }
+_DATABASE_OPTIONS = ("DEFAULT", "CHARACTER", "CHAR", "COLLATE", "SET")
 _POLICY_NUMBERS = ("FOLLOWERS", "VOTERS", "LEARNERS")
 _POLICY_STRINGS = (
     *("PRIMARY_REGION", "REGIONS", "SCHEDULE", "CONSTRAINTS", "LEADER_CONSTRAINTS", "FOLLOWER_CONSTRAINTS"),
@@ -74,28 +75,12 @@ class Parser(AlterGrammar):
 
     # -- databases -------------------------------------------------------------------------------------------
 
-    def _create_database(self) -> nodes.CreateDatabase:
-        self._advance(2)
-        if_not_exists = self._if_not_exists()
-        name = self._name("a database")
-        return nodes.CreateDatabase(name, self._database_options(), if_not_exists)
-
-    def _alter_database(self) -> nodes.AlterDatabase:
-        self._advance(2)
-        name = None if self._is_database_option() else self._name("a database")
-        options = self._database_options()
-        if not options:
-            self._fail("expected a database option")
-        return nodes.AlterDatabase(name, options)
-
-    def _is_database_option(self) -> bool:
-        word, following = self._word_at(), self._word_at(1)
-        if word == "PLACEMENT":
-            return following == "POLICY"
-        return word in ("DEFAULT", "CHARACTER", "CHAR", "COLLATE", "SET")
+    def _current_or_name(self) -> str | None:
+        is_option = self._at_words("PLACEMENT", "POLICY") or self._word_at() in _DATABASE_OPTIONS
+        return None if is_option else self._name("a database")
 
     def _database_options(self) -> tuple[nodes.DatabaseOption, ...]:
-        options: list[nodes.DatabaseOption] = []
+        options = [self._database_option()]
         while not self._at_end:
             options.append(self._database_option())
         return tuple(options)
@@ -136,7 +121,7 @@ class Parser(AlterGrammar):
     def _drop_tables(self) -> nodes.DropTables:
         self._expect("DROP")
         view = self._accept("VIEW")
-        temporary = self._temporary()
+        temporary = "" if view else self._temporary()
         if not view and not self._accept_any("TABLE", "TABLES"):
             self._fail("expected TABLE, VIEW, INDEX or DATABASE")
         if_exists = self._if_exists()
@@ -144,15 +129,17 @@ class Parser(AlterGrammar):
         self._accept_any("RESTRICT", "CASCADE")
         return nodes.DropTables(tables, if_exists, view, temporary)
 
-    def _rename_tables(self) -> nodes.RenameTables:
-        self._expect("RENAME")
-        self._expect("TABLE")
-        return nodes.RenameTables(self._list(self._renaming))
-
     def _renaming(self) -> tuple[nodes.TableName, nodes.TableName]:
         old = self._table_name()
         self._expect("TO")
         return old, self._table_name()
+
+    def _definition(self) -> nodes.CreateTable:
+        self._expect("CREATE", "TABLE")
+        definition = self._create_table(temporary="")
+        if not isinstance(definition, nodes.CreateTable):
+            self._fail("expected a table's definition", self._prev)
+        return definition
 
     # -- indexes ---------------------------------------------------------------------------------------------
 
@@ -218,9 +205,9 @@ class Parser(AlterGrammar):
         start = self._curr.start
         query = self._query()
         select = self._text_from(start)
-        check_option = "CASCADED"
+        check_option = ""
         if self._accept("WITH"):
-            check_option = self._expect_any("CASCADED", "LOCAL")
+            check_option = self._expect_any("CASCADED", "LOCAL").replace("CASCADED", "")
             self._expect("CHECK", "OPTION")
         return nodes.CreateView(table, columns, select, query, or_replace, algorithm, definer, security, check_option)
 
@@ -278,15 +265,6 @@ class Parser(AlterGrammar):
         word = self._expect_any("READ", "WRITE")
         return table, f"{word} LOCAL" if self._accept("LOCAL") else word
 
-    def _repair(self) -> nodes.RepairTable:
-        self._expect("ADMIN", "REPAIR", "TABLE")
-        table = self._table_name()
-        self._expect("CREATE", "TABLE")
-        definition = self._create_table(temporary="")
-        if not isinstance(definition, nodes.CreateTable):
-            self._fail("expected a table's definition", self._prev)
-        return nodes.RepairTable(table, definition)
-
     # -- sequences, policies, resource groups ----------------------------------------------------------------
 
     def _sequence(self) -> nodes.Sequence:
@@ -339,13 +317,10 @@ class Parser(AlterGrammar):
         return replace(policy, options=options)
 
     def _create_masking_policy(self) -> nodes.CreateMaskingPolicy:
-        self._expect("CREATE")
-        or_replace = self._accept("OR", "REPLACE")
-        self._expect("MASKING", "POLICY")
-        if_not_exists = not or_replace and self._if_not_exists()
-        name = self._name("a policy")
-        self._expect("ON")
-        return nodes.CreateMaskingPolicy(name, self._table_name(), self._masking_rule(), or_replace, if_not_exists)
+        policy = self._read(nodes.CreateMaskingPolicy)
+        if policy.or_replace and policy.if_not_exists:
+            self._fail("either OR REPLACE or IF NOT EXISTS", self._prev)
+        return policy
 
     def _resource_group(self) -> nodes.ResourceGroup:
         group = self._read(nodes.ResourceGroup)
@@ -359,24 +334,27 @@ class Parser(AlterGrammar):
 
     # -- statements that are not jobs ------------------------------------------------------------------------
 
-    def _analyze(self) -> nodes.Analyze:
-        self._expect("ANALYZE")
-        no_binlog = self._no_binlog()
-        self._expect("TABLE")
-        return nodes.Analyze(self._list(self._table_name), no_binlog=no_binlog)
-
     def _alter_or_maintain_table(self) -> nodes.Node:
         """ALTER TABLE, of which ANALYZE PARTITION and COMPACT are statements of their own."""
         table = self._altered_table()
         if self._accept("ANALYZE", "PARTITION"):
-            partitions, indexes = self._partition_names(), None
-            if self._accept("INDEX"):
-                indexes = () if self._at_end else self._list(self._index_name)
-            return nodes.Analyze((table,), partitions, indexes)
+            partitions, of_indexes = self._partition_names(), self._accept("INDEX")
+            indexes = self._list(self._index_name) if of_indexes and not self._at_end else ()
+            return nodes.Analyze((table,), partitions, of_indexes, indexes)
         if self._accept("COMPACT"):
             partitions = self._partition_names() if self._accept("PARTITION") else ()
             return nodes.Compact(table, partitions, self._accept("TIFLASH", "REPLICA"))
         return self._changes(table)
+
+    _KINDS: ClassVar[dict[str, Callable[[Any], Any]]] = {
+        **AlterGrammar._KINDS,
+        "close tables": lambda self: self._list(self._table_name),
+        "current or name": _current_or_name,
+        "database options": lambda self: () if self._at_end else self._database_options(),
+        "definition": _definition,
+        "renamings": lambda self: self._list(self._renaming),
+        "some database options": _database_options,
+    }
 
 
 _JOBS: Rules[Callable[[Parser], Any]] = rules_by_word(
@@ -386,8 +364,8 @@ _JOBS: Rules[Callable[[Parser], Any]] = rules_by_word(
     form_rule(nodes.DropSequences),
     ("CREATE MASKING", Parser._create_masking_policy),
     ("CREATE OR REPLACE MASKING", Parser._create_masking_policy),
-    ("CREATE DATABASE|SCHEMA", Parser._create_database),
-    ("ALTER DATABASE|SCHEMA", Parser._alter_database),
+    form_rule(nodes.CreateDatabase),
+    form_rule(nodes.AlterDatabase),
     form_rule(nodes.DropDatabase),
     form_rule(nodes.UseDatabase),
     ("CREATE OR REPLACE", Parser._create_view),
@@ -399,17 +377,17 @@ _JOBS: Rules[Callable[[Parser], Any]] = rules_by_word(
     ("DROP INDEX", Parser._drop_index),
     ("DROP HYPO INDEX", Parser._drop_index),
     ("DROP", Parser._drop_tables),
-    ("RENAME", Parser._rename_tables),
+    form_rule(nodes.RenameTables),
     form_rule(nodes.TruncateTable),
     ("RECOVER TABLE", Parser._recover),
     ("FLASHBACK", Parser._flashback),
     ("LOCK|UNLOCK", Parser._lock_tables),
-    ("ADMIN REPAIR TABLE", Parser._repair),
+    form_rule(nodes.RepairTable),
 )
 """Statements that the catalog runs, by their first words."""
 _OTHERS: Rules[Callable[[Parser], Any]] = rules_by_word(
     ("SELECT|WITH|TABLE|VALUES", Parser._query),
-    ("ANALYZE", Parser._analyze),
+    form_rule(nodes.Analyze),
     form_rule(nodes.OptimizeTables),
     ("ALTER TABLE", Parser._alter_or_maintain_table),
     ("ALTER IGNORE TABLE", Parser._alter_or_maintain_table),

@@ -200,8 +200,9 @@ class TableGrammar(ColumnGrammar):
             key = nodes.PartitionKey(method, self._columns())
         else:
             key = nodes.PartitionKey(method, (), self._in_parentheses(self._bit_with_text))
-        if method == "range" and self._accept("INTERVAL"):
-            return replace(key, interval=self._partition_interval())
+        if method == "range" and self._at_words("INTERVAL"):
+            start = self._curr.start
+            return replace(key, interval=replace(self._read(nodes.Interval), start=start, end=self._prev.end))
         return key
 
     def _sub_partition_key(self) -> nodes.PartitionKey:
@@ -227,22 +228,6 @@ class TableGrammar(ColumnGrammar):
         if self._accept("LIMIT"):
             return nodes.PartitionKey("system_time", limit=self._integer())
         return nodes.PartitionKey("system_time")
-
-    def _partition_interval(self) -> nodes.Interval:
-        """INTERVAL has been consumed."""
-        start = self._prev.start
-        self._expect_symbol("(")
-        amount = self._bit_expression()
-        unit = "" if self._symbol_at(")") else self._time_unit()
-        self._expect_symbol(")")
-        first = last = None
-        if self._accept("FIRST"):
-            first = self._less_than()
-            self._expect("LAST")
-            last = self._less_than()
-        null_partition = self._accept("NULL", "PARTITION")
-        max_partition = self._accept("MAXVALUE", "PARTITION")
-        return nodes.Interval(amount, unit, first, last, null_partition, max_partition, start, self._prev.end)
 
     def _less_than(self) -> nodes.Node:
         self._expect("PARTITION", "LESS", "THAN")
