@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config.load import refuse_unknown
+from ticdc_emit.database.row_values import unique_keys
 from ticdc_emit.database.tables import Database
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.sql.charsets import collation_key
-from ticdc_emit.sql.types import FLOAT_TYPES, STRING_TYPES
 from ticdc_emit.strategies.columns import TableOptions, TableShape, known_names, named_tables, same_name
 from ticdc_emit.strategies.ddl import DDL_KINDS, applicable
 from ticdc_emit.strategies.values import values
@@ -295,7 +294,8 @@ class _Transaction:
     def __init__(self, info: TableInfo, before: list[Row]) -> None:
         self.info = info
         self.rows = before
-        self._keys = {index.columns for index in info.indexes if index.unique} | {info.handle_key_names} - {()}
+        self._keys = unique_keys(info)
+        self._unknown: Row = dict.fromkeys(column.name for column in info.columns)
         self._used = {identity for row in before for identity in self._identities(row)}
 
     def with_free_keys(self, before: Row | None, after: Row, kept: Sequence[Column]) -> Row | None:
@@ -316,19 +316,7 @@ class _Transaction:
     def _conflicts(self, row: Row, own: set[Any]) -> list[Any]:
         return [identity for identity in self._identities(row) if identity in self._used - own]
 
-    def _identities(self, row: Row) -> list[tuple[tuple[str, ...], tuple[str | None, ...]]]:
+    def _identities(self, row: Row) -> list[tuple[tuple[str, ...], tuple[Any, ...]]]:
         """Return the row's values in unique keys, as TiDB compares them, without keys that have a NULL."""
-        identities = []
-        for key in sorted(self._keys):
-            texts = [_comparable(self.info.column(name), row.get(name)) for name in key]
-            if None not in texts:
-                identities.append((key, tuple(texts)))
-        return identities
-
-
-def _comparable(column: Column, text: str | None) -> str | None:
-    if text is None:
-        return None
-    if column.type in STRING_TYPES and not column.is_binary:
-        return collation_key(text, column.collate)
-    return "0" if text == "-0" and column.type in FLOAT_TYPES else text
+        found = ((key, key.of(row, self._unknown)) for key in self._keys)
+        return [(tuple(each.name for each in key.columns), of_row) for key, of_row in found if of_row is not None]
