@@ -133,16 +133,18 @@ class TableChanges:
         other._clock = clock
         return other
 
-    def typed(self, numbers: Ints, *, physical: bool = False) -> pa.RecordBatch:
+    def typed(self, numbers: Ints, *, physical: bool = False, added: frozenset[str] | None = None) -> pa.RecordBatch:
         """Return changes by their numbers among the table's, in the typed form: images are structs of native values.
 
-        ``physical``: with the column ``physical_table_id``, NULL where it is the table's own.
+        ``physical``: with the column ``physical_table_id``, NULL where it is the table's own. ``added``: the columns of
+        schema changes that images have, by default all.
         """
         steps = self._steps(numbers)
         images = self._images(steps)
         fields = {column.name: images.values[column.name.lower()] for column in self.info.row_columns}
         for name, each, is_there in images.added:
-            fields[name] = with_nulls(images.values[_added_key(each)], ~is_there)
+            if added is None or name in added:
+                fields[name] = with_nulls(images.values[_added_key(each)], ~is_there)
         count = len(numbers)
 
         def image(start: int, is_null: Mask) -> pa.StructArray:

@@ -235,14 +235,13 @@ class _TableAhead:
         self._own = plan.cycle.tables[table.number]
         self._commits = np.array(self._own.commit)
         self._taken = self._first = 0
-        self._made = self._shown = table.typed(np.zeros(0, np.int64), physical=plan.physical)
-        self._later: frozenset[str] | None = None
+        self._made = table.typed(np.zeros(0, np.int64), physical=plan.physical)
+        self._known = frozenset[str]()
 
     def follow(self, clock: Clock) -> None:
         """Make the changes that were not taken at the times of this clock."""
         self._table = self._table.at(clock)
-        self._first = self._taken
-        self._made, self._shown = self._made.slice(0, 0), self._shown.slice(0, 0)
+        self._forget()
 
     def take(self, due: int, statements: int) -> list[pa.RecordBatch]:
         """Return the changes not taken before whose transaction commits before change ``due`` of all tables.
@@ -251,45 +250,29 @@ class _TableAhead:
         """
         until, batches = self._count(due), list[pa.RecordBatch]()
         wanted = until - self._taken
-        if wanted > 0:
-            self._show(statements)
+        known = frozenset(name for each in self._table.added for name in each.names_by(statements))
+        if known != self._known:
+            self._known = known
+            self._forget()
         while self._taken < until:
             at = self._taken - self._first
             if at == self._made.num_rows:
                 count = min(max(4 * wanted, _LEAST_AHEAD), _MOST_AHEAD)
                 self._first, at = self._taken, 0
                 numbers = np.arange(self._taken, self._taken + count)
-                self._made = self._table.typed(numbers, physical=self._plan.physical)
-                self._later = None
-                self._show(statements)
-            batches.append(self._shown.slice(at, until - self._taken))
+                self._made = self._table.typed(numbers, physical=self._plan.physical, added=known)
+            batches.append(self._made.slice(at, until - self._taken))
             self._taken += batches[-1].num_rows
         return batches
 
-    def _show(self, statements: int) -> None:
-        later = frozenset(
-            name for each in self._table.added for name in each.names if name not in each.names_by(statements)
-        )
-        if later != self._later:
-            self._later, self._shown = later, _without(self._made, later)
+    def _forget(self) -> None:
+        self._first, self._made = self._taken, self._made.slice(0, 0)
 
     def _count(self, due: int) -> int:
         cycle, rest = divmod(due, self._plan.cycle.size)
         count = cycle * self._own.size + int(np.searchsorted(self._commits, rest, side="left"))
         rows = self._plan.rows
         return count if rows is None else min(count, self._plan.cycle.count(self._table.number, rows))
-
-
-def _without(batch: pa.RecordBatch, names: frozenset[str]) -> pa.RecordBatch:
-    """Return changes without these columns of the images."""
-    if not names:
-        return batch
-    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    for image in ("before", "after"):
-        rows = columns[image]
-        kept = [field.name for field in rows.type if field.name not in names]
-        columns[image] = pa.StructArray.from_arrays([rows.field(name) for name in kept], kept, mask=rows.is_null())
-    return pa.record_batch(columns)
 
 
 def now() -> int:
